@@ -1,0 +1,106 @@
+"""Every error that onthedot raises on purpose.
+
+    OnthedotError
+    ├── TriggerError        (ValueError)   a trigger that cannot be read, or can never fire
+    │   └── TriggerTooNew                  written by a newer version: left alone, never deleted
+    ├── DurationError       (ValueError)   "10 parsecs"
+    ├── MomentError         (ValueError)   a naive datetime, or text that is no moment
+    ├── FileError           (ValueError)   a crontab or jobs.toml that cannot be read
+    ├── ForecastTooLarge    (ValueError)   more runs than the forecast may hold
+    └── ExtraMissing        (ImportError)  an optional package is not installed
+
+Each carries its values as attributes, and its text says what to do.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+class OnthedotError(Exception):
+    """The root: `except OnthedotError` catches all that onthedot raises on purpose."""
+
+
+class TriggerError(OnthedotError, ValueError):
+    """A trigger that cannot be read, or can never fire.
+
+    `reason` is one line. Where a text was read, `text` is that text and `column` the first character (from 0) that
+    could not be honoured; `str()` then shows both, with a caret below it.
+    """
+
+    def __init__(
+        self, reason: str, text: str | None = None, column: int | None = None, hint: str | None = None
+    ) -> None:
+        super().__init__(reason, text, column, hint)
+        self.reason = reason
+        self.text = text
+        self.column = column
+        self.hint = hint
+
+    @property
+    def line(self) -> str:
+        """The whole message in one line, without the picture."""
+        where = "" if self.column is None else f" (column {self.column + 1})"
+        hint = f"; {self.hint}" if self.hint else ""
+        return f"{self.reason}{where}{hint}"
+
+    @property
+    def picture(self) -> str:
+        """The text with a caret below the column, or nothing where no text was read."""
+        if self.text is None or self.column is None:
+            return ""
+        return f"  {self.text}\n  {' ' * self.column}^"
+
+    def __str__(self) -> str:
+        return f"{self.line}\n{self.picture}" if self.picture else self.line
+
+
+class TriggerTooNew(TriggerError):
+    """The trigger was written by a newer version of onthedot; upgrade this node, or leave it to nodes that know it."""
+
+    def __init__(self, version: object, known: int) -> None:
+        super().__init__(
+            f"trigger codec version {version} is newer than this node's {known}",
+            hint="upgrade onthedot here, or leave it to nodes that know it",
+        )
+        self.version = version
+        self.known = known
+
+
+class DurationError(OnthedotError, ValueError):
+    """A duration that cannot be read."""
+
+
+class MomentError(OnthedotError, ValueError):
+    """A moment that cannot be read, or that names no single moment because it lacks a zone."""
+
+
+@dataclass
+class FileError(OnthedotError, ValueError):
+    """A file of schedules that cannot be read; `problems` are lines of text, each with its place."""
+
+    path: str
+    problems: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return "\n".join(f"{self.path}:{problem}" for problem in self.problems)
+
+
+class ForecastTooLarge(OnthedotError, ValueError):
+    """The window holds more runs than the forecast may keep in memory."""
+
+    def __init__(self, max_runs: int) -> None:
+        super().__init__(
+            f"more than {max_runs:,} runs in this window; shorten it, raise max_runs, or go piece by piece with stream()"
+        )
+        self.max_runs = max_runs
+
+
+class ExtraMissing(OnthedotError, ImportError):
+    """An optional package is not installed."""
+
+    def __init__(self, what: str, package: str, extra: str) -> None:
+        super().__init__(f"{what} needs {package}, which is not installed: pip install 'onthedot[{extra}]'")
+        self.what = what
+        self.package = package
+        self.extra = extra

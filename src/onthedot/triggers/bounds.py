@@ -1,0 +1,40 @@
+"""From when, and until when, a trigger ticks."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from onthedot.errors import TriggerError
+from onthedot.moments import END_MS, FIRST_MS, ceil_ms, floor_ms, iso, read_moment
+from onthedot.triggers.zones import get_zone, label_of
+
+
+def to_instant_ms(moment: datetime | str, tz: str | None, *, round_up: bool) -> int:
+    """Milliseconds of a moment; a naive one is a time on the wall clock of the zone beside it, if there is one."""
+    when = read_moment(moment)
+    if when.tzinfo is None and tz is not None:
+        second = get_zone(tz).resolve(label_of(when), "shift", "last" if when.fold else "first")[0]
+        return second * 1000 + (-(-when.microsecond // 1000) if round_up else when.microsecond // 1000)
+    return ceil_ms(when) if round_up else floor_ms(when)
+
+
+def read_bounds(
+    starts_at: datetime | str | None, repeat_until: datetime | str | None, tz: str | None
+) -> tuple[int | None, int | None]:
+    """Both ends in milliseconds, both inclusive."""
+    start = None if starts_at is None else to_instant_ms(starts_at, tz, round_up=True)
+    until = None if repeat_until is None else to_instant_ms(repeat_until, tz, round_up=False)
+    if start is not None and until is not None and until < start:
+        raise TriggerError(
+            f"repeat_until {iso(until)} is before starts_at {iso(start)}", hint="this can never fire; exchange them"
+        )
+    if (start is not None and not start < END_MS) or (until is not None and until < FIRST_MS):
+        raise TriggerError("this can never fire: ticks lie between 1970 and 2199")
+    return start, until
+
+
+def describe_bounds(starts_at: int | None, repeat_until: int | None) -> str:
+    """ "" or ", from 2026-01-01T00:00:00Z, until …"."""
+    start = "" if starts_at is None else f", from {iso(starts_at)}"
+    until = "" if repeat_until is None else f", until {iso(repeat_until)}"
+    return start + until

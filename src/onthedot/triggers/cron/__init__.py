@@ -1,0 +1,1 @@
+"""The cron dialect: fields as bit masks, searched field by field."""

@@ -1,0 +1,189 @@
+"""The `Cron` trigger and the function that users call to make one."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field, replace
+from datetime import datetime, tzinfo
+from typing import TypeVar
+
+from onthedot.errors import TriggerError
+from onthedot.moments import iso
+from onthedot.triggers.base import Trigger
+from onthedot.triggers.bounds import describe_bounds, read_bounds
+from onthedot.triggers.cron import slips
+from onthedot.triggers.cron.describe import describe_fields
+from onthedot.triggers.cron.fields import ALL_HOURS, ALL_MINUTES, ALL_SECONDS, DAY_OF_WEEK, MONTH, Fields
+from onthedot.triggers.cron.parse import parse
+from onthedot.triggers.cron.search import Search
+from onthedot.triggers.every import Every, every
+from onthedot.triggers.zones import FOLDS, GAPS, Fold, Gap, Zone, get_zone, zone_name
+
+_ZONE_PREFIX = re.compile(r"\s*(?:CRON_TZ|TZ)=(\S+)\s+")
+_EVERY_PREFIX = re.compile(r"\s*@every\s+(.+)", re.IGNORECASE)
+_T = TypeVar("_T", bound=str)
+_NAMES = {*MONTH.names, *DAY_OF_WEEK.names}
+
+
+def cron(
+    text: str,
+    *,
+    tz: str | tzinfo | None = None,
+    gap: Gap | None = None,
+    fold: Fold | None = None,
+    starts_at: datetime | str | None = None,
+    repeat_until: datetime | str | None = None,
+) -> Cron | Every:
+    """Ticks where the wall clock of the zone (UTC if none is named) shows what the cron text says.
+
+    `gap` and `fold` say what happens to times that the clock jumps over or shows twice. Left out, times at a fixed
+    second, minute and hour fire once at the end of the gap, and the first time in a fold; all others follow real time.
+    `@every 90s` gives what `every("90s")` gives.
+    """
+    if not isinstance(text, str):
+        raise TriggerError(f"a cron text is text, not {text!r}", hint='write cron("0 9 * * mon-fri")')
+    name = None if tz is None else zone_name(tz)
+    if prefix := _ZONE_PREFIX.match(text):
+        if name not in (None, prefix[1]):
+            raise TriggerError(
+                f"two time zones: {prefix[1]} in the text and tz={name!r}", text, prefix.start(1), "name one of them"
+            )
+        name, text = prefix[1], text[prefix.end() :]
+    if interval := _EVERY_PREFIX.fullmatch(text):
+        if gap or fold:
+            raise TriggerError("an interval follows real time: gap and fold have no meaning for it", text, 0)
+        return every(interval[1], tz=name, starts_at=starts_at, repeat_until=repeat_until)
+    if name is not None:
+        get_zone(name)
+    parse(text)  # before the text is normalised, so that the caret stands where the user wrote
+    start, until = read_bounds(starts_at, repeat_until, name)
+    return Cron(_normal(text), name, _choice("gap", gap, GAPS), _choice("fold", fold, FOLDS), start, until)
+
+
+@dataclass(frozen=True, slots=True)
+class Cron(Trigger):
+    """Made by `cron()`. `starts_at` and `repeat_until` are inclusive milliseconds."""
+
+    text: str
+    tz: str | None = None
+    gap: Gap | None = None
+    fold: Fold | None = None
+    starts_at: int | None = None
+    repeat_until: int | None = None
+    key: str = ""
+    fields: Fields = field(init=False, repr=False, compare=False)
+    zone: Zone = field(init=False, repr=False, compare=False)
+    _search: Search = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        fields = parse(self.text, self.key)
+        object.__setattr__(self, "fields", fields)
+        object.__setattr__(self, "zone", get_zone(self.tz or "UTC"))
+        object.__setattr__(self, "_search", Search(fields, self.zone, self.effective_gap, self.effective_fold))
+        if self._search.ceil(0) is None:
+            raise slips.never_fires(self.text, self._last_day_instead())
+        if self.next_ms(-1) is None:
+            raise TriggerError(
+                f"{self.text} can never fire{describe_bounds(self.starts_at, self.repeat_until)}",
+                hint="widen the bounds",
+            )
+
+    @property
+    def effective_gap(self) -> Gap:
+        """What happens to times that the wall clock jumps over: as asked, else by the default rule."""
+        return self.gap or ("shift" if self.fields.fixed else "skip")
+
+    @property
+    def effective_fold(self) -> Fold:
+        """What happens to times that the wall clock shows twice: as asked, else by the default rule."""
+        return self.fold or ("first" if self.fields.fixed else "both")
+
+    def next_ms(self, after_ms: int) -> int | None:
+        second = after_ms // 1000 + 1
+        if self.starts_at is not None:
+            second = max(second, -(-self.starts_at // 1000))
+        tick = self._search.ceil(second)
+        if tick is None or (self.repeat_until is not None and tick * 1000 > self.repeat_until):
+            return None
+        return tick * 1000
+
+    def prev_ms(self, before_ms: int) -> int | None:
+        second = -(-before_ms // 1000) - 1
+        if self.repeat_until is not None:
+            second = min(second, self.repeat_until // 1000)
+        tick = self._search.floor(second)
+        if tick is None or (self.starts_at is not None and tick * 1000 < self.starts_at):
+            return None
+        return tick * 1000
+
+    def with_key(self, key: str) -> Cron:
+        return replace(self, key=key) if self.fields.hashed else self
+
+    def with_default_zone(self, tz: str) -> Cron:
+        return replace(self, tz=tz) if self.tz is None else self
+
+    def covered(self, tick_ms: int, step_ms: int) -> tuple[int, int]:
+        tick = tick_ms // 1000
+        segment = self.zone.segment(tick)
+        span = self._full_span(step_ms)
+        if span == 1 or self.starts_at is not None or self.repeat_until is not None:
+            return tick_ms, tick_ms + 1
+        label = tick + self.zone.offsets[segment]
+        first, end = self.zone.bounds(segment)
+        start = label - label % span - self.zone.offsets[segment]
+        return max(first, start) * 1000, min(end, start + span) * 1000
+
+    def _full_span(self, step_ms: int) -> int:
+        """How many seconds around a tick, aligned on the wall clock, hold a tick at every step."""
+        by_minute = step_ms % 60_000 == 0 and self.zone.whole_minutes
+        fields = self.fields
+        by_second = step_ms % 1000 == 0 and fields.seconds == ALL_SECONDS
+        if self.effective_fold != "both" or not (by_second or by_minute):
+            return 1
+        if fields.minutes != ALL_MINUTES:
+            return 60
+        return 86_400 if fields.hours == ALL_HOURS else 3600
+
+    def describe(self) -> str:
+        rules = [f"{name}={value}" for name, value in (("gap", self.gap), ("fold", self.fold)) if value]
+        rule = f", {' and '.join(rules)}" if rules else ""
+        bounds = describe_bounds(self.starts_at, self.repeat_until)
+        return f"{describe_fields(self.fields)}, {self.zone.name} time{rule}{bounds}"
+
+    def __str__(self) -> str:
+        options = [f"tz={self.tz!r}"] if self.tz else []
+        options += [f"{name}={value!r}" for name, value in (("gap", self.gap), ("fold", self.fold)) if value]
+        options += [
+            f"{name}={iso(ms)!r}"
+            for name, ms in (("starts_at", self.starts_at), ("repeat_until", self.repeat_until))
+            if ms is not None
+        ]
+        return f"cron({', '.join([repr(self.text), *options])})"
+
+    def _last_day_instead(self) -> str | None:
+        words = self.text.split()
+        day = -3 if len(words) < 7 else -4
+        if not words[day].isdigit() or int(words[day]) < 29:
+            return None
+        words[day] = "L"
+        return " ".join(words)
+
+
+def _choice(name: str, value: _T | None, known: tuple[_T, ...]) -> _T | None:
+    if value is not None and value not in known:
+        raise TriggerError(f"{name}={value!r} is not known", hint=f"write one of {', '.join(known)}")
+    return value
+
+
+def _normal(text: str) -> str:
+    """One blank between fields, names in lower case, H, L and W in upper case."""
+
+    def letters(match: re.Match[str]) -> str:
+        word = match[0].lower()
+        if word in _NAMES:
+            return word
+        return f"{word[:-1]}L" if word[:-1] in _NAMES else word.upper()
+
+    if text.strip().startswith("@"):
+        return text.strip()
+    return " ".join(re.sub("[A-Za-z]+", letters, text).split())

@@ -1,0 +1,114 @@
+"""The `Every` trigger: a lattice of equal intervals in real time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta, tzinfo
+
+from onthedot.durations import format_duration, to_duration_ms
+from onthedot.errors import DurationError, TriggerError
+from onthedot.moments import END_MS, FIRST_MS, iso
+from onthedot.triggers.base import Trigger
+from onthedot.triggers.bounds import describe_bounds, read_bounds, to_instant_ms
+from onthedot.triggers.keys import spread_over
+from onthedot.triggers.zones import Zone, get_zone, zone_name
+
+LEAST_MS = 1000
+_UNITS = {"d": "day", "h": "hour", "m": "minute", "s": "second"}
+
+
+def every(
+    interval: timedelta | str,
+    *,
+    anchor: datetime | str | None = None,
+    spread: bool = False,
+    tz: str | tzinfo | None = None,
+    starts_at: datetime | str | None = None,
+    repeat_until: datetime | str | None = None,
+) -> Every:
+    """Ticks at anchor + n * interval, in real time: it never drifts, and every node agrees on it without asking.
+
+    The anchor is 1970-01-01T00:00Z unless given. `spread=True` moves the lattice by a part of the interval that depends
+    on the key (the schedule's name), so that a thousand schedules of one interval do not fire at once. The zone tells
+    which local date a tick belongs to, where dates are excluded.
+    """
+    try:
+        interval_ms = to_duration_ms(interval)
+    except DurationError as error:
+        raise TriggerError(str(error)) from None
+    if interval_ms < LEAST_MS:
+        raise TriggerError(f"an interval of {format_duration(interval_ms)} is too short", hint="the least is 1s")
+    name = None if tz is None else zone_name(tz)
+    anchor_ms = 0 if anchor is None else to_instant_ms(anchor, name, round_up=False)
+    start, until = read_bounds(starts_at, repeat_until, name)
+    return Every(interval_ms, anchor_ms % interval_ms, spread, name, start, until)
+
+
+@dataclass(frozen=True, slots=True)
+class Every(Trigger):
+    """Made by `every()`. All in milliseconds; the anchor is kept modulo the interval, since that is all it means."""
+
+    interval_ms: int
+    anchor_ms: int = 0
+    spread: bool = False
+    tz: str | None = None
+    starts_at: int | None = None
+    repeat_until: int | None = None
+    key: str = ""
+    zone: Zone = field(init=False, repr=False, compare=False)
+    phase_ms: int = field(init=False, repr=False, compare=False)
+    """Where the lattice lies, with the spread: every tick is phase + n * interval."""
+
+    def __post_init__(self) -> None:
+        moved = spread_over(self.key, "spread", self.interval_ms) if self.spread else 0
+        object.__setattr__(self, "zone", get_zone(self.tz or "UTC"))
+        object.__setattr__(self, "phase_ms", (self.anchor_ms + moved) % self.interval_ms)
+        if self.next_ms(-1) is None:
+            raise TriggerError(f"{self} can never fire", hint="widen the bounds, or shorten the interval")
+
+    def next_ms(self, after_ms: int) -> int | None:
+        least = max(after_ms + 1, FIRST_MS if self.starts_at is None else self.starts_at)
+        tick = least + (self.phase_ms - least) % self.interval_ms
+        return tick if tick <= self._last_ms else None
+
+    def prev_ms(self, before_ms: int) -> int | None:
+        most = min(before_ms - 1, self._last_ms)
+        tick = most - (most - self.phase_ms) % self.interval_ms
+        return tick if tick >= max(FIRST_MS, FIRST_MS if self.starts_at is None else self.starts_at) else None
+
+    @property
+    def _last_ms(self) -> int:
+        return END_MS - 1 if self.repeat_until is None else min(self.repeat_until, END_MS - 1)
+
+    def with_key(self, key: str) -> Every:
+        return replace(self, key=key) if self.spread else self
+
+    def with_default_zone(self, tz: str) -> Every:
+        return replace(self, tz=tz) if self.tz is None else self
+
+    def describe(self) -> str:
+        spread = ", spread by key" if self.spread else ""
+        anchor = f", anchored at {iso(self.anchor_ms)}" if self.anchor_ms else ""
+        return f"every {_words(self.interval_ms)}{anchor}{spread}{describe_bounds(self.starts_at, self.repeat_until)}"
+
+    def __str__(self) -> str:
+        options = [f"anchor={iso(self.anchor_ms)!r}"] if self.anchor_ms else []
+        options += ["spread=True"] if self.spread else []
+        options += [f"tz={self.tz!r}"] if self.tz else []
+        options += [
+            f"{name}={iso(ms)!r}"
+            for name, ms in (("starts_at", self.starts_at), ("repeat_until", self.repeat_until))
+            if ms is not None
+        ]
+        return f"every({', '.join([repr(format_duration(self.interval_ms)), *options])})"
+
+
+def _words(ms: int) -> str:
+    """ "15 minutes"; "second" for one, as in "every second"; "1h30m" where no single unit fits."""
+    for unit, unit_ms in (("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1000)):
+        count, rest = divmod(ms, unit_ms)
+        if not rest:
+            return _UNITS[unit] if count == 1 else f"{count} {_UNITS[unit]}s"
+        if count:
+            break
+    return format_duration(ms)
