@@ -91,7 +91,7 @@ class ForecastTooLarge(OnthedotError, ValueError):
 
     def __init__(self, max_runs: int) -> None:
         super().__init__(
-            f"more than {max_runs:,} runs in this window; shorten it, raise max_runs, or go piece by piece with stream()"
+            f"more than {max_runs:,} runs in this window; shorten it, raise max_runs, or use stream()"
         )
         self.max_runs = max_runs
 

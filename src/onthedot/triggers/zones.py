@@ -90,7 +90,7 @@ class Zone:
         return tuple(starts), tuple(ends)
 
     def resolve(self, label: int, gap: Gap, fold: Fold) -> tuple[int, ...]:
-        """The instants at which a label counts, ascending: one, or two in a fold with "both", or none in a gap skipped."""
+        """The instants at which a label counts, ascending: one, two in a fold with "both", none in a gap skipped."""
         near = range(self.segment(label - 172_800), self.segment(label + 172_800) + 1)
         hits = [
             label - self.offsets[k] for k in near if self.bounds(k)[0] <= label - self.offsets[k] < self.bounds(k)[1]

@@ -1,18 +1,94 @@
-"""Which days of a month match a day rule."""
+"""Which days match a day rule: by month, and in blocks of 512 days as one big integer each."""
 
 from __future__ import annotations
 
-from calendar import monthrange
+from datetime import date
+from functools import lru_cache
 
 from onthedot.triggers.cron.fields import FIRST_YEAR, LAST_YEAR, DayRule, bits
+
+BLOCK_BITS = 9
+BLOCK_DAYS = 1 << BLOCK_BITS
+LAST_BLOCK = (date(LAST_YEAR, 12, 31) - date(1970, 1, 1)).days >> BLOCK_BITS
+
+_EPOCH = date(1970, 1, 1).toordinal()
+_FULL_BLOCK = (1 << BLOCK_DAYS) - 1
+_WEEKS = 1 | 1 << 7 | 1 << 14 | 1 << 21 | 1 << 28
+
+
+class DayTable:
+    """The matching days of one rule. Blocks are made when first asked for, and kept: 64 bytes for 512 days."""
+
+    __slots__ = ("_rule", "blocks")
+
+    def __init__(self, rule: DayRule) -> None:
+        self._rule = rule
+        self.blocks: dict[int, int] = {}
+
+    def block(self, number: int) -> int:
+        """Bit i is set if day number * 512 + i (days since 1970) matches; 0 outside 1970 to 2199."""
+        found = self.blocks.get(number)
+        if found is None:
+            found = self.blocks[number] = self._make_block(number)
+        return found
+
+    def ceil(self, day: int) -> int | None:
+        """The first matching day at or after this one, or None. O(blocks between)."""
+        number = max(day, 0) >> BLOCK_BITS
+        days = self.block(number) >> (day & BLOCK_DAYS - 1) if day >= 0 else self.block(number)
+        day = max(day, 0)
+        while not days:
+            number += 1
+            if number > LAST_BLOCK:
+                return None
+            day, days = number << BLOCK_BITS, self.block(number)
+        return day + (days & -days).bit_length() - 1
+
+    def floor(self, day: int) -> int | None:
+        """The last matching day at or before this one, or None. O(blocks between)."""
+        number = min(day >> BLOCK_BITS, LAST_BLOCK)
+        days = self.block(number)
+        if day >> BLOCK_BITS == number:
+            days &= (2 << (day & BLOCK_DAYS - 1)) - 1
+        while not days:
+            number -= 1
+            if number < 0:
+                return None
+            days = self.block(number)
+        return (number << BLOCK_BITS) + days.bit_length() - 1
+
+    def _make_block(self, number: int) -> int:
+        first = number << BLOCK_BITS
+        start = date.fromordinal(first + _EPOCH)
+        year, month, days = start.year, start.month, 0
+        shift = 1 - start.day  # where the month's first day lies in the block
+        while shift < BLOCK_DAYS:
+            mask = month_mask(self._rule, year, month) >> 1
+            days |= mask << shift if shift >= 0 else mask >> -shift
+            shift += month_length(year, month)
+            year, month = (year, month + 1) if month < 12 else (year + 1, 1)
+        return days & _FULL_BLOCK
+
+
+@lru_cache(maxsize=4096)
+def day_table(rule: DayRule) -> DayTable:
+    """The table of the rule, shared by all triggers that have it."""
+    return DayTable(rule)
+
+
+def month_length(year: int, month: int) -> int:
+    """28 to 31."""
+    if month == 2:
+        return 29 if year % 4 == 0 and (year % 100 != 0 or year % 400 == 0) else 28
+    return 30 if month in (4, 6, 9, 11) else 31
 
 
 def month_mask(rule: DayRule, year: int, month: int) -> int:
     """The days of that month that match: bit 1 for the first, up to bit 31."""
     if not FIRST_YEAR <= year <= LAST_YEAR or not rule.years >> year - FIRST_YEAR & 1 or not rule.months >> month & 1:
         return 0
-    first, length = monthrange(year, month)
-    first_weekday = (first + 1) % 7  # Sunday is 0
+    length = month_length(year, month)
+    first_weekday = date(year, month, 1).isoweekday() % 7  # Sunday is 0
     by_day = _by_day(rule, first_weekday, length)
     by_weekday = _by_weekday(rule, first_weekday, length)
     matching = by_day & by_weekday if rule.both else by_day | by_weekday
@@ -43,11 +119,16 @@ def _nearest_workday(day: int, first_weekday: int, length: int) -> int:
 
 
 def _by_weekday(rule: DayRule, first_weekday: int, length: int) -> int:
-    mask = 0
-    for day in range(1, length + 1):
-        weekday = (first_weekday + day - 1) % 7
-        nth = 1 << weekday * 5 + (day - 1) // 7
-        last = rule.last_weekdays if day + 7 > length else 0
-        if (rule.weekdays | last) >> weekday & 1 or rule.nth_weekdays & nth:
-            mask |= 1 << day
+    mask = _month_of(rule.weekdays, first_weekday)
+    if rule.last_weekdays:
+        mask |= _month_of(rule.last_weekdays, first_weekday) & -(1 << length - 6)
+    for bit in bits(rule.nth_weekdays):
+        weekday, nth = divmod(bit, 5)
+        mask |= 1 << 1 + (weekday - first_weekday) % 7 + 7 * nth
     return mask
+
+
+def _month_of(weekdays: int, first_weekday: int) -> int:
+    """The weekdays, repeated over a month that begins with `first_weekday`; bit 1 is the first day."""
+    week = (weekdays | weekdays << 7) >> first_weekday & 127
+    return week * _WEEKS << 1

@@ -1,71 +1,154 @@
 """Finds ticks: the first at or after a second, the last at or before one.
 
-By definition: every matching label of the wall clock counts at the instants that the zone gives it (`Zone.resolve`).
+By definition every matching label of the wall clock counts at the instants that the zone gives it (`Zone.resolve`);
+the tests hold this search against that definition. It works on whole seconds: a table lookup finds the second, a binary
+search the minute, the lowest set bit of a block of 512 days the day, another binary search the zone's segment.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
-from datetime import date
+from bisect import bisect_left, bisect_right
 
-from onthedot.triggers.cron.days import month_mask
-from onthedot.triggers.cron.fields import FIRST_YEAR, LAST_YEAR, Fields, bits
-from onthedot.triggers.zones import Fold, Gap, Zone
+from onthedot.moments import END_MS
+from onthedot.triggers.cron.days import BLOCK_BITS, BLOCK_DAYS, day_table
+from onthedot.triggers.cron.fields import Fields
+from onthedot.triggers.cron.times import NONE, ceil_table, floor_table, minutes_of_day
+from onthedot.triggers.zones import FAR, Fold, Gap, Zone
 
-FIRST_SECOND = 0
-END_SECOND = (date(LAST_YEAR + 1, 1, 1) - date(FIRST_YEAR, 1, 1)).days * 86_400
-
-_EPOCH_ORDINAL = date(1970, 1, 1).toordinal()
-_END_DAY = END_SECOND // 86_400
-_JUMP_DAYS = 2  # no wall clock jumps further than that
+END_SECOND = END_MS // 1000
+_IN_BLOCK = BLOCK_DAYS - 1
 
 
-@dataclass(frozen=True, slots=True)
 class Search:
-    """A cron text in a zone, ready to be searched."""
+    """A cron text in a zone, ready to be searched. O(log n), plus a step for each 512 days or jump passed over."""
 
-    fields: Fields
-    zone: Zone
-    gap: Gap
-    fold: Fold
+    __slots__ = (
+        "_blocks", "_ceil_second", "_days", "_end", "_ends", "_first", "_first_second", "_first_time", "_floor_second",
+        "_instants", "_last_second", "_last_time", "_minutes", "_offsets", "_shift", "_starts",
+    )  # fmt: skip
+
+    def __init__(
+        self, fields: Fields, zone: Zone, gap: Gap, fold: Fold, *, first: int = 0, end: int = END_SECOND
+    ) -> None:
+        """Ticks lie in [first, end), which must lie in 1970 to 2199."""
+        self._first = first
+        self._end = end
+        self._days = day_table(fields.day_rule)
+        self._blocks = self._days.blocks
+        self._minutes = minutes_of_day(fields.hours, fields.minutes)
+        self._ceil_second = ceil_table(fields.seconds)
+        self._floor_second = floor_table(fields.seconds)
+        self._first_second = self._ceil_second[0]
+        self._last_second = self._floor_second[59]
+        self._first_time = self._minutes[0] * 60 + self._first_second
+        self._last_time = self._minutes[-1] * 60 + self._last_second
+        self._instants = zone.instants
+        self._offsets = zone.offsets
+        self._starts, self._ends = zone.windows(fold)
+        self._shift = gap == "shift"
 
     def ceil(self, second: int) -> int | None:
         """The first tick at or after the second, or None."""
-        start = max(second, FIRST_SECOND) // 86_400 - _JUMP_DAYS
-        return self._best(range(start, _END_DAY + 1), lambda tick: max(second, FIRST_SECOND) <= tick < END_SECOND, min)
+        if second < self._first:
+            second = self._first
+        # At the very instant of a jump this takes the segment before it, which is then at its end: so a tick that a
+        # gap has shifted to that instant is found in the same way as from far away.
+        segment = bisect_left(self._instants, second)
+        offset = self._offsets[segment]
+        label = second + offset
+        if label < self._starts[segment]:
+            label = self._starts[segment]
+        found = self._ceil_label(label)
+        if found < self._ends[segment]:
+            tick = found - offset
+            return tick if tick < self._end else None
+        return self._ceil_beyond(segment, label, found)
+
+    def _ceil_beyond(self, segment: int, label: int, found: int) -> int | None:
+        """Goes on after a segment that has no tick. `found` is the first matching label at or after `label`."""
+        for k in range(segment, len(self._instants)):
+            instant, offset = self._instants[k], self._offsets[k + 1]
+            if instant >= self._end:
+                return None
+            if self._shift and instant + self._offsets[k] <= found < instant + offset:
+                return instant
+            start = self._starts[k + 1]
+            if start < label or found < start:
+                found = self._ceil_label(start)
+            label = start
+            if found < self._ends[k + 1]:
+                return found - offset if found - offset < self._end else None
+        return None
 
     def floor(self, second: int) -> int | None:
         """The last tick at or before the second, or None."""
-        start = min(second, END_SECOND) // 86_400 + _JUMP_DAYS
-        return self._best(
-            range(start, -1 - _JUMP_DAYS, -1), lambda tick: FIRST_SECOND <= tick <= min(second, END_SECOND - 1), max
-        )
+        if second >= self._end:
+            second = self._end - 1
+        segment = bisect_right(self._instants, second)
+        offset = self._offsets[segment]
+        label = second + offset
+        if label >= self._ends[segment]:
+            label = self._ends[segment] - 1
+        found = self._floor_label(label)
+        if found >= self._starts[segment]:
+            return found - offset if found - offset >= self._first else None
+        return self._floor_beyond(segment, label, found)
 
-    def _best(self, days: range, counts, best) -> int | None:  # type: ignore[no-untyped-def]
-        found: int | None = None
-        days_left = len(days)
-        for day in days:
-            ticks = [tick for tick in self._ticks_of(day) if counts(tick)]
-            if ticks:
-                if found is None:
-                    days_left = (
-                        2 * _JUMP_DAYS + 1
-                    )  # a later label can only be an earlier instant within the size of a jump
-                found = best([*ticks, *([] if found is None else [found])])
-            days_left -= 1
-            if days_left == 0:
-                break
-        return found
+    def _floor_beyond(self, segment: int, label: int, found: int) -> int | None:
+        """Goes back before a segment that has no tick. `found` is the last matching label at or before `label`."""
+        for k in range(segment - 1, -1, -1):
+            instant, offset = self._instants[k], self._offsets[k]
+            if instant < self._first:
+                return None
+            if self._shift and instant + offset <= found < instant + self._offsets[k + 1]:
+                return instant
+            last = self._ends[k] - 1
+            if last > label or found > last:
+                found = self._floor_label(last)
+            label = last
+            if found >= self._starts[k]:
+                return found - offset if found - offset >= self._first else None
+        return None
 
-    def _ticks_of(self, day: int) -> Iterable[int]:
-        if not 0 <= day + _EPOCH_ORDINAL < date.max.toordinal():
-            return
-        when = date.fromordinal(day + _EPOCH_ORDINAL)
-        if not month_mask(self.fields.day_rule, when.year, when.month) >> when.day & 1:
-            return
-        for hour in bits(self.fields.hours):
-            for minute in bits(self.fields.minutes):
-                for second in bits(self.fields.seconds):
-                    label = day * 86_400 + hour * 3600 + minute * 60 + second
-                    yield from self.zone.resolve(label, self.gap, self.fold)
+    def _ceil_label(self, label: int) -> int:
+        """The first matching label at or after this one, or FAR."""
+        day, time = divmod(label, 86_400)
+        days = self._blocks.get(day >> BLOCK_BITS)
+        if days is None:
+            days = self._days.block(day >> BLOCK_BITS)
+        days >>= day & _IN_BLOCK
+        if days & 1:
+            minute, second = divmod(time, 60)
+            second = self._ceil_second[second]
+            if second == NONE:
+                minute += 1
+                second = self._first_second
+            place = bisect_left(self._minutes, minute)
+            if place < len(self._minutes):
+                found = self._minutes[place]
+                if found != minute:
+                    second = self._first_second
+                return day * 86_400 + found * 60 + second
+        days >>= 1
+        if days:
+            return (day + (days & -days).bit_length()) * 86_400 + self._first_time
+        following = self._days.ceil(day + 1)
+        return FAR if following is None else following * 86_400 + self._first_time
+
+    def _floor_label(self, label: int) -> int:
+        """The last matching label at or before this one, or -FAR."""
+        day, time = divmod(label, 86_400)
+        if self._days.block(day >> BLOCK_BITS) >> (day & _IN_BLOCK) & 1:
+            minute, second = divmod(time, 60)
+            second = self._floor_second[second]
+            if second == NONE:
+                minute -= 1
+                second = self._last_second
+            place = bisect_right(self._minutes, minute)
+            if place:
+                found = self._minutes[place - 1]
+                if found != minute:
+                    second = self._last_second
+                return day * 86_400 + found * 60 + second
+        preceding = self._days.floor(day - 1)
+        return -FAR if preceding is None else preceding * 86_400 + self._last_time

@@ -88,12 +88,15 @@ def step_too_large(text: str, column: int, spec: FieldSpec, step: int, count: in
     )
 
 
-def never_fires(text: str, months: str | None) -> TriggerError:
+def never_fires(text: str) -> TriggerError:
     """A day that no year has."""
-    column = [match.start() for match in re.finditer(r"\S+", text)][-3 if len(text.split()) < 7 else -4]
-    hint = (
-        f"the last day of the month is L: {months}" if months else "no day from 1970 to 2199 matches all of its fields"
-    )
+    words = [(match.start(), match[0]) for match in re.finditer(r"\S+", text)]
+    place = -3 if len(words) < 7 else -4
+    column, day = words[place]
+    hint = "no day from 1970 to 2199 matches all of its fields"
+    if day in ("29", "30", "31"):
+        words[place] = (column, "L")
+        hint = f"the last day of the month is L: {' '.join(word for _, word in words)}"
     return TriggerError("this can never fire", text, column, hint)
 
 

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field, replace
-from datetime import datetime, tzinfo
+from datetime import UTC, datetime, tzinfo
+from functools import lru_cache
 from typing import TypeVar
 
 from onthedot.errors import TriggerError
-from onthedot.moments import iso
+from onthedot.moments import EPOCH, iso
 from onthedot.triggers.base import Trigger
 from onthedot.triggers.bounds import describe_bounds, read_bounds
 from onthedot.triggers.cron import slips
 from onthedot.triggers.cron.describe import describe_fields
 from onthedot.triggers.cron.fields import ALL_HOURS, ALL_MINUTES, ALL_SECONDS, DAY_OF_WEEK, MONTH, Fields
 from onthedot.triggers.cron.parse import parse
-from onthedot.triggers.cron.search import Search
+from onthedot.triggers.cron.search import END_SECOND, Search
 from onthedot.triggers.every import Every, every
 from onthedot.triggers.zones import FOLDS, GAPS, Fold, Gap, Zone, get_zone, zone_name
 
+_from_second = datetime.fromtimestamp
 _ZONE_PREFIX = re.compile(r"\s*(?:CRON_TZ|TZ)=(\S+)\s+")
 _EVERY_PREFIX = re.compile(r"\s*@every\s+(.+)", re.IGNORECASE)
 _T = TypeVar("_T", bound=str)
@@ -76,12 +78,15 @@ class Cron(Trigger):
     _search: Search = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        fields = parse(self.text, self.key)
+        fields, zone, search = _compile(self.text, self.key, self.tz or "UTC", self.gap, self.fold)
+        if self.starts_at is not None or self.repeat_until is not None:
+            first = 0 if self.starts_at is None else -(-self.starts_at // 1000)
+            end = END_SECOND if self.repeat_until is None else self.repeat_until // 1000 + 1
+            gap, fold = self.gap or default_gap(fields), self.fold or default_fold(fields)
+            search = Search(fields, zone, gap, fold, first=max(first, 0), end=min(end, END_SECOND))
         object.__setattr__(self, "fields", fields)
-        object.__setattr__(self, "zone", get_zone(self.tz or "UTC"))
-        object.__setattr__(self, "_search", Search(fields, self.zone, self.effective_gap, self.effective_fold))
-        if self._search.ceil(0) is None:
-            raise slips.never_fires(self.text, self._last_day_instead())
+        object.__setattr__(self, "zone", zone)
+        object.__setattr__(self, "_search", search)
         if self.next_ms(-1) is None:
             raise TriggerError(
                 f"{self.text} can never fire{describe_bounds(self.starts_at, self.repeat_until)}",
@@ -91,30 +96,29 @@ class Cron(Trigger):
     @property
     def effective_gap(self) -> Gap:
         """What happens to times that the wall clock jumps over: as asked, else by the default rule."""
-        return self.gap or ("shift" if self.fields.fixed else "skip")
+        return self.gap or default_gap(self.fields)
 
     @property
     def effective_fold(self) -> Fold:
         """What happens to times that the wall clock shows twice: as asked, else by the default rule."""
-        return self.fold or ("first" if self.fields.fixed else "both")
+        return self.fold or default_fold(self.fields)
+
+    def next(self, after: datetime | str) -> datetime | None:
+        # As the general way does it, but without the detour over milliseconds, which takes a third of the time.
+        try:
+            since = after - EPOCH  # type: ignore[operator]
+        except TypeError:  # text, or a naive datetime
+            return Trigger.next(self, after)
+        tick = self._search.ceil(since.days * 86_400 + since.seconds + 1)
+        return None if tick is None else _from_second(tick, UTC)
 
     def next_ms(self, after_ms: int) -> int | None:
-        second = after_ms // 1000 + 1
-        if self.starts_at is not None:
-            second = max(second, -(-self.starts_at // 1000))
-        tick = self._search.ceil(second)
-        if tick is None or (self.repeat_until is not None and tick * 1000 > self.repeat_until):
-            return None
-        return tick * 1000
+        tick = self._search.ceil(after_ms // 1000 + 1)
+        return None if tick is None else tick * 1000
 
     def prev_ms(self, before_ms: int) -> int | None:
-        second = -(-before_ms // 1000) - 1
-        if self.repeat_until is not None:
-            second = min(second, self.repeat_until // 1000)
-        tick = self._search.floor(second)
-        if tick is None or (self.starts_at is not None and tick * 1000 < self.starts_at):
-            return None
-        return tick * 1000
+        tick = self._search.floor(-(-before_ms // 1000) - 1)
+        return None if tick is None else tick * 1000
 
     def with_key(self, key: str) -> Cron:
         return replace(self, key=key) if self.fields.hashed else self
@@ -160,13 +164,25 @@ class Cron(Trigger):
         ]
         return f"cron({', '.join([repr(self.text), *options])})"
 
-    def _last_day_instead(self) -> str | None:
-        words = self.text.split()
-        day = -3 if len(words) < 7 else -4
-        if not words[day].isdigit() or int(words[day]) < 29:
-            return None
-        words[day] = "L"
-        return " ".join(words)
+
+@lru_cache(maxsize=65_536)
+def _compile(text: str, key: str, tz: str, gap: Gap | None, fold: Fold | None) -> tuple[Fields, Zone, Search]:
+    """All that follows from a definition, shared by the triggers that have it; refuses one that can never fire."""
+    fields, zone = parse(text, key), get_zone(tz)
+    search = Search(fields, zone, gap or default_gap(fields), fold or default_fold(fields))
+    if search.ceil(0) is None:
+        raise slips.never_fires(text)
+    return fields, zone, search
+
+
+def default_gap(fields: Fields) -> Gap:
+    """Fixed times that the clock jumps over fire at the end of the gap; all else follows real time."""
+    return "shift" if fields.fixed else "skip"
+
+
+def default_fold(fields: Fields) -> Fold:
+    """Fixed times that the clock shows twice fire the first time; all else follows real time."""
+    return "first" if fields.fixed else "both"
 
 
 def _choice(name: str, value: _T | None, known: tuple[_T, ...]) -> _T | None:
