@@ -1,0 +1,1 @@
+"""Where, and at which moment? Brings what is due to the node that runs it."""

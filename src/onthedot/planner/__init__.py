@@ -1,0 +1,1 @@
+"""Which runs? Decides what each due schedule becomes."""
