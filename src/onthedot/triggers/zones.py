@@ -10,7 +10,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from datetime import UTC, datetime, timedelta, tzinfo
 from functools import cache
-from typing import Literal, get_args
+from typing import Literal, NamedTuple, get_args
 
 from onthedot.errors import TriggerError
 
@@ -110,6 +110,14 @@ class Zone:
             k for k in near[:-1] if self.instants[k] + self.offsets[k] <= label < self.instants[k] + self.offsets[k + 1]
         )
         return [self.instants[k] for k in jumps][:1]
+
+
+class WallClock(NamedTuple):
+    """A zone, and what happens to the times that its clock jumps over or shows twice."""
+
+    zone: Zone
+    gap: Gap
+    fold: Fold
 
 
 @cache

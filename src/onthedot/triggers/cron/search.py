@@ -13,7 +13,7 @@ from onthedot.moments import END_MS
 from onthedot.triggers.cron.days import BLOCK_BITS, BLOCK_DAYS, day_table
 from onthedot.triggers.cron.fields import Fields
 from onthedot.triggers.cron.times import NONE, ceil_table, floor_table, minutes_of_day
-from onthedot.triggers.zones import FAR, Fold, Gap, Zone
+from onthedot.triggers.zones import FAR, Fold, Gap, WallClock, Zone
 
 END_SECOND = END_MS // 1000
 _IN_BLOCK = BLOCK_DAYS - 1
@@ -23,18 +23,24 @@ class Search:
     """A cron text in a zone, ready to be searched. O(log n), plus a step for each 512 days or jump passed over."""
 
     __slots__ = (
-        "_blocks", "_ceil_second", "_days", "_end", "_ends", "_first", "_first_second", "_first_time", "_floor_second",
-        "_instants", "_last_second", "_last_time", "_minutes", "_offsets", "_shift", "_starts",
+        "_blocks", "_ceil_second", "_ends", "_first_second", "_first_time", "_floor_second", "_instants",
+        "_last_second", "_last_time", "_minutes", "_offsets", "_shift", "_starts",
+        "days", "end", "fields", "first", "on_the_minute", "wall_clock",
     )  # fmt: skip
 
     def __init__(
         self, fields: Fields, zone: Zone, gap: Gap, fold: Fold, *, first: int = 0, end: int = END_SECOND
     ) -> None:
         """Ticks lie in [first, end), which must lie in 1970 to 2199."""
-        self._first = first
-        self._end = end
-        self._days = day_table(fields.day_rule)
-        self._blocks = self._days.blocks
+        self.fields = fields
+        self.wall_clock = WallClock(zone, gap, fold)
+        self.first = first
+        self.end = end
+        unbounded = first == 0 and end == END_SECOND
+        self.on_the_minute = fields.seconds == 1 and unbounded and zone.whole_minutes
+        """It ticks at second 0 of its minutes, without bounds: such searches can be expanded together."""
+        self.days = day_table(fields.day_rule)
+        self._blocks = self.days.blocks
         self._minutes = minutes_of_day(fields.hours, fields.minutes)
         self._ceil_second = ceil_table(fields.seconds)
         self._floor_second = floor_table(fields.seconds)
@@ -49,8 +55,8 @@ class Search:
 
     def ceil(self, second: int) -> int | None:
         """The first tick at or after the second, or None."""
-        if second < self._first:
-            second = self._first
+        if second < self.first:
+            second = self.first
         # At the very instant of a jump this takes the segment before it, which is then at its end: so a tick that a
         # gap has shifted to that instant is found in the same way as from far away.
         segment = bisect_left(self._instants, second)
@@ -61,14 +67,14 @@ class Search:
         found = self._ceil_label(label)
         if found < self._ends[segment]:
             tick = found - offset
-            return tick if tick < self._end else None
+            return tick if tick < self.end else None
         return self._ceil_beyond(segment, label, found)
 
     def _ceil_beyond(self, segment: int, label: int, found: int) -> int | None:
         """Goes on after a segment that has no tick. `found` is the first matching label at or after `label`."""
         for k in range(segment, len(self._instants)):
             instant, offset = self._instants[k], self._offsets[k + 1]
-            if instant >= self._end:
+            if instant >= self.end:
                 return None
             if self._shift and instant + self._offsets[k] <= found < instant + offset:
                 return instant
@@ -77,13 +83,13 @@ class Search:
                 found = self._ceil_label(start)
             label = start
             if found < self._ends[k + 1]:
-                return found - offset if found - offset < self._end else None
+                return found - offset if found - offset < self.end else None
         return None
 
     def floor(self, second: int) -> int | None:
         """The last tick at or before the second, or None."""
-        if second >= self._end:
-            second = self._end - 1
+        if second >= self.end:
+            second = self.end - 1
         segment = bisect_right(self._instants, second)
         offset = self._offsets[segment]
         label = second + offset
@@ -91,14 +97,14 @@ class Search:
             label = self._ends[segment] - 1
         found = self._floor_label(label)
         if found >= self._starts[segment]:
-            return found - offset if found - offset >= self._first else None
+            return found - offset if found - offset >= self.first else None
         return self._floor_beyond(segment, label, found)
 
     def _floor_beyond(self, segment: int, label: int, found: int) -> int | None:
         """Goes back before a segment that has no tick. `found` is the last matching label at or before `label`."""
         for k in range(segment - 1, -1, -1):
             instant, offset = self._instants[k], self._offsets[k]
-            if instant < self._first:
+            if instant < self.first:
                 return None
             if self._shift and instant + offset <= found < instant + self._offsets[k + 1]:
                 return instant
@@ -107,7 +113,7 @@ class Search:
                 found = self._floor_label(last)
             label = last
             if found >= self._starts[k]:
-                return found - offset if found - offset >= self._first else None
+                return found - offset if found - offset >= self.first else None
         return None
 
     def _ceil_label(self, label: int) -> int:
@@ -115,7 +121,7 @@ class Search:
         day, time = divmod(label, 86_400)
         days = self._blocks.get(day >> BLOCK_BITS)
         if days is None:
-            days = self._days.block(day >> BLOCK_BITS)
+            days = self.days.block(day >> BLOCK_BITS)
         days >>= day & _IN_BLOCK
         if days & 1:
             minute, second = divmod(time, 60)
@@ -132,13 +138,13 @@ class Search:
         days >>= 1
         if days:
             return (day + (days & -days).bit_length()) * 86_400 + self._first_time
-        following = self._days.ceil(day + 1)
+        following = self.days.ceil(day + 1)
         return FAR if following is None else following * 86_400 + self._first_time
 
     def _floor_label(self, label: int) -> int:
         """The last matching label at or before this one, or -FAR."""
         day, time = divmod(label, 86_400)
-        if self._days.block(day >> BLOCK_BITS) >> (day & _IN_BLOCK) & 1:
+        if self.days.block(day >> BLOCK_BITS) >> (day & _IN_BLOCK) & 1:
             minute, second = divmod(time, 60)
             second = self._floor_second[second]
             if second == NONE:
@@ -150,5 +156,5 @@ class Search:
                 if found != minute:
                     second = self._last_second
                 return day * 86_400 + found * 60 + second
-        preceding = self._days.floor(day - 1)
+        preceding = self.days.floor(day - 1)
         return -FAR if preceding is None else preceding * 86_400 + self._last_time
