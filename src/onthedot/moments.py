@@ -49,7 +49,9 @@ def ceil_ms(moment: datetime | str) -> int:
 
 def from_ms(ms: int) -> datetime:
     """The aware UTC datetime of whole milliseconds since 1970."""
-    return EPOCH + timedelta(0, 0, 0, ms)
+    seconds, rest = divmod(ms, 1000)  # faster than adding a timedelta to the epoch
+    moment = datetime.fromtimestamp(seconds, UTC)
+    return moment.replace(microsecond=rest * 1000) if rest else moment
 
 
 def iso(ms: int) -> str:

@@ -61,7 +61,7 @@ def _cron(trigger: Cron, start_ms: int, end_ms: int, most: int) -> Array:
     for segment in range(zone.segment(start), zone.segment(end - 1) + 1):
         first, last = label_window(search.wall_clock, segment, start, end)
         days = np.fromiter(_days(trigger, first, last), np.int64)
-        if len(days) * len(times) > most + 2 * 86_400:
+        if len(days) * len(times) > most + 2 * len(times):  # the first and last day may be cut
             raise ForecastTooLarge(most)
         labels = (days[:, None] * 86_400 + times).ravel()
         parts.append(labels[np.searchsorted(labels, first) : np.searchsorted(labels, last)] - zone.offsets[segment])
@@ -91,19 +91,22 @@ def _exclusion(trigger: Exclusion, start_ms: int, end_ms: int, most: int) -> Arr
         if not len(ticks):
             break
         if isinstance(item, Trigger):
-            ticks = ticks[~_among(item, ticks, most)]
+            ticks = ticks[~_among(item, ticks)]
         else:
             ticks = ticks[~_on_dates(item, trigger.base.zone, ticks)]
     return ticks
 
 
-def _among(item: Trigger, ticks: Array, most: int) -> npt.NDArray[np.bool_]:
-    """Which of the ticks are ticks of the other trigger too; one by one where that has far too many."""
+def _among(item: Trigger, ticks: Array) -> npt.NDArray[np.bool_]:
+    """Which of the ticks are ticks of the other trigger too; asked one by one where that has far more of them."""
     try:
-        others = ticks_of(item, int(ticks[0]), int(ticks[-1]) + 1, most)
+        others = ticks_of(item, int(ticks[0]), int(ticks[-1]) + 1, 20 * len(ticks) + 10_000)
     except ForecastTooLarge:
         return np.array([item.next_ms(tick - 1) == tick for tick in ticks.tolist()], np.bool_)
-    return np.isin(ticks, others, assume_unique=True)
+    if not len(others):
+        return np.zeros(len(ticks), np.bool_)
+    place = np.minimum(np.searchsorted(others, ticks), len(others) - 1)
+    return np.asarray(others[place] == ticks, np.bool_)
 
 
 def _on_dates(item: Excluded, zone: Zone, ticks: Array) -> npt.NDArray[np.bool_]:

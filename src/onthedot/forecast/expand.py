@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Protocol
 
 import numpy as np
+import numpy.typing as npt
 
 from onthedot.durations import to_duration_ms
 from onthedot.errors import ForecastTooLarge, TriggerError
 from onthedot.forecast.arrays import label_window, ticks_of
-from onthedot.forecast.index import Moments, Ranks, RunIndex, in_order
-from onthedot.forecast.pattern import Pattern, Piece
+from onthedot.forecast.index import Moments, Ranks, RunIndex, in_order, moment_type, rank_type
+from onthedot.forecast.pattern import Pattern, Stretch
 from onthedot.moments import ceil_ms
 from onthedot.triggers.base import Trigger
 from onthedot.triggers.cron.search import Search
 from onthedot.triggers.zones import WallClock
 
 MAX_RUNS = 10_000_000
-"""What `forecast` holds at most unless told otherwise: 120 MB."""
+"""What `forecast` holds at most unless told otherwise: 60 MB for a window of a month."""
 
 _PIECE_RUNS = 2_000_000
 
@@ -76,37 +79,37 @@ class Expansion:
 
     def index(self, start_ms: int, end_ms: int, max_runs: int) -> RunIndex:
         """The index of [start, end)."""
-        streams = [*self._pattern_streams(start_ms, end_ms, max_runs), *self._other_streams(start_ms, end_ms, max_runs)]
-        moments, ranks = _joined(streams, max_runs)
+        streams = [*self._pattern_streams(start_ms, end_ms), *self._other_streams(start_ms, end_ms, max_runs)]
+        pieces = list(_bounded((piece for stream in streams for piece in stream), max_runs))
+        after_ms, ranks = self._written(pieces, start_ms, end_ms)
         if len(streams) > 1:
-            moments, ranks = in_order(moments, ranks, len(self._names))
-        return RunIndex(moments, ranks, self._names)
+            after_ms, ranks = in_order(after_ms, ranks, len(self._names))
+        return RunIndex(start_ms, after_ms, ranks, self._names)
 
-    def _pattern_streams(self, start_ms: int, end_ms: int, max_runs: int) -> Iterator[list[Piece]]:
-        """Lists of pieces, each in order; only those of clocks that do not agree on the window come apart."""
+    def _pattern_streams(self, start_ms: int, end_ms: int) -> Iterator[Iterable[Piece]]:
+        """Pieces, each stream in order by itself; only clocks that do not agree on the window come apart."""
         start, end = -(-start_ms // 1000), -(-end_ms // 1000)
         steady: dict[int, list[WallClock]] = {}
-        for clock in self._clocks:
+        for clock in self._clocks if start < end else ():
             offset = _steady_offset(clock, start, end)
             if offset is None:
-                yield from self._jumping(clock, start, end, max_runs)
+                yield from self._jumping(clock, start, end)
             else:
                 steady.setdefault(offset, []).append(clock)
         for offset, clocks in steady.items():
-            pieces = self._pattern(clocks).pieces(start + offset, end + offset)
-            yield [_shifted(piece, offset) for piece in _bounded(pieces, max_runs)]
+            yield _stretches(self._pattern(clocks), start + offset, end + offset, offset)
 
-    def _jumping(self, clock: WallClock, start: int, end: int, max_runs: int) -> Iterator[list[Piece]]:
+    def _jumping(self, clock: WallClock, start: int, end: int) -> Iterator[Iterable[Piece]]:
         """A clock that jumps inside the window: segment by segment, and what its gaps have shifted."""
         pattern, zone = self._pattern([clock]), clock.zone
         for segment in range(zone.segment(start), zone.segment(end - 1) + 1):
             first, last = label_window(clock, segment, start, end)
             offset, instant = zone.offsets[segment], zone.bounds(segment)[0]
-            yield [_shifted(piece, offset) for piece in _bounded(pattern.pieces(first, last), max_runs)]
+            yield _stretches(pattern, first, last, offset)
             if clock.gap == "shift" and start <= instant < end:
                 swallowed = pattern.ranks_in(instant + zone.offsets[segment - 1], instant + offset)
                 extra = np.setdiff1d(swallowed, pattern.ranks_in(instant + offset, instant + offset + 1))
-                yield [Piece(instant * 1000, np.zeros(len(extra), np.int32), extra)]
+                yield [_Ticks(np.full(len(extra), instant * 1000), extra)]
 
     def _pattern(self, clocks: Sequence[WallClock]) -> Pattern:
         key = tuple(clocks)
@@ -114,12 +117,12 @@ class Expansion:
             numbers = [number for clock in clocks for number in self._clocks[clock]]
             local = np.full(len(self._searches), -1, np.intp)
             local[numbers] = np.arange(len(numbers))
-            ranks = np.flatnonzero(local[self._search_of] >= 0).astype(np.int32)
+            ranks = np.flatnonzero(local[self._search_of] >= 0).astype(rank_type(len(self._names)))
             searches = [search for number in numbers if (search := self._searches[number]) is not None]
             self._patterns[key] = Pattern(searches, ranks, local[self._search_of[ranks]])
         return self._patterns[key]
 
-    def _other_streams(self, start_ms: int, end_ms: int, max_runs: int) -> Iterator[list[Piece]]:
+    def _other_streams(self, start_ms: int, end_ms: int, max_runs: int) -> Iterator[Iterable[Piece]]:
         left = max_runs
         for rank in self._others:
             try:
@@ -129,7 +132,65 @@ class Expansion:
             except ForecastTooLarge:
                 raise ForecastTooLarge(max_runs) from None
             left -= len(ticks)
-            yield [Piece(0, ticks, np.full(len(ticks), rank, np.int32))]
+            yield [_Ticks(ticks, np.full(len(ticks), rank, rank_type(len(self._names))))]
+
+    def _written(self, pieces: Sequence[Piece], start_ms: int, end_ms: int) -> tuple[Moments, Ranks]:
+        """All pieces one after the other, in two arrays; nothing is made before it is counted."""
+        count = sum(piece.count for piece in pieces)
+        after_ms = np.empty(count, moment_type(end_ms - start_ms))
+        ranks = np.empty(count, rank_type(len(self._names)))
+        first = 0
+        for piece in pieces:
+            last = first + piece.count
+            piece.write(start_ms, after_ms[first:last], ranks[first:last])
+            first = last
+        return after_ms, ranks
+
+
+class Piece(Protocol):
+    """Runs in order, counted, and made when they are written."""
+
+    @property
+    def count(self) -> int: ...
+
+    def write(self, start_ms: int, after_ms: Moments, ranks: Ranks) -> None:
+        """Puts moments (as milliseconds after the start) and ranks into arrays of that count."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Patterned:
+    """A stretch of a pattern, on a wall clock that is `offset` seconds ahead of UTC."""
+
+    pattern: Pattern
+    stretch: Stretch
+    offset: int
+
+    @property
+    def count(self) -> int:
+        return self.stretch.count
+
+    def write(self, start_ms: int, after_ms: Moments, ranks: Ranks) -> None:
+        self.pattern.write(self.stretch, self.stretch.base_ms - self.offset * 1000 - start_ms, after_ms, ranks)
+
+
+@dataclass(frozen=True, slots=True)
+class _Ticks:
+    """Runs that are arrays already."""
+
+    moments: npt.NDArray[np.int64]
+    ranks: Ranks
+
+    @property
+    def count(self) -> int:
+        return len(self.ranks)
+
+    def write(self, start_ms: int, after_ms: Moments, ranks: Ranks) -> None:
+        np.subtract(self.moments, start_ms, out=after_ms, casting="unsafe")
+        ranks[:] = self.ranks
+
+
+def _stretches(pattern: Pattern, first: int, last: int, offset: int) -> Iterator[Piece]:
+    return (_Patterned(pattern, stretch, offset) for stretch in pattern.stretches(first, last))
 
 
 def _steady_offset(clock: WallClock, start: int, end: int) -> int | None:
@@ -145,27 +206,7 @@ def _steady_offset(clock: WallClock, start: int, end: int) -> int | None:
 def _bounded(pieces: Iterable[Piece], max_runs: int) -> Iterator[Piece]:
     count = 0
     for piece in pieces:
-        count += len(piece.ranks)
+        count += piece.count
         if count > max_runs:
             raise ForecastTooLarge(max_runs)
         yield piece
-
-
-def _shifted(piece: Piece, offset: int) -> Piece:
-    return Piece(piece.base_ms - offset * 1000, piece.after_ms, piece.ranks)
-
-
-def _joined(streams: Iterable[list[Piece]], max_runs: int) -> tuple[Moments, Ranks]:
-    """All pieces one after the other, in two arrays; counted before anything is made."""
-    pieces = [piece for stream in streams for piece in stream]
-    count = sum(len(piece.ranks) for piece in pieces)
-    if count > max_runs:
-        raise ForecastTooLarge(max_runs)
-    moments, ranks = np.empty(count, np.int64), np.empty(count, np.int32)
-    first = 0
-    for base_ms, after_ms, piece_ranks in pieces:
-        last = first + len(piece_ranks)
-        np.add(after_ms, np.int64(base_ms), out=moments[first:last])
-        ranks[first:last] = piece_ranks
-        first = last
-    return moments, ranks

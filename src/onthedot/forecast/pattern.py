@@ -1,118 +1,130 @@
 """Many cron schedules that share a wall clock, expanded together in the order of (time, rank) without sorting.
 
 Which minutes of an hour a schedule fires in does not depend on the hour or the day. So all pairs (minute, rank) are
-laid out once, in order; each hour takes those whose schedule is active in it, and an hour or a day that is like one
-before it is taken over as it was.
+laid out once, in order; each hour takes those whose schedule is active in it, and a day that is like one before it is
+taken over as it was.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from onthedot.triggers.cron.days import DayTable
+from onthedot.forecast.index import Moments, Ranks
+from onthedot.triggers.cron.days import BLOCK_BITS, BLOCK_DAYS, DayTable
 from onthedot.triggers.cron.search import Search
 
 _KEPT = 4_000_000
-"""How many runs of remembered hours and days a pattern keeps at most."""
+"""How many runs of remembered days a pattern keeps at most."""
 
 
-class Piece(NamedTuple):
-    """Runs in order: milliseconds after `base_ms`, and the rank of each."""
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """Some minutes of an hour, or a whole day, and how many runs they hold. The base is a label in milliseconds."""
 
     base_ms: int
-    after_ms: npt.NDArray[np.int32] | npt.NDArray[np.int64]
-    ranks: npt.NDArray[np.int32]
-
-
-_Body = tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]
+    key: bytes
+    hour: int | None
+    minute: int
+    until: int
+    count: int
 
 
 class Pattern:
     """Cron schedules at second 0, by ascending rank. All moments here are labels of the wall clock that they share."""
 
-    def __init__(
-        self, searches: Sequence[Search], ranks: npt.NDArray[np.int32], search_of: npt.NDArray[np.intp]
-    ) -> None:
+    def __init__(self, searches: Sequence[Search], ranks: Ranks, search_of: npt.NDArray[np.intp]) -> None:
         """The schedule of rank ranks[i] ticks as searches[search_of[i]] says."""
         minutes = np.array([search.fields.minutes for search in searches], "<u8")[search_of]
         hours = np.array([search.fields.hours for search in searches], "<u4")[search_of]
         self._active = _planes(hours, 24)
-        flat = np.flatnonzero(_planes(minutes, 60))
-        minute, place = np.divmod(flat.astype(np.int32), np.int32(len(ranks)))
-        self._minute_ms = minute * np.int32(60_000)
+        minute_planes = _planes(minutes, 60)
+        minute, place = np.divmod(np.flatnonzero(minute_planes).astype(np.int32), np.int32(len(ranks)))
         self._place = place.astype(np.intp)  # gathering by any other type of integer costs three times as much
+        self._minute_ms = minute.astype(np.uint32) * np.uint32(60_000)
         self._ranked = ranks[place]
+        self._fires = minute_planes.sum(axis=0, dtype=np.int64)
         self._tables, table_of = _tables([search.days for search in searches])
         self._table_of = table_of[search_of]
-        self._days: dict[bytes, _Body] = {}
-        self._hours: dict[tuple[bytes, int], _Body] = {}
+        self._counts: dict[tuple[bytes, int], int] = {}
+        self._days: dict[bytes, tuple[npt.NDArray[np.uint32], Ranks]] = {}
         self._kept = 0
 
-    def pieces(self, first: int, last: int) -> Iterator[Piece]:
-        """The runs whose label lies in [first, last) seconds, in order."""
+    def stretches(self, first: int, last: int) -> Iterator[Stretch]:
+        """What lies in [first, last) seconds, in order, counted but not yet made."""
         first, last = -(-first // 60), -(-last // 60)  # whole minutes from here on
         while first < last:
             day, minute = divmod(first, 1440)
+            key = self._key(day)
             if minute == 0 and last - first >= 1440:
-                yield Piece(day * 86_400_000, *self._day(self._days_key(day)))
+                count = sum(self._count(key, hour) for hour in range(24))
+                yield Stretch(day * 86_400_000, key, None, 0, 1440, count)
                 first += 1440
                 continue
             hour, minute = divmod(minute, 60)
             until = min(60, minute + last - first)
-            body = self._hour(self._days_key(day), hour)
-            yield Piece(day * 86_400_000 + hour * 3_600_000, *_cut(body, minute, until))
+            whole = until - minute == 60
+            count = self._count(key, hour) if whole else len(self._chosen(key, hour, minute, until))
+            yield Stretch(day * 86_400_000 + hour * 3_600_000, key, hour, minute, until, count)
             first += until - minute
 
-    def ranks_in(self, first: int, last: int) -> npt.NDArray[np.int32]:
+    def write(self, stretch: Stretch, base_ms: int, moments: Moments, ranks: Ranks) -> None:
+        """Makes the runs of a stretch, into arrays of its count, as milliseconds after its own base plus `base_ms`."""
+        after_ms, its_ranks = self._made(stretch)
+        if base_ms < 0:  # an hour that began before the window; its first runs did not
+            np.subtract(after_ms, moments.dtype.type(-base_ms), out=moments)
+        else:
+            np.add(after_ms, moments.dtype.type(base_ms), out=moments)
+        ranks[:] = its_ranks
+
+    def ranks_in(self, first: int, last: int) -> Ranks:
         """The ranks that have a run whose label lies in [first, last) seconds."""
-        found = [piece.ranks for piece in self.pieces(first, last)]
-        return np.unique(np.concatenate(found)) if found else np.empty(0, np.int32)
+        found = [self._made(stretch)[1] for stretch in self.stretches(first, last)]
+        return np.unique(np.concatenate(found)) if found else self._ranked[:0]
 
-    def _days_key(self, day: int) -> bytes:
+    def _made(self, stretch: Stretch) -> tuple[npt.NDArray[np.uint32], Ranks]:
+        if stretch.hour is None:
+            return self._day(stretch.key)
+        chosen = self._chosen(stretch.key, stretch.hour, stretch.minute, stretch.until)
+        return self._minute_ms.take(chosen), self._ranked.take(chosen)
+
+    def _key(self, day: int) -> bytes:
         """Which day tables match that day; days with the same key have the same runs."""
-        return bytes(table.block(day >> 9) >> (day & 511) & 1 for table in self._tables)
+        return bytes(table.block(day >> BLOCK_BITS) >> (day & BLOCK_DAYS - 1) & 1 for table in self._tables)
 
-    def _day(self, key: bytes) -> _Body:
+    def _active_in(self, key: bytes, hour: int) -> npt.NDArray[np.bool_]:
+        active: npt.NDArray[np.bool_] = self._active[hour]
+        return active & np.frombuffer(key, np.bool_)[self._table_of] if 0 in key else active
+
+    def _count(self, key: bytes, hour: int) -> int:
+        if (key, hour) not in self._counts:
+            self._counts[key, hour] = int(self._fires @ self._active_in(key, hour))
+        return self._counts[key, hour]
+
+    def _chosen(self, key: bytes, hour: int, minute: int = 0, until: int = 60) -> npt.NDArray[np.intp]:
+        """Which of the pairs fire in those minutes of the hour."""
+        chosen = np.flatnonzero(self._active_in(key, hour)[self._place])
+        if until - minute < 60:
+            first, last = np.searchsorted(self._minute_ms, (minute * 60_000, until * 60_000))
+            chosen = chosen[np.searchsorted(chosen, first) : np.searchsorted(chosen, last)]
+        return chosen
+
+    def _day(self, key: bytes) -> tuple[npt.NDArray[np.uint32], Ranks]:
         if key not in self._days:
-            bodies = [self._hour(key, hour) for hour in range(24)]
-            after = np.concatenate([after + np.int32(hour * 3_600_000) for hour, (after, _) in enumerate(bodies)])
-            self._keep(len(after))
-            self._days[key] = after, np.concatenate([ranks for _, ranks in bodies])
+            chosen = [self._chosen(key, hour) for hour in range(24)]
+            after_ms = [self._minute_ms.take(some) + np.uint32(hour * 3_600_000) for hour, some in enumerate(chosen)]
+            self._make_room(sum(map(len, chosen)))
+            self._days[key] = np.concatenate(after_ms), self._ranked.take(np.concatenate(chosen))
         return self._days[key]
 
-    def _hour(self, key: bytes, hour: int) -> _Body:
-        body = self._hours.get((key, hour))
-        if body is None:
-            active = self._active[hour]
-            if 0 in key:
-                active = active & np.frombuffer(key, np.bool_)[self._table_of]
-            chosen = np.flatnonzero(active[self._place])
-            if len(chosen) == len(self._place):
-                body = self._minute_ms, self._ranked
-            else:
-                body = self._minute_ms.take(chosen), self._ranked.take(chosen)
-            self._keep(len(body[0]))
-            self._hours[key, hour] = body
-        return body
-
-    def _keep(self, count: int) -> None:
-        """Makes room for so many more runs to remember."""
+    def _make_room(self, count: int) -> None:
         self._kept += count
         if self._kept > _KEPT:
             self._days.clear()
-            self._hours.clear()
             self._kept = count
-
-
-def _cut(body: _Body, minute: int, until: int) -> _Body:
-    if minute == 0 and until == 60:
-        return body
-    first, last = np.searchsorted(body[0], (minute * 60_000, until * 60_000))
-    return body[0][first:last], body[1][first:last]
 
 
 def _planes(masks: npt.NDArray[np.uint32] | npt.NDArray[np.uint64], count: int) -> npt.NDArray[np.bool_]:
@@ -121,8 +133,8 @@ def _planes(masks: npt.NDArray[np.uint32] | npt.NDArray[np.uint64], count: int) 
     return np.unpackbits(np.ascontiguousarray(octets.T), axis=0, count=count, bitorder="little").view(np.bool_)
 
 
-def _tables(tables: Sequence[DayTable]) -> tuple[list[DayTable], npt.NDArray[np.int32]]:
+def _tables(tables: Sequence[DayTable]) -> tuple[list[DayTable], npt.NDArray[np.intp]]:
     """The different tables, and for each search the number of its table."""
     distinct = list(dict.fromkeys(tables))
     numbers = {table: number for number, table in enumerate(distinct)}
-    return distinct, np.fromiter(map(numbers.__getitem__, tables), np.int32, len(tables))
+    return distinct, np.fromiter(map(numbers.__getitem__, tables), np.intp, len(tables))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 FIRST_YEAR, LAST_YEAR = 1970, 2199
 
@@ -97,6 +98,7 @@ class Fields:
     """The text has an `H`, so its meaning depends on a key."""
 
 
+@lru_cache(maxsize=8192)
 def bits(mask: int) -> tuple[int, ...]:
     """The numbers that are set, ascending."""
     return tuple(number for number in range(mask.bit_length()) if mask >> number & 1)

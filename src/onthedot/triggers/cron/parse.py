@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import NamedTuple
 
 from onthedot.errors import TriggerError
 from onthedot.triggers.cron import slips
@@ -15,7 +16,6 @@ from onthedot.triggers.cron.fields import (
     DAY_OF_WEEK,
     FIRST_YEAR,
     FIVE,
-    SECOND,
     SEVEN,
     SIX,
     YEAR,
@@ -35,13 +35,17 @@ MACROS = {
     "@annually": "0 0 1 1 *",
 }
 
+_SPECS = {5: FIVE, 6: SIX, 7: SEVEN}
+_MOST_PLAIN = 20_000
+_plain_masks: dict[tuple[str, str], int] = {}
+"""Fields read before whose mask says it all: no H, L, W or #. There are few, and they come again and again."""
+
 _HASH = re.compile(r"h(?:\((\d+)-(\d+)\))?")
 _NEAREST = re.compile(r"(\d+)w")
 _FROM_LAST = re.compile(r"l(?:-(\d+))?")
 
 
-@dataclass(frozen=True, slots=True)
-class _Word:
+class _Word(NamedTuple):
     """A piece of the text, and where it stands."""
 
     text: str
@@ -60,7 +64,7 @@ class _Days:
 
 
 @lru_cache(maxsize=65_536)
-def parse(text: str, key: str = "") -> Fields:
+def parse(text: str, key: str) -> Fields:
     """What the text means; `H` is settled by the key. O(length); the same text is read once."""
     return _Reader(text, key).read()
 
@@ -74,46 +78,53 @@ class _Reader:
 
     def read(self) -> Fields:
         words = self._words()
-        specs = {5: FIVE, 6: SIX, 7: SEVEN}.get(len(words))
+        specs = _SPECS.get(len(words))
         if specs is None:
-            raise slips.wrong_count(self.text, [word.text for word in words])
-        masks = {spec.name: self._field(spec, word) for spec, word in zip(specs, words, strict=True)}
-        by_name = {spec.name: word.text for spec, word in zip(specs, words, strict=True)}
-        clock = [by_name.get(name, "0") for name in ("second", "minute", "hour")]
-        return Fields(
-            seconds=masks.get(SECOND.name, 1),
-            minutes=masks["minute"],
-            hours=masks["hour"],
-            day_rule=self._day_rule(masks, by_name),
-            fixed=not any(field.startswith("*") for field in clock),
-            hashed=self.hashed,
-        )
+            raise slips.wrong_count(self.text, words)
+        masks = [self._field(spec, words, place) for place, spec in enumerate(specs)]
+        if specs is FIVE:
+            words, masks = ["0", *words], [1, *masks]
+        second, minute, hour, day, month, weekday = masks[:6]
+        year = masks[6] >> FIRST_YEAR if specs is SEVEN else ALL_YEARS
+        both = words[3][0] in "*?" or words[5][0] in "*?"
+        fixed = "*" not in (words[0][0], words[1][0], words[2][0])
+        return Fields(second, minute, hour, self._day_rule(day, month, weekday, year, both), fixed, self.hashed)
 
-    def _words(self) -> list[_Word]:
-        macro = self.text.strip()
-        if macro.startswith("@"):
-            if macro not in MACROS:
+    def _words(self) -> list[str]:
+        words = self.text.lower().split()
+        if words and words[0].startswith("@"):
+            if " ".join(words) not in MACROS:
                 raise slips.unknown_macro(self.text, list(MACROS))
-            return [_Word(word, self.text.index("@")) for word in MACROS[macro].split()]
-        return [_Word(match[0].lower(), match.start()) for match in re.finditer(r"\S+", self.text)]
+            return MACROS[words[0]].split()
+        return words
 
-    def _day_rule(self, masks: dict[str, int], by_name: dict[str, str]) -> DayRule:
-        days = self.days
-        weekdays = masks[DAY_OF_WEEK.name]
+    def _day_rule(self, day: int, month: int, weekday: int, year: int, both: bool) -> DayRule:
+        special = self.days
         return DayRule(
-            days=masks[DAY_OF_MONTH.name],
-            months=masks["month"],
-            weekdays=(weekdays | weekdays >> 7) & 127,
-            years=masks[YEAR.name] >> FIRST_YEAR if YEAR.name in masks else ALL_YEARS,
-            from_last=days.from_last,
-            nearest=days.nearest,
-            last_workday=days.last_workday,
-            last_weekdays=days.last_weekdays,
-            nth_weekdays=days.nth_weekdays,
-            both=by_name[DAY_OF_MONTH.name][0] in "*?" or by_name[DAY_OF_WEEK.name][0] in "*?",
+            days=day,
+            months=month,
+            weekdays=(weekday | weekday >> 7) & 127,
+            years=year,
+            from_last=special.from_last,
+            nearest=special.nearest,
+            last_workday=special.last_workday,
+            last_weekdays=special.last_weekdays,
+            nth_weekdays=special.nth_weekdays,
+            both=both,
         )
 
-    def _field(self, spec: FieldSpec, word: _Word) -> int:
+    def _field(self, spec: FieldSpec, words: list[str], place: int) -> int:
+        known = _plain_masks.get((spec.name, words[place]))
+        if known is not None:
+            return known
+        before = self.hashed, replace(self.days)
+        column = [match.start() for match in re.finditer(r"\S+", self.text)][place]
+        mask = self._items(spec, _Word(words[place], column))
+        if before == (self.hashed, self.days) and len(_plain_masks) < _MOST_PLAIN:
+            _plain_masks[spec.name, words[place]] = mask
+        return mask
+
+    def _items(self, spec: FieldSpec, word: _Word) -> int:
         mask, column = 0, word.column
         for part in word.text.split(","):
             mask |= self._item(spec, _Word(part, column))

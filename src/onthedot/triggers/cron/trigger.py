@@ -44,22 +44,27 @@ def cron(
     """
     if not isinstance(text, str):
         raise TriggerError(f"a cron text is text, not {text!r}", hint='write cron("0 9 * * mon-fri")')
-    name = None if tz is None else zone_name(tz)
+    trigger = _read(text, None if tz is None else zone_name(tz), gap, fold)
+    if starts_at is None and repeat_until is None:
+        return trigger
+    start, until = read_bounds(starts_at, repeat_until, trigger.tz)
+    return replace(trigger, starts_at=start, repeat_until=until)
+
+
+@lru_cache(maxsize=65_536)
+def _read(text: str, tz: str | None, gap: Gap | None, fold: Fold | None) -> Cron | Every:
+    """The trigger without bounds; a value, so the same definition can give the same object."""
     if prefix := _ZONE_PREFIX.match(text):
-        if name not in (None, prefix[1]):
-            raise TriggerError(
-                f"two time zones: {prefix[1]} in the text and tz={name!r}", text, prefix.start(1), "name one of them"
-            )
-        name, text = prefix[1], text[prefix.end() :]
+        if tz not in (None, prefix[1]):
+            reason = f"two time zones: {prefix[1]} in the text and tz={tz!r}"
+            raise TriggerError(reason, text, prefix.start(1), "name one of them")
+        tz, text = prefix[1], text[prefix.end() :]
     if interval := _EVERY_PREFIX.fullmatch(text):
         if gap or fold:
             raise TriggerError("an interval follows real time: gap and fold have no meaning for it", text, 0)
-        return every(interval[1], tz=name, starts_at=starts_at, repeat_until=repeat_until)
-    if name is not None:
-        get_zone(name)
-    parse(text)  # before the text is normalised, so that the caret stands where the user wrote
-    start, until = read_bounds(starts_at, repeat_until, name)
-    return Cron(_normal(text), name, _choice("gap", gap, GAPS), _choice("fold", fold, FOLDS), start, until)
+        return every(interval[1], tz=tz)
+    parse(text, "")  # before the text is normalised, so that the caret stands where the user wrote
+    return Cron(_normal(text), tz, _choice("gap", gap, GAPS), _choice("fold", fold, FOLDS))
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,25 +78,28 @@ class Cron(Trigger):
     starts_at: int | None = None
     repeat_until: int | None = None
     key: str = ""
-    fields: Fields = field(init=False, repr=False, compare=False)
-    zone: Zone = field(init=False, repr=False, compare=False)
     search: Search = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        fields, zone, search = _compile(self.text, self.key, self.tz or "UTC", self.gap, self.fold)
+        search = _compile(self.text, self.key, self.tz or "UTC", self.gap, self.fold)
         if self.starts_at is not None or self.repeat_until is not None:
-            first = 0 if self.starts_at is None else -(-self.starts_at // 1000)
-            end = END_SECOND if self.repeat_until is None else self.repeat_until // 1000 + 1
-            gap, fold = self.gap or default_gap(fields), self.fold or default_fold(fields)
-            search = Search(fields, zone, gap, fold, first=max(first, 0), end=min(end, END_SECOND))
-        object.__setattr__(self, "fields", fields)
-        object.__setattr__(self, "zone", zone)
+            first = 0 if self.starts_at is None else max(0, -(-self.starts_at // 1000))
+            end = END_SECOND if self.repeat_until is None else min(END_SECOND, self.repeat_until // 1000 + 1)
+            search = Search(search.fields, *search.wall_clock, first=first, end=end)
+            if search.ceil(0) is None:
+                bounds = describe_bounds(self.starts_at, self.repeat_until)
+                raise TriggerError(f"{self.text} can never fire{bounds}", hint="widen the bounds")
         object.__setattr__(self, "search", search)
-        if self.next_ms(-1) is None:
-            raise TriggerError(
-                f"{self.text} can never fire{describe_bounds(self.starts_at, self.repeat_until)}",
-                hint="widen the bounds",
-            )
+
+    @property
+    def fields(self) -> Fields:
+        """What the text means."""
+        return self.search.fields
+
+    @property
+    def zone(self) -> Zone:
+        """The zone whose wall clock counts."""
+        return self.search.wall_clock.zone
 
     @property
     def effective_gap(self) -> Gap:
@@ -166,23 +174,18 @@ class Cron(Trigger):
 
 
 @lru_cache(maxsize=65_536)
-def _compile(text: str, key: str, tz: str, gap: Gap | None, fold: Fold | None) -> tuple[Fields, Zone, Search]:
-    """All that follows from a definition, shared by the triggers that have it; refuses one that can never fire."""
-    fields, zone = parse(text, key), get_zone(tz)
-    search = Search(fields, zone, gap or default_gap(fields), fold or default_fold(fields))
+def _compile(text: str, key: str, tz: str, gap: Gap | None, fold: Fold | None) -> Search:
+    """The search that follows from a definition, shared by all that have it; refuses one that can never fire.
+
+    By the default rule fixed times fire at the end of a gap and the first time in a fold; all else follows real time.
+    """
+    fields = parse(text, key)
+    default_gap: Gap = "shift" if fields.fixed else "skip"
+    default_fold: Fold = "first" if fields.fixed else "both"
+    search = Search(fields, get_zone(tz), gap or default_gap, fold or default_fold)
     if search.ceil(0) is None:
         raise slips.never_fires(text)
-    return fields, zone, search
-
-
-def default_gap(fields: Fields) -> Gap:
-    """Fixed times that the clock jumps over fire at the end of the gap; all else follows real time."""
-    return "shift" if fields.fixed else "skip"
-
-
-def default_fold(fields: Fields) -> Fold:
-    """Fixed times that the clock shows twice fire the first time; all else follows real time."""
-    return "first" if fields.fixed else "both"
+    return search
 
 
 def _choice(name: str, value: _T | None, known: tuple[_T, ...]) -> _T | None:

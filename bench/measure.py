@@ -1,0 +1,37 @@
+"""Taking times: the best of several turns, since everything else on the machine only ever adds to them."""
+
+from __future__ import annotations
+
+import gc
+import time
+from collections.abc import Callable
+from typing import Any
+
+MICRO = 1e6
+MILLI = 1e3
+
+
+def best(action: Callable[[], Any], turns: int = 7, before: Callable[[], Any] | None = None) -> float:
+    """Seconds for the fastest of so many turns; `before` runs ahead of each and is not counted."""
+    fastest = float("inf")
+    gc.collect()
+    gc.disable()
+    try:
+        for _ in range(turns):
+            if before is not None:
+                before()
+            start = time.perf_counter()
+            action()
+            fastest = min(fastest, time.perf_counter() - start)
+    finally:
+        gc.enable()
+    return fastest
+
+
+def interleaved(actions: dict[str, Callable[[], Any]], turns: int = 5) -> dict[str, float]:
+    """The best of several turns for each, taken in turn, so that a busy moment of the machine hits all alike."""
+    fastest = dict.fromkeys(actions, float("inf"))
+    for _ in range(turns):
+        for name, action in actions.items():
+            fastest[name] = min(fastest[name], best(action, 1))
+    return fastest
