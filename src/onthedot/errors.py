@@ -14,7 +14,7 @@ Each carries its values as attributes, and its text says what to do.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
 
 
 class OnthedotError(Exception):
@@ -75,24 +75,31 @@ class MomentError(OnthedotError, ValueError):
     """A moment that cannot be read, or that names no single moment because it lacks a zone."""
 
 
-@dataclass
 class FileError(OnthedotError, ValueError):
-    """A file of schedules that cannot be read; `problems` are lines of text, each with its place."""
+    """A file of schedules that cannot be read.
 
-    path: str
-    problems: tuple[str, ...]
+    `problems` are all that is wrong with it, not only the first; each is one line and begins with its place.
+    """
+
+    def __init__(self, path: str, problems: Iterable[str]) -> None:
+        self.path = path
+        self.problems = tuple(problems)
+        super().__init__(path, self.problems)
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """Each problem with the file's name before it."""
+        return tuple(f"{self.path}: {problem}" for problem in self.problems)
 
     def __str__(self) -> str:
-        return "\n".join(f"{self.path}:{problem}" for problem in self.problems)
+        return "\n".join(self.lines)
 
 
 class ForecastTooLarge(OnthedotError, ValueError):
     """The window holds more runs than the forecast may keep in memory."""
 
     def __init__(self, max_runs: int) -> None:
-        super().__init__(
-            f"more than {max_runs:,} runs in this window; shorten it, raise max_runs, or use stream()"
-        )
+        super().__init__(f"more than {max_runs:,} runs in this window; shorten it, raise max_runs, or use stream()")
         self.max_runs = max_runs
 
 

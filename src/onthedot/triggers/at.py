@@ -39,7 +39,7 @@ class At(Trigger):
     def __post_init__(self) -> None:
         object.__setattr__(self, "zone", get_zone(self.tz or "UTC"))
         if not FIRST_MS <= self.at_ms < END_MS:
-            raise TriggerError(f"{iso(self.at_ms)} can never fire", hint="ticks lie between 1970 and 2199")
+            raise TriggerError("this moment can never fire", hint="ticks lie between 1970 and 2199")
 
     def next_ms(self, after_ms: int) -> int | None:
         return self.at_ms if self.at_ms > after_ms else None

@@ -72,6 +72,16 @@ class Trigger(ABC):
         """The same trigger with the content of named calendars handed in."""
         return self
 
+    @property
+    def end_ms(self) -> int | None:
+        """After this moment there is no tick; None where no end was set."""
+        return None
+
+    @property
+    def step_ms(self) -> int:
+        """All ticks are a whole number of these apart."""
+        return 1
+
     def covered(self, tick_ms: int, step_ms: int) -> tuple[int, int]:
         """A span [first, end) around a tick in which tick ± step, tick ± 2 step and so on are ticks of this trigger.
 

@@ -12,10 +12,13 @@ from onthedot.triggers.zones import get_zone, label_of
 def to_instant_ms(moment: datetime | str, tz: str | None, *, round_up: bool) -> int:
     """Milliseconds of a moment; a naive one is a time on the wall clock of the zone beside it, if there is one."""
     when = read_moment(moment)
-    if when.tzinfo is None and tz is not None:
-        second = get_zone(tz).resolve(label_of(when), "shift", "last" if when.fold else "first")[0]
-        return second * 1000 + (-(-when.microsecond // 1000) if round_up else when.microsecond // 1000)
-    return ceil_ms(when) if round_up else floor_ms(when)
+    if when.tzinfo is not None or tz is None:
+        return ceil_ms(when) if round_up else floor_ms(when)
+    label, zone = label_of(when), get_zone(tz)
+    second = zone.resolve(label, "shift", "last" if when.fold else "first")[0]
+    if zone.label(second) != label:
+        return second * 1000  # the end of a gap, which no fraction of a second makes later
+    return second * 1000 + (-(-when.microsecond // 1000) if round_up else when.microsecond // 1000)
 
 
 def read_bounds(

@@ -16,7 +16,7 @@ from onthedot.triggers.at import At
 from onthedot.triggers.base import Trigger
 from onthedot.triggers.combine import Exclusion, Union, exclude, union
 from onthedot.triggers.cron.trigger import Cron, cron
-from onthedot.triggers.dates import Calendar, Dates, dates
+from onthedot.triggers.dates import Calendar, Dates, calendar, dates
 from onthedot.triggers.every import Every
 
 VERSION = 1
@@ -147,7 +147,7 @@ def _read_dates(*, dates: list[str]) -> Dates:
 
 
 def _read_calendar(*, name: str) -> Calendar:
-    return Calendar(name)
+    return calendar(name)
 
 
 def _trigger(value: Json) -> Trigger:

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from onthedot.errors import TriggerError
 from onthedot.triggers.at import At
 from onthedot.triggers.base import Trigger
-from onthedot.triggers.cron.fields import bits
 from onthedot.triggers.cron.trigger import Cron
 from onthedot.triggers.dates import Calendar, Dates, Excluded, dates, refuse_lazy
 from onthedot.triggers.every import Every
@@ -21,6 +20,8 @@ Simple = Cron | Every | At
 
 def union(*triggers: Trigger) -> Trigger:
     """Ticks whenever one of them does, once where several do."""
+    if not triggers:
+        raise TriggerError("a union needs at least one trigger")
     parts: dict[Trigger, None] = {}
     for trigger in triggers:
         parts.update(dict.fromkeys(trigger.parts if isinstance(trigger, Union) else (trigger,)))
@@ -63,6 +64,11 @@ class Union(Trigger):
     def covered(self, tick_ms: int, step_ms: int) -> tuple[int, int]:
         spans = [part.covered(tick_ms, step_ms) for part in self.parts if part.next_ms(tick_ms - 1) == tick_ms]
         return min(first for first, _ in spans), max(end for _, end in spans)
+
+    @property
+    def end_ms(self) -> int | None:
+        ends = [end for part in self.parts if (end := part.end_ms) is not None]
+        return max(ends) if len(ends) == len(self.parts) else None
 
     def with_key(self, key: str) -> Trigger:
         return union(*(part.with_key(key) for part in self.parts))
@@ -108,7 +114,7 @@ class Exclusion(Trigger):
         for item in self.without:
             if isinstance(item, Trigger):
                 if item.next_ms(tick_ms - 1) == tick_ms:
-                    return item.covered(tick_ms, self._step_ms)
+                    return item.covered(tick_ms, self.base.step_ms)
             elif span := self._excluded_dates(item, tick_ms):
                 return span
         return None
@@ -124,15 +130,8 @@ class Exclusion(Trigger):
         return max(first, days[0] * 86_400 - offset) * 1000, min(end, (days[1] + 1) * 86_400 - offset) * 1000
 
     @property
-    def _step_ms(self) -> int:
-        """All ticks of the base are a whole number of these apart."""
-        match self.base:
-            case Cron(fields=fields, zone=zone):
-                return 60_000 if len(bits(fields.seconds)) == 1 and zone.whole_minutes else 1000
-            case Every(interval_ms=interval):
-                return 60_000 if interval % 60_000 == 0 else 1000 if interval % 1000 == 0 else 1
-            case At():
-                return 1
+    def end_ms(self) -> int | None:
+        return self.base.end_ms
 
     def with_key(self, key: str) -> Exclusion:
         without = tuple(item.with_key(key) if isinstance(item, Trigger) else item for item in self.without)

@@ -14,7 +14,7 @@ _EPOCH = date(1970, 1, 1).toordinal()
 DateLike = date | str | tuple[date | str, date | str]
 
 
-def dates(*items: DateLike | Iterable[DateLike]) -> Dates:
+def dates(*items: DateLike | Dates | Iterable[DateLike]) -> Dates:
     """A set of dates: `date` values, ISO text, ranges, or iterables of these.
 
     A range is "2026-12-24..2027-01-01" or a pair; both ends are included.

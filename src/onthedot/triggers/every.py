@@ -36,12 +36,10 @@ def every(
         interval_ms = to_duration_ms(interval)
     except DurationError as error:
         raise TriggerError(str(error)) from None
-    if interval_ms < LEAST_MS:
-        raise TriggerError(f"an interval of {format_duration(interval_ms)} is too short", hint="the least is 1s")
     name = None if tz is None else zone_name(tz)
     anchor_ms = 0 if anchor is None else to_instant_ms(anchor, name, round_up=False)
     start, until = read_bounds(starts_at, repeat_until, name)
-    return Every(interval_ms, anchor_ms % interval_ms, spread, name, start, until)
+    return Every(interval_ms, anchor_ms, spread, name, start, until)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +58,11 @@ class Every(Trigger):
     """Where the lattice lies, with the spread: every tick is phase + n * interval."""
 
     def __post_init__(self) -> None:
+        if self.interval_ms < LEAST_MS:
+            raise TriggerError(
+                f"an interval of {format_duration(self.interval_ms)} is too short", hint="the least is 1s"
+            )
+        object.__setattr__(self, "anchor_ms", self.anchor_ms % self.interval_ms)
         moved = spread_over(self.key, "spread", self.interval_ms) if self.spread else 0
         object.__setattr__(self, "zone", get_zone(self.tz or "UTC"))
         object.__setattr__(self, "phase_ms", (self.anchor_ms + moved) % self.interval_ms)
@@ -79,6 +82,19 @@ class Every(Trigger):
     @property
     def _last_ms(self) -> int:
         return END_MS - 1 if self.repeat_until is None else min(self.repeat_until, END_MS - 1)
+
+    @property
+    def end_ms(self) -> int | None:
+        return self.repeat_until
+
+    @property
+    def step_ms(self) -> int:
+        return self.interval_ms
+
+    def covered(self, tick_ms: int, step_ms: int) -> tuple[int, int]:
+        if step_ms % self.interval_ms:
+            return tick_ms, tick_ms + 1
+        return FIRST_MS if self.starts_at is None else self.starts_at, self._last_ms + 1
 
     def with_key(self, key: str) -> Every:
         return replace(self, key=key) if self.spread else self

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+from onthedot.triggers.at import At
 from onthedot.triggers.base import Trigger
+from onthedot.triggers.combine import Exclusion, Simple, Union
 from onthedot.triggers.cron.trigger import Cron
+from onthedot.triggers.every import Every
 from onthedot.triggers.keys import spread_over
 
 
@@ -18,9 +23,8 @@ def due_ms(trigger: Trigger, tick_ms: int, jitter_ms: int, key: str) -> int:
     following = trigger.next_ms(tick_ms)
     if following is not None:
         room = min(room, following - tick_ms)
-    until = getattr(trigger, "repeat_until", None)
-    if until is not None:
-        room = min(room, until - tick_ms + 1)
+    if trigger.end_ms is not None:
+        room = min(room, trigger.end_ms - tick_ms + 1)
     return tick_ms + spread_over(key, f"jitter/{tick_ms}", max(room, 1))
 
 
@@ -31,9 +35,24 @@ def goes_on_after_ms(old: Trigger, new: Trigger, last_tick_ms: int | None, now_m
     is also not before the last tick's time on the new zone's wall clock: nine o'clock in Berlin and nine o'clock in New
     York are the same nine o'clock of the same day, and it has been.
     """
-    if last_tick_ms is None or not isinstance(old, Cron) or not isinstance(new, Cron):
+    if last_tick_ms is None:
         return now_ms
-    if old.zone is new.zone or not new.fields.fixed:
+    new_zones = {part.zone for part in _simple_parts(new)}
+    old_zones = {part.zone for part in _simple_parts(old) if part.next_ms(last_tick_ms - 1) == last_tick_ms}
+    fixed = all(isinstance(part, Cron) and part.fields.fixed for part in _simple_parts(new))
+    if not fixed or len(new_zones) != 1 or len(old_zones) != 1 or new_zones == old_zones:
         return now_ms
-    label = old.zone.label(last_tick_ms // 1000)
-    return max(now_ms, last_tick_ms, *(second * 1000 for second in new.zone.resolve(label, "shift", "last")))
+    label = old_zones.pop().label(last_tick_ms // 1000)
+    return max(now_ms, last_tick_ms, *(second * 1000 for second in new_zones.pop().resolve(label, "shift", "last")))
+
+
+def _simple_parts(trigger: Trigger) -> Iterator[Simple]:
+    """The cron texts, intervals and moments that a trigger is made of; what it excludes does not count."""
+    match trigger:
+        case Union(parts=parts):
+            for part in parts:
+                yield from _simple_parts(part)
+        case Exclusion(base=base):
+            yield base
+        case Cron() | Every() | At():
+            yield trigger

@@ -99,19 +99,31 @@ def _time(hour: int, minute: int, second: int = 0) -> str:
 
 
 def _days(rule: DayRule) -> str:
-    by_day = None if rule.days == ALL_DAYS_OF_MONTH else f"on {_and(_month_days(rule))}"
-    by_weekday = None if rule.weekdays == ALL_DAYS_OF_WEEK else _weekdays(rule)
-    parts = [_joined(by_day, by_weekday, rule.both)]
+    any_day, any_weekday = rule.days == ALL_DAYS_OF_MONTH, rule.weekdays == ALL_DAYS_OF_WEEK
+    if not rule.both and (any_day or any_weekday):
+        any_day = any_weekday = True  # one of them is enough, and one of them always matches
+    parts = [
+        _joined(
+            None if any_day else f"on {_and(_month_days(rule))}", None if any_weekday else _weekdays(rule), rule.both
+        )
+    ]
     if rule.months != ALL_MONTHS:
         parts.append(f"in {_runs(bits(rule.months), _month_name, wrap=12)}")
     if rule.years != ALL_YEARS:
-        parts.append(f"in {_runs(bits(rule.years), lambda year: str(year + FIRST_YEAR))}")
+        parts.append(f"in {_years([year + FIRST_YEAR for year in bits(rule.years)])}")
     return ", ".join(part for part in parts if part)
+
+
+def _years(years: list[int]) -> str:
+    step = years[1] - years[0] if len(years) > 3 else 0
+    if step > 1 and years == list(range(years[0], years[-1] + 1, step)):
+        return f"every {_nth(step)} year from {years[0]} to {years[-1]}"
+    return _runs(years, str)
 
 
 def _joined(by_day: str | None, by_weekday: str | None, both: bool) -> str:
     if by_day and by_weekday:
-        return f"{by_day} and {by_weekday}" if both else f"{by_day} or {by_weekday}"
+        return f"{by_day}, but only {by_weekday}" if both else f"{by_day} or {by_weekday}"
     return by_day or by_weekday or ""
 
 

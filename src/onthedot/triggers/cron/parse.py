@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -40,6 +40,7 @@ _MOST_PLAIN = 20_000
 _plain_masks: dict[tuple[str, str], int] = {}
 """Fields read before whose mask says it all: no H, L, W or #. There are few, and they come again and again."""
 
+_SPECIAL = re.compile("[hlw#]")  # also in some names, which are then read anew each time
 _HASH = re.compile(r"h(?:\((\d+)-(\d+)\))?")
 _NEAREST = re.compile(r"(\d+)w")
 _FROM_LAST = re.compile(r"l(?:-(\d+))?")
@@ -66,7 +67,10 @@ class _Days:
 @lru_cache(maxsize=65_536)
 def parse(text: str, key: str) -> Fields:
     """What the text means; `H` is settled by the key. O(length); the same text is read once."""
-    return _Reader(text, key).read()
+    macro = text.strip().lower()
+    if macro.startswith("@") and macro not in MACROS:
+        raise slips.unknown_macro(text, list(MACROS))
+    return _Reader(MACROS.get(macro, text), key).read()
 
 
 class _Reader:
@@ -77,7 +81,7 @@ class _Reader:
         self.hashed = False
 
     def read(self) -> Fields:
-        words = self._words()
+        words = self.text.lower().split()
         specs = _SPECS.get(len(words))
         if specs is None:
             raise slips.wrong_count(self.text, words)
@@ -89,14 +93,6 @@ class _Reader:
         both = words[3][0] in "*?" or words[5][0] in "*?"
         fixed = "*" not in (words[0][0], words[1][0], words[2][0])
         return Fields(second, minute, hour, self._day_rule(day, month, weekday, year, both), fixed, self.hashed)
-
-    def _words(self) -> list[str]:
-        words = self.text.lower().split()
-        if words and words[0].startswith("@"):
-            if " ".join(words) not in MACROS:
-                raise slips.unknown_macro(self.text, list(MACROS))
-            return MACROS[words[0]].split()
-        return words
 
     def _day_rule(self, day: int, month: int, weekday: int, year: int, both: bool) -> DayRule:
         special = self.days
@@ -117,10 +113,9 @@ class _Reader:
         known = _plain_masks.get((spec.name, words[place]))
         if known is not None:
             return known
-        before = self.hashed, replace(self.days)
         column = [match.start() for match in re.finditer(r"\S+", self.text)][place]
         mask = self._items(spec, _Word(words[place], column))
-        if before == (self.hashed, self.days) and len(_plain_masks) < _MOST_PLAIN:
+        if not _SPECIAL.search(words[place]) and len(_plain_masks) < _MOST_PLAIN:
             _plain_masks[spec.name, words[place]] = mask
         return mask
 
@@ -199,7 +194,7 @@ class _Reader:
         if step is None:
             return 1 << low + spread_over(self.key, spec.name, high - low + 1)
         if step > high - low + 1:
-            raise slips.step_too_large(self.text, head.column, spec, step, high - low + 1)
+            raise slips.step_too_large(self.text, head.column + len(head.text) + 1, spec, step, high - low + 1)
         return sum(1 << number for number in range(low + spread_over(self.key, spec.name, step), high + 1, step))
 
     def _special(self, spec: FieldSpec, item: _Word) -> bool:

@@ -116,6 +116,10 @@ class Search:
                 return found - offset if found - offset >= self.first else None
         return None
 
+    def shows(self, label: int) -> bool:
+        """Whether the label itself matches, whatever the zone makes of it."""
+        return self._ceil_label(label) == label
+
     def _ceil_label(self, label: int) -> int:
         """The first matching label at or after this one, or FAR."""
         day, time = divmod(label, 86_400)

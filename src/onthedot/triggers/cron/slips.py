@@ -6,7 +6,7 @@ import re
 from difflib import get_close_matches
 
 from onthedot.errors import TriggerError
-from onthedot.triggers.cron.fields import DAY_OF_WEEK, FIVE, MONTH, YEAR, FieldSpec
+from onthedot.triggers.cron.fields import DAY_OF_WEEK, FIVE, MINUTE, MONTH, SECOND, SEVEN, SIX, YEAR, FieldSpec
 
 _RANGE_HINTS = {
     ("second", 60): "the seconds are 0 to 59; for once a minute write 0",
@@ -41,7 +41,7 @@ def unknown_macro(text: str, known: list[str]) -> TriggerError:
     word = text.strip().lower()
     if word == "@reboot":
         hint = 'no moment belongs to it; run it when a node starts, with app.on("start")'
-    elif near := get_close_matches(word, known, n=1):
+    elif word.split()[0] != "@every" and (near := get_close_matches(word, known, n=1)):
         hint = f"did you mean {near[0]}?"
     else:
         hint = f"there are {', '.join(known)} and @every 90s"
@@ -55,13 +55,7 @@ def not_a_number(text: str, column: int, spec: FieldSpec, word: str) -> TriggerE
         return TriggerError(f"{spec.name}: a number is missing; expected {wanted}", text, column)
     for other in (DAY_OF_WEEK, MONTH):
         if other is not spec and word in other.names:
-            place = FIVE.index(other) + 1
-            return TriggerError(
-                f"{spec.name}: {word!r} is a {other.name}",
-                text,
-                column,
-                f"the {other.name} is field {place} of 5: {_moved(text, column, other)}",
-            )
+            return TriggerError(f"{spec.name}: {word!r} is a {other.name}", text, column, _moved(text, column, other))
     names = get_close_matches(word, spec.names, n=1)
     hint = f"did you mean {names[0]}?" if names else _dialect_hint(spec, word)
     return TriggerError(f"{spec.name}: {word!r} is not {wanted}", text, column, hint)
@@ -88,15 +82,18 @@ def step_too_large(text: str, column: int, spec: FieldSpec, step: int, count: in
     )
 
 
-def never_fires(text: str) -> TriggerError:
-    """A day that no year has."""
+def never_fires(text: str, *, has_days: bool) -> TriggerError:
+    """No day has it; or, with `gap="skip"`, the wall clock jumps over it on the days that do."""
     words = [(match.start(), match[0]) for match in re.finditer(r"\S+", text)]
     place = -3 if len(words) < 7 else -4
     column, day = words[place]
-    hint = "no day from 1970 to 2199 matches all of its fields"
-    if day in ("29", "30", "31"):
+    if has_days:
+        hint = 'the wall clock jumps over its time, a gap; with gap="shift" it fires at the end of it'
+    elif day in ("29", "30", "31"):
         words[place] = (column, "L")
         hint = f"the last day of the month is L: {' '.join(word for _, word in words)}"
+    else:
+        hint = "no day from 1970 to 2199 matches all of its fields"
     return TriggerError("this can never fire", text, column, hint)
 
 
@@ -116,10 +113,11 @@ def _dialect_hint(spec: FieldSpec, word: str) -> str | None:
 
 
 def _moved(text: str, column: int, other: FieldSpec) -> str:
-    """The text with the word that stands at the column moved to its own field."""
-    words = [(match.start(), match[0]) for match in re.finditer(r"\S+", text)][-5:]
+    """Where a word belongs, and the text with the word that stands at the column moved there."""
+    words = [(match.start(), match[0]) for match in re.finditer(r"\S+", text)]
+    specs = {5: FIVE, 6: SIX, 7: SEVEN}[len(words)]
     moved = [word for _, word in words]
-    here = max(i for i, (start, _) in enumerate(words) if start <= column)
-    place = FIVE.index(other)
-    moved[place], moved[here] = moved[here], "0" if here == 0 else "*"
-    return " ".join(moved)
+    here = max(place for place, (start, _) in enumerate(words) if start <= column)
+    there = specs.index(other)
+    moved[there], moved[here] = moved[here], "0" if specs[here] in (SECOND, MINUTE) else "*"
+    return f"the {other.name} is field {there + 1} of {len(specs)}: {' '.join(moved)}"

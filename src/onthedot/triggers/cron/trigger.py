@@ -21,7 +21,7 @@ from onthedot.triggers.every import Every, every
 from onthedot.triggers.zones import FOLDS, GAPS, Fold, Gap, Zone, get_zone, zone_name
 
 _from_second = datetime.fromtimestamp
-_ZONE_PREFIX = re.compile(r"\s*(?:CRON_TZ|TZ)=(\S+)\s+")
+_ZONE_PREFIX = re.compile(r"\s*(?:CRON_TZ|TZ)=(\S+)(?:\s+|$)")
 _EVERY_PREFIX = re.compile(r"\s*@every\s+(.+)", re.IGNORECASE)
 _T = TypeVar("_T", bound=str)
 _NAMES = {*MONTH.names, *DAY_OF_WEEK.names}
@@ -54,17 +54,32 @@ def cron(
 @lru_cache(maxsize=65_536)
 def _read(text: str, tz: str | None, gap: Gap | None, fold: Fold | None) -> Cron | Every:
     """The trigger without bounds; a value, so the same definition can give the same object."""
-    if prefix := _ZONE_PREFIX.match(text):
-        if tz not in (None, prefix[1]):
-            reason = f"two time zones: {prefix[1]} in the text and tz={tz!r}"
-            raise TriggerError(reason, text, prefix.start(1), "name one of them")
-        tz, text = prefix[1], text[prefix.end() :]
+    prefix = _ZONE_PREFIX.match(text)
+    if prefix is None:
+        return _read_rest(text, tz, gap, fold)
+    if tz not in (None, prefix[1]):
+        reason = f"two time zones: {prefix[1]} in the text and tz={tz!r}"
+        raise TriggerError(reason, text, prefix.start(1), "name one of them")
+    try:
+        return _read_rest(text[prefix.end() :], prefix[1], gap, fold)
+    except TriggerError as error:  # shown in the text as the user wrote it
+        column = prefix.start(1) if error.column is None else prefix.end() + error.column
+        raise TriggerError(error.reason, text, column, error.hint) from None
+
+
+def _read_rest(text: str, tz: str | None, gap: Gap | None, fold: Fold | None) -> Cron | Every:
+    if tz is not None:
+        get_zone(tz)
     if interval := _EVERY_PREFIX.fullmatch(text):
         if gap or fold:
             raise TriggerError("an interval follows real time: gap and fold have no meaning for it", text, 0)
-        return every(interval[1], tz=tz)
-    parse(text, "")  # before the text is normalised, so that the caret stands where the user wrote
-    return Cron(_normal(text), tz, _choice("gap", gap, GAPS), _choice("fold", fold, FOLDS))
+        try:
+            return every(interval[1], tz=tz)
+        except TriggerError as error:
+            raise TriggerError(error.reason, text, interval.start(1), error.hint) from None
+    gap, fold = _choice("gap", gap, GAPS), _choice("fold", fold, FOLDS)
+    _compile(text, "", tz or "UTC", gap, fold)  # before the text is normalised, so that an error shows it as written
+    return Cron(_normal(text), tz, gap, fold)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,23 +149,35 @@ class Cron(Trigger):
     def with_default_zone(self, tz: str) -> Cron:
         return replace(self, tz=tz) if self.tz is None else self
 
+    @property
+    def end_ms(self) -> int | None:
+        return self.repeat_until
+
+    @property
+    def step_ms(self) -> int:
+        on_minutes = self.fields.seconds & self.fields.seconds - 1 == 0 and self.zone.whole_minutes
+        shifted = self.effective_gap == "shift" and self.fields.seconds != 1  # a gap ends on a whole minute
+        return 60_000 if on_minutes and not shifted else 1000
+
     def covered(self, tick_ms: int, step_ms: int) -> tuple[int, int]:
-        tick = tick_ms // 1000
-        segment = self.zone.segment(tick)
         span = self._full_span(step_ms)
-        if span == 1 or self.starts_at is not None or self.repeat_until is not None:
+        segment = self.zone.segment(tick_ms // 1000)
+        offset = self.zone.offsets[segment]
+        label = tick_ms // 1000 + offset
+        if span == 1 or not self.search.shows(label):
             return tick_ms, tick_ms + 1
-        label = tick + self.zone.offsets[segment]
-        first, end = self.zone.bounds(segment)
-        start = label - label % span - self.zone.offsets[segment]
-        return max(first, start) * 1000, min(end, start + span) * 1000
+        starts, ends = self.zone.windows(self.effective_fold)
+        start = label - label % span
+        first = max(start, starts[segment]) - offset
+        end = min(start + span, ends[segment]) - offset
+        return max(first, self.search.first) * 1000, min(end, self.search.end) * 1000
 
     def _full_span(self, step_ms: int) -> int:
         """How many seconds around a tick, aligned on the wall clock, hold a tick at every step."""
-        by_minute = step_ms % 60_000 == 0 and self.zone.whole_minutes
         fields = self.fields
+        by_minute = step_ms % 60_000 == 0 and self.zone.whole_minutes
         by_second = step_ms % 1000 == 0 and fields.seconds == ALL_SECONDS
-        if self.effective_fold != "both" or not (by_second or by_minute):
+        if not (by_second or by_minute):
             return 1
         if fields.minutes != ALL_MINUTES:
             return 60
@@ -184,7 +211,7 @@ def _compile(text: str, key: str, tz: str, gap: Gap | None, fold: Fold | None) -
     default_fold: Fold = "first" if fields.fixed else "both"
     search = Search(fields, get_zone(tz), gap or default_gap, fold or default_fold)
     if search.ceil(0) is None:
-        raise slips.never_fires(text)
+        raise slips.never_fires(text, has_days=search.days.ceil(0) is not None)
     return search
 
 
@@ -204,5 +231,5 @@ def _normal(text: str) -> str:
         return f"{word[:-1]}L" if word[:-1] in _NAMES else word.upper()
 
     if text.strip().startswith("@"):
-        return text.strip()
+        return text.strip().lower()
     return " ".join(re.sub("[A-Za-z]+", letters, text).split())
