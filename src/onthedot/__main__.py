@@ -1,0 +1,8 @@
+"""`python -m onthedot` is `onthedot`."""
+
+import sys
+
+from onthedot.surfaces.cli import main
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,78 @@
+"""What a file of schedules says, as values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+from onthedot.triggers import Trigger
+
+
+def _nothing() -> Mapping[str, Any]:
+    return MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A program and its arguments, started without a shell."""
+
+    words: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Shell:
+    """A line for the shell. A crontab adds the environment set above it and, in the system format, the user."""
+
+    text: str
+    environment: Mapping[str, str] = field(default_factory=_nothing)
+    user: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Http:
+    """One HTTP call; `options` are those beside method and url, as written."""
+
+    method: str
+    url: str
+    options: Mapping[str, object] = field(default_factory=_nothing)
+
+
+@dataclass(frozen=True, slots=True)
+class NamedTask:
+    """A task by its name, which this process need not know, and its arguments."""
+
+    name: str
+    args: Mapping[str, object] = field(default_factory=_nothing)
+
+
+Work = Command | Shell | Http | NamedTask
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One schedule of a file. `options` are the policies as written there; `line` is where it begins, from 1."""
+
+    name: str
+    trigger: Trigger
+    work: Work
+    options: Mapping[str, object] = field(default_factory=_nothing)
+    line: int | None = None
+
+    @property
+    def enabled(self) -> bool:
+        """Whether the file lets it run."""
+        return self.options.get("enabled") is not False
+
+
+@dataclass(frozen=True, slots=True)
+class JobFile:
+    """A whole file. `notes` tell what was read but cannot be honoured, each with its place; they are no errors."""
+
+    path: str
+    entries: tuple[Entry, ...] = ()
+    store: str | None = None
+    timezone: str | None = None
+    """The zone of entries that name none; a crontab always has one."""
+    notes: tuple[str, ...] = ()

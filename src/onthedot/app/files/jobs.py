@@ -1,0 +1,109 @@
+"""Reads jobs.toml: a store, a zone, and schedules with their trigger, their work and their policies."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from types import MappingProxyType
+from typing import Any
+
+from onthedot.app.files.entry import Entry, JobFile, Work
+from onthedot.app.files.names import name_problem
+from onthedot.app.files.policies import POLICIES
+from onthedot.app.files.remedies import did_you_mean
+from onthedot.app.files.trigger_keys import TRIGGER_KEYS, ZONE_KEYS, read_trigger, read_zone
+from onthedot.app.files.works import WORK_KEYS, read_work
+from onthedot.errors import FileError
+from onthedot.triggers import Trigger
+
+Table = dict[str, Any]
+
+TOP_KEYS = ("store", "timezone", "schedules")
+SCHEDULE_KEYS = (*TRIGGER_KEYS, *ZONE_KEYS, *WORK_KEYS, *POLICIES)
+
+_PLACE = re.compile(r"(.*) \(at (line \d+, column \d+|end of document)\)")
+_HEADING = re.compile(
+    r"""^[ \t]*\[[ \t]*schedules[ \t]*\.[ \t]*(?:"([^"]+)"|'([^']+)'|([\w-]+))[ \t]*\]""", re.MULTILINE
+)
+
+
+def read_jobs(text: str, *, path: str, timezone: str | None = None) -> JobFile:
+    """All schedules of a jobs.toml; `FileError` with every problem of it. `timezone` counts where the file has none."""
+    try:
+        document = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise FileError(path, [_syntax_problem(str(error))]) from None
+    reader = _Reader(_lines(text))
+    job_file = reader.read(document, path, timezone)
+    if reader.problems:
+        raise FileError(path, reader.problems)
+    return job_file
+
+
+def _syntax_problem(message: str) -> str:
+    """The place first, as everywhere."""
+    found = _PLACE.fullmatch(message)
+    return f"{found[2]}: {found[1]}" if found else message
+
+
+def _lines(text: str) -> dict[str, int]:
+    """The line of each heading [schedules.NAME]; tomllib does not tell."""
+    return {
+        found[1] or found[2] or found[3]: text.count("\n", 0, found.start()) + 1 for found in _HEADING.finditer(text)
+    }
+
+
+class _Reader:
+    """Gathers problems while it reads, so that all of them can be told at once."""
+
+    def __init__(self, lines: dict[str, int]) -> None:
+        self.lines = lines
+        self.problems: list[str] = []
+
+    def read(self, document: Table, path: str, timezone: str | None) -> JobFile:
+        """The whole document; worthless if there were problems."""
+        self.problems += [
+            f"{key}: unknown key; {did_you_mean(key, TOP_KEYS)}" for key in document if key not in TOP_KEYS
+        ]
+        store = document.get("store")
+        if not isinstance(store, str | None):
+            self.problems.append(f"store: {store!r} is not text")
+        zone = self._zone(document, timezone)
+        schedules = document.get("schedules", {})
+        if not isinstance(schedules, dict):
+            self.problems.append("schedules: write each as a table, [schedules.NAME]")
+            schedules = {}
+        entries = [self._entry(name, table, zone) for name, table in schedules.items()]
+        return JobFile(path, tuple(entry for entry in entries if entry), store, zone)
+
+    def _zone(self, document: Table, timezone: str | None) -> str | None:
+        name, problem = read_zone(document.get("timezone", timezone))
+        if problem:
+            self.problems.append(f"timezone: {problem}")
+        return name
+
+    def _entry(self, name: str, table: object, zone: str | None) -> Entry | None:
+        place = f"[schedules.{name if name.isprintable() else repr(name)}]"
+        if not isinstance(table, dict):
+            self.problems.append(f'{place} {table!r} is no table; write {place} and below it cron = "…" and the like')
+            return None
+        problem = name_problem(name)
+        found = [problem] if problem else []
+        found += [
+            f"{key}: unknown key; {did_you_mean(key, SCHEDULE_KEYS)}" for key in table if key not in SCHEDULE_KEYS
+        ]
+        found += [f"{key}: {wrong}" for key, value in table.items() if (wrong := _policy_problem(key, value))]
+        trigger = read_trigger(table, zone, found)
+        work = read_work(table, found)
+        self.problems += [f"{place} {' '.join(problem.split())}" for problem in found]
+        return self._made(name, table, trigger, work)
+
+    def _made(self, name: str, table: Table, trigger: Trigger | None, work: Work | None) -> Entry | None:
+        if trigger is None or work is None:
+            return None
+        options = MappingProxyType({key: value for key, value in table.items() if key in POLICIES})
+        return Entry(name, trigger.with_key(name), work, options, self.lines.get(name))
+
+
+def _policy_problem(key: str, value: object) -> str | None:
+    return POLICIES[key](value) if key in POLICIES else None

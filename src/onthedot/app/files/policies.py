@@ -1,0 +1,87 @@
+"""The policies that a schedule in a file may have, and what each may say. The values themselves stay as written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from onthedot.app.files.remedies import did_you_mean
+from onthedot.durations import to_duration_ms
+from onthedot.errors import DurationError
+
+Check = Callable[[object], str | None]
+
+
+def _duration(value: object) -> str | None:
+    try:
+        to_duration_ms(str(value))  # a number lacks its unit, which is what the error then says
+    except DurationError as error:
+        return str(error)
+    return None
+
+
+def _whole(least: int | None) -> Check:
+    def check(value: object) -> str | None:
+        if isinstance(value, bool) or not isinstance(value, int):
+            return f"{value!r} is not a whole number"
+        return f"{value} is less than {least}" if least is not None and value < least else None
+
+    return check
+
+
+def _one_of(*words: str) -> Check:
+    def check(value: object) -> str | None:
+        if value in words:
+            return None
+        return f"{value!r} is not known; {did_you_mean(str(value), words)}"
+
+    return check
+
+
+def _yes_or_no(value: object) -> str | None:
+    return None if isinstance(value, bool) else f"{value!r} is neither true nor false"
+
+
+def _text(value: object) -> str | None:
+    return None if isinstance(value, str) and value else f"{value!r} is not text"
+
+
+def _texts(value: object) -> str | None:
+    items = value if isinstance(value, list) else [value]
+    return next((problem for item in items if (problem := _text(item))), None)
+
+
+def _anything(value: object) -> str | None:
+    return None
+
+
+POLICIES: dict[str, Check] = {
+    "misfire": _one_of("fire_once", "skip", "catch_up"),
+    "grace": _duration,
+    "catch_up_window": _duration,
+    "max_catch_up": _whole(1),
+    "overlap": _one_of("serial", "discard", "cover", "concurrent"),
+    "max_waiting": _whole(0),
+    "max_concurrent_runs": _whole(1),
+    "limit": _text,
+    "group": _text,
+    "route": _one_of(
+        "any", "first", "last", "round", "random", "lfu", "lru", "hash", "failover", "busyover", "broadcast"
+    ),
+    "pool": _text,
+    "retries": _whole(0),
+    "crash_retries": _whole(0),
+    "backoff": _anything,
+    "timeout": _duration,
+    "delivery": _one_of("at_least_once", "at_most_once"),
+    "depends_on": _texts,
+    "within": _duration,
+    "tags": _texts,
+    "mode": _one_of("durable", "local"),
+    "priority": _whole(None),
+    "jitter": _duration,
+    "max_runs": _whole(1),
+    "auto_remove": _yes_or_no,
+    "enabled": _yes_or_no,
+    "then": _texts,
+    "on_failure": _texts,
+}

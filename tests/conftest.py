@@ -1,0 +1,15 @@
+"""One Hypothesis profile for every test: the same examples on every machine, and no limits by the wall clock."""
+
+from __future__ import annotations
+
+from hypothesis import HealthCheck, settings
+
+settings.register_profile(
+    "onthedot",
+    deadline=None,
+    derandomize=True,
+    print_blob=True,
+    max_examples=200,
+    suppress_health_check=[HealthCheck.too_slow],  # a slow machine is no failure
+)
+settings.load_profile("onthedot")

@@ -1,0 +1,34 @@
+"""What is asked for often loads only what it needs."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+HEAVY = {"numpy", "sqlalchemy", "alembic", "fastapi"}
+
+IMPORT = "import onthedot"
+NEXT = "from onthedot.surfaces.cli import main\nassert main(['next', '0 9 * * *']) == 0"
+DESCRIBE = "from onthedot.surfaces.cli import main\nassert main(['describe', '0 9 * * *']) == 0"
+HELP = "from onthedot.surfaces.cli import main\nassert main(['--help']) == 0"
+
+
+def _loaded(code: str) -> set[str]:
+    """The top names of all modules that a fresh interpreter has loaded after running the code."""
+    report = "import json, sys\nsys.stderr.write(json.dumps(sorted({name.partition('.')[0] for name in sys.modules})))"
+    done = subprocess.run(
+        [sys.executable, "-c", f"{code}\n{report}"], capture_output=True, text=True, encoding="utf-8", check=True
+    )
+    return set(json.loads(done.stderr))
+
+
+@pytest.mark.parametrize("code", [IMPORT, NEXT, DESCRIBE, HELP], ids=["import", "next", "describe", "help"])
+def test_nothing_heavy_is_loaded(code: str) -> None:
+    assert _loaded(code) & HEAVY == set()
+
+
+def test_importing_the_library_loads_no_command_line() -> None:
+    assert _loaded(IMPORT) & {"typer", "rich", "click", "pydantic"} == set()
