@@ -7,6 +7,14 @@
     ├── MomentError         (ValueError)   a naive datetime, or text that is no moment
     ├── FileError           (ValueError)   a crontab or jobs.toml that cannot be read
     ├── ForecastTooLarge    (ValueError)   more runs than the forecast may hold
+    ├── NotFound            (LookupError)
+    │   ├── ScheduleNotFound
+    │   ├── TaskNotFound
+    │   └── RunNotFound
+    ├── Conflict                           somebody else was first: look again
+    ├── StoreError
+    │   ├── StoreUnavailable               the database does not answer; onthedot tries again by itself
+    │   └── NodeDead                       this incarnation was declared dead; go on as another
     └── ExtraMissing        (ImportError)  an optional package is not installed
 
 Each carries its values as attributes, and its text says what to do.
@@ -101,6 +109,57 @@ class ForecastTooLarge(OnthedotError, ValueError):
     def __init__(self, max_runs: int) -> None:
         super().__init__(f"more than {max_runs:,} runs in this window; shorten it, raise max_runs, or use stream()")
         self.max_runs = max_runs
+
+
+class NotFound(OnthedotError, LookupError):
+    """Something that was asked for by name or id is not there."""
+
+
+class ScheduleNotFound(NotFound):
+    """No schedule has that name."""
+
+    def __init__(self, name: str, known: tuple[str, ...] = ()) -> None:
+        hint = f" Did you mean {' or '.join(known)}?" if known else ""
+        super().__init__(f"No schedule named {name!r}.{hint}")
+        self.name = name
+
+
+class TaskNotFound(NotFound):
+    """No task of that name is known here, nor was one published."""
+
+    def __init__(self, name: str, known: tuple[str, ...] = ()) -> None:
+        listed = f" Known: {', '.join(known)}." if known else ""
+        super().__init__(f"No task named {name!r}.{listed} Import its module before start, or pass unchecked=True.")
+        self.name = name
+        self.known = known
+
+
+class RunNotFound(NotFound):
+    """No run has that id, or it was pruned."""
+
+    def __init__(self, run_id: str) -> None:
+        super().__init__(f"No run {run_id}; it never was, or its history has been pruned.")
+        self.run_id = run_id
+
+
+class Conflict(OnthedotError):
+    """Somebody else changed it first: look again, then decide."""
+
+
+class StoreError(OnthedotError):
+    """The store could not do what was asked."""
+
+
+class StoreUnavailable(StoreError):
+    """The database does not answer, or answers only with clashes."""
+
+
+class NodeDead(StoreError):
+    """This incarnation of a node was declared dead: it may not plan, start, renew or record any more."""
+
+    def __init__(self, node_id: str) -> None:
+        super().__init__(f"node {node_id} is not alive in the store: it must stop its runs and join anew")
+        self.node_id = node_id
 
 
 class ExtraMissing(OnthedotError, ImportError):

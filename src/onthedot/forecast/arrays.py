@@ -102,7 +102,7 @@ def _among(item: Trigger, ticks: Array) -> npt.NDArray[np.bool_]:
     try:
         others = ticks_of(item, int(ticks[0]), int(ticks[-1]) + 1, 20 * len(ticks) + 10_000)
     except ForecastTooLarge:
-        return np.array([item.next_ms(tick - 1) == tick for tick in ticks.tolist()], np.bool_)
+        return np.array([item.ticks_at(tick) for tick in ticks.tolist()], np.bool_)
     if not len(others):
         return np.zeros(len(ticks), np.bool_)
     place = np.minimum(np.searchsorted(others, ticks), len(others) - 1)

@@ -5,12 +5,16 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from datetime import datetime
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from onthedot.moments import ceil_ms, floor_ms, from_ms
 
 if TYPE_CHECKING:
     from onthedot.triggers.dates import Dates, Excluded
+
+
+_MOST_COUNTED = 10_000
 
 
 class Trigger(ABC):
@@ -51,7 +55,11 @@ class Trigger(ABC):
     def matches(self, moment: datetime | str) -> bool:
         """Whether the moment is a tick, to the millisecond."""
         ms = floor_ms(moment)
-        return ms == ceil_ms(moment) and self.next_ms(ms - 1) == ms
+        return ms == ceil_ms(moment) and self.ticks_at(ms)
+
+    def ticks_at(self, ms: int) -> bool:
+        """Whether the millisecond is a tick. Never a long search, also where the next tick is far or there is none."""
+        return self.next_ms(ms - 1) == ms
 
     def between_ms(self, start_ms: int, end_ms: int) -> Iterator[int]:
         """All ticks in [start, end), ascending."""
@@ -59,6 +67,11 @@ class Trigger(ABC):
         while tick is not None and tick < end_ms:
             yield tick
             tick = self.next_ms(tick)
+
+    def count_ms(self, start_ms: int, end_ms: int) -> int | None:
+        """How many ticks lie in [start, end), if that can be told without walking through more than 10,000 of them."""
+        count = sum(1 for _ in islice(self.between_ms(start_ms, end_ms), _MOST_COUNTED + 1))
+        return count if count <= _MOST_COUNTED else None
 
     def with_key(self, key: str) -> Trigger:
         """The same trigger with `H` and `spread` settled by this key; itself where nothing depends on a key."""

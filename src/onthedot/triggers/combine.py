@@ -61,8 +61,11 @@ class Union(Trigger):
     def prev_ms(self, before_ms: int) -> int | None:
         return max((tick for part in self.parts if (tick := part.prev_ms(before_ms)) is not None), default=None)
 
+    def ticks_at(self, ms: int) -> bool:
+        return any(part.ticks_at(ms) for part in self.parts)
+
     def covered(self, tick_ms: int, step_ms: int) -> tuple[int, int]:
-        spans = [part.covered(tick_ms, step_ms) for part in self.parts if part.next_ms(tick_ms - 1) == tick_ms]
+        spans = [part.covered(tick_ms, step_ms) for part in self.parts if part.ticks_at(tick_ms)]
         return min(first for first, _ in spans), max(end for _, end in spans)
 
     @property
@@ -109,11 +112,14 @@ class Exclusion(Trigger):
             tick = self.base.prev_ms(span[0])
         return None
 
+    def ticks_at(self, ms: int) -> bool:
+        return self.base.ticks_at(ms) and self._excluded(ms) is None
+
     def _excluded(self, tick_ms: int) -> tuple[int, int] | None:
         """A span around the tick in which every tick of the base is excluded, or None if this one stands."""
         for item in self.without:
             if isinstance(item, Trigger):
-                if item.next_ms(tick_ms - 1) == tick_ms:
+                if item.ticks_at(tick_ms):
                     return item.covered(tick_ms, self.base.step_ms)
             elif span := self._excluded_dates(item, tick_ms):
                 return span

@@ -83,6 +83,12 @@ class Every(Trigger):
     def _last_ms(self) -> int:
         return END_MS - 1 if self.repeat_until is None else min(self.repeat_until, END_MS - 1)
 
+    def count_ms(self, start_ms: int, end_ms: int) -> int:
+        first, last = self.next_ms(start_ms - 1), self.prev_ms(end_ms)
+        if first is None or last is None or last < first:
+            return 0
+        return (last - first) // self.interval_ms + 1
+
     @property
     def end_ms(self) -> int | None:
         return self.repeat_until

@@ -38,7 +38,7 @@ def goes_on_after_ms(old: Trigger, new: Trigger, last_tick_ms: int | None, now_m
     if last_tick_ms is None:
         return now_ms
     new_zones = {part.zone for part in _simple_parts(new)}
-    old_zones = {part.zone for part in _simple_parts(old) if part.next_ms(last_tick_ms - 1) == last_tick_ms}
+    old_zones = {part.zone for part in _simple_parts(old) if part.ticks_at(last_tick_ms)}
     fixed = all(isinstance(part, Cron) and part.fields.fixed for part in _simple_parts(new))
     if not fixed or len(new_zones) != 1 or len(old_zones) != 1 or new_zones == old_zones:
         return now_ms

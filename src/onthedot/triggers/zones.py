@@ -125,6 +125,8 @@ def get_zone(name: str) -> Zone:
     """The zone of that name; `TriggerError` with the nearest names where there is none."""
     if name == "UTC":
         return Zone("UTC", 0, [])
+    if name == "localtime":
+        raise TriggerError("'localtime' is another zone on every machine", hint="name the zone, such as Europe/Berlin")
     from zoneinfo import ZoneInfo
 
     from onthedot.triggers.tzfile import read_transitions

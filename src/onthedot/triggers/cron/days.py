@@ -57,6 +57,20 @@ class DayTable:
             days = self.block(number)
         return (number << BLOCK_BITS) + days.bit_length() - 1
 
+    def count(self, first: int, end: int) -> int:
+        """How many days in [first, end) match. O(blocks between)."""
+        first = max(first, 0)
+        total = 0
+        for number in range(first >> BLOCK_BITS, min((end - 1) >> BLOCK_BITS, LAST_BLOCK) + 1):
+            days = self.block(number)
+            base = number << BLOCK_BITS
+            if first > base:
+                days = days >> (first - base) << (first - base)
+            if end - base < BLOCK_DAYS:
+                days &= (1 << end - base) - 1
+            total += days.bit_count()
+        return total
+
     def _make_block(self, number: int) -> int:
         first = number << BLOCK_BITS
         start = date.fromordinal(first + _EPOCH)

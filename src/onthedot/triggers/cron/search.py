@@ -11,7 +11,7 @@ from bisect import bisect_left, bisect_right
 
 from onthedot.moments import END_MS
 from onthedot.triggers.cron.days import BLOCK_BITS, BLOCK_DAYS, day_table
-from onthedot.triggers.cron.fields import Fields
+from onthedot.triggers.cron.fields import Fields, bits
 from onthedot.triggers.cron.times import NONE, ceil_table, floor_table, minutes_of_day
 from onthedot.triggers.zones import FAR, Fold, Gap, WallClock, Zone
 
@@ -115,6 +115,31 @@ class Search:
             if found >= self._starts[k]:
                 return found - offset if found - offset >= self.first else None
         return None
+
+    def count(self, first: int, end: int) -> int:
+        """How many ticks lie in [first, end). The cost grows with the years between, not with the ticks."""
+        first, end = max(first, self.first), min(end, self.end)
+        total = 0
+        for segment in range(bisect_right(self._instants, first), bisect_right(self._instants, end - 1) + 1):
+            offset = self._offsets[segment]
+            start, last = max(self._starts[segment], first + offset), min(self._ends[segment], end + offset)
+            total += self._labels_before(last) - self._labels_before(start) if start < last else 0
+            if segment and self._shift and first <= (instant := self._instants[segment - 1]) < end:
+                swallowed = self._ceil_label(instant + self._offsets[segment - 1]) < instant + offset
+                total += swallowed and not self.shows(instant + offset)
+        return total
+
+    def _labels_before(self, label: int) -> int:
+        day, time = divmod(label, 86_400)
+        minute, second = divmod(time, 60)
+        seconds = bits(self.fields.seconds)
+        total = self.days.count(0, day) * len(self._minutes) * len(seconds)
+        if self.days.count(day, day + 1):
+            place = bisect_left(self._minutes, minute)
+            total += place * len(seconds)
+            if place < len(self._minutes) and self._minutes[place] == minute:
+                total += bisect_left(seconds, second)
+        return total
 
     def shows(self, label: int) -> bool:
         """Whether the label itself matches, whatever the zone makes of it."""

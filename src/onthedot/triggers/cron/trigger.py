@@ -6,7 +6,6 @@ import re
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, tzinfo
 from functools import lru_cache
-from typing import TypeVar
 
 from onthedot.errors import TriggerError
 from onthedot.moments import EPOCH, iso
@@ -23,7 +22,6 @@ from onthedot.triggers.zones import FOLDS, GAPS, Fold, Gap, Zone, get_zone, zone
 _from_second = datetime.fromtimestamp
 _ZONE_PREFIX = re.compile(r"\s*(?:CRON_TZ|TZ)=(\S+)(?:\s+|$)")
 _EVERY_PREFIX = re.compile(r"\s*@every\s+(.+)", re.IGNORECASE)
-_T = TypeVar("_T", bound=str)
 _NAMES = {*MONTH.names, *DAY_OF_WEEK.names}
 
 
@@ -54,6 +52,8 @@ def cron(
 @lru_cache(maxsize=65_536)
 def _read(text: str, tz: str | None, gap: Gap | None, fold: Fold | None) -> Cron | Every:
     """The trigger without bounds; a value, so the same definition can give the same object."""
+    _refuse_unknown("gap", gap, GAPS)
+    _refuse_unknown("fold", fold, FOLDS)
     prefix = _ZONE_PREFIX.match(text)
     if prefix is None:
         return _read_rest(text, tz, gap, fold)
@@ -77,7 +77,6 @@ def _read_rest(text: str, tz: str | None, gap: Gap | None, fold: Fold | None) ->
             return every(interval[1], tz=tz)
         except TriggerError as error:
             raise TriggerError(error.reason, text, interval.start(1), error.hint) from None
-    gap, fold = _choice("gap", gap, GAPS), _choice("fold", fold, FOLDS)
     _compile(text, "", tz or "UTC", gap, fold)  # before the text is normalised, so that an error shows it as written
     return Cron(_normal(text), tz, gap, fold)
 
@@ -142,6 +141,9 @@ class Cron(Trigger):
     def prev_ms(self, before_ms: int) -> int | None:
         tick = self.search.floor(-(-before_ms // 1000) - 1)
         return None if tick is None else tick * 1000
+
+    def count_ms(self, start_ms: int, end_ms: int) -> int:
+        return self.search.count(-(-start_ms // 1000), -(-end_ms // 1000))
 
     def with_key(self, key: str) -> Cron:
         return replace(self, key=key) if self.fields.hashed else self
@@ -215,10 +217,9 @@ def _compile(text: str, key: str, tz: str, gap: Gap | None, fold: Fold | None) -
     return search
 
 
-def _choice(name: str, value: _T | None, known: tuple[_T, ...]) -> _T | None:
+def _refuse_unknown(name: str, value: str | None, known: tuple[str, ...]) -> None:
     if value is not None and value not in known:
         raise TriggerError(f"{name}={value!r} is not known", hint=f"write one of {', '.join(known)}")
-    return value
 
 
 def _normal(text: str) -> str:

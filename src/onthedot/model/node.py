@@ -1,0 +1,44 @@
+"""A node: one start of a process that plans, executes, or both. Each start is an incarnation of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+
+class NodeState(StrEnum):
+    """A dead one never comes back: the process goes on as another incarnation."""
+
+    ALIVE = "alive"
+    DRAINING = "draining"
+    STOPPED = "stopped"
+    DEAD = "dead"
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """One row, never reused. The name is only a label."""
+
+    id: str
+    name: str
+    group: str | None = None
+    labels: Mapping[str, str] = field(default_factory=dict)
+    capacity: int = 0
+    roles: tuple[str, ...] = ("plan", "execute")
+    tasks: tuple[str, ...] = ()
+    state: NodeState = NodeState.ALIVE
+    started_ms: int = 0
+    renewed_ms: int = 0
+    renewals: int = 0
+    """+1 with each renewal: how a taker sees, by its own monotonic time, that nobody renews."""
+    lease_ms: int = 30_000
+
+    @property
+    def lives(self) -> bool:
+        """Whether it may renew, plan, start and record."""
+        return self.state in (NodeState.ALIVE, NodeState.DRAINING)
+
+    def expired(self, now_ms: int) -> bool:
+        """Whether its lease is over by the store's clock."""
+        return now_ms >= self.renewed_ms + self.lease_ms

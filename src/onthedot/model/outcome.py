@@ -1,0 +1,26 @@
+"""An outcome: how a run ended, as its owner reports it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+Ending = Literal["succeeded", "failed", "timed_out", "cancelled", "skipped", "handed_back"]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """Counts only under the claim number that the owner was given.
+
+    Whether a failed or timed-out run is tried again is not said here: it follows from the run's policy, unless the task
+    asked for it (`retry_after_ms`) or against it (`final`).
+    """
+
+    run_id: str
+    claim_no: int
+    ending: Ending
+    result: Any = None
+    error: str | None = None
+    reason: str | None = None
+    retry_after_ms: int | None = None
+    final: bool = False

@@ -1,0 +1,61 @@
+"""How runs are treated: late, overlapping, failing. What a schedule leaves out follows the task, then the app."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any, Literal
+
+Misfire = Literal["fire_once", "skip", "catch_up"]
+Overlap = Literal["serial", "discard", "cover", "concurrent"]
+Delivery = Literal["at_least_once", "at_most_once"]
+
+SECOND, HOUR, DAY = 1000, 3_600_000, 86_400_000
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """All durations in milliseconds. The defaults are those of the public face."""
+
+    misfire: Misfire = "fire_once"
+    grace_ms: int = 10 * SECOND
+    catch_up_window_ms: int = DAY
+    max_catch_up: int = 100
+    overlap: Overlap = "serial"
+    max_waiting: int = 1
+    max_concurrent_runs: int | None = None
+    limit: str | None = None
+    group: str | None = None
+    route: str = "any"
+    pool: str | None = None
+    retries: int = 0
+    crash_retries: int = 3
+    backoff_ms: int = 10 * SECOND
+    max_backoff_ms: int = HOUR
+    timeout_ms: int | None = None
+    delivery: Delivery = "at_least_once"
+    depends_on: str | None = None
+    within_ms: int | None = None
+    priority: int = 0
+    jitter_ms: int = 0
+
+    def as_json(self) -> dict[str, Any]:
+        """Only what differs from the defaults."""
+        return {name: value for name, value in self._items() if value != getattr(DEFAULT, name)}
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> Policy:
+        """What `as_json` gave, of this or an earlier version; names of a later one are left out."""
+        known = {each.name for each in fields(cls)}
+        return cls(**{name: value for name, value in values.items() if name in known})
+
+    @property
+    def slots(self) -> int | None:
+        """How many runs of a schedule may run at once, cluster-wide; None for any number."""
+        return self.max_concurrent_runs if self.overlap == "concurrent" else 1
+
+    def _items(self) -> list[tuple[str, Any]]:
+        return [(each.name, getattr(self, each.name)) for each in fields(self)]
+
+
+DEFAULT = Policy()

@@ -1,0 +1,33 @@
+"""How many runs of a schedule may run at once, cluster-wide: by slots, which are taken under the schedule's lock."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from onthedot.model.run import Run, slot_name, slot_number
+from onthedot.model.schedule import Schedule
+from onthedot.model.states import State
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """Whether one more run may start, and the slot that it must take (none where any number may run)."""
+
+    free: bool
+    slot: str | None = None
+
+
+def room_for(schedule: Schedule, live: Iterable[Run]) -> Room:
+    """Room for one more run of the schedule beside its live runs."""
+    slots = schedule.policy.slots
+    if slots is None:
+        return Room(True)
+    taken = {slot_number(run.slot) for run in live if run.state is State.RUNNING and run.slot}
+    number = next((number for number in range(slots) if number not in taken), None)
+    return Room(False) if number is None else Room(True, slot_name(schedule.id, number))
+
+
+def holds_back(run: Run, schedule: Schedule) -> bool:
+    """Whether a pause of the schedule holds this run."""
+    return not schedule.enabled and run.cause == "tick" and not run.exempt

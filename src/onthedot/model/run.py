@@ -1,0 +1,109 @@
+"""A run: the record of doing one tick of a schedule, or of a manual or one-off act."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Literal
+
+from onthedot.model.policy import Policy
+from onthedot.model.states import FINAL, State
+from onthedot.moments import from_ms
+
+Cause = Literal["tick", "manual", "enqueue", "backfill"]
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One row. Its id is made before the first try to write it, and never changes."""
+
+    id: str
+    task: str
+    cause: Cause
+    scheduled_ms: int
+    """The nominal moment; not when to fire."""
+    due_ms: int
+    """When to fire: with jitter, back-off and delay."""
+    state: State = State.WAITING
+    args: Mapping[str, Any] = field(default_factory=dict)
+    policy: Policy = field(default_factory=Policy)
+    """The values that it was planned with."""
+    schedule_id: str | None = None
+    schedule: str | None = None
+    """The schedule's name."""
+    revision: int | None = None
+    key: str | None = None
+
+    target: str | None = None
+    """The node that it was routed to; None for whoever is free."""
+    parent_id: str | None = None
+    """The broadcast that it is a shard of."""
+    shard: int | None = None
+    shards: int | None = None
+    """Which shard of how many; on a parent only how many."""
+    shards_left: int | None = None
+    """On a parent: how many have not ended."""
+
+    owner: str | None = None
+    """The incarnation that runs it."""
+    claim_no: int = 0
+    """+1 at every start, retry, hand-back and takeover: who holds the latest one holds the run."""
+    attempt: int = 0
+    crashes: int = 0
+    fence: int = 0
+    slot: str | None = None
+    """Held while it runs; no two live runs have the same."""
+    blocked: bool = False
+    """It waits behind a slot or a pause, and is not among the due runs until somebody wakes it."""
+    exempt: bool = False
+    """An operator asked for it (a manual run, a retry): a pause does not hold it."""
+    cancel_requested_ms: int | None = None
+
+    created_ms: int = 0
+    started_ms: int | None = None
+    finished_ms: int | None = None
+    result: Any = None
+    error: str | None = None
+    reason: str | None = None
+    """Why it was skipped, cancelled or lost."""
+
+    @property
+    def scheduled_at(self) -> datetime:
+        """The nominal moment."""
+        return from_ms(self.scheduled_ms)
+
+    @property
+    def due_at(self) -> datetime:
+        """When it fires."""
+        return from_ms(self.due_ms)
+
+    @property
+    def started_at(self) -> datetime | None:
+        """When its latest attempt began."""
+        return None if self.started_ms is None else from_ms(self.started_ms)
+
+    @property
+    def finished_at(self) -> datetime | None:
+        """When it ended."""
+        return None if self.finished_ms is None else from_ms(self.finished_ms)
+
+    @property
+    def is_final(self) -> bool:
+        """Whether it has ended (an operator may still have it done again)."""
+        return self.state in FINAL
+
+    @property
+    def never_begun(self) -> bool:
+        """Whether no attempt was ever made."""
+        return self.attempt == 0 and self.crashes == 0
+
+
+def slot_name(schedule_id: str, number: int) -> str:
+    """The name of one of a schedule's slots."""
+    return f"{schedule_id}/{number}"
+
+
+def slot_number(slot: str) -> int:
+    """Which of its schedule's slots it is."""
+    return int(slot.rpartition("/")[2])

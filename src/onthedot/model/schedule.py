@@ -1,0 +1,89 @@
+"""A schedule: a durable, named record of task, trigger, arguments and policies."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Literal
+
+from onthedot.model.policy import Policy
+from onthedot.moments import from_ms
+
+Json = Mapping[str, Any]
+Mode = Literal["durable", "local"]
+Origin = Literal["code", "file", "api"]
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """One row. Moments are milliseconds; the properties of the same name without `_ms` are aware datetimes."""
+
+    id: str
+    name: str
+    task: str
+    trigger: Json
+    """As `triggers.encode` wrote it: kept as it is, so that a row which cannot be read is never lost."""
+    args: Json = field(default_factory=dict)
+    policy: Policy = field(default_factory=Policy)
+    given: tuple[str, ...] = ()
+    """The policies that were named for this schedule itself; the others follow its task and the app."""
+    kind: Literal["task", "flow"] = "task"
+    tags: tuple[str, ...] = ()
+    mode: Mode = "durable"
+    origin: Origin = "api"
+    max_runs: int | None = None
+    """How many tick runs are planned in all."""
+    auto_remove: bool = False
+    then: tuple[str, ...] = ()
+    on_failure: tuple[str, ...] = ()
+
+    enabled: bool = True
+    paused_note: str | None = None
+    error: str | None = None
+    """Why it cannot be planned: the schedule is parked, visible, and never deleted for it."""
+    deleted: bool = False
+    """A tombstone: its identity, watermark, revision and fence outlive it, and a later put of the name revives them."""
+    declared_hash: str | None = None
+    declared_seen_ms: int | None = None
+    """When a live node last declared it."""
+
+    next_run_ms: int | None = None
+    """The first undecided tick; always later than the watermark."""
+    rescheduled: bool = False
+    """`next_run_ms` was set by an operator and need not be a tick of the trigger."""
+    settled_ms: int = 0
+    """The watermark: every tick at or before it is a run or in a decision. It only moves forward."""
+    last_run_ms: int | None = None
+    last_enqueued_ms: int | None = None
+
+    revision: int = 1
+    """+1 with every change of the definition."""
+    version: int = 1
+    """+1 with every write under the schedule's lock: what was read before is still true if this is the same."""
+    fence: int = 0
+    """+1 with every start of one of its runs."""
+    planned_runs: int = 0
+    plan_attempts: int = 0
+    created_ms: int = 0
+    updated_ms: int = 0
+
+    @property
+    def next_run_at(self) -> datetime | None:
+        """When it runs next; None if never."""
+        return None if self.next_run_ms is None else from_ms(self.next_run_ms)
+
+    @property
+    def settled_through(self) -> datetime:
+        """Every tick at or before it is a run or in a decision."""
+        return from_ms(self.settled_ms)
+
+    @property
+    def last_run_at(self) -> datetime | None:
+        """When one of its runs last began."""
+        return None if self.last_run_ms is None else from_ms(self.last_run_ms)
+
+    @property
+    def plannable(self) -> bool:
+        """Whether a planner looks at it at all."""
+        return self.enabled and not self.deleted and self.error is None and self.mode == "durable"

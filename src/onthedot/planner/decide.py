@@ -1,0 +1,183 @@
+"""Which ticks become runs: a pure function of rows, facts and the store's time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+
+from onthedot.errors import OnthedotError, TriggerTooNew
+from onthedot.model.decision import Decision, Reason
+from onthedot.model.rules.overlap import room_for
+from onthedot.model.rules.starting import started
+from onthedot.model.run import Run
+from onthedot.model.schedule import Schedule
+from onthedot.model.states import State
+from onthedot.planner.misfire import Selection, select
+from onthedot.stores.base import Before, Effects, Situation
+from onthedot.triggers.base import Trigger
+from onthedot.triggers.codec import decode
+from onthedot.triggers.replan import due_ms
+
+UNDECLARED_AFTER_MS = 3_600_000
+
+
+@dataclass(slots=True)
+class _Capacity:
+    """What the node can still take in this pass."""
+
+    node_id: str
+    free_workers: int
+    tasks: frozenset[str]
+
+    def take(self, task: str) -> bool:
+        if self.free_workers <= 0 or task not in self.tasks:
+            return False
+        self.free_workers -= 1
+        return True
+
+
+class Decider:
+    """Decides a batch. Ids come from outside, so that the decision itself rests on nothing but its arguments."""
+
+    def __init__(self, make_id: Callable[[], str]) -> None:
+        self._make_id = make_id
+
+    def __call__(self, rows: Sequence[Before], situation: Situation) -> list[Effects]:
+        """One bad row stops nothing else: it is parked, with its error."""
+        executes = "execute" in situation.node.roles
+        capacity = _Capacity(
+            situation.node.id, situation.free_workers if executes else 0, frozenset(situation.node.tasks)
+        )
+        return [self._decide_or_park(row, situation.now_ms, capacity) for row in rows]
+
+    def _decide_or_park(self, row: Before, now_ms: int, capacity: _Capacity) -> Effects:
+        schedule = row.schedule
+        assert schedule is not None, "only schedules that exist are due"
+        try:
+            return self._decide(schedule, row.live, now_ms, capacity)
+        except TriggerTooNew:
+            return Effects()  # left alone, for nodes that know it
+        except (OnthedotError, ArithmeticError, LookupError, TypeError, ValueError) as error:
+            return Effects(
+                schedule=replace(schedule, error=f"{error}", version=schedule.version + 1, updated_ms=now_ms)
+            )
+
+    def _decide(self, schedule: Schedule, live: Sequence[Run], now_ms: int, capacity: _Capacity) -> Effects:
+        first_ms = schedule.next_run_ms
+        if first_ms is None or first_ms > now_ms or first_ms <= schedule.settled_ms:
+            return Effects()
+        trigger = decode(schedule.trigger)
+        selection = select(trigger, first_ms, schedule.policy, now_ms)
+        work = _Work(self._make_id, schedule, trigger, list(live), now_ms, capacity)
+        if schedule.rescheduled:
+            work.leave_out("rescheduled", schedule.settled_ms + 1, first_ms - 1)
+        if _undeclared(schedule, now_ms):
+            work.leave_out("undeclared", first_ms, now_ms)
+        else:
+            if selection.missed:
+                work.leave_out("misfire", *selection.missed)
+            work.fire(selection)
+        return work.effects(max(selection.settled_ms, schedule.settled_ms))
+
+
+@dataclass(slots=True)
+class _Work:
+    """The decision on one schedule, as it grows."""
+
+    make_id: Callable[[], str]
+    schedule: Schedule
+    trigger: Trigger
+    live: list[Run]
+    now_ms: int
+    capacity: _Capacity
+    runs: list[Run] = field(default_factory=list)
+    decisions: list[Decision] = field(default_factory=list)
+
+    def fire(self, selection: Selection) -> None:
+        crowded: list[int] = []
+        for tick in selection.fire:
+            if self._ended:
+                break
+            run = self._run_for(tick)
+            if run is None:
+                crowded.append(tick)
+                continue
+            self.runs.append(run)
+            self.live.append(run)
+        if crowded:
+            self._decided("overlap", crowded[0], crowded[-1], len(crowded))
+
+    def leave_out(self, reason: Reason, first_ms: int, last_ms: int) -> None:
+        """Record the ticks in [first, last] as not run, if there are any."""
+        first = self.trigger.next_ms(first_ms - 1)
+        last = self.trigger.prev_ms(last_ms + 1)
+        if first is not None and last is not None and first_ms <= first <= last <= last_ms:
+            self._decided(reason, first, last, self.trigger.count_ms(first, last + 1))
+
+    def effects(self, settled_ms: int) -> Effects:
+        following = None if self._ended else self.trigger.next_ms(settled_ms)
+        schedule = replace(
+            self.schedule,
+            next_run_ms=following,
+            settled_ms=settled_ms,
+            rescheduled=False,
+            planned_runs=self.schedule.planned_runs + len(self.runs),
+            plan_attempts=0,
+            version=self.schedule.version + 1,
+            last_enqueued_ms=self.now_ms if self.runs else self.schedule.last_enqueued_ms,
+            deleted=self.schedule.auto_remove and following is None and not self.live,
+        )
+        return Effects(schedule=schedule, runs=tuple(self.runs), decisions=tuple(self.decisions))
+
+    @property
+    def _ended(self) -> bool:
+        most = self.schedule.max_runs
+        return most is not None and self.schedule.planned_runs + len(self.runs) >= most
+
+    def _run_for(self, tick: int) -> Run | None:
+        """The run of a tick, running here where that is possible; None if there is neither room to run nor to wait."""
+        schedule = self.schedule
+        run = Run(
+            id=self.make_id(),
+            task=schedule.task,
+            cause="tick",
+            scheduled_ms=tick,
+            due_ms=due_ms(self.trigger, tick, schedule.policy.jitter_ms, schedule.name),
+            args=schedule.args,
+            policy=schedule.policy,
+            schedule_id=schedule.id,
+            schedule=schedule.name,
+            revision=schedule.revision,
+            created_ms=self.now_ms,
+        )
+        room = room_for(schedule, self.live)
+        due = [other for other in self.live if other.state is State.WAITING and other.due_ms <= self.now_ms]
+        if room.free and not due and run.due_ms <= self.now_ms and self.capacity.take(run.task):
+            self.schedule = replace(schedule, fence=schedule.fence + 1, last_run_ms=self.now_ms)
+            return started(run, self.capacity.node_id, self.now_ms, fence=self.schedule.fence, slot=room.slot)
+        if not room.free and schedule.policy.overlap == "discard":
+            return None
+        queued = sum(other.cause == "tick" and other.never_begun for other in due)
+        if schedule.policy.slots is not None and queued >= schedule.policy.max_waiting and (due or not room.free):
+            return None
+        return replace(run, blocked=not room.free)
+
+    def _decided(self, reason: Reason, first_ms: int, last_ms: int, count: int | None) -> None:
+        self.decisions.append(
+            Decision(
+                id=self.make_id(),
+                schedule_id=self.schedule.id,
+                schedule=self.schedule.name,
+                revision=self.schedule.revision,
+                reason=reason,
+                first_ms=first_ms,
+                last_ms=last_ms,
+                count=count,
+                decided_ms=self.now_ms,
+            )
+        )
+
+
+def _undeclared(schedule: Schedule, now_ms: int) -> bool:
+    seen = schedule.declared_seen_ms
+    return schedule.origin != "api" and seen is not None and now_ms - seen > UNDECLARED_AFTER_MS

@@ -1,0 +1,277 @@
+"""What people do to schedules: put, pause, resume, reschedule, delete, trigger; each a pure edit under its lock.
+
+No tick vanishes: what an edit takes away up to the store's time becomes a decision, and what comes later was never
+promised. Nothing about the future is ever written down, so there is nothing to undo.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+from onthedot.errors import Conflict, ScheduleNotFound
+from onthedot.model.decision import Decision, Reason
+from onthedot.model.ids import new_id
+from onthedot.model.policy import Policy
+from onthedot.model.rules.starting import skipped
+from onthedot.model.run import Run
+from onthedot.model.schedule import Json, Mode, Origin, Schedule
+from onthedot.model.states import State
+from onthedot.moments import iso
+from onthedot.stores.base import Before, Edit, Effects, Key
+from onthedot.triggers.at import At
+from onthedot.triggers.base import Trigger
+from onthedot.triggers.codec import decode, encode
+from onthedot.triggers.replan import goes_on_after_ms
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """What a user says about a schedule; all that is not here is kept by the store."""
+
+    task: str
+    trigger: Trigger
+    args: Json = field(default_factory=dict)
+    policy: Policy = field(default_factory=Policy)
+    given: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    mode: Mode = "durable"
+    origin: Origin = "api"
+    max_runs: int | None = None
+    auto_remove: bool = False
+    then: tuple[str, ...] = ()
+    on_failure: tuple[str, ...] = ()
+    declared_hash: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Paused:
+    """What a pause or a deletion did to runs."""
+
+    skipped: int
+    running: int
+
+
+def put(definition: Definition) -> Edit:
+    """Create the schedule, or replace its definition; a tombstone of the name is revived."""
+
+    def edit(before: Before, now_ms: int) -> Effects:
+        old = before.schedule
+        if old is None:
+            return _created(before.name, definition, now_ms)
+        new = _defined(old, definition, now_ms)
+        trigger_changed = new.trigger != old.trigger or old.deleted
+        if new == replace(old, updated_ms=now_ms):
+            return Effects(answer=old)
+        new = replace(new, revision=old.revision + 1, version=old.version + 1, error=None)
+        if not trigger_changed and old.error is None:
+            return Effects(schedule=new, answer=new)
+        decisions = _undecided(old, "replaced", now_ms) if old.enabled and not old.deleted else ()
+        after_ms = max(
+            now_ms, old.settled_ms, goes_on_after_ms(_trigger(old), definition.trigger, _last_tick(old), now_ms)
+        )
+        new = replace(
+            new,
+            deleted=False,
+            enabled=True if old.deleted else old.enabled,
+            settled_ms=max(now_ms, old.settled_ms),
+            next_run_ms=definition.trigger.with_key(new.name).next_ms(after_ms),
+            rescheduled=False,
+        )
+        return Effects(schedule=new, decisions=decisions, answer=new)
+
+    return edit
+
+
+def update(change: Callable[[Schedule], Definition]) -> Edit:
+    """Replace the definition by one that is made from the schedule as it is."""
+
+    def edit(before: Before, now_ms: int) -> Effects:
+        return put(change(_existing(before)))(before, now_ms)
+
+    return edit
+
+
+def pause(note: str | None) -> Edit:
+    """From the commit on, no tick run of the schedule starts; waiting ones that never began are skipped."""
+
+    def edit(before: Before, now_ms: int) -> Effects:
+        old = _existing(before)
+        held = [run for run in before.live if run.state is State.WAITING and run.cause == "tick" and not run.exempt]
+        ended = tuple(skipped(run, "paused", now_ms) for run in held if run.never_begun)
+        blocked = tuple(replace(run, blocked=True) for run in held if not run.never_begun and not run.blocked)
+        running = sum(run.state is State.RUNNING for run in before.live)
+        new = replace(old, enabled=False, paused_note=note, version=old.version + 1, updated_ms=now_ms)
+        return Effects(schedule=new, runs=blocked, ended=ended, answer=(new, Paused(len(ended), running)))
+
+    return edit
+
+
+def resume() -> Edit:
+    """Ticks inside the pause become one decision; what had begun before it may go on."""
+
+    def edit(before: Before, now_ms: int) -> Effects:
+        old = _existing(before)
+        if old.enabled:
+            return Effects(answer=old)
+        decisions = _undecided(old, "paused", now_ms)
+        settled_ms = max(now_ms, old.settled_ms)
+        new = replace(
+            old,
+            enabled=True,
+            paused_note=None,
+            settled_ms=settled_ms,
+            next_run_ms=_next_after(old, settled_ms),
+            rescheduled=False,
+            version=old.version + 1,
+            updated_ms=now_ms,
+        )
+        freed = tuple(replace(run, blocked=False) for run in before.live if run.state is State.WAITING and run.blocked)
+        return Effects(schedule=new, runs=freed, decisions=decisions, answer=new)
+
+    return edit
+
+
+def reschedule(at_ms: int) -> Edit:
+    """Run next at this moment, which must lie ahead; ticks that it jumps over become decisions when they are past."""
+
+    def edit(before: Before, now_ms: int) -> Effects:
+        old = _existing(before)
+        if at_ms <= now_ms:
+            raise Conflict(f"{iso(at_ms)} is not ahead (it is {iso(now_ms)} in the store); to run it now, use trigger")
+        decisions = _undecided(old, "rescheduled", now_ms) if old.enabled else ()
+        new = replace(
+            old,
+            next_run_ms=at_ms,
+            rescheduled=True,
+            settled_ms=max(now_ms, old.settled_ms) if old.enabled else old.settled_ms,
+            version=old.version + 1,
+            updated_ms=now_ms,
+        )
+        return Effects(schedule=new, decisions=decisions, answer=new)
+
+    return edit
+
+
+def delete() -> Edit:
+    """Leave a tombstone; waiting runs are skipped, running ones may end but are not tried again."""
+
+    def edit(before: Before, now_ms: int) -> Effects:
+        old = before.schedule
+        if old is None or old.deleted:
+            return Effects(answer=None)
+        ended = tuple(skipped(run, "deleted", now_ms) for run in before.live if run.state is State.WAITING)
+        running = sum(run.state is State.RUNNING for run in before.live)
+        reason: Reason = "deleted" if old.enabled else "paused"
+        new = replace(
+            old,
+            deleted=True,
+            next_run_ms=None,
+            settled_ms=max(now_ms, old.settled_ms),
+            version=old.version + 1,
+            updated_ms=now_ms,
+        )
+        decisions = _undecided(old, reason, now_ms)
+        return Effects(schedule=new, ended=ended, decisions=decisions, answer=Paused(len(ended), running))
+
+    return edit
+
+
+def trigger_now(run_id: str, token: str | None, args: Json | None) -> Edit:
+    """A manual run now; `next_run_ms` is untouched. The same token gives the same run."""
+
+    def edit(before: Before, now_ms: int) -> Effects:
+        schedule = _existing(before)
+        run = Run(
+            id=run_id,
+            task=schedule.task,
+            cause="manual",
+            scheduled_ms=now_ms,
+            due_ms=now_ms,
+            args=schedule.args if args is None else args,
+            policy=schedule.policy,
+            schedule_id=schedule.id,
+            schedule=schedule.name,
+            revision=schedule.revision,
+            exempt=True,
+            created_ms=now_ms,
+            key=None if token is None else f"m:{schedule.id}:{token}",
+        )
+        keys = () if run.key is None else (Key(run.key, run.id),)
+        return Effects(runs=(run,), keys=keys, answer=run)
+
+    return edit
+
+
+def _created(name: str, definition: Definition, now_ms: int) -> Effects:
+    blank = Schedule(new_id(now_ms), name, definition.task, {}, created_ms=now_ms)
+    new = _defined(blank, definition, now_ms)
+    trigger = definition.trigger.with_key(name)
+    # A single moment that is just past is still meant: "at now" is how one-time work is put.
+    settled_ms = min(now_ms, trigger.at_ms - 1) if isinstance(trigger, At) else now_ms
+    new = replace(new, settled_ms=settled_ms, next_run_ms=trigger.next_ms(settled_ms))
+    return Effects(schedule=new, answer=new)
+
+
+def _defined(old: Schedule, definition: Definition, now_ms: int) -> Schedule:
+    return replace(
+        old,
+        task=definition.task,
+        trigger=encode(definition.trigger.with_key(old.name)),
+        args=dict(definition.args),
+        policy=definition.policy,
+        given=definition.given,
+        tags=definition.tags,
+        mode=definition.mode,
+        origin=definition.origin,
+        max_runs=definition.max_runs,
+        auto_remove=definition.auto_remove,
+        then=definition.then,
+        on_failure=definition.on_failure,
+        declared_hash=definition.declared_hash,
+        declared_seen_ms=now_ms if definition.origin != "api" else None,
+        updated_ms=now_ms,
+    )
+
+
+def _existing(before: Before) -> Schedule:
+    if before.schedule is None or before.schedule.deleted:
+        raise ScheduleNotFound(before.name)
+    return before.schedule
+
+
+def _undecided(schedule: Schedule, reason: Reason, now_ms: int) -> tuple[Decision, ...]:
+    """The ticks after the watermark up to now, as one decision; none where there are none."""
+    if schedule.error is not None:
+        return ()
+    trigger = _trigger(schedule)
+    first, last = trigger.next_ms(schedule.settled_ms), trigger.prev_ms(now_ms + 1)
+    if first is None or last is None or last < first:
+        return ()
+    return (
+        Decision(
+            id=new_id(now_ms),
+            schedule_id=schedule.id,
+            schedule=schedule.name,
+            revision=schedule.revision,
+            reason=reason,
+            first_ms=first,
+            last_ms=last,
+            count=trigger.count_ms(first, last + 1),
+            decided_ms=now_ms,
+        ),
+    )
+
+
+def _next_after(schedule: Schedule, after_ms: int) -> int | None:
+    if schedule.max_runs is not None and schedule.planned_runs >= schedule.max_runs:
+        return None
+    return _trigger(schedule).next_ms(after_ms)
+
+
+def _last_tick(schedule: Schedule) -> int | None:
+    return _trigger(schedule).prev_ms(schedule.settled_ms + 1)
+
+
+def _trigger(schedule: Schedule) -> Trigger:
+    return decode(schedule.trigger)

@@ -1,0 +1,348 @@
+"""The law of every store: what each method promises when many nodes call it at once, and what a repeat does.
+
+Three habits run through all of it.
+
+*Lock, decide, write.* What happens to a schedule is decided by a pure function that gets the rows as they are under the
+schedule's lock and returns `Effects`; the store writes all of them or none. A store that cannot lock reads, decides,
+and writes only if no row's `version` has changed meanwhile; then it decides anew. So the function may be called more
+than once for one call, and must not act.
+
+*The store decides who wins.* Due and expired are judged by the store's own clock. Whoever acts as a node is checked to
+be alive in the same transaction (`NodeDead`); whoever ends a run must hold its latest claim number.
+
+*Answers may get lost.* Ids are made by the caller before the first try. A call that is repeated because its answer was
+lost finds its own ids and changes nothing more.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from onthedot.model.decision import Decision
+from onthedot.model.node import Node
+from onthedot.model.outcome import Outcome
+from onthedot.model.run import Run
+from onthedot.model.schedule import Schedule
+from onthedot.model.states import State
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """A name that stands for one run, and outlives it: whoever brings it again gets that run."""
+
+    key: str
+    run_id: str
+    expires_ms: int | None = None
+    """None: at least as long as the run lives."""
+    state: str | None = None
+    """How the run ended."""
+
+
+@dataclass(frozen=True, slots=True)
+class Before:
+    """What a decision is made on: a schedule under its lock, and its live runs."""
+
+    name: str
+    schedule: Schedule | None
+    """None where there is none of that name; a tombstone is a schedule with `deleted`."""
+    live: tuple[Run, ...]
+    """Its waiting and running runs, oldest first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Effects:
+    """What a decision changes, all or nothing."""
+
+    schedule: Schedule | None = None
+    """The row as it shall be; None leaves it alone."""
+    runs: tuple[Run, ...] = ()
+    """Live runs, new or changed."""
+    ended: tuple[Run, ...] = ()
+    """Runs that end: they leave the live ones and become history."""
+    keys: tuple[Key, ...] = ()
+    decisions: tuple[Decision, ...] = ()
+    answer: Any = None
+    """Handed back to the caller."""
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """What else a planner's decision rests on, as values."""
+
+    now_ms: int
+    node: Node
+    free_workers: int
+    nodes: tuple[Node, ...]
+    """Those alive."""
+
+
+@dataclass(frozen=True, slots=True)
+class By:
+    """Who makes a change, and from where; kept with the change."""
+
+    who: str
+    surface: str
+    what: str
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One line of the audit: who changed what, when. Written in the transaction of the change."""
+
+    id: str
+    schedule_id: str
+    schedule: str
+    revision: int
+    at_ms: int
+    by: By
+    before: Mapping[str, Any]
+    after: Mapping[str, Any]
+    """Only the fields that differ."""
+
+
+@dataclass(frozen=True, slots=True)
+class LogLine:
+    """One line of a run's log."""
+
+    run_id: str
+    claim_no: int
+    at_ms: int
+    level: str
+    text: str
+
+
+Edit = Callable[[Before, int], Effects]
+"""From a schedule and the store's time in milliseconds to what changes."""
+Decide = Callable[[Sequence[Before], Situation], Sequence[Effects]]
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """What a planning pass did."""
+
+    effects: tuple[Effects, ...]
+    passed_over: bool = False
+    """Due schedules were left out because somebody else had them locked: look again soon."""
+    more: bool = False
+    """The limit was reached: more are due."""
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """What a starting pass did."""
+
+    runs: tuple[Run, ...] = ()
+    skipped: tuple[Run, ...] = ()
+    passed_over: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """What became of outcomes, one by one."""
+
+    recorded: tuple[Run, ...] = ()
+    refused: tuple[str, ...] = ()
+    """Run ids whose claim was no longer the caller's."""
+    woken: int = 0
+    """How many runs that waited behind a slot may now start."""
+
+
+@dataclass(frozen=True, slots=True)
+class Renewal:
+    """Everything that a node must know, at once."""
+
+    node: Node
+    own: tuple[Run, ...]
+    """Every run that the store holds as running for this incarnation."""
+    nodes: tuple[Node, ...]
+    """All that are not dead or stopped, this one included."""
+
+
+@dataclass(frozen=True, slots=True)
+class TaskInfo:
+    """A task as a node publishes it: enough to check arguments without importing it."""
+
+    name: str
+    parameters: tuple[Mapping[str, Any], ...] = ()
+    doc: str = ""
+    policy: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Keep:
+    """How long history is kept."""
+
+    history_ms: int = 30 * 86_400_000
+    per_schedule: int = 1000
+    keys_ms: int = 30 * 86_400_000
+
+
+class Store(ABC):
+    """One durable place that any number of processes share."""
+
+    # time
+
+    @abstractmethod
+    def now_ms(self) -> int:
+        """The store's time: the only one by which anything is due, late or expired."""
+
+    # schedules
+
+    @abstractmethod
+    def change(self, names: Sequence[str], edit: Edit, by: By) -> list[Effects]:
+        """Lock the schedules of these names (and the names that do not exist yet), edit each, write all or nothing.
+
+        Two changes of one name happen one after the other, each seeing what the other wrote. Every change of a row is
+        kept with who, when and what (`changes`), and each revision as it was (`revisions`). A name may not be repeated.
+        """
+
+    @abstractmethod
+    def schedules(
+        self, *, names: Sequence[str] | None = None, tag: str | None = None, after: str = "", limit: int = 100
+    ) -> list[Schedule]:
+        """Schedules by name, ascending, tombstones left out; `after` is the last name of the page before."""
+
+    @abstractmethod
+    def revisions(self, schedule_id: str) -> list[Schedule]:
+        """Every definition that the schedule ever had, oldest first."""
+
+    @abstractmethod
+    def changes(self, *, name: str | None = None, limit: int = 100) -> list[Change]:
+        """The audit, newest first."""
+
+    # planning
+
+    @abstractmethod
+    def upcoming(self, until_ms: int, limit: int) -> list[tuple[str, int, int]]:
+        """Hints for the ring: (id, moment, priority) of plannable schedules and unblocked waiting runs due by then."""
+
+    @abstractmethod
+    def plan_due(self, node_id: str, limit: int, free_workers: int, decide: Decide) -> Planned:
+        """Lock due schedules that nobody else has locked, on-time ones before overdue ones, and write what is decided.
+
+        A tick is decided once, ever: whoever commits first moves the watermark, and nobody else can decide at or before
+        it. All or nothing. If the answer is lost, the runs are in the next `renew`. `NodeDead` if the node is.
+        """
+
+    @abstractmethod
+    def plan_one(self, node_id: str, schedule_id: str, revision: int, decide: Decide) -> Effects | None:
+        """The same for one schedule, whatever its mode, if it is enabled and still of that revision; else None.
+
+        For `local` schedules and the fallback: whoever comes second finds the watermark moved, and decides nothing.
+        """
+
+    # running
+
+    @abstractmethod
+    def enqueue(self, runs: Sequence[Run], connection: Any = None) -> list[Run]:
+        """Insert waiting runs; a run whose key (or id) is known already is answered with the one that has it.
+
+        In the caller's own transaction where a connection is given: then they exist when that commits, or never were.
+        """
+
+    @abstractmethod
+    def start_due(self, node_id: str, tasks: Sequence[str], limit: int) -> Started:
+        """Make due, unblocked waiting runs of these tasks this node's, up to the limit; skip those that must not run.
+
+        Judged under the schedule's lock: not paused, not deleted, a slot free. Two nodes never get the same run. A run
+        behind a slot is marked blocked, unless the slot came free meanwhile. `NodeDead` if the node is.
+        """
+
+    @abstractmethod
+    def finish(self, node_id: str, outcomes: Sequence[Outcome]) -> Finished:
+        """Record how runs ended, or that they shall be tried again or were handed back; wake who waited behind them.
+
+        Each stands or is refused by itself: one counts only if the run is running, owned by this node, under this claim
+        number, and the node is alive. A repeat of what was recorded is refused and changes nothing.
+        """
+
+    @abstractmethod
+    def log(self, node_id: str, lines: Sequence[LogLine]) -> int:
+        """Append to the logs of runs that the node still owns under those claim numbers; says how many lines stood."""
+
+    @abstractmethod
+    def request_cancel(self, run_id: str, reason: str) -> Run:
+        """A waiting run is cancelled at once; a running one is marked, for its owner to see. `RunNotFound`."""
+
+    @abstractmethod
+    def retry(self, run_id: str, claim_no: int) -> Run:
+        """An ended run waits again, if it still has the claim number that the operator was shown; else `Conflict`."""
+
+    @abstractmethod
+    def sweep(self, limit: int = 1000) -> int:
+        """Let blocked runs that could start be judged again: what a lost wake-up left behind. Says how many."""
+
+    # nodes
+
+    @abstractmethod
+    def join(self, node: Node, tasks: Sequence[TaskInfo]) -> Node:
+        """Register an incarnation, and publish its tasks. Joining twice with one id is joining once."""
+
+    @abstractmethod
+    def renew(self, node: Node) -> Renewal:
+        """Extend the lease by the store's clock, and answer with everything at once. `NodeDead` if the node is."""
+
+    @abstractmethod
+    def leave(self, node_id: str) -> None:
+        """The node has stopped and holds no runs; those that it holds all the same are taken over at once."""
+
+    @abstractmethod
+    def nodes(self) -> list[Node]:
+        """Those that are neither dead nor stopped."""
+
+    @abstractmethod
+    def take_over(self, node_id: str, seen_renewals: int) -> list[Run]:
+        """Declare a node dead and give its runs back, if its lease is over and it has not renewed since it was seen.
+
+        First the node is marked dead, in the same transaction: from then on it cannot renew, plan, start or record.
+        Its runs wait again (`crashes` + 1), or end: `lost` if at most once, `failed` after too many crashes. Taking
+        over twice is taking over once.
+        """
+
+    # history
+
+    @abstractmethod
+    def runs(
+        self,
+        *,
+        ids: Sequence[str] | None = None,
+        schedule: str | None = None,
+        state: State | None = None,
+        before: str | None = None,
+        limit: int = 100,
+    ) -> list[Run]:
+        """Runs, live and ended, newest first by id; `before` is the last id of the page before."""
+
+    @abstractmethod
+    def decisions(
+        self, schedule_id: str, *, first_ms: int = 0, last_ms: int = 1 << 62, limit: int = 100
+    ) -> list[Decision]:
+        """Decisions whose range touches [first, last], newest first."""
+
+    @abstractmethod
+    def logs(self, run_id: str, *, after: int = 0, limit: int = 1000) -> list[LogLine]:
+        """The lines of a run's log in order; `after` so many have been read."""
+
+    @abstractmethod
+    def tasks(self) -> list[TaskInfo]:
+        """What live nodes have published, by name."""
+
+    @abstractmethod
+    def prune(self, keep: Keep, limit: int = 1000) -> int:
+        """Forget up to so many old runs, decisions and keys; says how many. Keys of ticks go only with their schedule.
+
+        Safe at any time: the watermark, not history, keeps ticks from coming back.
+        """
+
+    # life
+
+    @abstractmethod
+    def listen(self, wake: Callable[[], None]) -> Callable[[], None]:
+        """Call `wake` when something may have become due or been asked for; a hint only. Returns what ends it."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Let go of connections and threads; the next call opens them anew."""

@@ -1,0 +1,382 @@
+"""A store in memory: one process, one lock, the same law. For tests, simulations and programs that may forget."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from itertools import islice
+from threading import RLock
+from typing import TypeVar
+
+from onthedot.heap import IndexedHeap
+from onthedot.model.decision import Decision
+from onthedot.model.node import Node
+from onthedot.model.run import Run
+from onthedot.model.schedule import Schedule
+from onthedot.model.states import State
+from onthedot.stores.base import Change, Keep, Key, LogLine, TaskInfo
+from onthedot.stores.engine import Engine
+from onthedot.stores.rows import TryAgain
+
+Undo = Callable[[], None]
+T = TypeVar("T")
+
+
+class MemoryStore(Engine):
+    """Everything in dicts under one lock; what is due next comes from two heaps."""
+
+    def __init__(self, now_ms: Callable[[], int]) -> None:
+        self._read_clock = now_ms
+        self._lock = RLock()
+        self._tables = _Tables()
+        self._listeners: list[Callable[[], None]] = []
+
+    def now_ms(self) -> int:
+        return self._read_clock()
+
+    @contextmanager
+    def begin(self) -> Iterator[_MemoryRows]:
+        with self._lock:
+            rows = _MemoryRows(self._tables, self._read_clock())
+            try:
+                yield rows
+            except BaseException:
+                rows.undo()
+                raise
+
+    # reading
+
+    def schedules(
+        self, *, names: Sequence[str] | None = None, tag: str | None = None, after: str = "", limit: int = 100
+    ) -> list[Schedule]:
+        with self._lock:
+            rows = sorted(self._tables.schedules.values(), key=lambda row: row.name)
+        wanted = None if names is None else set(names)
+        chosen = (
+            row
+            for row in rows
+            if not row.deleted
+            and row.name > after
+            and (wanted is None or row.name in wanted)
+            and (tag is None or tag in row.tags)
+        )
+        return list(islice(chosen, limit))
+
+    def revisions(self, schedule_id: str) -> list[Schedule]:
+        with self._lock:
+            return list(self._tables.revisions.get(schedule_id, ()))
+
+    def changes(self, *, name: str | None = None, limit: int = 100) -> list[Change]:
+        with self._lock:
+            newest = reversed(self._tables.changes)
+            return list(islice((each for each in newest if name in (None, each.schedule)), limit))
+
+    def upcoming(self, until_ms: int, limit: int) -> list[tuple[str, int, int]]:
+        with self._lock:
+            schedules = [
+                (row.id, row.next_run_ms, row.policy.priority)
+                for row in self._tables.schedules.values()
+                if row.plannable and row.next_run_ms is not None and row.next_run_ms <= until_ms
+            ]
+            runs = [
+                (run.id, run.due_ms, run.policy.priority)
+                for run in self._tables.runs.values()
+                if run.state is State.WAITING and not run.blocked and run.due_ms <= until_ms
+            ]
+        return sorted(schedules + runs, key=lambda hint: (hint[1], hint[0]))[:limit]
+
+    def runs(
+        self,
+        *,
+        ids: Sequence[str] | None = None,
+        schedule: str | None = None,
+        state: State | None = None,
+        before: str | None = None,
+        limit: int = 100,
+    ) -> list[Run]:
+        with self._lock:
+            everything = [*self._tables.runs.values(), *self._tables.history.values()]
+        wanted = None if ids is None else set(ids)
+        chosen = (
+            run
+            for run in sorted(everything, key=lambda run: run.id, reverse=True)
+            if (wanted is None or run.id in wanted)
+            and (schedule is None or run.schedule == schedule)
+            and (state is None or run.state is state)
+            and (before is None or run.id < before)
+        )
+        return list(islice(chosen, limit))
+
+    def decisions(
+        self, schedule_id: str, *, first_ms: int = 0, last_ms: int = 1 << 62, limit: int = 100
+    ) -> list[Decision]:
+        with self._lock:
+            newest = reversed(self._tables.decisions.get(schedule_id, []))
+            return list(islice((d for d in newest if d.first_ms <= last_ms and d.last_ms >= first_ms), limit))
+
+    def logs(self, run_id: str, *, after: int = 0, limit: int = 1000) -> list[LogLine]:
+        with self._lock:
+            return self._tables.log.get(run_id, [])[after : after + limit]
+
+    def nodes(self) -> list[Node]:
+        with self._lock:
+            return sorted(
+                (node for node in self._tables.nodes.values() if node.lives), key=lambda node: node.started_ms
+            )
+
+    def tasks(self) -> list[TaskInfo]:
+        with self._lock:
+            live = {node.id for node in self._tables.nodes.values() if node.lives}
+            published = {
+                task.name: task for node_id, tasks in self._tables.tasks.items() if node_id in live for task in tasks
+            }
+        return [published[name] for name in sorted(published)]
+
+    def prune(self, keep: Keep, limit: int = 1000) -> int:
+        with self._lock:
+            now_ms, tables = self._read_clock(), self._tables
+            old = [
+                run_id for run_id, run in tables.history.items() if (run.finished_ms or 0) <= now_ms - keep.history_ms
+            ]
+            per_schedule: dict[str, int] = {}
+            for run in sorted(tables.history.values(), key=lambda run: run.id, reverse=True):
+                group = run.schedule_id or run.task
+                per_schedule[group] = per_schedule.get(group, 0) + 1
+                if per_schedule[group] > keep.per_schedule:
+                    old.append(run.id)
+            stale = [key for key, row in tables.keys.items() if row.expires_ms is not None and row.expires_ms <= now_ms]
+            for run_id in set(old[:limit]):
+                tables.history.pop(run_id)
+            for key in stale[:limit]:
+                tables.keys.pop(key)
+            return len(set(old[:limit])) + len(stale[:limit])
+
+    # life
+
+    def listen(self, wake: Callable[[], None]) -> Callable[[], None]:
+        self._listeners.append(wake)
+        return lambda: self._listeners.remove(wake)
+
+    def notify(self) -> None:
+        for wake in list(self._listeners):
+            wake()
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+class _Tables:
+    def __init__(self) -> None:
+        self.schedules: dict[str, Schedule] = {}
+        self.ids: dict[str, str] = {}
+        self.due_schedules: IndexedHeap[str] = IndexedHeap()
+        self.runs: dict[str, Run] = {}
+        self.runs_of: dict[str, dict[str, None]] = {}
+        self.due_runs: IndexedHeap[str] = IndexedHeap()
+        self.slots: dict[str, str] = {}
+        self.history: dict[str, Run] = {}
+        self.keys: dict[str, Key] = {}
+        self.nodes: dict[str, Node] = {}
+        self.tasks: dict[str, tuple[TaskInfo, ...]] = {}
+        self.decisions: dict[str, list[Decision]] = {}
+        self.changes: list[Change] = []
+        self.log: dict[str, list[LogLine]] = {}
+        self.revisions: dict[str, list[Schedule]] = {}
+
+
+class _MemoryRows:
+    """One transaction: it writes at once, and takes everything back if it fails."""
+
+    def __init__(self, tables: _Tables, now_ms: int) -> None:
+        self._tables = tables
+        self._undo: list[Undo] = []
+        self._now_ms = now_ms
+
+    @property
+    def now_ms(self) -> int:
+        return self._now_ms
+
+    def undo(self) -> None:
+        while self._undo:
+            self._undo.pop()()
+
+    # schedules
+
+    def due_schedules(self, limit: int, on_time_from_ms: int) -> tuple[list[Schedule], bool]:
+        due = [self._tables.schedules[schedule_id] for schedule_id, _ in self._peek_due(self._tables.due_schedules)]
+        moments = sorted(due, key=lambda row: (row.next_run_ms or 0, row.id))
+        on_time = [row for row in moments if (row.next_run_ms or 0) >= on_time_from_ms]
+        overdue = [row for row in moments if (row.next_run_ms or 0) < on_time_from_ms]
+        return [*on_time, *overdue][:limit], False
+
+    def _peek_due(self, heap: IndexedHeap[str]) -> list[tuple[str, int]]:
+        """What is due, left in the heap."""
+        due = heap.pop_due(self._now_ms)
+        for key, moment in due:
+            heap.push(key, moment)
+        return due
+
+    def schedules_named(self, names: Collection[str]) -> dict[str, Schedule]:
+        ids = ((name, self._tables.ids.get(name)) for name in names)
+        return {name: self._tables.schedules[schedule_id] for name, schedule_id in ids if schedule_id is not None}
+
+    def schedules_if_free(self, ids: Collection[str]) -> dict[str, Schedule]:
+        return {each: self._tables.schedules[each] for each in sorted(ids) if each in self._tables.schedules}
+
+    read_schedules = schedules_if_free
+
+    def save_schedules(self, schedules: Sequence[Schedule]) -> None:
+        for row in schedules:
+            if self._tables.ids.get(row.name, row.id) != row.id:
+                raise TryAgain
+            self._put_schedule(row.id, row)
+
+    def _put_schedule(self, schedule_id: str, row: Schedule | None) -> None:
+        old = self._tables.schedules.get(schedule_id)
+        self._undo.append(lambda: self._set_schedule(schedule_id, old))
+        self._set_schedule(schedule_id, row)
+
+    def _set_schedule(self, schedule_id: str, row: Schedule | None) -> None:
+        tables = self._tables
+        old = tables.schedules.pop(schedule_id, None)
+        if old is not None:
+            tables.ids.pop(old.name, None)
+        if schedule_id in tables.due_schedules:
+            tables.due_schedules.remove(schedule_id)
+        if row is None:
+            return
+        tables.schedules[schedule_id] = row
+        tables.ids[row.name] = schedule_id
+        if row.plannable and row.next_run_ms is not None:
+            tables.due_schedules.push(schedule_id, row.next_run_ms)
+
+    # runs
+
+    def due_runs(self, node_id: str, tasks: Collection[str], limit: int) -> list[Run]:
+        wanted = set(tasks)
+        due = [self._tables.runs[run_id] for run_id, _ in self._peek_due(self._tables.due_runs)]
+        mine = [run for run in due if run.task in wanted and run.target in (None, node_id)]
+        return sorted(mine, key=lambda run: (run.due_ms, -run.policy.priority, run.id))[:limit]
+
+    def live_of(self, schedule_ids: Collection[str]) -> list[Run]:
+        tables = self._tables
+        found = [tables.runs[run_id] for each in schedule_ids for run_id in tables.runs_of.get(each, ())]
+        return sorted(found, key=lambda run: (run.due_ms, run.id))
+
+    def live_runs(self, ids: Collection[str]) -> dict[str, Run]:
+        return {run_id: self._tables.runs[run_id] for run_id in ids if run_id in self._tables.runs}
+
+    def owned_by(self, node_id: str) -> list[Run]:
+        return [run for run in self._tables.runs.values() if run.owner == node_id and run.state is State.RUNNING]
+
+    def blocked_runs(self, limit: int) -> list[Run]:
+        blocked = (
+            run
+            for run in self._tables.runs.values()
+            if run.blocked and run.state is State.WAITING and run.due_ms <= self._now_ms
+        )
+        return sorted(blocked, key=lambda run: (run.due_ms, run.id))[:limit]
+
+    def ended_runs(self, ids: Collection[str]) -> dict[str, Run]:
+        return {run_id: self._tables.history[run_id] for run_id in ids if run_id in self._tables.history}
+
+    def save_runs(self, runs: Sequence[Run]) -> None:
+        for run in runs:
+            if run.slot is not None and self._tables.slots.get(run.slot, run.id) != run.id:
+                raise TryAgain
+            old = self._tables.runs.get(run.id)
+            self._undo.append(lambda run_id=run.id, old=old: self._set_run(run_id, old))  # type: ignore[misc]
+            self._set_run(run.id, run)
+
+    def _set_run(self, run_id: str, run: Run | None) -> None:
+        tables = self._tables
+        old = tables.runs.pop(run_id, None)
+        if old is not None:
+            if old.slot is not None:
+                tables.slots.pop(old.slot, None)
+            if old.schedule_id is not None:
+                tables.runs_of[old.schedule_id].pop(run_id, None)
+        if run_id in tables.due_runs:
+            tables.due_runs.remove(run_id)
+        if run is None:
+            return
+        tables.runs[run_id] = run
+        if run.slot is not None:
+            tables.slots[run.slot] = run_id
+        if run.schedule_id is not None:
+            tables.runs_of.setdefault(run.schedule_id, {})[run_id] = None
+        if run.state is State.WAITING and not run.blocked:
+            tables.due_runs.push(run_id, run.due_ms)
+
+    def end_runs(self, runs: Sequence[Run]) -> None:
+        for run in runs:
+            old = self._tables.runs.get(run.id)
+            self._undo.append(lambda run_id=run.id, old=old: self._set_run(run_id, old))  # type: ignore[misc]
+            self._set_run(run.id, None)
+            self._put(self._tables.history, run.id, replace(run, slot=None))
+
+    def revive_runs(self, runs: Sequence[Run]) -> None:
+        for run in runs:
+            self._put(self._tables.history, run.id, None)
+        self.save_runs(runs)
+
+    # keys
+
+    def keys(self, keys: Collection[str]) -> dict[str, Key]:
+        found = {key: self._tables.keys[key] for key in keys if key in self._tables.keys}
+        return {key: row for key, row in found.items() if row.expires_ms is None or row.expires_ms > self._now_ms}
+
+    def save_keys(self, keys: Sequence[Key]) -> None:
+        for key in keys:
+            held = self.keys([key.key]).get(key.key)
+            if held is not None and held.run_id != key.run_id:
+                raise TryAgain
+            self._put(self._tables.keys, key.key, key)
+
+    # nodes
+
+    def node(self, node_id: str) -> Node | None:
+        return self._tables.nodes.get(node_id)
+
+    def nodes(self) -> list[Node]:
+        return sorted((node for node in self._tables.nodes.values() if node.lives), key=lambda node: node.started_ms)
+
+    def save_node(self, node: Node) -> None:
+        self._put(self._tables.nodes, node.id, node)
+
+    def save_tasks(self, node_id: str, tasks: Sequence[TaskInfo]) -> None:
+        self._put(self._tables.tasks, node_id, tuple(tasks))
+
+    # append only
+
+    def add_log(self, lines: Sequence[LogLine]) -> None:
+        for line in lines:
+            self._append(self._tables.log.setdefault(line.run_id, []), line)
+
+    def add_decisions(self, decisions: Iterable[Decision]) -> None:
+        for decision in decisions:
+            self._append(self._tables.decisions.setdefault(decision.schedule_id, []), decision)
+
+    def add_changes(self, changes: Iterable[Change]) -> None:
+        for change in changes:
+            self._append(self._tables.changes, change)
+
+    def add_revision(self, schedule: Schedule) -> None:
+        self._append(self._tables.revisions.setdefault(schedule.id, []), schedule)
+
+    def _put(self, table: dict[str, T], key: str, value: T | None) -> None:
+        old = table.get(key)
+        self._undo.append(lambda: _set(table, key, old))
+        _set(table, key, value)
+
+    def _append(self, table: list[T], value: T) -> None:
+        table.append(value)
+        self._undo.append(lambda: (table.pop(), None)[1])
+
+
+def _set(table: dict[str, T], key: str, value: T | None) -> None:
+    if value is None:
+        table.pop(key, None)
+    else:
+        table[key] = value
