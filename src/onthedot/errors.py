@@ -7,10 +7,12 @@
     ├── MomentError         (ValueError)   a naive datetime, or text that is no moment
     ├── FileError           (ValueError)   a crontab or jobs.toml that cannot be read
     ├── ForecastTooLarge    (ValueError)   more runs than the forecast may hold
+    ├── ArgumentsError      (TypeError)    arguments that do not fit their task
     ├── NotFound            (LookupError)
     │   ├── ScheduleNotFound
     │   ├── TaskNotFound
     │   └── RunNotFound
+    ├── SettingsError                      an unknown setting or option, or a value that it cannot have
     ├── Conflict                           somebody else was first: look again
     ├── StoreError
     │   ├── StoreUnavailable               the database does not answer; onthedot tries again by itself
@@ -23,10 +25,26 @@ Each carries its values as attributes, and its text says what to do.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any, Self
 
 
 class OnthedotError(Exception):
     """The root: `except OnthedotError` catches all that onthedot raises on purpose."""
+
+    _made_with: tuple[tuple[Any, ...], dict[str, Any]]
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
+        made = super().__new__(cls, *args)
+        made._made_with = args, kwargs
+        return made
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickled by what it was made with, since the message is made from that."""
+        return _remade, (type(self), *self._made_with)
+
+
+def _remade(kind: type[OnthedotError], args: tuple[Any, ...], kwargs: dict[str, Any]) -> OnthedotError:
+    return kind(*args, **kwargs)
 
 
 class TriggerError(OnthedotError, ValueError):
@@ -111,6 +129,10 @@ class ForecastTooLarge(OnthedotError, ValueError):
         self.max_runs = max_runs
 
 
+class ArgumentsError(OnthedotError, TypeError):
+    """Arguments that do not fit the task's parameters: refused when they are given, not when it runs."""
+
+
 class NotFound(OnthedotError, LookupError):
     """Something that was asked for by name or id is not there."""
 
@@ -140,6 +162,10 @@ class RunNotFound(NotFound):
     def __init__(self, run_id: str) -> None:
         super().__init__(f"No run {run_id}; it never was, or its history has been pruned.")
         self.run_id = run_id
+
+
+class SettingsError(OnthedotError):
+    """An unknown setting or option, or a value that it cannot have."""
 
 
 class Conflict(OnthedotError):

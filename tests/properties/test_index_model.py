@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from datetime import UTC, datetime, timedelta
 
@@ -44,7 +45,9 @@ class IndexModel(RuleBasedStateMachine):
     @rule(start=SECONDS, length=st.integers(0, 120))
     def query(self, start: int, length: int) -> None:
         found = self.holder.current.query(moment(start), moment(start + length))
-        assert [tuple(run) for run in found] == [run for run in self.model if moment(start) <= run[0] < moment(start + length)]
+        assert [tuple(run) for run in found] == [
+            run for run in self.model if moment(start) <= run[0] < moment(start + length)
+        ]
 
     @rule(bucket=st.integers(1, 90), count=st.integers(0, 5))
     def busiest(self, bucket: int, count: int) -> None:
@@ -57,7 +60,7 @@ class IndexModel(RuleBasedStateMachine):
     def counts(self, bucket: int, start: int, length: int) -> None:
         found = self.holder.current.counts(timedelta(seconds=bucket), moment(start), moment(start + length)).tolist()
         edges = [*range(start, start + length, bucket), start + length]
-        pairs = zip(edges, edges[1:], strict=False)
+        pairs = itertools.pairwise(edges)
         assert found == [sum(moment(a) <= at < moment(b) for at, _ in self.model) for a, b in pairs]
 
     @invariant()

@@ -18,7 +18,7 @@ from onthedot.model.run import Run
 from onthedot.model.schedule import Json, Mode, Origin, Schedule
 from onthedot.model.states import State
 from onthedot.moments import iso
-from onthedot.stores.base import Before, Edit, Effects, Key
+from onthedot.stores.base import Before, Edit, Effects
 from onthedot.triggers.at import At
 from onthedot.triggers.base import Trigger
 from onthedot.triggers.codec import decode, encode
@@ -177,30 +177,41 @@ def delete() -> Edit:
     return edit
 
 
-def trigger_now(run_id: str, token: str | None, args: Json | None) -> Edit:
-    """A manual run now; `next_run_ms` is untouched. The same token gives the same run."""
+def manual_run(schedule: Schedule, run_id: str, key: str | None, args: Json | None, now_ms: int) -> Run:
+    """A run of the schedule now, by hand: a pause does not hold it, and it has a tick of its own."""
+    return Run(
+        id=run_id,
+        task=schedule.task,
+        cause="manual",
+        scheduled_ms=now_ms,
+        due_ms=now_ms,
+        args=schedule.args if args is None else args,
+        policy=schedule.policy,
+        schedule_id=schedule.id,
+        schedule=schedule.name,
+        revision=schedule.revision,
+        exempt=True,
+        key=key,
+    )
 
-    def edit(before: Before, now_ms: int) -> Effects:
-        schedule = _existing(before)
-        run = Run(
-            id=run_id,
-            task=schedule.task,
-            cause="manual",
-            scheduled_ms=now_ms,
-            due_ms=now_ms,
-            args=schedule.args if args is None else args,
-            policy=schedule.policy,
-            schedule_id=schedule.id,
-            schedule=schedule.name,
-            revision=schedule.revision,
-            exempt=True,
-            created_ms=now_ms,
-            key=None if token is None else f"m:{schedule.id}:{token}",
-        )
-        keys = () if run.key is None else (Key(run.key, run.id),)
-        return Effects(runs=(run,), keys=keys, answer=run)
 
-    return edit
+def definition_of(schedule: Schedule) -> Definition:
+    """The definition that the schedule has now."""
+    return Definition(
+        task=schedule.task,
+        trigger=decode(schedule.trigger),
+        args=schedule.args,
+        policy=schedule.policy,
+        given=schedule.given,
+        tags=schedule.tags,
+        mode=schedule.mode,
+        origin=schedule.origin,
+        max_runs=schedule.max_runs,
+        auto_remove=schedule.auto_remove,
+        then=schedule.then,
+        on_failure=schedule.on_failure,
+        declared_hash=schedule.declared_hash,
+    )
 
 
 def _created(name: str, definition: Definition, now_ms: int) -> Effects:

@@ -126,11 +126,9 @@ class Every(Trigger):
 
 
 def _words(ms: int) -> str:
-    """ "15 minutes"; "second" for one, as in "every second"; "1h30m" where no single unit fits."""
+    """ "15 minutes", "90 seconds"; "second" for one, as in "every second"; "1.5s" where no unit counts it whole."""
     for unit, unit_ms in (("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1000)):
         count, rest = divmod(ms, unit_ms)
         if not rest:
             return _UNITS[unit] if count == 1 else f"{count} {_UNITS[unit]}s"
-        if count:
-            break
     return format_duration(ms)

@@ -23,8 +23,9 @@ def due_ms(trigger: Trigger, tick_ms: int, jitter_ms: int, key: str) -> int:
     following = trigger.next_ms(tick_ms)
     if following is not None:
         room = min(room, following - tick_ms)
-    if trigger.end_ms is not None:
-        room = min(room, trigger.end_ms - tick_ms + 1)
+    end_ms = _end_of_tick(trigger, tick_ms)
+    if end_ms is not None:
+        room = min(room, end_ms - tick_ms + 1)
     return tick_ms + spread_over(key, f"jitter/{tick_ms}", max(room, 1))
 
 
@@ -37,13 +38,22 @@ def goes_on_after_ms(old: Trigger, new: Trigger, last_tick_ms: int | None, now_m
     """
     if last_tick_ms is None:
         return now_ms
-    new_zones = {part.zone for part in _simple_parts(new)}
+    parts = [part for part in _simple_parts(new) if not isinstance(part, At)]
+    new_zones = {part.zone for part in parts}
     old_zones = {part.zone for part in _simple_parts(old) if part.ticks_at(last_tick_ms)}
-    fixed = all(isinstance(part, Cron) and part.fields.fixed for part in _simple_parts(new))
+    fixed = all(isinstance(part, Cron) and part.fields.fixed for part in parts)
     if not fixed or len(new_zones) != 1 or len(old_zones) != 1 or new_zones == old_zones:
         return now_ms
     label = old_zones.pop().label(last_tick_ms // 1000)
     return max(now_ms, last_tick_ms, *(second * 1000 for second in new_zones.pop().resolve(label, "shift", "last")))
+
+
+def _end_of_tick(trigger: Trigger, tick_ms: int) -> int | None:
+    """The latest end of what made the tick; None where nothing ends it."""
+    if not isinstance(trigger, Union):
+        return trigger.end_ms
+    ends = [_end_of_tick(part, tick_ms) for part in trigger.parts if part.ticks_at(tick_ms)]
+    return None if None in ends or not ends else max(end for end in ends if end is not None)
 
 
 def _simple_parts(trigger: Trigger) -> Iterator[Simple]:

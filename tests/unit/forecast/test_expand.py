@@ -69,7 +69,9 @@ def test_each_kind_of_trigger_is_forecast_rightly_by_itself(name: str) -> None:
 
 
 def test_a_long_window_repeats_the_days_that_are_alike() -> None:
-    triggers = {f"n{i}": cron(f"{i} {i % 24} {'*' if i % 3 else '1'} * {'*' if i % 5 else 'mon-fri'}") for i in range(60)}
+    triggers = {
+        f"n{i}": cron(f"{i} {i % 24} {'*' if i % 3 else '1'} * {'*' if i % 5 else 'mon-fri'}") for i in range(60)
+    }
     check(triggers, "2026-11-15T11:30Z", "2027-02-03T07:10Z")
 
 
@@ -91,7 +93,13 @@ def test_a_stream_can_go_in_steps_of_ones_own() -> None:
 
 @pytest.mark.parametrize(
     "trigger",
-    [cron("* * * * * *"), cron("* * * * *"), every("1s"), cron("*/2 * * * * *") | every("1s"), every("1s") - dates("2026-01-01")],
+    [
+        cron("* * * * * *"),
+        cron("* * * * *"),
+        every("1s"),
+        cron("*/2 * * * * *") | every("1s"),
+        every("1s") - dates("2026-01-01"),
+    ],
     ids=str,
 )
 def test_a_window_too_large_to_hold_is_refused_with_the_remedy(trigger: Trigger) -> None:

@@ -21,7 +21,9 @@ def moment(seconds: float) -> datetime:
 def index_of(*runs: tuple[float, str]) -> RunIndex:
     names = list(dict.fromkeys(name for _, name in runs))
     index = RunIndex.from_arrays(
-        np.array([SECOND + seconds for seconds, _ in runs]), np.array([names.index(name) for _, name in runs], int), names
+        np.array([SECOND + seconds for seconds, _ in runs]),
+        np.array([names.index(name) for _, name in runs], int),
+        names,
     )
     index._check()
     return index

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from datetime import date, datetime, time
 from typing import Any
 
-from onthedot.app.files.remedies import exactly_one
+from onthedot.app.remedies import exactly_one
 from onthedot.errors import MomentError, OnthedotError, TriggerError
 from onthedot.triggers import Trigger, at, cron, every
 from onthedot.triggers.zones import get_zone

@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import Any
 
 from onthedot.app.files.entry import Command, Http, NamedTask, Shell, Work
-from onthedot.app.files.remedies import did_you_mean, exactly_one
+from onthedot.app.remedies import did_you_mean, exactly_one
 
 Table = dict[str, Any]
 

@@ -29,7 +29,7 @@ def describe_fields(fields: Fields) -> str:
     days = _days(fields.day_rule)
     clock = _clock(fields)
     if not days:
-        return f"{clock} every day" if clock.startswith("at ") else clock
+        return f"{clock} every day" if clock.startswith("at ") and "every" not in clock else clock
     return f"{clock}, {days}"
 
 

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, tzinfo
 from functools import lru_cache
+from math import gcd
 
 from onthedot.errors import TriggerError
 from onthedot.moments import EPOCH, iso
@@ -16,6 +17,7 @@ from onthedot.triggers.cron.describe import describe_fields
 from onthedot.triggers.cron.fields import ALL_HOURS, ALL_MINUTES, ALL_SECONDS, DAY_OF_WEEK, MONTH, Fields
 from onthedot.triggers.cron.parse import parse
 from onthedot.triggers.cron.search import END_SECOND, Search
+from onthedot.triggers.cron.times import minutes_of_day
 from onthedot.triggers.every import Every, every
 from onthedot.triggers.zones import FOLDS, GAPS, Fold, Gap, Zone, get_zone, zone_name
 
@@ -42,6 +44,8 @@ def cron(
     """
     if not isinstance(text, str):
         raise TriggerError(f"a cron text is text, not {text!r}", hint='write cron("0 9 * * mon-fri")')
+    _refuse_unknown("gap", gap, GAPS)
+    _refuse_unknown("fold", fold, FOLDS)
     trigger = _read(text, None if tz is None else zone_name(tz), gap, fold)
     if starts_at is None and repeat_until is None:
         return trigger
@@ -52,8 +56,6 @@ def cron(
 @lru_cache(maxsize=65_536)
 def _read(text: str, tz: str | None, gap: Gap | None, fold: Fold | None) -> Cron | Every:
     """The trigger without bounds; a value, so the same definition can give the same object."""
-    _refuse_unknown("gap", gap, GAPS)
-    _refuse_unknown("fold", fold, FOLDS)
     prefix = _ZONE_PREFIX.match(text)
     if prefix is None:
         return _read_rest(text, tz, gap, fold)
@@ -100,7 +102,7 @@ class Cron(Trigger):
             first = 0 if self.starts_at is None else max(0, -(-self.starts_at // 1000))
             end = END_SECOND if self.repeat_until is None else min(END_SECOND, self.repeat_until // 1000 + 1)
             search = Search(search.fields, *search.wall_clock, first=first, end=end)
-            if search.ceil(0) is None:
+            if search.ceil(0) is None and (self.key or not search.fields.hashed):
                 bounds = describe_bounds(self.starts_at, self.repeat_until)
                 raise TriggerError(f"{self.text} can never fire{bounds}", hint="widen the bounds")
         object.__setattr__(self, "search", search)
@@ -157,9 +159,13 @@ class Cron(Trigger):
 
     @property
     def step_ms(self) -> int:
-        on_minutes = self.fields.seconds & self.fields.seconds - 1 == 0 and self.zone.whole_minutes
-        shifted = self.effective_gap == "shift" and self.fields.seconds != 1  # a gap ends on a whole minute
-        return 60_000 if on_minutes and not shifted else 1000
+        if self.fields.seconds & self.fields.seconds - 1 or not self.zone.whole_minutes:
+            return 1000
+        if self.effective_gap == "shift" and self.zone.instants:
+            return 60_000 if self.fields.seconds == 1 else 1000  # a gap ends on a whole minute, but on any
+        minutes = minutes_of_day(self.fields.hours, self.fields.minutes)
+        apart = gcd(1440, *(minute - minutes[0] for minute in minutes))
+        return 1000 * gcd(60 * apart, *(offset - self.zone.offsets[0] for offset in self.zone.offsets))
 
     def covered(self, tick_ms: int, step_ms: int) -> tuple[int, int]:
         span = self._full_span(step_ms)
@@ -189,7 +195,8 @@ class Cron(Trigger):
         rules = [f"{name}={value}" for name, value in (("gap", self.gap), ("fold", self.fold)) if value]
         rule = f", {' and '.join(rules)}" if rules else ""
         bounds = describe_bounds(self.starts_at, self.repeat_until)
-        return f"{describe_fields(self.fields)}, {self.zone.name} time{rule}{bounds}"
+        by_key = ", as its key settles H" if self.fields.hashed and not self.key else ""
+        return f"{describe_fields(self.fields)}{by_key}, {self.zone.name} time{rule}{bounds}"
 
     def __str__(self) -> str:
         options = [f"tz={self.tz!r}"] if self.tz else []
@@ -212,7 +219,8 @@ def _compile(text: str, key: str, tz: str, gap: Gap | None, fold: Fold | None) -
     default_gap: Gap = "shift" if fields.fixed else "skip"
     default_fold: Fold = "first" if fields.fixed else "both"
     search = Search(fields, get_zone(tz), gap or default_gap, fold or default_fold)
-    if search.ceil(0) is None:
+    settled = key or not fields.hashed  # without its key, an H stands for any of its numbers
+    if settled and search.ceil(0) is None:
         raise slips.never_fires(text, has_days=search.days.ceil(0) is not None)
     return search
 

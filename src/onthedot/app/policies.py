@@ -1,10 +1,10 @@
-"""The policies that a schedule in a file may have, and what each may say. The values themselves stay as written."""
+"""The policies that a task or schedule may have, and what each may say. The values themselves stay as written."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from onthedot.app.files.remedies import did_you_mean
+from onthedot.app.remedies import did_you_mean
 from onthedot.durations import to_duration_ms
 from onthedot.errors import DurationError
 
@@ -50,10 +50,6 @@ def _texts(value: object) -> str | None:
     return next((problem for item in items if (problem := _text(item))), None)
 
 
-def _anything(value: object) -> str | None:
-    return None
-
-
 POLICIES: dict[str, Check] = {
     "misfire": _one_of("fire_once", "skip", "catch_up"),
     "grace": _duration,
@@ -70,7 +66,8 @@ POLICIES: dict[str, Check] = {
     "pool": _text,
     "retries": _whole(0),
     "crash_retries": _whole(0),
-    "backoff": _anything,
+    "backoff": _duration,
+    "max_backoff": _duration,
     "timeout": _duration,
     "delivery": _one_of("at_least_once", "at_most_once"),
     "depends_on": _texts,

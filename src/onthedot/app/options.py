@@ -1,0 +1,58 @@
+"""The options of tasks and schedules as users write them, and the policy that follows from them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+from onthedot.app.policies import POLICIES
+from onthedot.app.remedies import did_you_mean
+from onthedot.durations import to_duration_ms
+from onthedot.errors import SettingsError
+from onthedot.model.policy import Policy
+
+_DURATIONS = {"grace", "catch_up_window", "timeout", "within", "jitter", "backoff", "max_backoff"}
+_OF_THE_SCHEDULE = {"tags", "mode", "max_runs", "auto_remove", "then", "on_failure", "enabled"}
+
+Options = Mapping[str, Any]
+
+
+def checked(options: Options, where: str) -> dict[str, Any]:
+    """The options that were given, each known and with a value that it may have; `SettingsError` else."""
+    given = {name: value for name, value in options.items() if value is not None}
+    for name, value in given.items():
+        check = POLICIES.get(name)
+        if check is None:
+            raise SettingsError(f"{where}: no option {name!r}; {did_you_mean(name, POLICIES)}")
+        problem = None if isinstance(value, timedelta) else check(list(value) if isinstance(value, tuple) else value)
+        if problem is not None:
+            raise SettingsError(f"{where}: {name}: {problem}")
+    return given
+
+
+def policy_of(*layers: Options) -> Policy:
+    """The policy of several layers of options: the app's, the task's, the schedule's. A later one counts more."""
+    policy = Policy()
+    for layer in layers:
+        values = {_field(name): _value(name, value) for name, value in layer.items() if name not in _OF_THE_SCHEDULE}
+        policy = replace(policy, **values)
+    return policy
+
+
+def of_the_schedule(options: Options) -> dict[str, Any]:
+    """The options that describe the schedule itself rather than how its runs are treated."""
+    chosen = {name: value for name, value in options.items() if name in _OF_THE_SCHEDULE}
+    for name in ("tags", "then", "on_failure"):
+        if name in chosen:
+            chosen[name] = (chosen[name],) if isinstance(chosen[name], str) else tuple(chosen[name])
+    return chosen
+
+
+def _field(name: str) -> str:
+    return f"{name}_ms" if name in _DURATIONS else name
+
+
+def _value(name: str, value: Any) -> Any:
+    return to_duration_ms(value) if name in _DURATIONS else value

@@ -1,0 +1,226 @@
+"""`app.schedules`: what people do with schedules. Every change is kept with who, when and what."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from difflib import get_close_matches
+from typing import Any
+
+from onthedot.app.files.names import name_problem
+from onthedot.app.options import Options, checked, of_the_schedule, policy_of
+from onthedot.app.page import Page
+from onthedot.app.tasks import Task, Tasks
+from onthedot.errors import ScheduleNotFound, SettingsError
+from onthedot.model.ids import new_id
+from onthedot.model.run import Run
+from onthedot.model.schedule import Json, Origin, Schedule
+from onthedot.moments import ceil_ms, from_ms
+from onthedot.planner import edits
+from onthedot.records.explain import Explanation, explain
+from onthedot.stores.base import By, Edit, Effects, Store
+from onthedot.triggers.base import Trigger
+from onthedot.triggers.codec import decode
+
+BATCH = 200
+
+Many = list[Schedule]  # inside the class `list` is a method
+
+
+@dataclass(frozen=True, slots=True)
+class Put:
+    """One schedule for `put_many`."""
+
+    name: str
+    task: str | Task[..., Any]
+    trigger: Trigger
+    args: Mapping[str, Any] | None = None
+    options: Options = field(default_factory=dict)
+
+
+class Schedules:
+    """All of it may be called from any process that can reach the store; none of it starts a node."""
+
+    def __init__(
+        self, open_store: Callable[[], Store], tasks: Tasks, defaults: Options, timezone: str, who: str
+    ) -> None:
+        self._open_store = open_store
+        self._tasks = tasks
+        self._defaults = defaults
+        self._timezone = timezone
+        self._who = who
+
+    # defining
+
+    def put(
+        self,
+        name: str,
+        task: str | Task[..., Any],
+        trigger: Trigger,
+        *,
+        args: Mapping[str, Any] | None = None,
+        unchecked: bool = False,
+        **options: Any,
+    ) -> Schedule:
+        """Create the schedule, or replace its definition. An operator's pause and its history stay."""
+        definition = self.define(Put(name, task, trigger, args, options), unchecked=unchecked)
+        return self._change_one(name, edits.put(definition), "put")
+
+    def put_many(self, puts: Iterable[Put], *, unchecked: bool = False) -> list[Schedule]:
+        """Put many at once: all are checked before the first is written, then written in batches."""
+        defined = {put.name: self.define(put, unchecked=unchecked) for put in puts}
+        return self._change_many([*defined], lambda name: edits.put(defined[name]), "put")
+
+    def update(
+        self, name: str, *, trigger: Trigger | None = None, args: Mapping[str, Any] | None = None, **options: Any
+    ) -> Schedule:
+        """Change the named fields, and leave the rest."""
+        given = checked(options, name)
+
+        def change(schedule: Schedule) -> edits.Definition:
+            old = edits.definition_of(schedule)
+            task, values = self._tasks.checked(old.task, old.args if args is None else args, unchecked=args is None)
+            policy = replace(old.policy, **_fields_of(given))
+            return replace(
+                old,
+                task=task,
+                args=values,
+                trigger=old.trigger if trigger is None else trigger.with_default_zone(self._timezone),
+                policy=policy,
+                given=tuple(sorted({*old.given, *given})),
+                **_without_enabled(of_the_schedule(given)),
+            )
+
+        return self._change_one(name, edits.update(change), "update")
+
+    def define(
+        self, put: Put, *, unchecked: bool = False, origin: Origin = "api", declared: str | None = None
+    ) -> edits.Definition:
+        """The definition that a put stands for, checked; touches the store only for tasks that are unknown here."""
+        problem = name_problem(put.name)
+        if problem is not None:
+            raise SettingsError(problem)
+        task, args = self._tasks.checked(put.task, put.args, unchecked=unchecked)
+        given = checked(put.options, put.name)
+        local = self._tasks.lookup(task)
+        return edits.Definition(
+            task=task,
+            trigger=put.trigger.with_default_zone(self._timezone),
+            args=args,
+            policy=policy_of(self._defaults, {} if local is None else local.options, given),
+            given=tuple(sorted(given)),
+            origin=origin,
+            declared_hash=declared,
+            **_without_enabled(of_the_schedule(given)),
+        )
+
+    # steering
+
+    def pause(self, name: str | None = None, *, where: Mapping[str, str] | None = None, note: str | None = None) -> Any:
+        """After it returns no tick run starts. One name gives the schedule; `where={"tag": …}` a list of them."""
+        return self._each(name, where, edits.pause(note), "pause")
+
+    def resume(self, name: str | None = None, *, where: Mapping[str, str] | None = None) -> Any:
+        """Go on from now; what was missed inside the pause is one decision."""
+        return self._each(name, where, edits.resume(), "resume")
+
+    def reschedule(self, name: str, at: datetime | str) -> Schedule:
+        """Run next at this moment instead; it must lie ahead."""
+        return self._change_one(name, edits.reschedule(ceil_ms(at)), "reschedule")
+
+    def trigger(self, name: str, *, args: Mapping[str, Any] | None = None, token: str | None = None) -> Run:
+        """A run now, also while paused; `next_run_at` is untouched. The same token gives the same run."""
+        store = self._open_store()
+        schedule = self.get(name)
+        values: Json | None = None
+        if args is not None:
+            _, values = self._tasks.checked(schedule.task, args, unchecked=False)
+        key = None if token is None else f"m:{schedule.id}:{token}"
+        run = edits.manual_run(schedule, new_id(store.now_ms()), key, values, store.now_ms())
+        return store.enqueue([run])[0]
+
+    def delete(self, name: str) -> bool:
+        """Whether there was one. Its history stays, and a later put of the name goes on where it ended."""
+        effects = self._open_store().change([name], edits.delete(), self._by("delete"))
+        return effects[0].schedule is not None
+
+    # asking
+
+    def get(self, name: str) -> Schedule:
+        """The schedule; `ScheduleNotFound` with the nearest names."""
+        found = self._open_store().schedules(names=[name])
+        if not found:
+            names = [each.name for each in self._open_store().schedules(limit=1000)]
+            raise ScheduleNotFound(name, tuple(get_close_matches(name, names, n=2)))
+        return found[0]
+
+    def list(self, *, tag: str | None = None, cursor: str = "", limit: int = 100) -> Page[Schedule]:
+        """A page of schedules by name."""
+        found = self._open_store().schedules(tag=tag, after=cursor, limit=limit)
+        return Page(found, found[-1].name if len(found) == limit else None)
+
+    def next(self, name: str, count: int = 5) -> Sequence[datetime]:
+        """The coming moments at which it will run, as things stand."""
+        schedule = self.get(name)
+        trigger = decode(schedule.trigger)
+        moments: list[datetime] = []
+        moment = schedule.next_run_ms
+        while moment is not None and len(moments) < count:
+            moments.append(from_ms(moment))
+            moment = trigger.next_ms(moment)
+        return moments
+
+    def explain(self, name: str, moment: datetime | str) -> Explanation:
+        """Why it did, or did not, run at that moment."""
+        return explain(self._open_store(), self.get(name), ceil_ms(moment))
+
+    # the way to the store
+
+    def _each(self, name: str | None, where: Mapping[str, str] | None, edit: Edit, what: str) -> Any:
+        if (name is None) == (where is None):
+            raise SettingsError(f"{what}: give a name, or where={{'tag': …}}")
+        if name is not None:
+            return self._change_one(name, edit, what)
+        assert where is not None
+        if set(where) != {"tag"}:
+            raise SettingsError(f"{what}: where knows only 'tag', not {', '.join(where)}")
+        names: list[str] = []
+        page = self.list(tag=where["tag"], limit=1000)
+        names += [schedule.name for schedule in page]
+        while page.cursor is not None:
+            page = self.list(tag=where["tag"], cursor=page.cursor, limit=1000)
+            names += [schedule.name for schedule in page]
+        return self._change_many(names, lambda _: edit, what)
+
+    def _change_one(self, name: str, edit: Edit, what: str) -> Schedule:
+        return _answer(self._open_store().change([name], edit, self._by(what))[0])
+
+    def _change_many(self, names: Sequence[str], edit_of: Callable[[str], Edit], what: str) -> Many:
+        changed: Many = []
+        for first in range(0, len(names), BATCH):
+            batch = names[first : first + BATCH]
+            effects = self._open_store().change(
+                batch, lambda before, now_ms: edit_of(before.name)(before, now_ms), self._by(what)
+            )
+            changed += [_answer(each) for each in effects]
+        return changed
+
+    def _by(self, what: str) -> By:
+        return By(self._who, "python", what)
+
+
+def _answer(effects: Effects) -> Schedule:
+    answer = effects.answer[0] if isinstance(effects.answer, tuple) else effects.answer
+    assert isinstance(answer, Schedule)
+    return answer
+
+
+def _fields_of(given: Options) -> dict[str, Any]:
+    layer = policy_of(given)
+    names = [name if hasattr(layer, name) else f"{name}_ms" for name in given]
+    return {name: getattr(layer, name) for name in names if hasattr(layer, name)}
+
+
+def _without_enabled(options: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in options.items() if name != "enabled"}

@@ -1,0 +1,98 @@
+"""What happened, one frozen class each. Stages emit; logs, metrics and hooks subscribe."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+Topic = Literal["start", "stop", "idle", "error", "run_started", "run_finished", "misfire"]
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """The root of all events."""
+
+
+@dataclass(frozen=True, slots=True)
+class NodeStarted(Event):
+    node_id: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class NodeStopped(Event):
+    node_id: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Idle(Event):
+    """Nothing is due and nothing runs; once per idle period."""
+
+    node_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Failure(Event):
+    """Something went wrong that no run can be blamed for: a stage goes on after it."""
+
+    stage: str
+    error: BaseException
+
+
+@dataclass(frozen=True, slots=True)
+class RunStarted(Event):
+    run_id: str
+    task: str
+    schedule: str | None
+    attempt: int
+    late_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class RunFinished(Event):
+    run_id: str
+    task: str
+    schedule: str | None
+    ending: str
+    took_ms: int
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Misfired(Event):
+    """Ticks that were not run, and why."""
+
+    schedule: str
+    reason: str
+    count: int | None
+
+
+TOPICS: dict[Topic, type[Event]] = {
+    "start": NodeStarted,
+    "stop": NodeStopped,
+    "idle": Idle,
+    "error": Failure,
+    "run_started": RunStarted,
+    "run_finished": RunFinished,
+    "misfire": Misfired,
+}
+
+
+class Emitter:
+    """Hands events to those who asked for them. A subscriber that fails cannot fail what happened."""
+
+    def __init__(self, on_broken_hook: Callable[[Event, Exception], None]) -> None:
+        self._subscribers: dict[type[Event], list[Callable[[Event], object]]] = {}
+        self._on_broken_hook = on_broken_hook
+
+    def subscribe(self, kind: type[Event], subscriber: Callable[[Event], object]) -> None:
+        self._subscribers.setdefault(kind, []).append(subscriber)
+
+    def emit(self, event: Event) -> None:
+        for subscriber in self._subscribers.get(type(event), ()):
+            try:
+                subscriber(event)
+            except Exception as error:  # a hook must not take the node with it
+                self._on_broken_hook(event, error)

@@ -1,0 +1,1 @@
+"""HOW? Calling tasks, with a context, and telling how they ended."""

@@ -1,0 +1,197 @@
+"""The worker: calls what it is given, on threads made when needed or on an event loop, and reports each outcome."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from queue import SimpleQueue
+from threading import Event, Lock, Thread
+
+from onthedot.clock import Clock
+from onthedot.events import Emitter, RunFinished, RunStarted
+from onthedot.execution.context import Context
+from onthedot.execution.execute import execute, execute_async
+from onthedot.execution.targets import Lookup, Target
+from onthedot.model.outcome import Outcome
+from onthedot.model.run import Run
+
+
+@dataclass(slots=True)
+class Execution:
+    """A run that this worker has taken: queued, or inside its task."""
+
+    run: Run
+    context: Context
+    target: Target
+    entered: bool = False
+    given_up: bool = False
+    """It is no longer this node's: what comes of it is not reported."""
+    future: asyncio.Task[None] | None = None
+
+
+class Worker:
+    """Takes up to `capacity` runs at once. Thread-safe."""
+
+    def __init__(
+        self, lookup: Lookup, clock: Clock, emitter: Emitter, report: Callable[[Outcome], None], *, capacity: int
+    ) -> None:
+        self._lookup = lookup
+        self._clock = clock
+        self._emitter = emitter
+        self._report = report
+        self.capacity = capacity
+        self._lock = Lock()
+        self._executions: dict[str, Execution] = {}
+        self._queue: SimpleQueue[Execution | None] = SimpleQueue()
+        self._threads = 0
+        self._idle_threads = 0
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._own_loop = False
+        self._empty = Event()
+        self._empty.set()
+
+    @property
+    def free(self) -> int:
+        """How many more runs can begin now."""
+        return self.capacity - len(self._executions)
+
+    def executing(self) -> dict[str, int]:
+        """The runs that are here, with their claim numbers."""
+        with self._lock:
+            return {run_id: each.run.claim_no for run_id, each in self._executions.items()}
+
+    def use_loop(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Run `async def` tasks on this loop instead of one of our own."""
+        self._loop = loop
+
+    def begin(self, run: Run) -> None:
+        """Start the run, which this node owns. Beginning the same claim twice is beginning it once."""
+        target = self._lookup(run.task)
+        if target is None:
+            self._report(Outcome(run.id, run.claim_no, "handed_back", reason=f"no task {run.task!r} on this node"))
+            return
+        execution = Execution(run, Context(run, clock=self._clock), target)
+        with self._lock:
+            held = self._executions.get(run.id)
+            if held is not None and held.run.claim_no >= run.claim_no:
+                return
+            self._executions[run.id] = execution
+            self._empty.clear()
+        if target.is_async:
+            asyncio.run_coroutine_threadsafe(self._run_async(execution), self._event_loop())
+        else:
+            self._queue.put(execution)
+            self._maybe_add_thread()
+
+    def cancel(self, run_id: str) -> None:
+        """Ask a run to stop; it still reports how it ended."""
+        execution = self._executions.get(run_id)
+        if execution is not None:
+            execution.context.stop()
+            self._cancel_async(execution)
+
+    def give_up(self, run_id: str) -> None:
+        """Stop a run that is no longer this node's; nothing of it is reported."""
+        with self._lock:
+            execution = self._executions.pop(run_id, None)
+            if execution is not None:
+                execution.given_up = True
+        if execution is not None:
+            execution.context.stop()
+            self._cancel_async(execution)
+            self._note_empty()
+
+    def hand_back(self) -> None:
+        """Give back what has not entered its task yet."""
+        with self._lock:
+            waiting = [each for each in self._executions.values() if not each.entered]
+            for each in waiting:
+                each.given_up = True
+                self._executions.pop(each.run.id)
+        for each in waiting:
+            self._report(Outcome(each.run.id, each.run.claim_no, "handed_back"))
+        self._note_empty()
+
+    def wait_empty(self, for_ms: int) -> bool:
+        """Wait until nothing is left; says whether it is so."""
+        return self._clock.wait(self._empty, for_ms)
+
+    def close(self) -> None:
+        """End the threads that have nothing to do, and the event loop if it is ours."""
+        for _ in range(self._threads):
+            self._queue.put(None)
+        if self._own_loop and self._loop is not None:
+            self._loop.call_soon_threadsafe(self._loop.stop)
+
+    # threads
+
+    def _maybe_add_thread(self) -> None:
+        with self._lock:
+            if self._idle_threads >= self._queue.qsize() or self._threads >= self.capacity:
+                return
+            self._threads += 1
+            number = self._threads
+        Thread(target=self._work, name=f"onthedot-worker-{number}", daemon=True).start()
+
+    def _work(self) -> None:
+        while True:
+            with self._lock:
+                self._idle_threads += 1
+            execution = self._queue.get()
+            with self._lock:
+                self._idle_threads -= 1
+            if execution is None:
+                return
+            if self._enter(execution):
+                self._leave(execution, execute(execution.target, execution.context))
+
+    # the event loop
+
+    def _event_loop(self) -> asyncio.AbstractEventLoop:
+        with self._lock:
+            if self._loop is None:
+                self._loop = asyncio.new_event_loop()
+                self._own_loop = True
+                Thread(target=self._loop.run_forever, name="onthedot-loop", daemon=True).start()
+            return self._loop
+
+    async def _run_async(self, execution: Execution) -> None:
+        execution.future = asyncio.current_task()
+        if self._enter(execution):
+            self._leave(execution, await execute_async(execution.target, execution.context))
+
+    def _cancel_async(self, execution: Execution) -> None:
+        future, loop = execution.future, self._loop
+        if future is not None and loop is not None:
+            loop.call_soon_threadsafe(future.cancel)
+
+    # both
+
+    def _enter(self, execution: Execution) -> bool:
+        with self._lock:
+            if execution.given_up:
+                return False
+            execution.entered = True
+        run = execution.run
+        late_ms = max(self._clock.now_ms() - run.due_ms, 0)
+        self._emitter.emit(RunStarted(run.id, run.task, run.schedule, run.attempt, late_ms))
+        return True
+
+    def _leave(self, execution: Execution, outcome: Outcome) -> None:
+        run = execution.run
+        with self._lock:
+            if execution.given_up:
+                return
+        self._report(outcome)  # before it leaves: a renewal must find it here, or as an outcome on its way
+        with self._lock:
+            if self._executions.get(run.id) is execution:
+                self._executions.pop(run.id)
+        took_ms = max(self._clock.now_ms() - (run.started_ms or 0), 0)
+        self._emitter.emit(RunFinished(run.id, run.task, run.schedule, outcome.ending, took_ms, outcome.error))
+        self._note_empty()
+
+    def _note_empty(self) -> None:
+        with self._lock:
+            if not self._executions:
+                self._empty.set()

@@ -1,0 +1,62 @@
+"""The loop that every stage runs in: one pass after another, woken early, surviving errors, stopping cleanly."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from threading import Event, Thread
+
+from onthedot.clock import Clock
+
+_FIRST_PAUSE_MS, _LONGEST_PAUSE_MS = 100, 10_000
+
+
+class Loop:
+    """A thread around `run_once`, which makes one pass and says how many milliseconds may pass until the next.
+
+    `None` means: until somebody calls `wake`. A pass that raises is reported and tried again, after a pause that
+    doubles up to ten seconds.
+    """
+
+    def __init__(
+        self, name: str, run_once: Callable[[], int | None], clock: Clock, on_error: Callable[[str, Exception], None]
+    ) -> None:
+        self.name = name
+        self._run_once = run_once
+        self._clock = clock
+        self._on_error = on_error
+        self._wake = Event()
+        self._stopping = False
+        self._pause_ms = _FIRST_PAUSE_MS
+        self._thread = Thread(target=self._run, name=f"onthedot-{name}", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def wake(self) -> None:
+        """Make the next pass now."""
+        self._wake.set()
+
+    def stop(self) -> None:
+        """Make no further pass; does not wait for the one that is under way."""
+        self._stopping = True
+        self._wake.set()
+
+    def join(self, timeout_s: float | None = None) -> None:
+        self._thread.join(timeout_s)
+
+    def _run(self) -> None:
+        while not self._stopping:
+            self._wake.clear()
+            wait_ms = self._pass()
+            if not self._stopping:
+                self._clock.wait(self._wake, wait_ms)
+
+    def _pass(self) -> int | None:
+        try:
+            wait_ms = self._run_once()
+        except Exception as error:  # whatever it is, the node must go on
+            self._on_error(self.name, error)
+            pause, self._pause_ms = self._pause_ms, min(self._pause_ms * 2, _LONGEST_PAUSE_MS)
+            return pause
+        self._pause_ms = _FIRST_PAUSE_MS
+        return wait_ms

@@ -1,0 +1,1 @@
+"""WHAT HAPPENED? Outcomes, leases and takeovers, and the answer to "why did it (not) run?"."""

@@ -1,0 +1,73 @@
+"""Why did it, or did it not, run at that moment? Answered from runs, decisions and revisions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from onthedot.model.decision import Decision
+from onthedot.model.run import Run
+from onthedot.model.schedule import Schedule
+from onthedot.moments import iso
+from onthedot.stores.base import Store
+from onthedot.triggers.codec import decode
+
+_REASONS = {
+    "misfire": "it was noticed too late, and the misfire policy left it out",
+    "paused": "the schedule was paused",
+    "overlap": "an earlier run was still under way, and the overlap policy left it out",
+    "rescheduled": "the schedule had been moved to another moment",
+    "replaced": "the schedule was changed before it was planned",
+    "undeclared": "no live node declared the schedule any more",
+    "deleted": "the schedule was deleted",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """The answer in one sentence, and what it rests on."""
+
+    text: str
+    runs: tuple[Run, ...] = ()
+    decisions: tuple[Decision, ...] = ()
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def explain(store: Store, schedule: Schedule, moment_ms: int) -> Explanation:
+    """What became of the tick at that moment."""
+    runs = tuple(run for run in store.runs(schedule=schedule.name, limit=10_000) if run.scheduled_ms == moment_ms)
+    if runs:
+        return Explanation("; ".join(_told(run) for run in runs), runs)
+    decisions = tuple(store.decisions(schedule.id, first_ms=moment_ms, last_ms=moment_ms))
+    revision = _in_force(store, schedule, moment_ms)
+    trigger = decode(revision.trigger)
+    if not trigger.ticks_at(moment_ms):
+        before, after = trigger.prev_ms(moment_ms), trigger.next_ms(moment_ms)
+        near = " and ".join(iso(tick) for tick in (before, after) if tick is not None)
+        return Explanation(f"{iso(moment_ms)} was no moment of {schedule.name}: the nearest are {near}", (), decisions)
+    if decisions:
+        decision = decisions[0]
+        count = "" if decision.count in (None, 1) else f" (one of {decision.count:,} ticks)"
+        return Explanation(f"it did not run at {iso(moment_ms)}: {_REASONS[decision.reason]}{count}", (), decisions)
+    if moment_ms > schedule.settled_ms:
+        return Explanation(f"{iso(moment_ms)} is still to come: everything up to {iso(schedule.settled_ms)} is decided")
+    if moment_ms < schedule.created_ms:
+        return Explanation(f"{schedule.name} did not exist yet: it was created at {iso(schedule.created_ms)}")
+    return Explanation(f"what became of {iso(moment_ms)} has been pruned with its history")
+
+
+def _told(run: Run) -> str:
+    story = f"run {run.id} {run.state}"
+    if run.started_ms is not None:
+        story += f", begun {iso(run.started_ms)} on node {run.owner}, attempt {run.attempt}"
+    if run.finished_ms is not None:
+        story += f", ended {iso(run.finished_ms)}"
+    because = run.reason or (run.error or "").strip().rpartition("\n")[2]
+    return f"{story}: {because}" if because else story
+
+
+def _in_force(store: Store, schedule: Schedule, moment_ms: int) -> Schedule:
+    """The definition that counted at that moment."""
+    earlier = [each for each in store.revisions(schedule.id) if each.updated_ms <= moment_ms]
+    return earlier[-1] if earlier else schedule

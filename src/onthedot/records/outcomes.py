@@ -1,0 +1,49 @@
+"""Writes outcomes in batches. Nothing is forgotten until the store has taken or refused it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from threading import Lock
+
+from onthedot.model.outcome import Outcome
+from onthedot.stores.base import Finished, Store
+
+BATCH = 500
+
+
+class OutcomeWriter:
+    """Collects outcomes from any thread; `run_once` writes what there is."""
+
+    def __init__(self, store: Store, node_id: str, on_finished: Callable[[Finished], None]) -> None:
+        self._store = store
+        self._node_id = node_id
+        self._on_finished = on_finished
+        self._lock = Lock()
+        self._pending: dict[str, Outcome] = {}
+        self.wake: Callable[[], None] = lambda: None
+
+    def add(self, outcome: Outcome) -> None:
+        """Take an outcome to be written soon."""
+        with self._lock:
+            self._pending[outcome.run_id] = outcome
+        self.wake()
+
+    def pending(self) -> dict[str, int]:
+        """The runs whose outcomes are on their way, with their claim numbers."""
+        with self._lock:
+            return {run_id: outcome.claim_no for run_id, outcome in self._pending.items()}
+
+    def run_once(self) -> int | None:
+        """Write one batch. If that fails, the same outcomes are written again: the store refuses what it has."""
+        with self._lock:
+            batch = list(self._pending.values())[:BATCH]
+        if not batch:
+            return None
+        finished = self._store.finish(self._node_id, batch)
+        with self._lock:
+            for outcome in batch:
+                if self._pending.get(outcome.run_id) is outcome:
+                    self._pending.pop(outcome.run_id)
+            more = bool(self._pending)
+        self._on_finished(finished)
+        return 0 if more else None
