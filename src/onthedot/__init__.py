@@ -1,31 +1,87 @@
 """onthedot runs Python functions, shell commands and HTTP calls at the right moment, once, on the right machine."""
 
+import importlib
+import typing
+
 from onthedot.errors import (
+    ArgumentsError,
+    Conflict,
     DurationError,
     ExtraMissing,
     FileError,
     ForecastTooLarge,
     MomentError,
+    NotFound,
     OnthedotError,
+    RunNotFound,
+    ScheduleNotFound,
+    SettingsError,
+    StoreError,
+    StoreUnavailable,
+    TaskNotFound,
     TriggerError,
     TriggerTooNew,
 )
 from onthedot.triggers import Trigger, at, calendar, cron, dates, every
 
+if typing.TYPE_CHECKING:
+    from onthedot.app.app import App
+    from onthedot.app.tasks import Task
+    from onthedot.execution.context import Context, GiveUp, Retry, Skip, current
+    from onthedot.model.run import Run
+    from onthedot.model.schedule import Schedule
+
 __all__ = [
+    "App",
+    "ArgumentsError",
+    "Conflict",
+    "Context",
     "DurationError",
     "ExtraMissing",
     "FileError",
     "ForecastTooLarge",
+    "GiveUp",
     "MomentError",
+    "NotFound",
     "OnthedotError",
+    "Retry",
+    "Run",
+    "RunNotFound",
+    "Schedule",
+    "ScheduleNotFound",
+    "SettingsError",
+    "Skip",
+    "StoreError",
+    "StoreUnavailable",
+    "Task",
+    "TaskNotFound",
     "Trigger",
     "TriggerError",
     "TriggerTooNew",
     "at",
     "calendar",
     "cron",
+    "current",
     "dates",
     "every",
 ]
 __version__ = "0.1.0.dev0"
+
+# What needs more than triggers is imported when it is first asked for: `onthedot next` should not wait for asyncio.
+_LATER = {
+    "App": "onthedot.app.app",
+    "Task": "onthedot.app.tasks",
+    "Context": "onthedot.execution.context",
+    "GiveUp": "onthedot.execution.context",
+    "Retry": "onthedot.execution.context",
+    "Skip": "onthedot.execution.context",
+    "current": "onthedot.execution.context",
+    "Run": "onthedot.model.run",
+    "Schedule": "onthedot.model.schedule",
+}
+
+
+def __getattr__(name: str) -> typing.Any:
+    if name not in _LATER:
+        raise AttributeError(f"module 'onthedot' has no attribute {name!r}")
+    return getattr(importlib.import_module(_LATER[name]), name)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from queue import SimpleQueue
 from threading import Event, Lock, Thread
@@ -43,6 +43,7 @@ class Worker:
         self.capacity = capacity
         self._lock = Lock()
         self._executions: dict[str, Execution] = {}
+        self._begun: dict[str, int] = {}
         self._queue: SimpleQueue[Execution | None] = SimpleQueue()
         self._threads = 0
         self._idle_threads = 0
@@ -61,6 +62,16 @@ class Worker:
         with self._lock:
             return {run_id: each.run.claim_no for run_id, each in self._executions.items()}
 
+    def has_begun(self, run: Run) -> bool:
+        """Whether this claim was ever begun here."""
+        return self._begun.get(run.id, 0) >= run.claim_no
+
+    def forget_begun(self, but: Collection[str]) -> None:
+        """Forget which claims were begun, but those of these runs and of what is here."""
+        with self._lock:
+            keep = {*but, *self._executions}
+            self._begun = {run_id: claim_no for run_id, claim_no in self._begun.items() if run_id in keep}
+
     def use_loop(self, loop: asyncio.AbstractEventLoop) -> None:
         """Run `async def` tasks on this loop instead of one of our own."""
         self._loop = loop
@@ -73,9 +84,9 @@ class Worker:
             return
         execution = Execution(run, Context(run, clock=self._clock), target)
         with self._lock:
-            held = self._executions.get(run.id)
-            if held is not None and held.run.claim_no >= run.claim_no:
+            if self._begun.get(run.id, 0) >= run.claim_no:
                 return
+            self._begun[run.id] = run.claim_no
             self._executions[run.id] = execution
             self._empty.clear()
         if target.is_async:

@@ -92,6 +92,16 @@ def update(change: Callable[[Schedule], Definition]) -> Edit:
     return edit
 
 
+def touch_declared() -> Edit:
+    """A live node still declares it: no change of the schedule, only a sign of life."""
+
+    def edit(before: Before, now_ms: int) -> Effects:
+        old = _existing(before)
+        return Effects(schedule=replace(old, declared_seen_ms=now_ms, version=old.version + 1), answer=old)
+
+    return edit
+
+
 def pause(note: str | None) -> Edit:
     """From the commit on, no tick run of the schedule starts; waiting ones that never began are skipped."""
 

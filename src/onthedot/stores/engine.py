@@ -89,6 +89,8 @@ class Engine(Store):
             rows.add_revision(after)
         old, new = _as_json(before), _as_json(after)
         differ = [name for name in new if old.get(name) != new[name] and name not in _UNREMARKABLE]
+        if not differ:
+            return
         rows.add_changes(
             [
                 Change(
@@ -423,7 +425,7 @@ class Engine(Store):
 
 
 _ON_TIME_MS = 10_000
-_UNREMARKABLE = frozenset({"version", "updated_ms", "revision"})
+_UNREMARKABLE = frozenset({"version", "updated_ms", "revision", "declared_seen_ms"})
 
 
 def _by_schedule(runs: Sequence[Run]) -> dict[str, list[Run]]:

@@ -1,0 +1,272 @@
+"""A node: the stages joined, from the first lease to the last outcome."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from threading import Lock
+
+from onthedot.clock import Clock, StoreClock
+from onthedot.dispatch.preread import PreRead
+from onthedot.dispatch.ring import TimeRing
+from onthedot.errors import NodeDead
+from onthedot.events import Emitter, Failure, Idle, Misfired, NodeStarted, NodeStopped
+from onthedot.execution.targets import Lookup
+from onthedot.execution.worker import Worker
+from onthedot.loop import Loop
+from onthedot.model.ids import new_id
+from onthedot.model.node import Node, NodeState
+from onthedot.model.outcome import Outcome
+from onthedot.model.run import Run
+from onthedot.model.states import State
+from onthedot.planner.decide import Decider
+from onthedot.records.outcomes import OutcomeWriter
+from onthedot.records.reaper import Reaper
+from onthedot.stores.base import Finished, Keep, Store, TaskInfo
+
+PLAN_BATCH = 500
+LOOK_AGAIN_MS = 50
+
+
+@dataclass(frozen=True, slots=True)
+class NodeSettings:
+    """How a node behaves; all durations in milliseconds."""
+
+    name: str = ""
+    group: str | None = None
+    capacity: int = 200
+    lease_ms: int = 30_000
+    heartbeat_ms: int = 10_000
+    poll_ms: int = 1000
+    drain_ms: int = 30_000
+    sweep_ms: int = 5000
+    keep: Keep = field(default_factory=Keep)
+
+    @property
+    def give_up_ms(self) -> int:
+        """Without a renewal for so long, nothing that runs here may be taken to be ours."""
+        return self.lease_ms * 5 // 6
+
+
+class NodeRunner:
+    """One process's part in the cluster. `start` and `stop` may be called once each, from any thread."""
+
+    def __init__(
+        self,
+        store: Store,
+        clock: Clock,
+        emitter: Emitter,
+        lookup: Lookup,
+        tasks: Callable[[], tuple[tuple[str, ...], list[TaskInfo]]],
+        *,
+        settings: NodeSettings,
+    ) -> None:
+        self._store = store
+        self._emitter = emitter
+        self._tasks = tasks
+        self._settings = settings
+        self._clock = StoreClock(store.now_ms, clock)
+        self._decide = Decider(lambda: new_id(self._clock.now_ms()))
+        self._ring: TimeRing[str] = TimeRing()
+        self._preread = PreRead(store, self._ring, every_ms=settings.poll_ms)
+        self._reaper = Reaper(clock)
+        self._lock = Lock()
+        self.node = self._incarnation()
+        self._renewed_ms = self._clock.monotonic_ms()
+        self.worker = Worker(lookup, self._clock, emitter, self._report, capacity=settings.capacity)
+        self._outcomes = OutcomeWriter(store, self.node.id, self._after_finish)
+        self._draining = False
+        self._woken = True
+        self._idle = False
+        self._swept_ms = 0
+        self._ended: dict[str, int] = {}
+        self._loops = {
+            "plan": Loop("plan", self.plan_once, self._clock, self._failed),
+            "outcomes": Loop("outcomes", self.write_once, self._clock, self._failed),
+            "heartbeat": Loop("heartbeat", self.heartbeat_once, self._clock, self._failed),
+        }
+        self._outcomes.wake = self._loops["outcomes"].wake
+        self._unlisten: Callable[[], None] = lambda: None
+
+    # life
+
+    def start(self) -> None:
+        """Join, and begin to plan and execute."""
+        self._unlisten = self._store.listen(self.wake)
+        for loop in self._loops.values():
+            loop.start()
+        self._emitter.emit(NodeStarted(self.node.id, self.node.name))
+
+    def wake(self) -> None:
+        """Look now: something may have become due."""
+        self._woken = True
+        self._loops["plan"].wake()
+
+    def stop(self) -> bool:
+        """Drain: take no more, let what runs finish within the drain time, give back the rest; whether all ended."""
+        self._draining = True
+        self._unlisten()
+        self._loops["plan"].stop()
+        self._loops["plan"].join()
+        self.worker.hand_back()
+        all_ended = self.worker.wait_empty(self._settings.drain_ms)
+        for run_id in self.worker.executing():
+            self.worker.cancel(run_id)
+        self._loops["heartbeat"].stop()
+        self._loops["outcomes"].stop()
+        for name in ("heartbeat", "outcomes"):
+            self._loops[name].join()
+        while self._outcomes.run_once() is not None:
+            pass
+        if all_ended:
+            self._store.leave(self.node.id)
+        self.worker.close()
+        self._emitter.emit(NodeStopped(self.node.id, self.node.name))
+        return all_ended
+
+    # planning and starting
+
+    def plan_once(self) -> int | None:
+        """One pass: read ahead, plan what is due, start what waits. Says how long nothing will be due."""
+        now_ms = self._clock.now_ms()
+        woken, self._woken = self._woken, False
+        self._preread.run_once(now_ms, at_once=woken)
+        if self._cut_off or not (self._ring.due(now_ms) or woken):
+            self._sweep(now_ms)
+            return self._until_next(now_ms)
+        planned = self._store.plan_due(self.node.id, PLAN_BATCH, self.worker.free, self._decide)
+        own = [run for effects in planned.effects for run in effects.runs if run.state is State.RUNNING]
+        self._begin(own)
+        for effects in planned.effects:
+            for decision in effects.decisions:
+                self._emitter.emit(Misfired(decision.schedule, decision.reason, decision.count))
+        started = self._store.start_due(self.node.id, self._tasks()[0], min(self.worker.free, PLAN_BATCH))
+        self._begin(started.runs)
+        if planned.more or len(started.runs) >= PLAN_BATCH:
+            self._woken = True
+            return 0
+        if planned.passed_over or started.passed_over:
+            self._woken = True
+            return LOOK_AGAIN_MS
+        self._note_idle(bool(own or started.runs))
+        return self._until_next(now_ms)
+
+    def _begin(self, runs: list[Run] | tuple[Run, ...]) -> None:
+        for run in runs:
+            self.worker.begin(run)
+
+    def _until_next(self, now_ms: int) -> int:
+        moment = self._ring.peek()
+        poll = self._preread.due_in_ms(now_ms)
+        return poll if moment is None else max(min(poll, moment - self._clock.now_ms()), 0)
+
+    def _sweep(self, now_ms: int) -> None:
+        if now_ms < self._swept_ms + self._settings.sweep_ms or self._cut_off:
+            return
+        self._swept_ms = now_ms
+        if self._store.sweep():
+            self._woken = True
+        self._store.prune(self._settings.keep)
+
+    def _note_idle(self, busy: bool) -> None:
+        idle = not busy and not self.worker.executing()
+        if idle and not self._idle:
+            self._emitter.emit(Idle(self.node.id))
+        self._idle = idle
+
+    # the lease
+
+    @property
+    def _cut_off(self) -> bool:
+        return self._clock.monotonic_ms() - self._renewed_ms > self._settings.give_up_ms
+
+    def heartbeat_once(self) -> int | None:
+        """Renew, and make the worker agree with the store; take over from the dead."""
+        sent_ms = self._clock.monotonic_ms()
+        before = self.worker.executing()  # what begins after the store has answered is not in its answer
+        state = NodeState.DRAINING if self._draining else NodeState.ALIVE
+        try:
+            renewal = self._store.renew(replace(self.node, state=state))
+        except NodeDead:
+            self._join_anew()
+            return 0
+        except Exception:
+            if self._cut_off:
+                self._stop_everything()
+            raise
+        self._renewed_ms = sent_ms
+        self._clock.measure()
+        self._compare(before, renewal.own)
+        for node_id, renewals in self._reaper.suspects(renewal.nodes, self.node.id, self._clock.now_ms()):
+            if self._store.take_over(node_id, renewals):
+                self.wake()
+        return self._settings.heartbeat_ms if not renewal.own else min(self._settings.heartbeat_ms, 1000)
+
+    def _compare(self, before: dict[str, int], own: tuple[Run, ...]) -> None:
+        """What the store does not hold, stop; what was never begun here, begin; what is to be cancelled, cancel.
+
+        What was begun, is no longer here and is still held by the store a renewal later, has lost its outcome.
+        """
+        held = {run.id: run for run in own}
+        pending = self._outcomes.pending()
+        for run_id, claim_no in before.items():
+            if run_id not in pending and (run_id not in held or held[run_id].claim_no != claim_no):
+                self.worker.give_up(run_id)
+        here = self.worker.executing()
+        ended = {run.id: run.claim_no for run in own if run.id not in here and self.worker.has_begun(run)}
+        for run in own:
+            if run.cancel_requested_ms is not None:
+                self.worker.cancel(run.id)
+            if run.id in ended:
+                if run.id not in self._outcomes.pending() and self._ended.get(run.id) == run.claim_no:
+                    self._report(Outcome(run.id, run.claim_no, "failed", error="it ended without an outcome"))
+            elif run.id not in here and not self._draining:
+                self.worker.begin(run)
+        self._ended = ended
+        self.worker.forget_begun(held)
+
+    def _join_anew(self) -> None:
+        """Declared dead: stop all that runs here, and go on as another incarnation."""
+        self._stop_everything()
+        with self._lock:
+            self.node = self._incarnation()
+            self._outcomes = OutcomeWriter(self._store, self.node.id, self._after_finish)
+            self._outcomes.wake = self._loops["outcomes"].wake
+        self._renewed_ms = self._clock.monotonic_ms()
+
+    def _stop_everything(self) -> None:
+        for run_id in self.worker.executing():
+            self.worker.give_up(run_id)
+
+    def _incarnation(self) -> Node:
+        names, infos = self._tasks()
+        name = self._settings.name or f"{socket.gethostname()}:{os.getpid()}"
+        node = Node(
+            id=new_id(self._clock.now_ms()),
+            name=name,
+            group=self._settings.group,
+            capacity=self._settings.capacity,
+            tasks=names,
+            lease_ms=self._settings.lease_ms,
+        )
+        return self._store.join(node, infos)
+
+    # outcomes
+
+    def write_once(self) -> int | None:
+        """Write the outcomes that there are, in one batch."""
+        return self._outcomes.run_once()
+
+    def _report(self, outcome: Outcome) -> None:
+        self._outcomes.add(outcome)
+
+    def _after_finish(self, finished: Finished) -> None:
+        if finished.woken or any(run.state is State.WAITING for run in finished.recorded):
+            self.wake()
+
+    def _failed(self, stage: str, error: Exception) -> None:
+        if isinstance(error, NodeDead):
+            self._loops["heartbeat"].wake()
+        self._emitter.emit(Failure(stage, error))

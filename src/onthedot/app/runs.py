@@ -1,0 +1,67 @@
+"""`app.runs`: what was done, what is being done, and asking for either again or no longer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from threading import Event
+
+from onthedot.app.page import Page
+from onthedot.clock import Clock
+from onthedot.durations import to_duration_ms
+from onthedot.errors import Conflict, RunNotFound, SettingsError
+from onthedot.model.run import Run
+from onthedot.model.states import State
+from onthedot.stores.base import LogLine, Store
+
+_POLL_MS = 100
+
+
+class Runs:
+    """May be called from any process that can reach the store."""
+
+    def __init__(self, open_store: Callable[[], Store], clock: Clock) -> None:
+        self._open_store = open_store
+        self._clock = clock
+
+    def get(self, run_id: str) -> Run:
+        """The run; `RunNotFound`."""
+        found = self._open_store().runs(ids=[run_id])
+        if not found:
+            raise RunNotFound(run_id)
+        return found[0]
+
+    def list(
+        self, *, schedule: str | None = None, state: str | None = None, cursor: str | None = None, limit: int = 100
+    ) -> Page[Run]:
+        """A page of runs, newest first."""
+        if state is not None and state not in set(State):
+            raise SettingsError(f"no state {state!r}; there are {', '.join(State)}")
+        wanted = None if state is None else State(state)
+        found = self._open_store().runs(schedule=schedule, state=wanted, before=cursor, limit=limit)
+        return Page(found, found[-1].id if len(found) == limit else None)
+
+    def cancel(self, run_id: str, *, reason: str = "cancelled by an operator") -> Run:
+        """A waiting run ends at once; a running one is asked to stop, and shows it when it has."""
+        return self._open_store().request_cancel(run_id, reason)
+
+    def retry(self, run_id: str) -> Run:
+        """Have an ended run done again, under the same id; a pause does not hold it."""
+        run = self.get(run_id)
+        if not run.is_final or run.state is State.SUCCEEDED:
+            raise Conflict(f"run {run_id} is {run.state}: only one that ended without success can be retried")
+        return self._open_store().retry(run_id, run.claim_no)
+
+    def logs(self, run_id: str) -> tuple[LogLine, ...]:
+        """What the run said."""
+        return tuple(self._open_store().logs(run_id))
+
+    def wait(self, run_id: str, *, timeout: timedelta | str = "1m") -> Run:
+        """Wait until the run has ended, or the time is over; the run as it is then."""
+        end_ms = self._clock.monotonic_ms() + to_duration_ms(timeout)
+        never = Event()
+        run = self.get(run_id)
+        while not run.is_final and self._clock.monotonic_ms() < end_ms:
+            self._clock.wait(never, _POLL_MS)
+            run = self.get(run_id)
+        return run

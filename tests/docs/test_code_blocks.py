@@ -1,0 +1,31 @@
+"""The code in the documentation runs as it is written."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+BLOCKS = [
+    pytest.param(block, id=f"{page.relative_to(ROOT)}#{number}")
+    for page in PAGES
+    for number, block in enumerate(
+        re.findall(r"^```python\n(.*?)^```", page.read_text(encoding="utf-8"), re.M | re.S), 1
+    )
+]
+
+
+@pytest.mark.parametrize("block", BLOCKS)
+def test_a_block_of_code_runs_as_it_is_written(block: str, tmp_path: Path) -> None:
+    ended = subprocess.run([sys.executable, "-c", block], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert ended.returncode == 0, ended.stderr
+
+
+def test_the_readme_shows_code_before_line_25() -> None:
+    lines = (ROOT / "README.md").read_text(encoding="utf-8").splitlines()
+    assert lines.index("```python") < 24
