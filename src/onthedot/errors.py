@@ -16,6 +16,8 @@
     ├── Conflict                           somebody else was first: look again
     ├── StoreError
     │   ├── StoreUnavailable               the database does not answer; onthedot tries again by itself
+    │   ├── SchemaError                    no tables there, or those of a newer onthedot
+    │   ├── DriverMissing                  the package that talks to this database is not installed
     │   └── NodeDead                       this incarnation was declared dead; go on as another
     └── ExtraMissing        (ImportError)  an optional package is not installed
 
@@ -178,6 +180,20 @@ class StoreError(OnthedotError):
 
 class StoreUnavailable(StoreError):
     """The database does not answer, or answers only with clashes."""
+
+
+class SchemaError(StoreError):
+    """The tables of the store are not there, or not those that this version of onthedot knows."""
+
+
+class DriverMissing(StoreError):
+    """The package that talks to this database is not installed."""
+
+    def __init__(self, scheme: str, package: str, extra: str) -> None:
+        super().__init__(f"{scheme}:// needs {package}, which is not installed: pip install 'onthedot[{extra}]'")
+        self.scheme = scheme
+        self.package = package
+        self.extra = extra
 
 
 class NodeDead(StoreError):

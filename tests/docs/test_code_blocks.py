@@ -15,7 +15,7 @@ BLOCKS = [
     pytest.param(block, id=f"{page.relative_to(ROOT)}#{number}")
     for page in PAGES
     for number, block in enumerate(
-        re.findall(r"^```python\n(.*?)^```", page.read_text(encoding="utf-8"), re.M | re.S), 1
+        re.findall(r"^```python\n(.*?)^```", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL), 1
     )
 ]
 

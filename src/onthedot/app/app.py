@@ -31,6 +31,7 @@ from onthedot.model.ids import new_id
 from onthedot.model.run import Run
 from onthedot.moments import ceil_ms
 from onthedot.planner import edits
+from onthedot.settings import load_settings
 from onthedot.stores.base import By, Store
 from onthedot.triggers.base import Trigger
 from onthedot.triggers.codec import encode
@@ -56,30 +57,32 @@ class App:
 
     def __init__(
         self,
-        url: str = "sqlite:///onthedot.db",
+        url: str | None = None,
         *,
-        timezone: str = "UTC",
+        timezone: str | None = None,
         include: Sequence[str] = (),
         node: NodeSettings | None = None,
         clock: Clock | None = None,
         store: Store | None = None,
         **defaults: Any,
     ) -> None:
-        self.url = url
-        self.timezone = timezone
+        settings = load_settings({"store": url, "timezone": timezone})
+        self.url = settings.store
+        self.timezone = settings.timezone
+        self.surface = "python"
+        """From where changes are made; kept with them."""
         self.include = tuple(include)
         self._clock = clock or SystemClock()
-        self._node_settings = node or NodeSettings()
+        self._node_settings = node or NodeSettings.of(settings)
         self._defaults = checked(defaults, "App")
         self._given_store = store
         self._stores: dict[int, Store] = {}
         self._emitter = Emitter(self._on_broken_hook)
         self._declared: dict[str, Put] = {}
         self._runner: NodeRunner | None = None
-        who = f"{getpass.getuser()}@{socket.gethostname()}"
-        self._who = who
+        self._who = f"{_user()}@{socket.gethostname()}"
         self.tasks = Tasks(self.open_store)
-        self.schedules = Schedules(self.open_store, self.tasks, self._defaults, timezone, who)
+        self.schedules = Schedules(self.open_store, self.tasks, self._defaults, self.timezone, self._by)
         self.runs = Runs(self.open_store, self._clock)
 
     # declaring
@@ -89,7 +92,7 @@ class App:
 
     @overload
     def task(
-        self, *, name: str | None = None, aliases: Sequence[str] = (), **options: Any
+        self, /, *, name: str | None = None, aliases: Sequence[str] = (), **options: Any
     ) -> Callable[[Callable[P, R]], Task[P, R]]: ...
 
     def task(
@@ -124,11 +127,16 @@ class App:
         return declare
 
     def _task(
-        self, function: Callable[..., Any], name: str | None, aliases: Sequence[str], options: Mapping[str, Any]
-    ) -> Task[..., Any]:
+        self,
+        function: Callable[P, R] | Task[P, R],
+        name: str | None,
+        aliases: Sequence[str],
+        options: Mapping[str, Any],
+    ) -> Task[P, R]:
         if isinstance(function, Task):
-            known: Task[..., Any] = function
-            task = replace(known, options={**known.options, **checked(options, known.name)}) if options else known
+            task: Task[P, R] = function
+            if options:
+                task = replace(task, options={**task.options, **checked(options, task.name)})
         else:
             task_name = name or function.__name__
             task = Task(task_name, function, tuple(aliases), checked(options, task_name))
@@ -145,6 +153,14 @@ class App:
             return hook
 
         return subscribe
+
+    def override(self, *, url: str | None = None, name: str | None = None, workers: int | None = None) -> None:
+        """What the command line says counts more than the code; to be called before the store is first used."""
+        if url is not None and self._given_store is not None:
+            raise SettingsError("the app was made with a store of its own; leave out --store")
+        self.url = url or self.url
+        node = self._node_settings
+        self._node_settings = replace(node, name=name or node.name, capacity=workers or node.capacity)
 
     # one-off work
 
@@ -197,9 +213,9 @@ class App:
                 held.declared_hash == definition.declared_hash or self._is_older(store, held.id, definition)
             ):
                 unchanged.append(name)
-                store.change([name], edits.touch_declared(), By(self._who, "python", "sync"))
+                store.change([name], edits.touch_declared(), self._by("sync"))
                 continue
-            store.change([name], edits.put(definition), By(self._who, "python", "sync"))
+            store.change([name], edits.put(definition), self._by("sync"))
             (created if held is None else updated).append(name)
         pruned = self._prune_undeclared(store) if prune else ()
         return Synced(tuple(created), tuple(updated), tuple(unchanged), pruned)
@@ -216,7 +232,7 @@ class App:
             if each.origin == "code" and each.name not in self._declared
         ]
         for name in gone:
-            store.change([name], edits.delete(), By(self._who, "python", "sync --prune"))
+            store.change([name], edits.delete(), self._by("sync --prune"))
         return tuple(gone)
 
     def _import_included(self) -> None:
@@ -285,6 +301,15 @@ class App:
             store = self._stores[os.getpid()] = open_store(self.url, create=create)
         return store
 
+    def close(self) -> None:
+        """Let go of the store in this process; the next call opens it anew."""
+        store = self._stores.pop(os.getpid(), None)
+        if store is not None:
+            store.close()
+
+    def _by(self, what: str) -> By:
+        return By(self._who, self.surface, what)
+
     def _on_broken_hook(self, event: Event, error: Exception) -> None:
         _log.exception("a hook for %s failed", type(event).__name__, exc_info=error)
         if not isinstance(event, Failure):
@@ -312,6 +337,13 @@ class Running:
 
     async def __aexit__(self, *_: object) -> None:
         await asyncio.to_thread(self._app.stop)
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # a container's user need not have a name
+        return str(os.getuid())
 
 
 def _hash(definition: edits.Definition) -> str:

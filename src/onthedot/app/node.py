@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import socket
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from threading import Lock
 
 from onthedot.clock import Clock, StoreClock
@@ -21,9 +21,11 @@ from onthedot.model.node import Node, NodeState
 from onthedot.model.outcome import Outcome
 from onthedot.model.run import Run
 from onthedot.model.states import State
+from onthedot.model.values import replace
 from onthedot.planner.decide import Decider
 from onthedot.records.outcomes import OutcomeWriter
 from onthedot.records.reaper import Reaper
+from onthedot.settings import Settings
 from onthedot.stores.base import Finished, Keep, Store, TaskInfo
 
 PLAN_BATCH = 500
@@ -43,6 +45,20 @@ class NodeSettings:
     drain_ms: int = 30_000
     sweep_ms: int = 5000
     keep: Keep = field(default_factory=Keep)
+
+    @classmethod
+    def of(cls, settings: Settings) -> NodeSettings:
+        """What was set from outside."""
+        return cls(
+            name=settings.name,
+            group=settings.group,
+            capacity=settings.workers,
+            lease_ms=settings.lease_ms,
+            heartbeat_ms=settings.heartbeat_ms,
+            poll_ms=settings.poll_ms,
+            drain_ms=settings.drain_ms,
+            keep=Keep(history_ms=settings.history_ms),
+        )
 
     @property
     def give_up_ms(self) -> int:
@@ -132,7 +148,9 @@ class NodeRunner:
         """One pass: read ahead, plan what is due, start what waits. Says how long nothing will be due."""
         now_ms = self._clock.now_ms()
         woken, self._woken = self._woken, False
-        self._preread.run_once(now_ms, at_once=woken)
+        if self._preread.run_once(now_ms, at_once=woken) and self.worker.executing():
+            for run_id in self._store.cancels(self.node.id):
+                self.worker.cancel(run_id)
         if self._cut_off or not (self._ring.due(now_ms) or woken):
             self._sweep(now_ms)
             return self._until_next(now_ms)
@@ -154,8 +172,7 @@ class NodeRunner:
         return self._until_next(now_ms)
 
     def _begin(self, runs: list[Run] | tuple[Run, ...]) -> None:
-        for run in runs:
-            self.worker.begin(run)
+        self.worker.begin(*runs)
 
     def _until_next(self, now_ms: int) -> int:
         moment = self._ring.peek()
@@ -202,7 +219,7 @@ class NodeRunner:
         for node_id, renewals in self._reaper.suspects(renewal.nodes, self.node.id, self._clock.now_ms()):
             if self._store.take_over(node_id, renewals):
                 self.wake()
-        return self._settings.heartbeat_ms if not renewal.own else min(self._settings.heartbeat_ms, 1000)
+        return self._settings.heartbeat_ms
 
     def _compare(self, before: dict[str, int], own: tuple[Run, ...]) -> None:
         """What the store does not hold, stop; what was never begun here, begin; what is to be cancelled, cancel.

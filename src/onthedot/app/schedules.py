@@ -43,13 +43,18 @@ class Schedules:
     """All of it may be called from any process that can reach the store; none of it starts a node."""
 
     def __init__(
-        self, open_store: Callable[[], Store], tasks: Tasks, defaults: Options, timezone: str, who: str
+        self,
+        open_store: Callable[[], Store],
+        tasks: Tasks,
+        defaults: Options,
+        timezone: str,
+        by: Callable[[str], By],
     ) -> None:
         self._open_store = open_store
         self._tasks = tasks
         self._defaults = defaults
         self._timezone = timezone
-        self._who = who
+        self._by = by
 
     # defining
 
@@ -73,19 +78,24 @@ class Schedules:
         return self._change_many([*defined], lambda name: edits.put(defined[name]), "put")
 
     def update(
-        self, name: str, *, trigger: Trigger | None = None, args: Mapping[str, Any] | None = None, **options: Any
+        self,
+        name: str,
+        *,
+        trigger: Trigger | None = None,
+        args: Mapping[str, Any] | None = None,
+        unchecked: bool = False,
+        **options: Any,
     ) -> Schedule:
         """Change the named fields, and leave the rest."""
         given = checked(options, name)
+        values = None if args is None else self._tasks.checked(self.get(name).task, args, unchecked=unchecked)[1]
 
         def change(schedule: Schedule) -> edits.Definition:
             old = edits.definition_of(schedule)
-            task, values = self._tasks.checked(old.task, old.args if args is None else args, unchecked=args is None)
             policy = replace(old.policy, **_fields_of(given))
             return replace(
                 old,
-                task=task,
-                args=values,
+                args=old.args if values is None else values,
                 trigger=old.trigger if trigger is None else trigger.with_default_zone(self._timezone),
                 policy=policy,
                 given=tuple(sorted({*old.given, *given})),
@@ -129,13 +139,15 @@ class Schedules:
         """Run next at this moment instead; it must lie ahead."""
         return self._change_one(name, edits.reschedule(ceil_ms(at)), "reschedule")
 
-    def trigger(self, name: str, *, args: Mapping[str, Any] | None = None, token: str | None = None) -> Run:
+    def trigger(
+        self, name: str, *, args: Mapping[str, Any] | None = None, token: str | None = None, unchecked: bool = False
+    ) -> Run:
         """A run now, also while paused; `next_run_at` is untouched. The same token gives the same run."""
         store = self._open_store()
         schedule = self.get(name)
         values: Json | None = None
         if args is not None:
-            _, values = self._tasks.checked(schedule.task, args, unchecked=False)
+            _, values = self._tasks.checked(schedule.task, args, unchecked=unchecked)
         key = None if token is None else f"m:{schedule.id}:{token}"
         run = edits.manual_run(schedule, new_id(store.now_ms()), key, values, store.now_ms())
         return store.enqueue([run])[0]
@@ -194,7 +206,11 @@ class Schedules:
         return self._change_many(names, lambda _: edit, what)
 
     def _change_one(self, name: str, edit: Edit, what: str) -> Schedule:
-        return _answer(self._open_store().change([name], edit, self._by(what))[0])
+        try:
+            return _answer(self._open_store().change([name], edit, self._by(what))[0])
+        except ScheduleNotFound:
+            self.get(name)  # says the same, with the nearest names
+            raise
 
     def _change_many(self, names: Sequence[str], edit_of: Callable[[str], Edit], what: str) -> Many:
         changed: Many = []
@@ -205,9 +221,6 @@ class Schedules:
             )
             changed += [_answer(each) for each in effects]
         return changed
-
-    def _by(self, what: str) -> By:
-        return By(self._who, "python", what)
 
 
 def _answer(effects: Effects) -> Schedule:

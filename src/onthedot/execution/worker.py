@@ -48,7 +48,7 @@ class Worker:
         self._threads = 0
         self._idle_threads = 0
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._own_loop = False
+        self._loop_thread: Thread | None = None
         self._empty = Event()
         self._empty.set()
 
@@ -76,24 +76,31 @@ class Worker:
         """Run `async def` tasks on this loop instead of one of our own."""
         self._loop = loop
 
-    def begin(self, run: Run) -> None:
-        """Start the run, which this node owns. Beginning the same claim twice is beginning it once."""
+    def begin(self, *runs: Run) -> None:
+        """Start runs that this node owns. Beginning the same claim twice is beginning it once."""
+        taken = [execution for run in runs if (execution := self._take(run)) is not None]
+        waiting = [execution for execution in taken if execution.target.is_async]
+        if waiting:  # all at once: waking the loop costs more than the tasks
+            loop = self._event_loop()
+            loop.call_soon_threadsafe(self._spawn, loop, waiting)
+        for execution in taken:
+            if not execution.target.is_async:
+                self._queue.put(execution)
+                self._maybe_add_thread()
+
+    def _take(self, run: Run) -> Execution | None:
         target = self._lookup(run.task)
         if target is None:
             self._report(Outcome(run.id, run.claim_no, "handed_back", reason=f"no task {run.task!r} on this node"))
-            return
+            return None
         execution = Execution(run, Context(run, clock=self._clock), target)
         with self._lock:
             if self._begun.get(run.id, 0) >= run.claim_no:
-                return
+                return None
             self._begun[run.id] = run.claim_no
             self._executions[run.id] = execution
             self._empty.clear()
-        if target.is_async:
-            asyncio.run_coroutine_threadsafe(self._run_async(execution), self._event_loop())
-        else:
-            self._queue.put(execution)
-            self._maybe_add_thread()
+        return execution
 
     def cancel(self, run_id: str) -> None:
         """Ask a run to stop; it still reports how it ended."""
@@ -132,8 +139,9 @@ class Worker:
         """End the threads that have nothing to do, and the event loop if it is ours."""
         for _ in range(self._threads):
             self._queue.put(None)
-        if self._own_loop and self._loop is not None:
+        if self._loop_thread is not None and self._loop is not None:
             self._loop.call_soon_threadsafe(self._loop.stop)
+            self._loop_thread.join()
 
     # threads
 
@@ -163,12 +171,15 @@ class Worker:
         with self._lock:
             if self._loop is None:
                 self._loop = asyncio.new_event_loop()
-                self._own_loop = True
-                Thread(target=self._loop.run_forever, name="onthedot-loop", daemon=True).start()
+                self._loop_thread = Thread(target=_run_loop, args=(self._loop,), name="onthedot-loop", daemon=True)
+                self._loop_thread.start()
             return self._loop
 
+    def _spawn(self, loop: asyncio.AbstractEventLoop, executions: list[Execution]) -> None:
+        for execution in executions:
+            execution.future = loop.create_task(self._run_async(execution))
+
     async def _run_async(self, execution: Execution) -> None:
-        execution.future = asyncio.current_task()
         if self._enter(execution):
             self._leave(execution, await execute_async(execution.target, execution.context))
 
@@ -206,3 +217,10 @@ class Worker:
         with self._lock:
             if not self._executions:
                 self._empty.set()
+
+
+def _run_loop(loop: asyncio.AbstractEventLoop) -> None:
+    try:
+        loop.run_forever()
+    finally:
+        loop.close()

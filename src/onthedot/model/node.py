@@ -16,7 +16,7 @@ class NodeState(StrEnum):
     DEAD = "dead"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)  # no slots: see values.replace
 class Node:
     """One row, never reused. The name is only a label."""
 

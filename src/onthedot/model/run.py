@@ -14,7 +14,7 @@ from onthedot.moments import from_ms
 Cause = Literal["tick", "manual", "enqueue", "backfill"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)  # no slots: see values.replace
 class Run:
     """One row. Its id is made before the first try to write it, and never changes."""
 

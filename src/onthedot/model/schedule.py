@@ -15,7 +15,7 @@ Mode = Literal["durable", "local"]
 Origin = Literal["code", "file", "api"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)  # no slots: see values.replace
 class Schedule:
     """One row. Moments are milliseconds; the properties of the same name without `_ms` are aware datetimes."""
 

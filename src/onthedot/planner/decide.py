@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from onthedot.errors import OnthedotError, TriggerTooNew
 from onthedot.model.decision import Decision, Reason
@@ -12,10 +12,12 @@ from onthedot.model.rules.starting import started
 from onthedot.model.run import Run
 from onthedot.model.schedule import Schedule
 from onthedot.model.states import State
+from onthedot.model.values import replace
 from onthedot.planner.misfire import Selection, select
+from onthedot.planner.spans import span
+from onthedot.planner.triggers import trigger_of
 from onthedot.stores.base import Before, Effects, Situation
 from onthedot.triggers.base import Trigger
-from onthedot.triggers.codec import decode
 from onthedot.triggers.replan import due_ms
 
 UNDECLARED_AFTER_MS = 3_600_000
@@ -66,16 +68,16 @@ class Decider:
         first_ms = schedule.next_run_ms
         if first_ms is None or first_ms > now_ms or first_ms <= schedule.settled_ms:
             return Effects()
-        trigger = decode(schedule.trigger)
+        trigger = trigger_of(schedule)
         selection = select(trigger, first_ms, schedule.policy, now_ms)
         work = _Work(self._make_id, schedule, trigger, list(live), now_ms, capacity)
         if schedule.rescheduled:
             work.leave_out("rescheduled", schedule.settled_ms + 1, first_ms - 1)
         if _undeclared(schedule, now_ms):
-            work.leave_out("undeclared", first_ms, now_ms)
+            work.leave_out("undeclared", first_ms, now_ms, also_ms=first_ms)
         else:
             if selection.missed:
-                work.leave_out("misfire", *selection.missed)
+                work.leave_out("misfire", *selection.missed, also_ms=first_ms)
             work.fire(selection)
         return work.effects(max(selection.settled_ms, schedule.settled_ms))
 
@@ -107,12 +109,11 @@ class _Work:
         if crowded:
             self._decided("overlap", crowded[0], crowded[-1], len(crowded))
 
-    def leave_out(self, reason: Reason, first_ms: int, last_ms: int) -> None:
+    def leave_out(self, reason: Reason, first_ms: int, last_ms: int, also_ms: int | None = None) -> None:
         """Record the ticks in [first, last] as not run, if there are any."""
-        first = self.trigger.next_ms(first_ms - 1)
-        last = self.trigger.prev_ms(last_ms + 1)
-        if first is not None and last is not None and first_ms <= first <= last <= last_ms:
-            self._decided(reason, first, last, self.trigger.count_ms(first, last + 1))
+        left_out = span(self.trigger, first_ms, last_ms, also_ms)
+        if left_out is not None:
+            self._decided(reason, left_out.first_ms, left_out.last_ms, left_out.count)
 
     def effects(self, settled_ms: int) -> Effects:
         following = None if self._ended else self.trigger.next_ms(settled_ms)
@@ -160,7 +161,7 @@ class _Work:
         queued = sum(other.cause == "tick" and other.never_begun for other in due)
         if schedule.policy.slots is not None and queued >= schedule.policy.max_waiting and (due or not room.free):
             return None
-        return replace(run, blocked=not room.free)
+        return replace(run, blocked=not room.free and run.due_ms <= self.now_ms)
 
     def _decided(self, reason: Reason, first_ms: int, last_ms: int, count: int | None) -> None:
         self.decisions.append(

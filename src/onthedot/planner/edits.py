@@ -7,7 +7,7 @@ promised. Nothing about the future is ever written down, so there is nothing to 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from onthedot.errors import Conflict, ScheduleNotFound
 from onthedot.model.decision import Decision, Reason
@@ -17,7 +17,9 @@ from onthedot.model.rules.starting import skipped
 from onthedot.model.run import Run
 from onthedot.model.schedule import Json, Mode, Origin, Schedule
 from onthedot.model.states import State
+from onthedot.model.values import replace
 from onthedot.moments import iso
+from onthedot.planner.spans import span
 from onthedot.stores.base import Before, Edit, Effects
 from onthedot.triggers.at import At
 from onthedot.triggers.base import Trigger
@@ -60,24 +62,17 @@ def put(definition: Definition) -> Edit:
         if old is None:
             return _created(before.name, definition, now_ms)
         new = _defined(old, definition, now_ms)
-        trigger_changed = new.trigger != old.trigger or old.deleted
-        if new == replace(old, updated_ms=now_ms):
+        if old.deleted:
+            return _revived(old, new, now_ms)
+        if new == replace(old, updated_ms=now_ms) and old.error is None:
             return Effects(answer=old)
         new = replace(new, revision=old.revision + 1, version=old.version + 1, error=None)
-        if not trigger_changed and old.error is None:
+        if new.trigger == old.trigger and old.error is None and not _may_go_on(old, new):
             return Effects(schedule=new, answer=new)
-        decisions = _undecided(old, "replaced", now_ms) if old.enabled and not old.deleted else ()
-        after_ms = max(
-            now_ms, old.settled_ms, goes_on_after_ms(_trigger(old), definition.trigger, _last_tick(old), now_ms)
-        )
-        new = replace(
-            new,
-            deleted=False,
-            enabled=True if old.deleted else old.enabled,
-            settled_ms=max(now_ms, old.settled_ms),
-            next_run_ms=definition.trigger.with_key(new.name).next_ms(after_ms),
-            rescheduled=False,
-        )
+        decisions = _undecided(old, "replaced" if old.enabled else "paused", now_ms)
+        settled_ms = max(now_ms, old.settled_ms)
+        next_run_ms = _next_after(new, max(settled_ms, _goes_on_after(old, new, now_ms)))
+        new = replace(new, settled_ms=settled_ms, next_run_ms=next_run_ms, rescheduled=False)
         return Effects(schedule=new, decisions=decisions, answer=new)
 
     return edit
@@ -126,13 +121,14 @@ def resume() -> Edit:
             return Effects(answer=old)
         decisions = _undecided(old, "paused", now_ms)
         settled_ms = max(now_ms, old.settled_ms)
+        ahead = old.next_run_ms is not None and old.next_run_ms > settled_ms
         new = replace(
             old,
             enabled=True,
             paused_note=None,
             settled_ms=settled_ms,
-            next_run_ms=_next_after(old, settled_ms),
-            rescheduled=False,
+            next_run_ms=old.next_run_ms if ahead else _next_after(old, settled_ms),
+            rescheduled=old.rescheduled and ahead,
             version=old.version + 1,
             updated_ms=now_ms,
         )
@@ -147,14 +143,15 @@ def reschedule(at_ms: int) -> Edit:
 
     def edit(before: Before, now_ms: int) -> Effects:
         old = _existing(before)
-        if at_ms <= now_ms:
-            raise Conflict(f"{iso(at_ms)} is not ahead (it is {iso(now_ms)} in the store); to run it now, use trigger")
+        settled_ms = max(now_ms, old.settled_ms)
+        if at_ms <= settled_ms:
+            raise Conflict(f"{iso(at_ms)} is not ahead of {iso(settled_ms)} in the store; to run it now, use trigger")
         decisions = _undecided(old, "rescheduled", now_ms) if old.enabled else ()
         new = replace(
             old,
             next_run_ms=at_ms,
             rescheduled=True,
-            settled_ms=max(now_ms, old.settled_ms) if old.enabled else old.settled_ms,
+            settled_ms=settled_ms if old.enabled else old.settled_ms,
             version=old.version + 1,
             updated_ms=now_ms,
         )
@@ -227,11 +224,33 @@ def definition_of(schedule: Schedule) -> Definition:
 def _created(name: str, definition: Definition, now_ms: int) -> Effects:
     blank = Schedule(new_id(now_ms), name, definition.task, {}, created_ms=now_ms)
     new = _defined(blank, definition, now_ms)
-    trigger = definition.trigger.with_key(name)
-    # A single moment that is just past is still meant: "at now" is how one-time work is put.
-    settled_ms = min(now_ms, trigger.at_ms - 1) if isinstance(trigger, At) else now_ms
-    new = replace(new, settled_ms=settled_ms, next_run_ms=trigger.next_ms(settled_ms))
+    settled_ms = _begins_after(_trigger(new), now_ms)
+    new = replace(new, settled_ms=settled_ms, next_run_ms=_next_after(new, settled_ms))
     return Effects(schedule=new, answer=new)
+
+
+def _revived(old: Schedule, new: Schedule, now_ms: int) -> Effects:
+    """A tombstone under a definition: as if new, but what was decided before the deletion stays decided."""
+    settled_ms = max(old.settled_ms, _begins_after(_trigger(new), now_ms))
+    new = replace(
+        new,
+        deleted=False,
+        enabled=True,
+        paused_note=None,
+        error=None,
+        planned_runs=0,
+        settled_ms=settled_ms,
+        rescheduled=False,
+        revision=old.revision + 1,
+        version=old.version + 1,
+    )
+    new = replace(new, next_run_ms=_next_after(new, settled_ms))
+    return Effects(schedule=new, answer=new)
+
+
+def _begins_after(trigger: Trigger, now_ms: int) -> int:
+    """A single moment that is just past is still meant: "at now" is how one-time work is put."""
+    return min(now_ms, trigger.at_ms - 1) if isinstance(trigger, At) else now_ms
 
 
 def _defined(old: Schedule, definition: Definition, now_ms: int) -> Schedule:
@@ -263,11 +282,11 @@ def _existing(before: Before) -> Schedule:
 
 def _undecided(schedule: Schedule, reason: Reason, now_ms: int) -> tuple[Decision, ...]:
     """The ticks after the watermark up to now, as one decision; none where there are none."""
-    if schedule.error is not None:
+    if schedule.error is not None or schedule.next_run_ms is None:
         return ()
-    trigger = _trigger(schedule)
-    first, last = trigger.next_ms(schedule.settled_ms), trigger.prev_ms(now_ms + 1)
-    if first is None or last is None or last < first:
+    first_ms = schedule.settled_ms + 1 if schedule.rescheduled else schedule.next_run_ms
+    left_out = span(_trigger(schedule), first_ms, now_ms, also_ms=schedule.next_run_ms)
+    if left_out is None:
         return ()
     return (
         Decision(
@@ -276,12 +295,23 @@ def _undecided(schedule: Schedule, reason: Reason, now_ms: int) -> tuple[Decisio
             schedule=schedule.name,
             revision=schedule.revision,
             reason=reason,
-            first_ms=first,
-            last_ms=last,
-            count=trigger.count_ms(first, last + 1),
+            first_ms=left_out.first_ms,
+            last_ms=left_out.last_ms,
+            count=left_out.count,
             decided_ms=now_ms,
         ),
     )
+
+
+def _may_go_on(old: Schedule, new: Schedule) -> bool:
+    """Whether it had come to its end, and may have more runs now."""
+    return old.next_run_ms is None and new.max_runs != old.max_runs
+
+
+def _goes_on_after(old: Schedule, new: Schedule, now_ms: int) -> int:
+    if old.error is not None:  # its trigger may be unreadable
+        return now_ms
+    return goes_on_after_ms(_trigger(old), _trigger(new), _last_tick(old), now_ms)
 
 
 def _next_after(schedule: Schedule, after_ms: int) -> int | None:

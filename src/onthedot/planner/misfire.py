@@ -18,13 +18,13 @@ class Selection:
 
     fire: tuple[int, ...]
     missed: tuple[int, int] | None
-    """The first and the last tick that are not run."""
+    """The first and the last moment that are not run."""
     settled_ms: int
     """Everything up to here is decided."""
 
 
 def select(trigger: Trigger, first_ms: int, policy: Policy, now_ms: int) -> Selection:
-    """Judge the ticks in [first, now]; `first_ms` is a tick at or before now.
+    """Judge the ticks in [first, now]; `first_ms` is a tick, or a moment to run at all the same, at or before now.
 
     Up to `grace` late is not a misfire. If any tick is later than that: `fire_once` runs the latest, `skip` those
     within grace, `catch_up` the latest ones within its window, at most `max_catch_up`.
@@ -32,20 +32,21 @@ def select(trigger: Trigger, first_ms: int, policy: Policy, now_ms: int) -> Sele
     on_time_from = now_ms - policy.grace_ms
     if first_ms >= on_time_from:
         return _all(trigger, first_ms, now_ms)
-    latest = trigger.prev_ms(now_ms + 1)
-    latest = first_ms if latest is None or latest < first_ms else latest
+    latest = max(trigger.prev_ms(now_ms + 1) or first_ms, first_ms)
+    settled_ms = now_ms
     match policy.misfire:
         case "fire_once":
             fire = [latest]
         case "skip":
-            fire = list(islice(trigger.between_ms(max(first_ms, on_time_from), now_ms + 1), MOST_AT_ONCE))
+            fire = list(islice(trigger.between_ms(on_time_from, now_ms + 1), MOST_AT_ONCE))
+            settled_ms = now_ms if len(fire) < MOST_AT_ONCE else fire[-1]
         case "catch_up":
-            fire = _last(trigger, latest, max(first_ms, now_ms - policy.catch_up_window_ms), policy.max_catch_up)
-    last_missed = trigger.prev_ms(fire[0]) if fire else latest
-    missed = None if last_missed is None or last_missed < first_ms else (first_ms, last_missed)
+            from_ms = max(first_ms, now_ms - policy.catch_up_window_ms)
+            fire = _last(trigger, latest, first_ms, from_ms, policy.max_catch_up)
     if fire and fire[0] == first_ms:
-        missed = None
-    return Selection(tuple(fire), missed, now_ms)
+        return Selection(tuple(fire), None, settled_ms)
+    last_missed = trigger.prev_ms(fire[0]) if fire else latest
+    return Selection(tuple(fire), (first_ms, max(last_missed or first_ms, first_ms)), settled_ms)
 
 
 def _all(trigger: Trigger, first_ms: int, now_ms: int) -> Selection:
@@ -54,11 +55,13 @@ def _all(trigger: Trigger, first_ms: int, now_ms: int) -> Selection:
     return Selection(fire, None, now_ms if len(fire) <= MOST_AT_ONCE else fire[-1])
 
 
-def _last(trigger: Trigger, latest: int, from_ms: int, count: int) -> list[int]:
-    """Up to `count` ticks from the latest back to `from_ms`, ascending."""
-    ticks: list[int] = []
-    tick: int | None = latest
-    while tick is not None and tick >= from_ms and len(ticks) < count:
-        ticks.append(tick)
-        tick = trigger.prev_ms(tick)
-    return ticks[::-1]
+def _last(trigger: Trigger, latest: int, first_ms: int, from_ms: int, count: int) -> list[int]:
+    """Up to `count` moments from the latest back to `from_ms`, ascending; the first one need not be a tick."""
+    moments: list[int] = []
+    moment = latest
+    while moment >= from_ms and len(moments) < count:
+        moments.append(moment)
+        if moment == first_ms:
+            break
+        moment = max(trigger.prev_ms(moment) or first_ms, first_ms)
+    return moments[::-1]

@@ -51,10 +51,27 @@ def explain(store: Store, schedule: Schedule, moment_ms: int) -> Explanation:
         count = "" if decision.count in (None, 1) else f" (one of {decision.count:,} ticks)"
         return Explanation(f"it did not run at {iso(moment_ms)}: {_REASONS[decision.reason]}{count}", (), decisions)
     if moment_ms > schedule.settled_ms:
-        return Explanation(f"{iso(moment_ms)} is still to come: everything up to {iso(schedule.settled_ms)} is decided")
+        return Explanation(_undecided(schedule, moment_ms, store.now_ms()))
     if moment_ms < schedule.created_ms:
         return Explanation(f"{schedule.name} did not exist yet: it was created at {iso(schedule.created_ms)}")
     return Explanation(f"what became of {iso(moment_ms)} has been pruned with its history")
+
+
+def _undecided(schedule: Schedule, moment_ms: int, now_ms: int) -> str:
+    if moment_ms > now_ms:
+        return f"{iso(moment_ms)} is still to come: everything up to {iso(schedule.settled_ms)} is decided"
+    if schedule.error is not None:
+        return (
+            f"it did not run at {iso(moment_ms)}: the schedule is parked, since it cannot be planned: {schedule.error}"
+        )
+    if not schedule.enabled:
+        note = f" ({schedule.paused_note})" if schedule.paused_note else ""
+        return f"it did not run at {iso(moment_ms)}: the schedule is paused{note}"
+    if schedule.next_run_ms is None:
+        return f"it did not run at {iso(moment_ms)}: the schedule had ended before"
+    if schedule.next_run_ms > moment_ms:
+        return f"it did not run at {iso(moment_ms)}: the schedule was moved to {iso(schedule.next_run_ms)}"
+    return f"{iso(moment_ms)} is due, but no node has planned it yet"
 
 
 def _told(run: Run) -> str:

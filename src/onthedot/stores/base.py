@@ -268,6 +268,10 @@ class Store(ABC):
         """A waiting run is cancelled at once; a running one is marked, for its owner to see. `RunNotFound`."""
 
     @abstractmethod
+    def cancels(self, node_id: str) -> list[str]:
+        """The running runs of a node that were asked to stop: cheap enough to ask once a second."""
+
+    @abstractmethod
     def retry(self, run_id: str, claim_no: int) -> Run:
         """An ended run waits again, if it still has the claim number that the operator was shown; else `Conflict`."""
 

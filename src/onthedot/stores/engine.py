@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Collection, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from typing import Any, TypeVar
 
 from onthedot.errors import Conflict, NodeDead, RunNotFound, StoreUnavailable
@@ -13,10 +13,11 @@ from onthedot.model.ids import new_id
 from onthedot.model.node import Node, NodeState
 from onthedot.model.outcome import Outcome
 from onthedot.model.rules import ending, starting
-from onthedot.model.rules.overlap import room_for
+from onthedot.model.rules.overlap import free_slots, holds_back
 from onthedot.model.run import Run
 from onthedot.model.schedule import Schedule
 from onthedot.model.states import FINAL, LIVE, State
+from onthedot.model.values import replace
 from onthedot.stores.base import (
     Before,
     By,
@@ -114,11 +115,17 @@ class Engine(Store):
         return planned
 
     def _plan_due(self, rows: Rows, node_id: str, limit: int, free_workers: int, decide: Decide) -> Planned:
-        due, passed_over = rows.due_schedules(limit, rows.now_ms - _ON_TIME_MS)
-        effects = self._planned(rows, node_id, due, free_workers, decide)
-        return Planned(tuple(effects), passed_over, more=len(due) >= limit)
+        """Where all that was found is left alone (newer than this node), it looks further, so that nothing hides."""
+        while True:
+            due, passed_over = rows.due_schedules(limit, rows.now_ms - _ON_TIME_MS)
+            effects = self._decided(rows, node_id, due, free_workers, decide)
+            full = len(due) >= limit
+            if not full or any(each.schedule is not None for each in effects):
+                self._write(rows, effects)
+                return Planned(tuple(effects), passed_over, more=full)
+            limit *= 4
 
-    def _planned(
+    def _decided(
         self, rows: Rows, node_id: str, due: Sequence[Schedule], free_workers: int, decide: Decide
     ) -> list[Effects]:
         node = self._alive(rows, node_id)
@@ -126,17 +133,17 @@ class Engine(Store):
             return []
         live = _by_schedule(rows.live_of([schedule.id for schedule in due]))
         befores = [Before(schedule.name, schedule, tuple(live.get(schedule.id, ()))) for schedule in due]
-        effects = list(decide(befores, Situation(rows.now_ms, node, free_workers, tuple(rows.nodes()))))
-        self._write(rows, effects)
-        return effects
+        return list(decide(befores, Situation(rows.now_ms, node, free_workers, tuple(rows.nodes()))))
 
     def plan_one(self, node_id: str, schedule_id: str, revision: int, decide: Decide) -> Effects | None:
         def work(rows: Rows) -> Effects | None:
             schedule = rows.schedules_if_free([schedule_id]).get(schedule_id)
-            if schedule is None or not schedule.enabled or schedule.deleted or schedule.revision != revision:
+            if schedule is None or not _may_be_planned(schedule, revision):
                 self._alive(rows, node_id)
                 return None
-            return self._planned(rows, node_id, [schedule], 0, decide)[0]
+            effects = self._decided(rows, node_id, [schedule], 0, decide)
+            self._write(rows, effects)
+            return effects[0]
 
         effects = self._transact(work)
         if effects is not None:
@@ -175,10 +182,12 @@ class Engine(Store):
     def start_due(self, node_id: str, tasks: Sequence[str], limit: int) -> Started:
         if limit <= 0:
             return Started()
-        return self._transact(lambda rows: self._start_due(rows, node_id, tasks, limit))
+        started = self._transact(lambda rows: self._start_due(rows, node_id, tasks, limit))
+        self._look_again(started.skipped)
+        return started
 
     def _start_due(self, rows: Rows, node_id: str, tasks: Sequence[str], limit: int) -> Started:
-        candidates = _one_crashed_at_most(rows.due_runs(node_id, tasks, limit), rows.owned_by(node_id))
+        candidates = _candidates(rows, node_id, tasks, limit)
         ids = {run.schedule_id for run in candidates if run.schedule_id is not None}
         schedules = rows.schedules_if_free(ids)
         self._alive(rows, node_id)
@@ -190,6 +199,8 @@ class Engine(Store):
             if run.state is State.WAITING
         ][:limit]
         skipped: list[Run] = []
+        changed: list[Run] = []
+        touched: list[Schedule] = []
         startable = frozenset(run.id for run in candidates)
         for schedule in schedules.values():
             starts = starting.judge(
@@ -200,19 +211,18 @@ class Engine(Store):
                 now_ms=rows.now_ms,
                 free=limit - len(begun),
             )
-            if starts.schedule is not None:
-                rows.save_schedules([starts.schedule])
-            rows.save_runs(starts.changed)
+            touched += [] if starts.schedule is None else [starts.schedule]
+            changed += starts.changed
             begun += starts.started
             skipped += starts.skipped
-        rows.save_runs(begun)
+        rows.save_schedules(touched)
+        rows.save_runs([*changed, *begun])
         self._end(rows, skipped)
         return Started(tuple(begun), tuple(skipped), passed_over=len(schedules) < len(ids))
 
     def finish(self, node_id: str, outcomes: Sequence[Outcome]) -> Finished:
         finished = self._transact(lambda rows: self._finish(rows, node_id, outcomes))
-        woken = self._wake({run.schedule_id for run in finished.recorded if run.schedule_id is not None})
-        return replace(finished, woken=woken)
+        return Finished(finished.recorded, finished.refused, woken=self._look_again(finished.recorded))
 
     def _finish(self, rows: Rows, node_id: str, outcomes: Sequence[Outcome]) -> Finished:
         node = rows.node(node_id)
@@ -259,8 +269,14 @@ class Engine(Store):
             return asked
 
         run = self._transact(work)
+        self._look_again([run] if run.state is State.CANCELLED else [])
         self.notify()
         return run
+
+    def cancels(self, node_id: str) -> list[str]:
+        return self._transact(
+            lambda rows: [run.id for run in rows.owned_by(node_id) if run.cancel_requested_ms is not None]
+        )
 
     def retry(self, run_id: str, claim_no: int) -> Run:
         def work(rows: Rows) -> Run:
@@ -282,11 +298,18 @@ class Engine(Store):
                 reason=None,
             )
             rows.revive_runs([waiting])
+            rows.save_keys([Key(key.key, run.id) for key in self._keys_of(rows, run)])
             return waiting
 
         run = self._transact(work)
         self.notify()
         return run
+
+    @staticmethod
+    def _keys_of(rows: Rows, run: Run) -> list[Key]:
+        """The run's key, unless it has expired and is another's now."""
+        keys = rows.keys([] if run.key is None else [run.key])
+        return [key for key in keys.values() if key.run_id == run.id]
 
     @staticmethod
     def _ended_run(rows: Rows, run_id: str) -> Run:
@@ -316,7 +339,7 @@ class Engine(Store):
                 known,
                 state=node.state,
                 capacity=node.capacity,
-                renewed_ms=max(rows.now_ms, known.renewed_ms),
+                renewed_ms=rows.now_ms,
                 renewals=known.renewals + 1,
             )
             rows.save_node(renewed)
@@ -325,13 +348,15 @@ class Engine(Store):
         return self._transact(work)
 
     def leave(self, node_id: str) -> None:
-        def work(rows: Rows) -> None:
+        def work(rows: Rows) -> list[Run]:
             node = rows.node(node_id)
-            if node is not None and node.lives:
-                rows.save_node(replace(node, state=NodeState.STOPPED))
-                self._give_back(rows, node_id)
+            if node is None or not node.lives:
+                return []
+            rows.save_node(replace(node, state=NodeState.STOPPED))
+            return self._give_back(rows, node_id)
 
-        self._transact(work)
+        self._look_again(self._transact(work))
+        self.notify()
 
     def take_over(self, node_id: str, seen_renewals: int) -> list[Run]:
         def work(rows: Rows) -> list[Run]:
@@ -345,7 +370,7 @@ class Engine(Store):
             return self._give_back(rows, node_id)
 
         given_back = self._transact(work)
-        self._wake({run.schedule_id for run in given_back if run.schedule_id is not None})
+        self._look_again(given_back)
         self.notify()
         return given_back
 
@@ -390,7 +415,8 @@ class Engine(Store):
 
     # waking: whoever freed a slot, or left a run behind one, looks again after its own commit
 
-    def _wake(self, schedule_ids: Collection[str]) -> int:
+    def _look_again(self, runs: Sequence[Run]) -> int:
+        schedule_ids = {run.schedule_id for run in runs if run.schedule_id is not None}
         if not schedule_ids:
             return 0
         woken = self._transact(lambda rows: self._unblock(rows, schedule_ids))
@@ -398,20 +424,17 @@ class Engine(Store):
             self.notify()
         return woken
 
-    def _look_again(self, blocked: Sequence[Run]) -> None:
-        self._wake({run.schedule_id for run in blocked if run.schedule_id is not None})
-
     @staticmethod
     def _unblock(rows: Rows, schedule_ids: Collection[str]) -> int:
-        """Let the oldest blocked run of each schedule with room be judged again; remove schedules that have ended."""
+        """Let the oldest blocked runs of each schedule with room be judged again; remove schedules that have ended."""
         schedules = rows.schedules_if_free(schedule_ids)
         live = _by_schedule(rows.live_of(list(schedules)))
         woken: list[Run] = []
         for schedule in schedules.values():
             runs = live.get(schedule.id, [])
             behind = [run for run in runs if run.state is State.WAITING and run.blocked and run.due_ms <= rows.now_ms]
-            if behind and schedule.enabled and room_for(schedule, runs).free:
-                woken.append(replace(behind[0], blocked=False))
+            startable = [run for run in behind if not holds_back(run, schedule)]
+            woken += [replace(run, blocked=False) for run in startable[: free_slots(schedule, runs)]]
             if schedule.auto_remove and schedule.next_run_ms is None and not runs and not schedule.deleted:
                 rows.save_schedules([replace(schedule, deleted=True, version=schedule.version + 1)])
         rows.save_runs(woken)
@@ -440,6 +463,24 @@ def _pruned(key: Key) -> Run:
     """What is left of a run whose history is gone while its key still stands."""
     state = State.SUCCEEDED if key.state is None else State(key.state)
     return Run(key.run_id, "", "enqueue", 0, 0, state=state, key=key.key, reason="its history has been pruned")
+
+
+def _may_be_planned(schedule: Schedule, revision: int) -> bool:
+    """Whatever its mode, if it is still what the planner has read."""
+    sound = schedule.enabled and not schedule.deleted and schedule.error is None
+    return sound and schedule.revision == revision
+
+
+def _candidates(rows: Rows, node_id: str, tasks: Sequence[str], limit: int) -> list[Run]:
+    """Up to so many due runs that may begin here; those that must not yet, do not hide the others."""
+    own = rows.owned_by(node_id)
+    asked = limit
+    while True:
+        due = rows.due_runs(node_id, tasks, asked)
+        chosen = _one_crashed_at_most(due, own)
+        if len(chosen) >= limit or len(due) < asked:
+            return chosen[:limit]
+        asked *= 4
 
 
 def _one_crashed_at_most(candidates: Sequence[Run], own: Sequence[Run]) -> list[Run]:

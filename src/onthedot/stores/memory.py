@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
-from itertools import islice
+from itertools import islice, takewhile
 from threading import RLock
 from typing import TypeVar
 
@@ -15,6 +15,7 @@ from onthedot.model.node import Node
 from onthedot.model.run import Run
 from onthedot.model.schedule import Schedule
 from onthedot.model.states import State
+from onthedot.model.values import replace
 from onthedot.stores.base import Change, Keep, Key, LogLine, TaskInfo
 from onthedot.stores.engine import Engine
 from onthedot.stores.rows import TryAgain
@@ -136,21 +137,18 @@ class MemoryStore(Engine):
     def prune(self, keep: Keep, limit: int = 1000) -> int:
         with self._lock:
             now_ms, tables = self._read_clock(), self._tables
-            old = [
-                run_id for run_id, run in tables.history.items() if (run.finished_ms or 0) <= now_ms - keep.history_ms
-            ]
-            per_schedule: dict[str, int] = {}
-            for run in sorted(tables.history.values(), key=lambda run: run.id, reverse=True):
-                group = run.schedule_id or run.task
-                per_schedule[group] = per_schedule.get(group, 0) + 1
-                if per_schedule[group] > keep.per_schedule:
-                    old.append(run.id)
-            stale = [key for key, row in tables.keys.items() if row.expires_ms is not None and row.expires_ms <= now_ms]
-            for run_id in set(old[:limit]):
+            old_runs = _old_runs(tables.history, keep, now_ms)[:limit]
+            for run_id in old_runs:
                 tables.history.pop(run_id)
-            for key in stale[:limit]:
+                tables.log.pop(run_id, None)
+            stale = [key for key, row in tables.keys.items() if row.expires_ms is not None and row.expires_ms <= now_ms]
+            old_keys = stale[: limit - len(old_runs)]
+            for key in old_keys:
                 tables.keys.pop(key)
-            return len(set(old[:limit])) + len(stale[:limit])
+            forgotten = len(old_runs) + len(old_keys)
+            for decisions in tables.decisions.values():
+                forgotten += _forget(decisions, now_ms - keep.history_ms, limit - forgotten)
+            return forgotten
 
     # life
 
@@ -380,3 +378,22 @@ def _set(table: dict[str, T], key: str, value: T | None) -> None:
         table.pop(key, None)
     else:
         table[key] = value
+
+
+def _old_runs(history: Mapping[str, Run], keep: Keep, now_ms: int) -> list[str]:
+    """Ended runs that are too old, or too many for their schedule, oldest first."""
+    newer: Counter[str] = Counter()
+    old: list[str] = []
+    for run in sorted(history.values(), key=lambda run: run.id, reverse=True):
+        group = run.schedule_id or run.task
+        newer[group] += 1
+        if newer[group] > keep.per_schedule or (run.finished_ms or 0) <= now_ms - keep.history_ms:
+            old.append(run.id)
+    return old[::-1]
+
+
+def _forget(decisions: list[Decision], until_ms: int, limit: int) -> int:
+    """Remove the oldest, up to so many."""
+    old = len(list(takewhile(lambda each: each.decided_ms <= until_ms, islice(decisions, limit))))
+    del decisions[:old]
+    return old

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from onthedot.model.outcome import Outcome
 from onthedot.model.rules.overlap import holds_back
 from onthedot.model.rules.starting import skipped
 from onthedot.model.run import Run
 from onthedot.model.schedule import Schedule
 from onthedot.model.states import State
+from onthedot.model.values import replace
 from onthedot.triggers.keys import spread_over
 
 

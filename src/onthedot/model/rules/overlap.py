@@ -28,6 +28,14 @@ def room_for(schedule: Schedule, live: Iterable[Run]) -> Room:
     return Room(False) if number is None else Room(True, slot_name(schedule.id, number))
 
 
+def free_slots(schedule: Schedule, live: Iterable[Run]) -> int | None:
+    """How many more runs may start beside the live ones; None for any number."""
+    slots = schedule.policy.slots
+    if slots is None:
+        return None
+    return max(slots - sum(run.state is State.RUNNING and run.slot is not None for run in live), 0)
+
+
 def holds_back(run: Run, schedule: Schedule) -> bool:
     """Whether a pause of the schedule holds this run."""
     return not schedule.enabled and run.cause == "tick" and not run.exempt

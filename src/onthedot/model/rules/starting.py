@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from onthedot.model.rules.overlap import holds_back, room_for
 from onthedot.model.run import Run
 from onthedot.model.schedule import Schedule
 from onthedot.model.states import State
+from onthedot.model.values import replace
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +67,9 @@ def judge(
             changed += [] if run.blocked else [replace(run, blocked=True)]
             continue
         room = room_for(schedule, [*running, *begun])
-        if not room.free:
+        if not room.free and _gives_way(run, schedule):
+            ended.append(skipped(run, "overlap", now_ms))
+        elif not room.free:
             changed += [] if run.blocked else [replace(run, blocked=True)]
         elif run.id in candidates and len(begun) < free:
             schedule = replace(schedule, fence=schedule.fence + 1, last_run_ms=now_ms)
@@ -93,3 +96,8 @@ def _must_skip(run: Run, schedule: Schedule, waiting: Sequence[Run], now_ms: int
         other.cause == "tick" and other.scheduled_ms > run.scheduled_ms and other.due_ms <= now_ms for other in waiting
     )
     return "misfire" if late and newer and run.policy.misfire != "catch_up" else None
+
+
+def _gives_way(run: Run, schedule: Schedule) -> bool:
+    """Whether a run that finds no room is not done at all; what has begun, or was asked for by hand, waits instead."""
+    return schedule.policy.overlap == "discard" and run.cause == "tick" and run.never_begun and not run.exempt

@@ -1,10 +1,13 @@
-"""`onthedot demo`: a short tour of what onthedot knows about time."""
+"""`onthedot demo`: a living example, or a short tour of what onthedot knows about time."""
 
 from __future__ import annotations
 
+import sys
 from datetime import date, timedelta
+from typing import Annotated
 from zoneinfo import ZoneInfo
 
+import typer
 from rich.table import Table
 from rich.text import Text
 
@@ -25,8 +28,24 @@ _SCHEDULES = 1000
 _DAY_MS = 86_400_000
 
 
-def show_demo() -> None:
-    """A short tour: triggers, clocks that jump, and a day of a thousand schedules."""
+def show_demo(
+    *,
+    tour: Annotated[bool, typer.Option("--tour", help="Show what onthedot knows about time instead.")] = False,
+    seconds: Annotated[
+        float | None, typer.Option("--seconds", min=0, help="End by itself.", show_default="until Ctrl-C, or 6")
+    ] = None,
+) -> None:
+    """A living example: a handful of schedules on a SQLite file, and a table that shows them live."""
+    if tour:
+        _show_tour()
+        return
+    from onthedot.surfaces.cli.living import show_living
+
+    show_living(seconds if seconds is not None or sys.stdout.isatty() else 6.0)
+
+
+def _show_tour() -> None:
+    """Triggers, clocks that jump, and a day of a thousand schedules."""
     screen, now_ms = Screen(), SystemClock().now_ms()
     _show_triggers(screen, now_ms)
     _show_jumps(screen)

@@ -7,11 +7,14 @@ import os
 import typer
 
 from onthedot.errors import (
+    ArgumentsError,
+    DriverMissing,
     DurationError,
     FileError,
     ForecastTooLarge,
     MomentError,
     OnthedotError,
+    SettingsError,
     TriggerError,
 )
 from onthedot.surfaces.cli.texts import visible
@@ -19,7 +22,16 @@ from onthedot.surfaces.cli.texts import visible
 UsageError: type[Exception] = typer.BadParameter.__mro__[1]
 """What typer raises for misuse: click's class up to typer 0.25, then typer's own copy; only this way names both."""
 
-_MISUSE = (TriggerError, DurationError, MomentError, FileError, ForecastTooLarge)
+_MISUSE = (
+    TriggerError,
+    DurationError,
+    MomentError,
+    FileError,
+    ForecastTooLarge,
+    ArgumentsError,
+    SettingsError,
+    DriverMissing,
+)
 
 
 def exit_code(error: OnthedotError) -> int:

@@ -22,3 +22,20 @@ FoldRule = Annotated[
 ]
 Key = Annotated[str | None, typer.Option("--key", metavar="NAME", help="The schedule's name, which settles H.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
+StoreUrl = Annotated[
+    str | None,
+    typer.Option(
+        "--store", metavar="URL", help="The store, such as sqlite:///jobs.db; else ONTHEDOT_STORE.", show_default=False
+    ),
+]
+ScheduleName = Annotated[str, typer.Argument(metavar="NAME", help="The schedule's name.", show_default=False)]
+RunId = Annotated[
+    str,
+    typer.Argument(
+        metavar="ID", help="The run's id, or at least 6 characters of its beginning or end.", show_default=False
+    ),
+]
+Args = Annotated[
+    list[str] | None,
+    typer.Option("--arg", metavar="NAME=JSON", help="An argument for the task; may be repeated.", show_default=False),
+]

@@ -11,7 +11,7 @@ import typer
 
 from onthedot import __version__
 from onthedot.errors import OnthedotError
-from onthedot.surfaces.cli import demo, forecast, triggers
+from onthedot.surfaces.cli import demo, explain, forecast, migrate, overview, run, runs, schedules, triggers
 from onthedot.surfaces.cli.failures import UsageError, exit_code, lines_of, show_error, usage_line
 from onthedot.surfaces.cli.texts import visible
 
@@ -25,6 +25,14 @@ program = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+program.command("run")(run.run_app)
+program.command("sync")(run.sync_app)
+program.command("status")(overview.show_status)
+program.command("explain")(explain.show_explanation)
+program.add_typer(schedules.group, name="schedules")
+program.add_typer(runs.group, name="runs")
+program.command("tasks")(overview.show_tasks)
+program.command("migrate")(migrate.migrate)
 program.command("next")(triggers.show_next)
 program.command("describe")(triggers.show_description)
 program.command("forecast")(forecast.show_forecast)

@@ -1,0 +1,175 @@
+"""Settings: what the code or the command line says, then ONTHEDOT_*, then onthedot.toml, then [tool.onthedot]."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+from onthedot.durations import to_duration_ms
+from onthedot.errors import DurationError, SettingsError
+
+LOG_FORMATS = ("text", "json")
+
+_PREFIX = "ONTHEDOT_"
+_NOT_SETTINGS = {"VENV", "REQUIRE_SERVERS", "POSTGRESQL_URL", "MYSQL_URL", "MONGODB_URL", "REDIS_URL"}
+"""Variables of the scripts and the tests of this project."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Everything that may be set from outside; durations as text, checked to be readable."""
+
+    store: str = "sqlite:///onthedot.db"
+    timezone: str = "UTC"
+    name: str = ""
+    """The node's label; empty for host and process."""
+    group: str | None = None
+    workers: int = 200
+    lease: str = "30s"
+    heartbeat: str = "10s"
+    poll: str = "1s"
+    drain: str = "30s"
+    history: str = "30d"
+    log_format: str = "text"
+
+    @property
+    def lease_ms(self) -> int:
+        """How long a node owns its runs without a sign of life."""
+        return to_duration_ms(self.lease)
+
+    @property
+    def heartbeat_ms(self) -> int:
+        """How often it gives one."""
+        return to_duration_ms(self.heartbeat)
+
+    @property
+    def poll_ms(self) -> int:
+        """How often it looks for what is due."""
+        return to_duration_ms(self.poll)
+
+    @property
+    def drain_ms(self) -> int:
+        """How long its runs may still take when it is told to stop."""
+        return to_duration_ms(self.drain)
+
+    @property
+    def history_ms(self) -> int:
+        """How long ended runs are kept."""
+        return to_duration_ms(self.history)
+
+
+NAMES = tuple(each.name for each in fields(Settings))
+_DURATIONS = {"lease", "heartbeat", "poll", "drain", "history"}
+
+
+def load_settings(
+    overrides: Mapping[str, Any] | None = None,
+    *,
+    environment: Mapping[str, str] | None = None,
+    folder: Path | None = None,
+) -> Settings:
+    """The settings that count here. An override that is None says nothing; an unknown setting is an error anywhere."""
+    values: dict[str, Any] = {}
+    places: dict[str, str] = {}
+    for name, value, place in (
+        *_files(Path() if folder is None else folder),
+        *_environment(os.environ if environment is None else environment),
+        *_given(overrides or {}),
+    ):
+        values[name] = _checked(name, value, place)
+        places[name] = place
+    settings = Settings(**values)
+    if settings.heartbeat_ms * 2 > settings.lease_ms:
+        place = places.get("heartbeat") or places.get("lease") or "heartbeat"
+        raise SettingsError(
+            f"{place}: a heartbeat of {settings.heartbeat} is too slow for a lease of {settings.lease};"
+            " the lease must last two heartbeats or more"
+        )
+    return settings
+
+
+Found = tuple[str, Any, str]
+"""A setting's name, its value, and where it was found."""
+
+
+def _given(overrides: Mapping[str, Any]) -> Iterator[Found]:
+    for key, value in overrides.items():
+        if key not in NAMES:
+            raise SettingsError(f"no setting {key!r}; {_nearest(key)}")
+        if value is not None:
+            yield key, value, key
+
+
+def _environment(environment: Mapping[str, str]) -> Iterator[Found]:
+    for variable in sorted(environment):
+        key = variable.removeprefix(_PREFIX)
+        if key == variable or key in _NOT_SETTINGS:
+            continue
+        name = key.lower()
+        if name not in NAMES:
+            raise SettingsError(f"{variable}: there is no such setting; {_nearest(name, _PREFIX)}")
+        if environment[variable]:
+            yield name, environment[variable], variable
+
+
+def _files(folder: Path) -> Iterator[Found]:
+    """The less important file first."""
+    table = _read(folder / "pyproject.toml").get("tool", {})
+    yield from _table(table.get("onthedot", {}) if isinstance(table, dict) else {}, "pyproject.toml [tool.onthedot]")
+    yield from _table(_read(folder / "onthedot.toml"), "onthedot.toml")
+
+
+def _table(table: Any, place: str) -> Iterator[Found]:
+    if not isinstance(table, dict):
+        raise SettingsError(f"{place} is no table of settings")
+    for key, value in table.items():
+        name = key.replace("-", "_")
+        if name not in NAMES:
+            raise SettingsError(f"{place}: no setting {key!r}; {_nearest(name)}")
+        yield name, value, f"{place}: {key}"
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except (FileNotFoundError, NotADirectoryError):
+        return {}
+    except (OSError, ValueError) as error:  # unreadable, not UTF-8, or not TOML
+        raise SettingsError(f"{path.name}: {error}") from None
+
+
+def _checked(name: str, value: Any, place: str) -> Any:
+    if name == "workers":
+        return _whole(value, place)
+    if not isinstance(value, str):
+        raise SettingsError(f"{place}: {value!r} is not text")
+    if name in _DURATIONS:
+        try:
+            least = to_duration_ms(value)
+        except DurationError as error:
+            raise SettingsError(f"{place}: {error}") from None
+        if not least and name != "drain":
+            raise SettingsError(f"{place}: {value} is too short")
+    if name == "log_format" and value not in LOG_FORMATS:
+        raise SettingsError(f"{place}: {value!r} is not known; there are {' and '.join(LOG_FORMATS)}")
+    return value
+
+
+def _whole(value: Any, place: str) -> int:
+    number = int(value) if isinstance(value, str) and value.strip().isdecimal() else value
+    if isinstance(number, bool) or not isinstance(number, int) or number < 1:
+        raise SettingsError(f"{place}: {value!r} is not a whole number of 1 or more")
+    return number
+
+
+def _nearest(name: str, prefix: str = "") -> str:
+    shown = [f"{prefix}{each.upper()}" if prefix else each for each in NAMES]
+    near = get_close_matches(name.lower().replace("-", "_"), NAMES, n=1)
+    if near:
+        return f"did you mean {shown[NAMES.index(near[0])]}?"
+    return f"there are {', '.join(shown[:-1])} and {shown[-1]}"

@@ -1,0 +1,87 @@
+"""From a URL to a store. Only the store that is asked for is imported."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from difflib import get_close_matches
+from pathlib import Path
+
+from onthedot.clock import SystemClock
+from onthedot.errors import SettingsError, StoreError
+from onthedot.stores.base import Store
+
+_NOT_YET = {
+    "postgresql": "PostgreSQL",
+    "postgres": "PostgreSQL",
+    "mysql": "MySQL",
+    "mariadb": "MariaDB",
+    "mongodb": "MongoDB",
+    "redis": "Redis",
+    "rediss": "Redis",
+}
+_KNOWN = ("memory", "sqlite", *_NOT_YET)
+_EXAMPLES = "sqlite:///jobs.db (a file), sqlite:////var/lib/jobs.db (with its whole path) or memory://"
+
+
+def open_store(url: str, *, create: bool, now_ms: Callable[[], int] | None = None) -> Store:
+    """The store that the URL names; one that is not there yet is made only if `create`.
+
+    `now_ms` replaces this machine's clock where that is the store's (memory and SQLite).
+    """
+    scheme, rest = _split(url)
+    read_clock = now_ms or SystemClock().now_ms
+    match scheme:
+        case "memory":
+            return _open_memory(rest, read_clock)
+        case "sqlite":
+            from onthedot.stores.sql.sqlite import open_sqlite
+
+            return open_sqlite(_sqlite_path(url, rest), create=create, now_ms=read_clock)
+        case _:
+            raise StoreError(
+                f"{_NOT_YET[scheme]} is not supported yet in this version ({mask_url(url)}); use {_EXAMPLES}"
+            )
+
+
+def mask_url(url: str) -> str:
+    """The URL as it may be shown: without its password, wherever that stands."""
+    masked = re.sub(r"(://[^:@/?#]*:)(.*)@", r"\1***@", url, flags=re.DOTALL)
+    return re.sub(r"(?i)([?&][^=&]*(?:pass|pwd|secret|token)[^=&]*=)[^&]*", r"\1***", masked)
+
+
+def _split(url: str) -> tuple[str, str]:
+    if not isinstance(url, str) or "://" not in url:
+        shown = mask_url(url) if isinstance(url, str) else repr(url)
+        raise SettingsError(f"{shown} is no URL of a store; write it like {_EXAMPLES}")
+    scheme, _, rest = url.partition("://")
+    name = scheme.lower().partition("+")[0]  # postgresql+psycopg: which driver is used is our choice
+    if name not in _KNOWN:
+        near = get_close_matches(name, _KNOWN, n=2) or [each for each in _KNOWN if each not in ("postgres", "rediss")]
+        raise SettingsError(
+            f"no store is called {scheme}:// ({mask_url(url)}); there is {' or '.join(f'{each}://' for each in near)}"
+        )
+    return name, rest
+
+
+def _open_memory(rest: str, now_ms: Callable[[], int]) -> Store:
+    if rest.strip("/"):
+        raise SettingsError(f"memory://{rest}: the store in memory has no name; write memory://")
+    from onthedot.stores.memory import MemoryStore
+
+    return MemoryStore(now_ms)
+
+
+def _sqlite_path(url: str, rest: str) -> Path:
+    if not rest.startswith("/"):
+        raise SettingsError(
+            f"{mask_url(url)} names no file; three slashes, as in sqlite:///{rest.rpartition('/')[2] or 'jobs.db'}"
+        )
+    path = rest[1:]
+    if path in ("", ":memory:"):
+        raise SettingsError(f"{url} names no file; for a store that forgets, write memory://")
+    if "?" in path:
+        raise SettingsError(
+            f"{mask_url(url)}: a sqlite:// URL takes no options; leave out what follows the question mark"
+        )
+    return Path(path).expanduser()

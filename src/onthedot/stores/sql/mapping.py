@@ -1,0 +1,466 @@
+"""Rows as values and values as rows. Columns stand in the order of the fields, so that both ways are one tuple each.
+
+What many rows share (policies, lists of words) is encoded and decoded once. Arguments never are: they reach user code,
+which may change them in place. A row that cannot be read becomes a schedule that a planner parks; its columns are left
+as they are until somebody puts the schedule anew.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, fields
+from functools import lru_cache
+from operator import attrgetter
+from typing import Any
+
+from onthedot.model.decision import Decision
+from onthedot.model.node import Node, NodeState
+from onthedot.model.policy import Policy
+from onthedot.model.run import Run
+from onthedot.model.schedule import Schedule
+from onthedot.model.states import State
+from onthedot.model.values import make
+from onthedot.stores.base import By, Change, Key, LogLine, TaskInfo
+
+Columns = tuple[Any, ...]
+"""One row as a driver takes it."""
+
+# Nothing that a task can return or raise is refused by a database: JSON is plain ASCII, and other text is cleaned.
+_encoder = json.JSONEncoder(separators=(",", ":"))
+# Between two words stands a line break, which no JSON text has inside: so a search for '"word"' finds words only.
+_word_encoder = json.JSONEncoder(separators=(",\n", ":"))
+_decoder = json.JSONDecoder()
+_UNREADABLE = (ValueError, TypeError, RecursionError)
+
+
+class Unreadable(dict[str, Any]):
+    """Stands for JSON that cannot be read: no trigger, and no arguments of anything."""
+
+    def __init__(self, why: object) -> None:
+        super().__init__({"v": 1, "type": f"unreadable ({why})"})
+
+
+# JSON
+
+
+def to_json(value: object) -> str:
+    """As short as it can be; `TypeError` if the value is none of JSON."""
+    return _encoder.encode(value)
+
+
+def _decode(text: str) -> Any:
+    value, end = _decoder.raw_decode(text)  # half the time of `loads`, which looks for white space that we never write
+    return value if end == len(text) else _decoder.decode(text)
+
+
+def _object(text: str) -> dict[str, Any]:
+    if text == "{}":
+        return {}
+    value = _decode(text)
+    if not isinstance(value, dict):
+        raise ValueError("not a JSON object")
+    return value
+
+
+@lru_cache(maxsize=65_536)
+def _shared_object(text: str) -> dict[str, Any]:
+    """One object for all rows that have this text: nobody writes into a frozen value, and a trigger is decoded once."""
+    return _object(text)
+
+
+def _object_or_sign(text: str) -> dict[str, Any]:
+    try:
+        return _shared_object(text)
+    except _UNREADABLE as error:
+        return Unreadable(error)
+
+
+def _value(text: str) -> Any:
+    try:
+        return _decode(text)
+    except _UNREADABLE as error:
+        return Unreadable(error)
+
+
+@lru_cache(maxsize=4096)
+def _policy(text: str) -> Policy:
+    return Policy.from_json(_object(text))
+
+
+@lru_cache(maxsize=4096)
+def _policy_text(policy: Policy) -> str:
+    return _encoder.encode(policy.as_json())
+
+
+@lru_cache(maxsize=4096)
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(_decode(text))
+
+
+@lru_cache(maxsize=4096)
+def _words_text(words: tuple[str, ...]) -> str:
+    return _word_encoder.encode(words)
+
+
+def word_in_words(word: str) -> str:
+    """What stands in the text of a list of words if, and only if, this word is one of them."""
+    return _encoder.encode(word)
+
+
+def _clean(text: str | None) -> str | None:
+    """Text from outside, without the lone surrogates that no database takes."""
+    if text is None or text.isascii():
+        return text
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
+# schedules
+
+SCHEDULE = tuple(field.name for field in fields(Schedule))
+"""The columns of a schedule; `priority` comes after them."""
+SCHEDULE_MOVING = (
+    "enabled",
+    "paused_note",
+    "error",
+    "deleted",
+    "declared_seen_ms",
+    "next_run_ms",
+    "rescheduled",
+    "settled_ms",
+    "last_run_ms",
+    "last_enqueued_ms",
+    "version",
+    "fence",
+    "planned_runs",
+    "plan_attempts",
+    "updated_ms",
+)
+"""What planning, starting, pausing and deleting change."""
+schedule_definition = attrgetter(*(name for name in SCHEDULE if name not in SCHEDULE_MOVING))
+"""All the rest: what only a put changes."""
+
+
+def schedule_from(row: Sequence[Any]) -> Schedule:
+    """The schedule of a row, always: one that cannot be read has a trigger that nobody can read either."""
+    columns = dict(zip(SCHEDULE, row, strict=True))
+    try:
+        return _schedule(columns)
+    except _UNREADABLE as error:
+        return _schedule({**columns, **_EMPTY_JSON, "trigger": to_json(Unreadable(error))})
+
+
+_EMPTY_JSON = {"args": "{}", "policy": "{}", "given": "[]", "tags": "[]", "then": "[]", "on_failure": "[]"}
+
+
+def _schedule(columns: dict[str, Any]) -> Schedule:
+    fields = columns.copy()
+    fields["trigger"] = _object(columns["trigger"])
+    fields["args"] = _object(columns["args"])
+    fields["policy"] = _policy(columns["policy"])
+    fields["given"] = _words(columns["given"])
+    fields["tags"] = _words(columns["tags"])
+    fields["then"] = _words(columns["then"])
+    fields["on_failure"] = _words(columns["on_failure"])
+    fields["auto_remove"] = columns["auto_remove"] == 1
+    fields["enabled"] = columns["enabled"] == 1
+    fields["deleted"] = columns["deleted"] == 1
+    fields["rescheduled"] = columns["rescheduled"] == 1
+    return make(Schedule, fields)
+
+
+def schedule_row(row: Schedule) -> Columns:
+    """All columns, in the order of the fields, then the priority."""
+    return (
+        row.id,
+        row.name,
+        row.task,
+        _encoder.encode(row.trigger),
+        _encoder.encode(row.args),
+        _policy_text(row.policy),
+        _words_text(row.given),
+        row.kind,
+        _words_text(row.tags),
+        row.mode,
+        row.origin,
+        row.max_runs,
+        int(row.auto_remove),
+        _words_text(row.then),
+        _words_text(row.on_failure),
+        int(row.enabled),
+        _clean(row.paused_note),
+        _clean(row.error),
+        int(row.deleted),
+        row.declared_hash,
+        row.declared_seen_ms,
+        row.next_run_ms,
+        int(row.rescheduled),
+        row.settled_ms,
+        row.last_run_ms,
+        row.last_enqueued_ms,
+        row.revision,
+        row.version,
+        row.fence,
+        row.planned_runs,
+        row.plan_attempts,
+        row.created_ms,
+        row.updated_ms,
+        row.policy.priority,
+    )
+
+
+def schedule_moving_row(row: Schedule) -> Columns:
+    """The columns of `SCHEDULE_MOVING`, then the id."""
+    return (
+        int(row.enabled),
+        _clean(row.paused_note),
+        _clean(row.error),
+        int(row.deleted),
+        row.declared_seen_ms,
+        row.next_run_ms,
+        int(row.rescheduled),
+        row.settled_ms,
+        row.last_run_ms,
+        row.last_enqueued_ms,
+        row.version,
+        row.fence,
+        row.planned_runs,
+        row.plan_attempts,
+        row.updated_ms,
+        row.id,
+    )
+
+
+def schedule_to_text(row: Schedule) -> str:
+    """A whole schedule as one JSON text, for the revisions."""
+    return to_json({**asdict(row), "policy": row.policy.as_json()})
+
+
+def schedule_from_text(text: str) -> Schedule:
+    """What `schedule_to_text` gave, of this or an earlier version."""
+    known = {name: value for name, value in _object(text).items() if name in SCHEDULE}
+    for name in ("given", "tags", "then", "on_failure"):
+        known[name] = tuple(known.get(name, ()))
+    return Schedule(**{**known, "policy": Policy.from_json(known.get("policy", {}))})
+
+
+# runs
+
+RUN = tuple(field.name for field in fields(Run))
+"""The columns of a run, live or ended; two more come after them, which differ."""
+RUN_MOVING = (
+    "due_ms",
+    "state",
+    "target",
+    "shards_left",
+    "owner",
+    "claim_no",
+    "attempt",
+    "crashes",
+    "fence",
+    "slot",
+    "blocked",
+    "exempt",
+    "cancel_requested_ms",
+    "started_ms",
+    "finished_ms",
+    "result",
+    "error",
+    "reason",
+)
+"""What starting, retrying, cancelling and taking over change."""
+run_definition = attrgetter(*(name for name in RUN if name not in RUN_MOVING))
+_STATES = {state.value: state for state in State}
+
+
+def run_from(row: Sequence[Any]) -> Run:
+    """The run of a row; arguments that cannot be read fit no task, so that it fails by itself."""
+    fields = dict(zip(RUN, row, strict=True))
+    fields["state"] = _STATES[fields["state"]]
+    fields["args"] = _object_or_sign(fields["args"])
+    fields["policy"] = _policy_or_default(fields["policy"])
+    fields["blocked"] = fields["blocked"] == 1
+    fields["exempt"] = fields["exempt"] == 1
+    if fields["result"] is not None:
+        fields["result"] = _value(fields["result"])
+    return make(Run, fields)
+
+
+def _policy_or_default(text: str) -> Policy:
+    try:
+        return _policy(text)
+    except _UNREADABLE:
+        return Policy()
+
+
+def _run_columns(run: Run) -> Columns:
+    return (
+        run.id,
+        run.task,
+        run.cause,
+        run.scheduled_ms,
+        run.due_ms,
+        run.state.value,
+        _encoder.encode(run.args) if run.args else "{}",
+        _policy_text(run.policy),
+        run.schedule_id,
+        run.schedule,
+        run.revision,
+        run.key,
+        run.target,
+        run.parent_id,
+        run.shard,
+        run.shards,
+        run.shards_left,
+        run.owner,
+        run.claim_no,
+        run.attempt,
+        run.crashes,
+        run.fence,
+        run.slot,
+        1 if run.blocked else 0,
+        1 if run.exempt else 0,
+        run.cancel_requested_ms,
+        run.created_ms,
+        run.started_ms,
+        run.finished_ms,
+        None if run.result is None else _encoder.encode(run.result),
+        _clean(run.error),
+        _clean(run.reason),
+    )
+
+
+def live_row(run: Run) -> Columns:
+    """All columns of a live run."""
+    return (*_run_columns(run), run.policy.priority, "" if run.cause == "tick" else run.id)
+
+
+def ended_row(run: Run) -> Columns:
+    """All columns of a run in history."""
+    return (*_run_columns(run), kept_by(run))
+
+
+def kept_by(run: Run) -> str:
+    """Under what a run's history is counted. No name has a slash, so a task and a schedule never share it."""
+    return f"/{run.task}" if run.schedule is None else run.schedule
+
+
+def run_moving_row(run: Run) -> Columns:
+    """The columns of `RUN_MOVING`, then the id."""
+    return (
+        run.due_ms,
+        run.state.value,
+        run.target,
+        run.shards_left,
+        run.owner,
+        run.claim_no,
+        run.attempt,
+        run.crashes,
+        run.fence,
+        run.slot,
+        1 if run.blocked else 0,
+        1 if run.exempt else 0,
+        run.cancel_requested_ms,
+        run.started_ms,
+        run.finished_ms,
+        None if run.result is None else _encoder.encode(run.result),
+        _clean(run.error),
+        _clean(run.reason),
+        run.id,
+    )
+
+
+# the others
+
+KEY = tuple(field.name for field in fields(Key))
+NODE = tuple(field.name for field in fields(Node))
+TASK = ("node_id", *(field.name for field in fields(TaskInfo)))
+DECISION = tuple(field.name for field in fields(Decision))
+LOG = tuple(field.name for field in fields(LogLine))
+CHANGE = ("id", "schedule_id", "schedule", "revision", "at_ms", "who", "surface", "what", "before", "after")
+REVISION = ("schedule_id", "revision", "body")
+
+
+def key_row(key: Key) -> Columns:
+    """The columns of `KEY`."""
+    return (key.key, key.run_id, key.expires_ms, None if key.state is None else str(key.state))
+
+
+def node_row(node: Node) -> Columns:
+    """The columns of `NODE`."""
+    return (
+        node.id,
+        node.name,
+        node.group,
+        to_json(dict(node.labels)),
+        node.capacity,
+        _words_text(node.roles),
+        _words_text(node.tasks),
+        node.state.value,
+        node.started_ms,
+        node.renewed_ms,
+        node.renewals,
+        node.lease_ms,
+    )
+
+
+def node_from(row: Sequence[Any]) -> Node:
+    """The node of a row."""
+    node_id, name, group, labels, capacity, roles, tasks, state, *rest = row
+    return Node(node_id, name, group, _object(labels), capacity, _words(roles), _words(tasks), NodeState(state), *rest)
+
+
+def task_row(node_id: str, task: TaskInfo) -> Columns:
+    """The columns of `TASK`."""
+    parameters = to_json([dict(each) for each in task.parameters])
+    return (node_id, task.name, parameters, _clean(task.doc), to_json(dict(task.policy)))
+
+
+def task_from(row: Sequence[Any]) -> TaskInfo:
+    """What a node published; without the node."""
+    _, name, parameters, doc, policy = row
+    return TaskInfo(name, tuple(_decode(parameters)), doc, _object(policy))
+
+
+def decision_row(decision: Decision) -> Columns:
+    """The columns of `DECISION`."""
+    return (
+        decision.id,
+        decision.schedule_id,
+        decision.schedule,
+        decision.revision,
+        decision.reason,
+        decision.first_ms,
+        decision.last_ms,
+        decision.count,
+        decision.decided_ms,
+        _clean(decision.detail),
+    )
+
+
+def log_row(line: LogLine) -> Columns:
+    """The columns of `LOG`."""
+    return (line.run_id, line.claim_no, line.at_ms, line.level, _clean(line.text))
+
+
+def change_row(change: Change) -> Columns:
+    """The columns of `CHANGE`."""
+    by = change.by
+    head = (change.id, change.schedule_id, change.schedule, change.revision, change.at_ms)
+    return (
+        *head,
+        _clean(by.who),
+        _clean(by.surface),
+        _clean(by.what),
+        to_json(change.before),
+        to_json(change.after),
+    )
+
+
+def change_from(row: Sequence[Any]) -> Change:
+    """The line of the audit."""
+    change_id, schedule_id, schedule, revision, at_ms, who, surface, what, before, after = row
+    by = By(who, surface, what)
+    return Change(
+        change_id, schedule_id, schedule, revision, at_ms, by, _object_or_sign(before), _object_or_sign(after)
+    )

@@ -1,0 +1,224 @@
+"""One transaction over a connection: the `Rows` that the engine works on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from functools import cache
+from typing import Any
+
+from sqlalchemy import Connection, Select
+
+from onthedot.model.decision import Decision
+from onthedot.model.node import Node
+from onthedot.model.run import Run
+from onthedot.model.schedule import Schedule
+from onthedot.model.values import replace
+from onthedot.stores.base import Change, Key, LogLine, TaskInfo
+from onthedot.stores.rows import TryAgain
+from onthedot.stores.sql import mapping, statements, tables
+from onthedot.stores.sql.dialects import Dialect
+from onthedot.stores.sql.statements import CHUNK, Batch
+
+
+class SqlRows:
+    """Remembers what it has read: those rows exist, so only what moved is written, without asking again."""
+
+    def __init__(self, connection: Connection, dialect: Dialect, now_ms: int) -> None:
+        self._connection = connection
+        self._dialect = dialect
+        self._now_ms = now_ms
+        self._read_schedules: dict[str, Schedule] = {}
+        self._read_runs: dict[str, Run] = {}
+        self._read_keys: dict[str, Key | None] = {}
+
+    @property
+    def now_ms(self) -> int:
+        return self._now_ms
+
+    # schedules
+
+    def due_schedules(self, limit: int, on_time_from_ms: int) -> tuple[list[Schedule], bool]:
+        moments = {"from_ms": on_time_from_ms, "now_ms": self._now_ms}
+        due = self._schedules(statements.SCHEDULES_ON_TIME, {**moments, "most": limit})
+        if len(due) < limit:
+            overdue = {"from_ms": on_time_from_ms, "most": limit - len(due)}
+            due += self._schedules(statements.SCHEDULES_OVERDUE, overdue)
+        return due, self._dialect.skips_locked and self._others_are_due(len(due), limit)
+
+    def _others_are_due(self, found: int, limit: int) -> bool:
+        due = self._connection.execute(statements.COUNT_DUE, {"now_ms": self._now_ms, "most": limit}).scalar_one()
+        return due > found
+
+    def schedules_named(self, names: Collection[str]) -> dict[str, Schedule]:
+        found = self._chunks(statements.SCHEDULES_NAMED, names)
+        return {row.name: row for row in self._remember_schedules(found)}
+
+    def schedules_if_free(self, ids: Collection[str]) -> dict[str, Schedule]:
+        found = self._chunks(statements.SCHEDULES_IF_FREE, ids)
+        return {row.id: row for row in self._remember_schedules(found)}
+
+    def read_schedules(self, ids: Collection[str]) -> dict[str, Schedule]:
+        found = self._chunks(statements.SCHEDULES_BY_ID, ids)
+        return {row.id: row for row in map(mapping.schedule_from, found)}
+
+    def save_schedules(self, schedules: Sequence[Schedule]) -> None:
+        moved: list[Schedule] = []
+        written: list[Schedule] = []
+        for row in schedules:
+            known = self._read_schedules.get(row.id)
+            same = known is not None and mapping.schedule_definition(known) == mapping.schedule_definition(row)
+            (moved if same else written).append(row)
+            self._read_schedules[row.id] = row
+        statements.MOVE_SCHEDULES.run(self._connection, [mapping.schedule_moving_row(row) for row in moved])
+        _write_schedules(self._dialect).run(self._connection, [mapping.schedule_row(row) for row in written])
+
+    def _schedules(self, statement: Select[Any], parameters: dict[str, Any]) -> list[Schedule]:
+        return self._remember_schedules(self._connection.execute(statement, parameters).fetchall())
+
+    def _remember_schedules(self, found: Iterable[Sequence[Any]]) -> list[Schedule]:
+        read = [mapping.schedule_from(row) for row in found]
+        self._read_schedules.update((row.id, row) for row in read)
+        return read
+
+    # runs
+
+    def due_runs(self, node_id: str, tasks: Collection[str], limit: int) -> list[Run]:
+        mine = {"node_id": node_id, "now_ms": self._now_ms, "most": limit}
+        due = [mapping.run_from(row) for row in self._chunks(statements.DUE_RUNS, tasks, mine)]
+        return sorted(due, key=lambda run: (run.due_ms, -run.policy.priority, run.id))[:limit]
+
+    def live_of(self, schedule_ids: Collection[str]) -> list[Run]:
+        live = self._remember_runs(self._chunks(statements.LIVE_OF, schedule_ids))
+        return sorted(live, key=lambda run: (run.due_ms, run.id))
+
+    def live_runs(self, ids: Collection[str]) -> dict[str, Run]:
+        return {run.id: run for run in self._remember_runs(self._chunks(statements.LIVE_RUNS, ids))}
+
+    def owned_by(self, node_id: str) -> list[Run]:
+        mine = self._connection.execute(statements.OWNED_BY, {"node_id": node_id}).fetchall()
+        return [mapping.run_from(row) for row in mine]
+
+    def blocked_runs(self, limit: int) -> list[Run]:
+        due = {"now_ms": self._now_ms, "most": limit}
+        return [mapping.run_from(row) for row in self._connection.execute(statements.BLOCKED_RUNS, due)]
+
+    def ended_runs(self, ids: Collection[str]) -> dict[str, Run]:
+        return {run.id: run for run in map(mapping.run_from, self._chunks(statements.ENDED_RUNS, ids))}
+
+    def save_runs(self, runs: Sequence[Run]) -> None:
+        moved: list[Run] = []
+        written: list[Run] = []
+        for run in runs:
+            known = self._read_runs.get(run.id)
+            same = known is not None and mapping.run_definition(known) == mapping.run_definition(run)
+            (moved if same else written).append(run)
+            self._read_runs[run.id] = run
+        statements.MOVE_RUNS.run(self._connection, [mapping.run_moving_row(run) for run in moved])
+        _write_runs(self._dialect).run(self._connection, [mapping.live_row(run) for run in written])
+
+    def end_runs(self, runs: Sequence[Run]) -> None:
+        statements.DELETE_LIVE.run(self._connection, [(run.id,) for run in runs])
+        ended = [mapping.ended_row(replace(run, slot=None)) for run in runs]
+        _write_history(self._dialect).run(self._connection, ended)
+        for run in runs:
+            self._read_runs.pop(run.id, None)
+
+    def revive_runs(self, runs: Sequence[Run]) -> None:
+        statements.DELETE_ENDED.run(self._connection, [(run.id,) for run in runs])
+        self.save_runs(runs)
+
+    def _remember_runs(self, found: Iterable[Sequence[Any]]) -> list[Run]:
+        read = [mapping.run_from(row) for row in found]
+        self._read_runs.update((run.id, run) for run in read)
+        return read
+
+    # keys
+
+    def keys(self, keys: Collection[str]) -> dict[str, Key]:
+        self._look_up_keys(keys)
+        found = ((key, self._read_keys[key]) for key in keys)
+        return {key: held for key, held in found if held is not None and not self._expired(held)}
+
+    def save_keys(self, keys: Sequence[Key]) -> None:
+        self._look_up_keys([key.key for key in keys])
+        new: dict[str, Key] = {}
+        changed: dict[str, Key] = {}
+        for key in keys:
+            held = self._read_keys[key.key]
+            if held is not None and held.run_id != key.run_id and not self._expired(held):
+                raise TryAgain
+            (new if held is None or key.key in new else changed)[key.key] = key
+            self._read_keys[key.key] = key
+        # Plainly: a key that somebody inserted since we looked is a clash, never an update of theirs.
+        statements.INSERT_KEYS.run(self._connection, [mapping.key_row(key) for key in new.values()])
+        moved = [mapping.key_row(key) for key in changed.values()]
+        statements.CHANGE_KEYS.run(self._connection, [(*rest, key) for key, *rest in moved])
+
+    def _look_up_keys(self, keys: Collection[str]) -> None:
+        unknown = {key for key in keys if key not in self._read_keys}
+        self._read_keys.update(dict.fromkeys(unknown))
+        self._read_keys.update((row[0], Key(*row)) for row in self._chunks(statements.KEYS, unknown))
+
+    def _expired(self, key: Key) -> bool:
+        return key.expires_ms is not None and key.expires_ms <= self._now_ms
+
+    # nodes
+
+    def node(self, node_id: str) -> Node | None:
+        row = self._connection.execute(statements.NODE, {"node_id": node_id}).one_or_none()
+        return None if row is None else mapping.node_from(row)
+
+    def nodes(self) -> list[Node]:
+        return [mapping.node_from(row) for row in self._connection.execute(statements.NODES)]
+
+    def save_node(self, node: Node) -> None:
+        _write_nodes(self._dialect).run(self._connection, [mapping.node_row(node)])
+
+    def save_tasks(self, node_id: str, tasks: Sequence[TaskInfo]) -> None:
+        statements.DELETE_TASKS.run(self._connection, [(node_id,)])
+        by_name = {task.name: mapping.task_row(node_id, task) for task in tasks}
+        statements.INSERT_TASKS.run(self._connection, list(by_name.values()))
+
+    # append only
+
+    def add_log(self, lines: Sequence[LogLine]) -> None:
+        statements.ADD_LOG.run(self._connection, [mapping.log_row(line) for line in lines])
+
+    def add_decisions(self, decisions: Iterable[Decision]) -> None:
+        statements.ADD_DECISIONS.run(self._connection, [mapping.decision_row(each) for each in decisions])
+
+    def add_changes(self, changes: Iterable[Change]) -> None:
+        statements.ADD_CHANGES.run(self._connection, [mapping.change_row(each) for each in changes])
+
+    def add_revision(self, schedule: Schedule) -> None:
+        row = (schedule.id, schedule.revision, mapping.schedule_to_text(schedule))
+        statements.ADD_REVISIONS.run(self._connection, [row])
+
+    def _chunks(
+        self, statement: Select[Any], values: Collection[str], parameters: dict[str, Any] | None = None
+    ) -> Iterator[Sequence[Any]]:
+        return in_chunks(self._connection, statement, values, parameters)
+
+
+def in_chunks(
+    connection: Connection, statement: Select[Any], values: Collection[str], parameters: dict[str, Any] | None = None
+) -> Iterator[Sequence[Any]]:
+    """What the statement finds among the values, so many at a time as a database takes; in the order of the values."""
+    ordered = sorted(values)
+    for start in range(0, len(ordered), CHUNK):
+        among = {**(parameters or {}), "among": ordered[start : start + CHUNK]}
+        yield from connection.execute(statement, among).fetchall()
+
+
+def _writing(table: Any, names: Sequence[str]) -> Callable[[Dialect], Batch]:
+    @cache
+    def batch(dialect: Dialect) -> Batch:
+        return Batch(dialect.insert_or_update(table, names), names)
+
+    return batch
+
+
+_write_schedules = _writing(tables.schedules, (*mapping.SCHEDULE, "priority"))
+_write_runs = _writing(tables.runs, statements.LIVE_NAMES)
+_write_history = _writing(tables.history, statements.HISTORY_NAMES)
+_write_nodes = _writing(tables.nodes, mapping.NODE)

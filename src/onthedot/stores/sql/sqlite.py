@@ -1,0 +1,81 @@
+"""A store in one SQLite file, shared by any number of processes on one machine."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import sqlalchemy
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.pool import QueuePool
+
+from onthedot.errors import SchemaError, StoreError
+from onthedot.stores.sql.dialects import SQLITE
+from onthedot.stores.sql.store import SqlStore
+
+_BUSY_SECONDS = 0.05
+"""How long SQLite itself waits for a lock; the store then asks again, up to its own bound.
+
+SQLite naps longer and longer, up to 100 ms: whoever has waited long would lose every race against who comes just now.
+"""
+
+
+def open_sqlite(path: Path, *, create: bool, now_ms: Callable[[], int]) -> SqlStore:
+    """The store in this file, with its tables of this version; a file that is not there is made only if `create`."""
+    path = path.absolute()
+    _check(path, create=create)
+    store = SqlStore(lambda: _engine(path), SQLITE, f"sqlite:///{path}", now_ms)
+    try:
+        store.prepare(create=create, before_creation=lambda: _use_wal(path))
+    except BaseException:
+        store.close()
+        raise
+    return store
+
+
+def _check(path: Path, *, create: bool) -> None:
+    """What SQLite would only call "unable to open database file"."""
+    if not path.parent.is_dir():
+        raise StoreError(f"the folder {path.parent} of the store does not exist; create it, or choose another")
+    if path.is_dir():
+        raise StoreError(f"{path} is a folder; name a file in it, like sqlite:///{path / 'jobs.db'}")
+    if not path.exists() and not create:
+        raise SchemaError(f"no onthedot store at sqlite:///{path}: run `onthedot migrate` or start a node")
+    for place in (path, path.parent):
+        if place.exists() and not os.access(place, os.W_OK):
+            raise StoreError(f"{place} cannot be written by this user, and SQLite writes both a file and beside it")
+
+
+def _engine(path: Path) -> sqlalchemy.Engine:
+    return sqlalchemy.create_engine(
+        "sqlite://", creator=lambda: _connect(path), poolclass=QueuePool, pool_size=5, max_overflow=50
+    )
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    connection = sqlite3.connect(
+        f"{path.as_uri()}?mode=rwc",
+        uri=True,
+        timeout=_BUSY_SECONDS,
+        isolation_level=None,  # transactions begin where the store says so, not where the driver guesses
+        check_same_thread=False,
+    )
+    # FULL: what was committed is on the disk, also after a power cut; NORMAL would lose the last runs, and repeat them.
+    connection.execute("PRAGMA synchronous = FULL")
+    connection.execute("PRAGMA cache_size = -16384")  # in kB; 2 MB by default, which ten thousand schedules outgrow
+    connection.execute("PRAGMA wal_autocheckpoint = 4000")  # 16 MB: a batch of 500 writes about 1 MB
+    return connection
+
+
+def _use_wal(path: Path) -> None:
+    """Readers and one writer at once; kept in the file, so that it is done once."""
+    try:
+        with closing(_connect(path)) as connection:
+            (mode,) = connection.execute("PRAGMA journal_mode = WAL").fetchone()
+    except sqlite3.Error as error:
+        raise DBAPIError.instance("PRAGMA journal_mode", None, error, sqlite3.Error) from error
+    if mode != "wal":
+        raise StoreError(f"{path} cannot use SQLite's WAL (journal_mode is {mode}); is it on a network drive?")

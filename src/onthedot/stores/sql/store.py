@@ -1,0 +1,274 @@
+"""The store in an SQL database: transactions for the engine, and everything that only reads."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from threading import Event, Lock
+from typing import Any, TypeVar
+
+import sqlalchemy
+from sqlalchemy import Connection, event
+
+from onthedot.clock import SystemClock
+from onthedot.errors import Conflict, SchemaError, StoreError, StoreUnavailable
+from onthedot.model.decision import Decision
+from onthedot.model.node import Node
+from onthedot.model.run import Run
+from onthedot.model.schedule import Schedule
+from onthedot.model.states import State
+from onthedot.stores.base import Change, Keep, LogLine, TaskInfo
+from onthedot.stores.engine import Engine
+from onthedot.stores.rows import TryAgain
+from onthedot.stores.sql import mapping, reading, schema, statements
+from onthedot.stores.sql.dialects import Dialect
+from onthedot.stores.sql.faults import in_our_words, is_busy
+from onthedot.stores.sql.pruning import prune
+from onthedot.stores.sql.rows import SqlRows
+
+T = TypeVar("T")
+
+_WAIT_MS = 15_000
+"""How long a writer waits for others before it says so: half a lease, so that a node can still renew after it."""
+_PAUSE_MS = 10
+
+_left_alone: list[object] = []
+"""Connections inherited by fork: they are the parent's, so they are neither used nor closed here."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Opened:
+    """What one process has open."""
+
+    engine: sqlalchemy.Engine
+    writer: sqlalchemy.Engine
+    pid: int = field(default_factory=os.getpid)
+    writing: Lock = field(default_factory=Lock)
+    """Writers of one process queue here, in order, instead of polling for the database's lock."""
+
+
+class SqlStore(Engine):
+    """Connections are opened on first use in each process, so it may be made before a fork."""
+
+    def __init__(
+        self, make_engine: Callable[[], sqlalchemy.Engine], dialect: Dialect, place: str, now_ms: Callable[[], int]
+    ) -> None:
+        self._make_engine = make_engine
+        self._dialect = dialect
+        self._place = place
+        self._read_clock = now_ms
+        self._clock = SystemClock()
+        self._opening = Lock()
+        self._now_open: _Opened | None = None
+        self._listeners: list[Callable[[], None]] = []
+
+    def now_ms(self) -> int:
+        if self._dialect.clock is None:
+            return self._read_clock()
+        return self._reading(self._server_ms)
+
+    def _server_ms(self, connection: Connection) -> int:
+        if self._dialect.clock is None:
+            return self._read_clock()
+        return connection.execute(sqlalchemy.select(self._dialect.clock)).scalar_one()
+
+    # transactions
+
+    @contextmanager
+    def begin(self) -> Iterator[SqlRows]:
+        with self._writing() as connection:
+            yield SqlRows(connection, self._dialect, self._server_ms(connection))
+
+    @contextmanager
+    def _writing(self) -> Iterator[Connection]:
+        opened = self._opened()
+        if not opened.writing.acquire(timeout=_WAIT_MS / 1000):
+            raise StoreUnavailable(f"{self._place}: another thread of this process has been writing for too long")
+        try:
+            with in_our_words(self._dialect, self._place):
+                transaction = self._patiently(lambda: _begun(opened.writer))
+                with transaction.connection as connection, transaction:
+                    yield connection
+        finally:
+            opened.writing.release()
+
+    def _reading(self, work: Callable[[Connection], T]) -> T:
+        """One transaction that only reads: all its statements see one state."""
+
+        def once() -> T:
+            with self._opened().engine.connect() as connection, connection.begin():
+                return work(connection)
+
+        with in_our_words(self._dialect, self._place):
+            return self._patiently(once)
+
+    def _patiently(self, act: Callable[[], T]) -> T:
+        """Once more while somebody else is in the way, up to a bound."""
+        until_ms = self._clock.monotonic_ms() + _WAIT_MS
+        while True:
+            try:
+                return act()
+            except sqlalchemy.exc.DBAPIError as error:
+                if not is_busy(error, self._dialect) or self._clock.monotonic_ms() >= until_ms:
+                    raise
+            self._clock.wait(Event(), _PAUSE_MS)
+
+    def enqueue_in(self, connection: Any, runs: Sequence[Run]) -> list[Run]:
+        if not isinstance(connection, Connection):
+            raise StoreError(f"connection= takes a SQLAlchemy Connection (session.connection()), not {connection!r}")
+        if connection.dialect.name != self._dialect.name:
+            raise StoreError(f"connection= goes to {connection.dialect.name}, but the store is {self._place}")
+        with in_our_words(self._dialect, "the database of connection="):
+            if self._dialect.take_write_lock is not None:
+                connection.exec_driver_sql(self._dialect.take_write_lock)
+            rows = SqlRows(connection, self._dialect, self._server_ms(connection))
+            try:
+                return self._enqueue(rows, runs)
+            except TryAgain:
+                raise Conflict("another transaction has just enqueued the same key; roll back and try again") from None
+
+    # the tables
+
+    def prepare(self, *, create: bool, before_creation: Callable[[], None] = lambda: None) -> None:
+        """Make sure that the tables are there and of this version; whoever comes first makes them, under a lock."""
+        version = self._reading(lambda connection: schema.version_of(connection, self._dialect))
+        if version is not None and schema.is_current(version, self._place):
+            return
+        if version is None and not create:
+            raise SchemaError(f"no onthedot store at {self._place}: run `onthedot migrate` or start a node")
+        with in_our_words(self._dialect, self._place):
+            self._patiently(before_creation)
+        with self._writing() as connection:
+            self._bring_up_to_date(connection)
+
+    def _bring_up_to_date(self, connection: Connection) -> None:
+        version = schema.version_of(connection, self._dialect)  # somebody may have been first
+        if version is None:
+            schema.create(connection)
+        elif not schema.is_current(version, self._place):
+            schema.upgrade(connection)
+
+    # reading
+
+    def schedules(
+        self, *, names: Sequence[str] | None = None, tag: str | None = None, after: str = "", limit: int = 100
+    ) -> list[Schedule]:
+        return self._reading(lambda connection: reading.schedules(connection, names, tag, after, limit))
+
+    def revisions(self, schedule_id: str) -> list[Schedule]:
+        texts = self._all(statements.REVISIONS, {"schedule_id": schedule_id})
+        return [mapping.schedule_from_text(text) for (text,) in texts]
+
+    def changes(self, *, name: str | None = None, limit: int = 100) -> list[Change]:
+        if name is None:
+            rows = self._all(statements.CHANGES, {"most": limit})
+        else:
+            rows = self._all(statements.CHANGES_OF, {"schedule": name, "most": limit})
+        return [mapping.change_from(row) for row in rows]
+
+    def upcoming(self, until_ms: int, limit: int) -> list[tuple[str, int, int]]:
+        bounds = {"until_ms": until_ms, "most": limit}
+        schedules = self._all(statements.UPCOMING_SCHEDULES, bounds)
+        runs = self._all(statements.UPCOMING_RUNS, bounds)
+        hints = [(each, moment, priority) for each, moment, priority in [*schedules, *runs]]
+        return sorted(hints, key=lambda hint: (hint[1], hint[0]))[:limit]
+
+    def runs(
+        self,
+        *,
+        ids: Sequence[str] | None = None,
+        schedule: str | None = None,
+        state: State | None = None,
+        before: str | None = None,
+        limit: int = 100,
+    ) -> list[Run]:
+        wanted = reading.Wanted(ids, schedule, state, before, limit)
+        return self._reading(lambda connection: reading.runs(connection, wanted))
+
+    def cancels(self, node_id: str) -> list[str]:
+        return [run_id for (run_id,) in self._all(statements.CANCELS, {"node_id": node_id})]
+
+    def decisions(
+        self, schedule_id: str, *, first_ms: int = 0, last_ms: int = 1 << 62, limit: int = 100
+    ) -> list[Decision]:
+        asked = {"schedule_id": schedule_id, "first_ms": first_ms, "last_ms": last_ms, "most": limit}
+        return [Decision(*row) for row in self._all(statements.DECISIONS, asked)]
+
+    def logs(self, run_id: str, *, after: int = 0, limit: int = 1000) -> list[LogLine]:
+        asked = {"run_id": run_id, "skip": after, "most": limit}
+        return [LogLine(*row) for row in self._all(statements.LOGS, asked)]
+
+    def nodes(self) -> list[Node]:
+        return [mapping.node_from(row) for row in self._all(statements.NODES)]
+
+    def tasks(self) -> list[TaskInfo]:
+        published = {task.name: task for task in map(mapping.task_from, self._all(statements.TASKS))}
+        return [published[name] for name in sorted(published)]
+
+    def _all(self, statement: sqlalchemy.Select[Any], parameters: dict[str, Any] | None = None) -> Sequence[Any]:
+        return self._reading(lambda connection: connection.execute(statement, parameters or {}).fetchall())
+
+    def prune(self, keep: Keep, limit: int = 1000) -> int:
+        return prune(self._reading, self._writing, self.now_ms(), keep, limit)
+
+    # life
+
+    def listen(self, wake: Callable[[], None]) -> Callable[[], None]:
+        self._listeners.append(wake)
+
+        def end() -> None:
+            if wake in self._listeners:
+                self._listeners.remove(wake)
+
+        return end
+
+    def notify(self) -> None:
+        for wake in list(self._listeners):
+            wake()
+
+    def close(self) -> None:
+        with self._opening:
+            opened, self._now_open = self._now_open, None
+        if opened is None:
+            return
+        if opened.pid == os.getpid():
+            opened.engine.dispose()
+        else:
+            _left_alone.append(opened)
+
+    def _opened(self) -> _Opened:
+        opened = self._now_open
+        if opened is not None and opened.pid == os.getpid():
+            return opened
+        if opened is not None:
+            self._opening = Lock()  # the parent's may be held by a thread that does not exist here
+        with self._opening:
+            if self._now_open is opened:
+                if opened is not None:
+                    _left_alone.append(opened)
+                self._now_open = self._open()
+            return self._now_open or self._open()
+
+    def _open(self) -> _Opened:
+        engine = self._make_engine()
+        writer = engine.execution_options(onthedot_writes=True)
+        begin_writing = self._dialect.begin_writing
+        if begin_writing is not None:
+            event.listen(engine, "begin", lambda connection: _begin(connection, begin_writing))
+        return _Opened(engine, writer)
+
+
+def _begun(engine: sqlalchemy.Engine) -> sqlalchemy.RootTransaction:
+    connection = engine.connect()
+    try:
+        return connection.begin()
+    except BaseException:
+        connection.close()
+        raise
+
+
+def _begin(connection: Connection, begin_writing: str) -> None:
+    writes = connection.get_execution_options().get("onthedot_writes", False)
+    connection.exec_driver_sql(begin_writing if writes else "BEGIN")

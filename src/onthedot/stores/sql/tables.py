@@ -1,0 +1,285 @@
+"""The tables. Moments are whole milliseconds since 1970, JSON is text, truth is 0 or 1: the same on every database.
+
+Indexes cost with every write, so each one here is asked for by a statement that must stay fast whatever the number of
+rows; the comment beside it says which.
+"""
+
+from __future__ import annotations
+
+from sqlalchemy import BigInteger, Column, Index, Integer, MetaData, SmallInteger, String, Table, Text, and_
+from sqlalchemy.sql.expression import literal_column
+
+from onthedot.stores.sql import PREFIX
+
+metadata = MetaData()
+
+_NUMBER = BigInteger().with_variant(Integer, "sqlite")  # SQLite counts rows by itself only under INTEGER
+
+
+def _id(name: str, *, primary_key: bool = False, nullable: bool = False) -> Column[str]:
+    return Column(name, String(36), primary_key=primary_key, nullable=nullable)
+
+
+def _name(name: str, *, nullable: bool = False) -> Column[str]:
+    return Column(name, String(200), nullable=nullable)
+
+
+def _word(name: str) -> Column[str]:
+    return Column(name, String(20), nullable=False)
+
+
+def _text(name: str, *, nullable: bool = False) -> Column[str]:
+    return Column(name, Text, nullable=nullable)
+
+
+def _ms(name: str, *, nullable: bool = False) -> Column[int]:
+    return Column(name, BigInteger, nullable=nullable)
+
+
+def _count(name: str, *, nullable: bool = False) -> Column[int]:
+    return Column(name, Integer, nullable=nullable)
+
+
+def _flag(name: str) -> Column[int]:
+    return Column(name, SmallInteger, nullable=False)
+
+
+def _sequence() -> Column[int]:
+    return Column("seq", _NUMBER, primary_key=True, autoincrement=True)
+
+
+schedules = Table(
+    f"{PREFIX}schedules",
+    metadata,
+    _id("id", primary_key=True),
+    _name("name"),
+    _name("task"),
+    _text("trigger"),
+    _text("args"),
+    _text("policy"),
+    _text("given"),
+    _word("kind"),
+    _text("tags"),
+    _word("mode"),
+    _word("origin"),
+    _count("max_runs", nullable=True),
+    _flag("auto_remove"),
+    _text("then"),
+    _text("on_failure"),
+    _flag("enabled"),
+    _text("paused_note", nullable=True),
+    _text("error", nullable=True),
+    _flag("deleted"),
+    Column("declared_hash", String(100), nullable=True),
+    _ms("declared_seen_ms", nullable=True),
+    _ms("next_run_ms", nullable=True),
+    _flag("rescheduled"),
+    _ms("settled_ms"),
+    _ms("last_run_ms", nullable=True),
+    _ms("last_enqueued_ms", nullable=True),
+    _count("revision"),
+    _ms("version"),
+    _ms("fence"),
+    _ms("planned_runs"),
+    _count("plan_attempts"),
+    _ms("created_ms"),
+    _ms("updated_ms"),
+    _count("priority"),  # of the policy, for the hints
+)
+
+# Written out, never bound: SQLite uses a partial index only where the statement repeats its condition word by word.
+PLANNABLE = and_(
+    schedules.c.enabled == literal_column("1"),
+    schedules.c.deleted == literal_column("0"),
+    schedules.c.error.is_(None),
+    schedules.c.mode == literal_column("'durable'"),
+)
+
+Index("onthedot_schedules_name", schedules.c.name, unique=True)
+# Which schedules are due? The id is in it because ten thousand at one moment would otherwise be sorted for each batch.
+Index(
+    "onthedot_schedules_due",
+    schedules.c.next_run_ms,
+    schedules.c.id,
+    sqlite_where=PLANNABLE,
+    postgresql_where=PLANNABLE,
+)
+
+
+def _run_columns() -> list[Column[str] | Column[int]]:
+    return [
+        _id("id", primary_key=True),
+        _name("task"),
+        _word("cause"),
+        _ms("scheduled_ms"),
+        _ms("due_ms"),
+        _word("state"),
+        _text("args"),
+        _text("policy"),
+        _id("schedule_id", nullable=True),
+        _name("schedule", nullable=True),
+        _count("revision", nullable=True),
+        Column("key", String(700), nullable=True),
+        _id("target", nullable=True),
+        _id("parent_id", nullable=True),
+        _count("shard", nullable=True),
+        _count("shards", nullable=True),
+        _count("shards_left", nullable=True),
+        _id("owner", nullable=True),
+        _count("claim_no"),
+        _count("attempt"),
+        _count("crashes"),
+        _ms("fence"),
+        Column("slot", String(60), nullable=True),
+        _flag("blocked"),
+        _flag("exempt"),
+        _ms("cancel_requested_ms", nullable=True),
+        _ms("created_ms"),
+        _ms("started_ms", nullable=True),
+        _ms("finished_ms", nullable=True),
+        _text("result", nullable=True),
+        _text("error", nullable=True),
+        _text("reason", nullable=True),
+    ]
+
+
+# Waiting and running runs only: it stays small however long the history.
+runs = Table(
+    f"{PREFIX}runs",
+    metadata,
+    *_run_columns(),
+    _count("priority"),
+    _id("apart"),  # empty for a tick, the run's own id for anything else: ticks of one moment clash, manual runs do not
+)
+READY = and_(runs.c.state == literal_column("'waiting'"), runs.c.blocked == literal_column("0"))
+BLOCKED = and_(runs.c.state == literal_column("'waiting'"), runs.c.blocked == literal_column("1"))
+
+# Which runs are due? In the order in which they start, so that a crowd at one moment is not sorted each time.
+Index(
+    "onthedot_runs_due",
+    runs.c.due_ms,
+    runs.c.priority.desc(),
+    runs.c.id,
+    sqlite_where=READY,
+    postgresql_where=READY,
+)
+# The live runs of a schedule; and the net under the watermark: no two runs of one tick.
+Index("onthedot_runs_tick", runs.c.schedule_id, runs.c.scheduled_ms, runs.c.apart, unique=True)
+# What does a node run? Asked at every renewal.
+_OWNED = runs.c.owner.is_not(None)
+Index("onthedot_runs_owner", runs.c.owner, sqlite_where=_OWNED, postgresql_where=_OWNED)
+_HELD = runs.c.slot.is_not(None)
+Index("onthedot_runs_slot", runs.c.slot, unique=True, sqlite_where=_HELD, postgresql_where=_HELD)
+# The sweep: blocked runs whose moment has come.
+Index("onthedot_runs_blocked", runs.c.due_ms, sqlite_where=BLOCKED, postgresql_where=BLOCKED)
+
+history = Table(
+    f"{PREFIX}history",
+    metadata,
+    *_run_columns(),
+    Column("kept_by", String(201), nullable=False),  # the schedule's name, or "/" and the task's: what `Keep` counts by
+)
+# A schedule's history, newest first; and how many of it to forget.
+Index("onthedot_history_schedule", history.c.kept_by, history.c.id)
+# How old is the oldest?
+Index("onthedot_history_finished", history.c.finished_ms)
+# What went wrong? Nearly everything succeeds and is not in it.
+WENT_WRONG = history.c.state != literal_column("'succeeded'")
+Index(
+    "onthedot_history_wrong",
+    history.c.state,
+    history.c.id,
+    sqlite_where=WENT_WRONG,
+    postgresql_where=WENT_WRONG,
+)
+
+keys = Table(
+    f"{PREFIX}keys",
+    metadata,
+    Column("key", String(700), primary_key=True),
+    _id("run_id"),
+    _ms("expires_ms", nullable=True),
+    Column("state", String(20), nullable=True),
+)
+_EXPIRES = keys.c.expires_ms.is_not(None)
+Index("onthedot_keys_expires", keys.c.expires_ms, sqlite_where=_EXPIRES, postgresql_where=_EXPIRES)
+
+decisions = Table(
+    f"{PREFIX}decisions",
+    metadata,
+    _sequence(),
+    _id("id"),
+    _id("schedule_id"),
+    _name("schedule"),
+    _count("revision"),
+    _word("reason"),
+    _ms("first_ms"),
+    _ms("last_ms"),
+    _ms("count", nullable=True),
+    _ms("decided_ms"),
+    _text("detail"),
+)
+Index("onthedot_decisions_schedule", decisions.c.schedule_id, decisions.c.seq)
+
+revisions = Table(f"{PREFIX}revisions", metadata, _sequence(), _id("schedule_id"), _count("revision"), _text("body"))
+Index("onthedot_revisions_schedule", revisions.c.schedule_id, revisions.c.seq)
+
+changes = Table(
+    f"{PREFIX}changes",
+    metadata,
+    _sequence(),
+    _id("id"),
+    _id("schedule_id"),
+    _name("schedule"),
+    _count("revision"),
+    _ms("at_ms"),
+    _text("who"),
+    _text("surface"),
+    _text("what"),
+    _text("before"),
+    _text("after"),
+)
+Index("onthedot_changes_schedule", changes.c.schedule, changes.c.seq)
+
+nodes = Table(
+    f"{PREFIX}nodes",
+    metadata,
+    _id("id", primary_key=True),
+    _name("name"),
+    _name("group", nullable=True),
+    _text("labels"),
+    _count("capacity"),
+    _text("roles"),
+    _text("tasks"),
+    _word("state"),
+    _ms("started_ms"),
+    _ms("renewed_ms"),
+    _ms("renewals"),
+    _ms("lease_ms"),
+)
+
+tasks = Table(
+    f"{PREFIX}tasks",
+    metadata,
+    _id("node_id", primary_key=True),
+    Column("name", String(200), primary_key=True),
+    _text("parameters"),
+    _text("doc"),
+    _text("policy"),
+)
+
+logs = Table(
+    f"{PREFIX}logs",
+    metadata,
+    _sequence(),
+    _id("run_id"),
+    _count("claim_no"),
+    _ms("at_ms"),
+    _word("level"),
+    _text("text"),
+)
+Index("onthedot_logs_run", logs.c.run_id, logs.c.seq)
+
+# One row: the version of these tables. Alembic keeps it there too, so there are no two truths.
+meta = Table(f"{PREFIX}meta", metadata, Column("version_num", String(32), primary_key=True))
+meta.primary_key.name = f"{PREFIX}meta_pkc"

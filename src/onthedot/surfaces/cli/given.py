@@ -1,0 +1,107 @@
+"""What is typed for a schedule: arguments, options, a trigger, a moment."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from typing import Any, cast
+
+import typer
+
+from onthedot.triggers import Trigger, at, cron, every
+from onthedot.triggers.at import At
+from onthedot.triggers.bounds import to_instant_ms
+from onthedot.triggers.combine import Exclusion, Union
+from onthedot.triggers.cron.trigger import Cron
+from onthedot.triggers.every import Every
+from onthedot.triggers.zones import Fold, Gap, Zone, get_zone
+
+_DAY = 86_400
+_TIME = re.compile(r"(\d{1,2}):(\d{2})(?::(\d{2}))?")
+
+
+def read_pairs(texts: Sequence[str] | None, option: str) -> dict[str, Any] | None:
+    """`name=value` each; the value is JSON, or else the text as it stands. None where nothing was given."""
+    if not texts:
+        return None
+    pairs: dict[str, Any] = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals or not name.strip():
+            raise typer.BadParameter(f"{text!r} is not NAME=VALUE", param_hint=f"'{option}'")
+        if name.strip() in pairs:
+            raise typer.BadParameter(f"{name.strip()} is given twice", param_hint=f"'{option}'")
+        pairs[name.strip()] = _value(value)
+    return pairs
+
+
+def read_schedule_trigger(
+    *,
+    cron_text: str | None,
+    interval: str | None,
+    moment: str | None,
+    tz: str | None,
+    gap: str | None,
+    fold: str | None,
+) -> Trigger | None:
+    """The one trigger that was given; None where none was."""
+    given = [each for each in (cron_text, interval, moment) if each is not None]
+    if len(given) > 1:
+        raise typer.BadParameter("only one of them can be given", param_hint="'--cron' / '--every' / '--at'")
+    if (gap or fold) and cron_text is None:
+        raise typer.BadParameter("they belong to a cron text", param_hint="'--gap' / '--fold'")
+    if tz is not None and not given:
+        raise typer.BadParameter("it belongs to a trigger: add --cron, --every or --at", param_hint="'--tz'")
+    if cron_text is not None:
+        return cron(cron_text, tz=tz, gap=cast(Gap | None, gap), fold=cast(Fold | None, fold))
+    if interval is not None:
+        return every(interval, tz=tz)
+    return None if moment is None else at(moment, tz=tz)
+
+
+def zone_of(trigger: Trigger) -> Zone:
+    """The zone whose wall clock a trigger is read by; that of its first part where it has several."""
+    match trigger:
+        case Cron() | Every() | At():
+            return trigger.zone
+        case Exclusion():
+            return trigger.base.zone
+        case Union():
+            return zone_of(trigger.parts[0])
+        case _:
+            return get_zone("UTC")
+
+
+def past_moment_ms(text: str | None, trigger: Trigger, now_ms: int) -> int:
+    """The moment that is asked about: "03:00" is the latest such time up to now, nothing the latest tick up to now."""
+    if text is None:
+        tick = trigger.prev_ms(now_ms + 1)
+        return now_ms if tick is None else tick
+    zone, time = zone_of(trigger), _TIME.fullmatch(text.strip())
+    if time is None:
+        return to_instant_ms(text, zone.name, round_up=True)
+    hour, minute, second = (int(part or 0) for part in time.groups())
+    if hour > 23 or minute > 59 or second > 59:
+        raise typer.BadParameter(f"{text!r} is no time of day", param_hint="'MOMENT'")
+    return _latest_time_ms(zone, trigger, now_ms, hour * 3600 + minute * 60 + second)
+
+
+def _latest_time_ms(zone: Zone, trigger: Trigger, now_ms: int, time: int) -> int:
+    """Where a clock shows the time twice, the one that is a tick is meant."""
+    now_label = zone.label(now_ms // 1000)
+    label = now_label - now_label % _DAY + time
+    while not (found := _instants_ms(zone, label, now_ms)):
+        label -= _DAY
+    return next((each for each in found if trigger.ticks_at(each)), found[-1])
+
+
+def _instants_ms(zone: Zone, label: int, now_ms: int) -> list[int]:
+    return [each * 1000 for each in zone.resolve(label, "shift", "both") if each * 1000 <= now_ms]
+
+
+def _value(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text

@@ -1,0 +1,42 @@
+"""`onthedot migrate`: make a store's tables, or bring them up to date."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from typing import Annotated
+
+import typer
+
+from onthedot.errors import StoreError
+from onthedot.surfaces.cli.apps import open_app
+from onthedot.surfaces.cli.options import StoreUrl
+from onthedot.surfaces.cli.texts import visible
+
+
+def migrate(
+    *,
+    sql: Annotated[bool, typer.Option("--sql", help="Print the SQL that makes all tables, and do nothing.")] = False,
+    store: StoreUrl = None,
+) -> None:
+    """Create the store's tables, or bring them up to date."""
+    from onthedot.stores.open import mask_url
+
+    with closing(open_app(store)) as app:
+        if sql:
+            _show_sql(app.url)
+            return
+        app.open_store(create=True)
+        typer.echo(f"{visible(mask_url(app.url))} is up to date")
+
+
+def _show_sql(url: str) -> None:
+    scheme = url.partition("://")[0].lower()
+    if scheme != "sqlite":
+        raise StoreError(f"there is no SQL to show for {visible(scheme)}://; --sql is for sqlite:// in this version")
+    from alembic import command
+
+    from onthedot.stores.sql.schema import alembic_config
+
+    config = alembic_config()
+    config.attributes["dialect"] = scheme
+    command.upgrade(config, "head", sql=True)

@@ -1,0 +1,63 @@
+"""`onthedot run` and `onthedot sync`: the commands that load an app."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+from onthedot.surfaces.cli.apps import load_app
+from onthedot.surfaces.cli.event_lines import show_events
+from onthedot.surfaces.cli.options import AsJson, StoreUrl
+from onthedot.surfaces.cli.screen import show_json
+from onthedot.surfaces.cli.texts import visible
+
+AppText = Annotated[
+    str, typer.Argument(metavar="APP", help="The app, as module:attribute, such as myapp:app.", show_default=False)
+]
+
+
+def run_app(
+    text: AppText,
+    *,
+    store: StoreUrl = None,
+    name: Annotated[
+        str | None, typer.Option("--name", metavar="NAME", help="The node's label.", show_default="host:process")
+    ] = None,
+    workers: Annotated[
+        int | None, typer.Option("--workers", metavar="N", min=1, help="How many runs at once.", show_default="200")
+    ] = None,
+) -> None:
+    """Plan and execute until SIGTERM or Ctrl-C, then let what runs finish."""
+    from onthedot.settings import load_settings
+    from onthedot.stores.open import mask_url
+
+    with closing(load_app(text)) as app:
+        app.override(url=store, name=name, workers=workers)
+        show_events(app, mask_url(app.url), load_settings().log_format)
+        app.run()
+
+
+def sync_app(
+    text: AppText,
+    *,
+    store: StoreUrl = None,
+    prune: Annotated[
+        bool, typer.Option("--prune", help="Delete schedules that were declared in code and no longer are.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Write the schedules that an app declares to its store: a step for deployments."""
+    with closing(load_app(text)) as app:
+        app.override(url=store)
+        done = {what: list(names) for what, names in asdict(app.sync(prune=prune)).items()}
+    if as_json:
+        show_json(done)
+        return
+    for what, names in done.items():
+        if names:
+            typer.echo(f"{what + ':':<10} {', '.join(visible(name) for name in names)}")
+    if not any(done.values()):
+        typer.echo("the app declares no schedules")

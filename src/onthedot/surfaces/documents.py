@@ -1,0 +1,147 @@
+"""What the surfaces say about the model, as JSON documents: moments as ISO text, durations as users write them."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any
+
+from onthedot.durations import format_duration
+from onthedot.moments import iso
+
+if TYPE_CHECKING:
+    from onthedot.model.decision import Decision
+    from onthedot.model.node import Node
+    from onthedot.model.policy import Policy
+    from onthedot.model.run import Run
+    from onthedot.model.schedule import Schedule
+    from onthedot.stores.base import LogLine, TaskInfo
+
+Document = dict[str, Any]
+
+
+def moment(ms: int | None) -> str | None:
+    """ISO text, or None."""
+    return None if ms is None else iso(ms)
+
+
+def schedule_state(schedule: Schedule) -> str:
+    """In one word: parked before paused, since a parked one needs somebody."""
+    if schedule.error is not None:
+        return "parked"
+    if not schedule.enabled:
+        return "paused"
+    return "done" if schedule.next_run_ms is None else "active"
+
+
+def schedule_document(schedule: Schedule) -> Document:
+    """All that a schedule has."""
+    return {
+        "name": schedule.name,
+        "id": schedule.id,
+        "revision": schedule.revision,
+        "state": schedule_state(schedule),
+        "task": schedule.task,
+        "args": dict(schedule.args),
+        "trigger": dict(schedule.trigger),
+        "policy": policy_document(schedule.policy),
+        "given": list(schedule.given),
+        "tags": list(schedule.tags),
+        "mode": schedule.mode,
+        "origin": schedule.origin,
+        "max_runs": schedule.max_runs,
+        "auto_remove": schedule.auto_remove,
+        "then": list(schedule.then),
+        "on_failure": list(schedule.on_failure),
+        "enabled": schedule.enabled,
+        "paused_note": schedule.paused_note,
+        "error": schedule.error,
+        "next_run_at": moment(schedule.next_run_ms),
+        "settled_through": moment(schedule.settled_ms),
+        "last_run_at": moment(schedule.last_run_ms),
+        "planned_runs": schedule.planned_runs,
+        "created_at": moment(schedule.created_ms),
+        "updated_at": moment(schedule.updated_ms),
+    }
+
+
+def policy_document(policy: Policy) -> Document:
+    """Every policy under the name that users write."""
+    document: Document = {}
+    for each in fields(policy):
+        value = getattr(policy, each.name)
+        if each.name.endswith("_ms"):
+            document[each.name.removesuffix("_ms")] = None if value is None else format_duration(value)
+        else:
+            document[each.name] = value
+    return document
+
+
+def run_document(run: Run) -> Document:
+    """All that a run has, but for its policy."""
+    return {
+        "id": run.id,
+        "state": str(run.state),
+        "task": run.task,
+        "schedule": run.schedule,
+        "cause": run.cause,
+        "args": dict(run.args),
+        "scheduled_at": moment(run.scheduled_ms),
+        "due_at": moment(run.due_ms),
+        "created_at": moment(run.created_ms),
+        "started_at": moment(run.started_ms),
+        "finished_at": moment(run.finished_ms),
+        "attempt": run.attempt,
+        "crashes": run.crashes,
+        "claim_no": run.claim_no,
+        "owner": run.owner,
+        "blocked": run.blocked,
+        "cancel_requested_at": moment(run.cancel_requested_ms),
+        "result": run.result,
+        "error": run.error,
+        "reason": run.reason,
+    }
+
+
+def decision_document(decision: Decision) -> Document:
+    """Why ticks were not run."""
+    return {
+        "schedule": decision.schedule,
+        "reason": decision.reason,
+        "first_at": moment(decision.first_ms),
+        "last_at": moment(decision.last_ms),
+        "count": decision.count,
+        "decided_at": moment(decision.decided_ms),
+        "detail": decision.detail,
+    }
+
+
+def node_document(node: Node, now_ms: int) -> Document:
+    """A node, and how old its last sign of life is."""
+    return {
+        "id": node.id,
+        "name": node.name,
+        "group": node.group,
+        "state": str(node.state),
+        "capacity": node.capacity,
+        "tasks": list(node.tasks),
+        "started_at": moment(node.started_ms),
+        "renewed_at": moment(node.renewed_ms),
+        "renewed_for": format_duration(max(now_ms - node.renewed_ms, 0)),
+        "lease": format_duration(node.lease_ms),
+        "expired": node.expired(now_ms),
+    }
+
+
+def task_document(task: TaskInfo) -> Document:
+    """A task as nodes publish it."""
+    return {
+        "name": task.name,
+        "parameters": [dict(each) for each in task.parameters],
+        "doc": task.doc,
+        "policy": dict(task.policy),
+    }
+
+
+def log_document(line: LogLine) -> Document:
+    """One line of a run's log."""
+    return {"at": moment(line.at_ms), "level": line.level, "text": line.text}

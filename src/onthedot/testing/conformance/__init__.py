@@ -1,0 +1,88 @@
+"""The promises of `stores.base`, as tests that any store can be put to.
+
+A store's own test file gives two fixtures, and imports the tests:
+
+    import pytest
+    from onthedot.testing.clock import ManualClock
+    from onthedot.testing.conformance import *  # noqa: F403  (the tests themselves)
+    from onthedot.testing.conformance import START_MS
+
+    @pytest.fixture
+    def clock():
+        return ManualClock(START_MS)
+
+    @pytest.fixture
+    def store(clock):
+        return MyStore("my://…", now_ms=clock)      # empty, and reading the time from this clock
+
+Nothing else is to be done, and nothing may be left out: a store that needs an exception breaks a promise. Each test is
+named after the promise that it keeps, and gets a store of its own. Requires pytest.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+_TOPICS = ("scene", "schedules", "planning", "running", "nodes", "keys", "history", "concurrency")
+# Before they are imported: a failing assert then shows its values.
+pytest.register_assert_rewrite(*(f"{__name__}.{topic}" for topic in _TOPICS))
+
+from onthedot.testing.conformance.concurrency import TestManyThreadsAtOnce  # noqa: E402
+from onthedot.testing.conformance.history import TestDecisions, TestLogs, TestPruning, TestRunsThatAreListed  # noqa: E402
+from onthedot.testing.conformance.keys import TestKeys, TestTriggering  # noqa: E402
+from onthedot.testing.conformance.nodes import TestCrashes, TestLeases, TestTakeover  # noqa: E402
+from onthedot.testing.conformance.planning import (  # noqa: E402
+    TestBadRows,
+    TestLocalTicks,
+    TestMisfire,
+    TestOverlapWhenPlanned,
+    TestPlanning,
+)
+from onthedot.testing.conformance.running import (  # noqa: E402
+    TestCancelling,
+    TestFinishing,
+    TestOperatorsRetry,
+    TestOverlapWhenStarted,
+    TestStarting,
+    TestWaking,
+)
+from onthedot.testing.conformance.scene import START_MS  # noqa: E402
+from onthedot.testing.conformance.schedules import (  # noqa: E402
+    TestAudit,
+    TestDeleting,
+    TestListing,
+    TestPausing,
+    TestPutting,
+    TestRescheduling,
+)
+
+__all__ = [
+    "START_MS",
+    "TestAudit",
+    "TestBadRows",
+    "TestCancelling",
+    "TestCrashes",
+    "TestDecisions",
+    "TestDeleting",
+    "TestFinishing",
+    "TestKeys",
+    "TestLeases",
+    "TestListing",
+    "TestLocalTicks",
+    "TestLogs",
+    "TestManyThreadsAtOnce",
+    "TestMisfire",
+    "TestOperatorsRetry",
+    "TestOverlapWhenPlanned",
+    "TestOverlapWhenStarted",
+    "TestPausing",
+    "TestPlanning",
+    "TestPruning",
+    "TestPutting",
+    "TestRescheduling",
+    "TestRunsThatAreListed",
+    "TestStarting",
+    "TestTakeover",
+    "TestTriggering",
+    "TestWaking",
+]

@@ -1,0 +1,240 @@
+"""Incarnations, leases and takeover: a dead node cannot renew, plan, start or record."""
+
+from __future__ import annotations
+
+import pytest
+
+from onthedot.errors import NodeDead
+from onthedot.model.node import Node, NodeState
+from onthedot.model.policy import Policy
+from onthedot.model.states import State
+from onthedot.planner import edits
+from onthedot.stores.base import LogLine, TaskInfo
+from onthedot.testing.conformance.scene import LEASE_MS, MINUTE, SECOND, START_MS, Promises, Scene
+
+
+class TestLeases(Promises):
+    def test_a_node_that_joins_is_among_the_live_ones(self, scene: Scene) -> None:
+        node = Node("n-1", "web", "eu", {"disk": "ssd"}, 20, ("plan",), ("job", "other"), lease_ms=12_000)
+        joined = scene.store.join(
+            node, [TaskInfo("job", ({"name": "to", "required": True},), "Sends.", {"retries": 2})]
+        )
+        assert scene.store.nodes() == [joined]
+        assert (joined.started_ms, joined.renewed_ms, joined.renewals) == (START_MS, START_MS, 0)
+        assert (joined.name, joined.group, dict(joined.labels), joined.capacity) == ("web", "eu", {"disk": "ssd"}, 20)
+        assert (joined.roles, joined.tasks, joined.lease_ms) == (("plan",), ("job", "other"), 12_000)
+        (task,) = scene.store.tasks()
+        assert (task.name, task.doc, dict(task.policy)) == ("job", "Sends.", {"retries": 2})
+        assert [dict(each) for each in task.parameters] == [{"name": "to", "required": True}]
+
+    def test_joining_twice_with_one_id_is_joining_once(self, scene: Scene) -> None:
+        node = Node("n-1", "web")
+        first = scene.store.join(node, [])
+        scene.wait(5 * SECOND)
+        assert scene.store.join(node, []) == first
+        assert scene.store.nodes() == [first]
+
+    def test_nodes_of_one_name_are_different_incarnations(self, scene: Scene) -> None:
+        old, new = scene.node("web"), scene.node("web")
+        mine = scene.running(new)
+        scene.wait(MINUTE)
+        assert scene.store.take_over(old, 0) == []
+        assert scene.run(mine) == mine
+        assert [node.id for node in scene.store.nodes()] == [new]
+
+    def test_a_renewal_extends_the_lease_and_answers_with_everything(self, scene: Scene) -> None:
+        node, peer = scene.node("a"), scene.node("b")
+        run = scene.running(node)
+        scene.wait(10 * SECOND)
+        renewal = scene.renew(node, capacity=7, state=NodeState.DRAINING)
+        assert (renewal.node.renewed_ms, renewal.node.renewals) == (scene.now_ms, 1)
+        assert (renewal.node.capacity, renewal.node.state) == (7, NodeState.DRAINING)
+        assert renewal.own == (run,)
+        assert {each.id for each in renewal.nodes} == {node, peer}
+        assert renewal.node in scene.store.nodes()
+
+    def test_a_renewal_tells_what_the_node_no_longer_holds(self, scene: Scene) -> None:
+        node = scene.node()
+        run = scene.running(node)
+        scene.end(run)
+        assert scene.renew(node).own == ()
+
+    def test_a_dead_stopped_or_unknown_node_cannot_renew(self, scene: Scene) -> None:
+        dead, stopped = scene.node("a"), scene.node("b")
+        scene.kill(dead)
+        scene.store.leave(stopped)
+        for node in (dead, stopped, "nobody"):
+            with pytest.raises(NodeDead):
+                scene.store.renew(Node(node, "x"))
+        assert scene.store.nodes() == []
+
+    def test_a_dead_node_does_not_come_back_by_joining_again(self, scene: Scene) -> None:
+        node = Node("n-1", "web", lease_ms=LEASE_MS)
+        scene.store.join(node, [])
+        scene.kill("n-1")
+        scene.store.join(node, [])
+        assert scene.store.nodes() == []
+        with pytest.raises(NodeDead):
+            scene.store.renew(node)
+
+    def test_a_node_that_leaves_is_gone_and_so_are_its_tasks(self, scene: Scene) -> None:
+        node, peer = scene.node("a", tasks=["job", "mine"]), scene.node("b", tasks=["job"])
+        assert [task.name for task in scene.store.tasks()] == ["job", "mine"]
+        scene.store.leave(node)
+        assert [each.id for each in scene.store.nodes()] == [peer]
+        assert [task.name for task in scene.store.tasks()] == ["job"]
+        scene.store.leave(node)
+        scene.store.leave("nobody")
+
+    def test_what_a_leaving_node_still_holds_is_taken_over_at_once(self, scene: Scene) -> None:
+        node, peer = scene.node("a"), scene.node("b")
+        run = scene.running(node)
+        scene.store.leave(node)
+        (again,) = scene.start(peer)
+        assert (again.id, again.attempt, again.crashes) == (run.id, 2, 1)
+        assert scene.is_refused(run)
+
+    def test_a_lease_is_renewed_from_the_time_that_the_store_has_now(self, scene: Scene) -> None:
+        """After the store's clock was an hour ahead, a death is still noticed within one lease."""
+        node = scene.node()
+        scene.wait(60 * MINUTE)
+        scene.renew(node)
+        scene.wait(-60 * MINUTE)
+        scene.renew(node)
+        scene.wait(LEASE_MS)
+        scene.store.take_over(node, 2)
+        assert scene.store.nodes() == []
+
+
+class TestTakeover(Promises):
+    def test_a_node_is_not_taken_over_before_its_lease_is_over(self, scene: Scene) -> None:
+        node = scene.node()
+        run = scene.running(node)
+        scene.renew(node)
+        scene.wait(LEASE_MS - 1)
+        assert scene.store.take_over(node, 1) == []
+        assert scene.run(run) == run
+        scene.renew(node)
+
+    def test_a_node_that_renewed_since_it_was_seen_is_not_taken_over(self, scene: Scene) -> None:
+        node = scene.node()
+        run = scene.running(node)
+        scene.renew(node)
+        scene.wait(10 * LEASE_MS)
+        assert scene.store.take_over(node, 0) == []
+        assert scene.run(run) == run
+        assert [each.id for each in scene.store.take_over(node, 1)] == [run.id]
+
+    def test_a_run_whose_node_died_is_run_again_as_another_attempt_under_the_same_id(self, scene: Scene) -> None:
+        node, peer = scene.node("a"), scene.node("b")
+        run = scene.running(node)
+        (given_back,) = scene.kill(node)
+        assert (given_back.id, given_back.state, given_back.crashes) == (run.id, State.WAITING, 1)
+        assert (given_back.claim_no, given_back.owner, given_back.slot) == (run.claim_no + 1, None, None)
+        assert (given_back.due_ms, given_back.scheduled_ms) == (scene.now_ms, run.scheduled_ms)
+        (again,) = scene.start(peer)
+        assert (again.id, again.attempt, again.claim_no) == (run.id, 2, 3)
+        assert scene.end(again).state is State.SUCCEEDED
+
+    def test_taking_over_twice_is_taking_over_once(self, scene: Scene) -> None:
+        node, peer = scene.node("a"), scene.node("b")
+        scene.running(node)
+        assert len(scene.kill(node)) == 1
+        assert scene.store.take_over(node, 0) == []
+        (again,) = scene.start(peer)
+        assert scene.store.take_over(node, 0) == []
+        assert scene.run(again) == again
+        assert scene.store.take_over("nobody", 0) == []
+
+    def test_only_the_dead_ones_runs_are_taken_over(self, scene: Scene) -> None:
+        node, peer = scene.node("a"), scene.node("b")
+        mine, theirs = scene.waiting_run(), scene.waiting_run()
+        scene.start(node, limit=1)
+        scene.start(peer, limit=1)
+        owners = {scene.run(run).owner: run.id for run in (mine, theirs)}
+        given_back = scene.kill(node)
+        assert [run.id for run in given_back] == [owners[node]]
+        assert scene.run(owners[peer]).state is State.RUNNING
+
+    def test_at_most_once_is_lost_when_its_node_dies(self, scene: Scene) -> None:
+        run = scene.running(scene.node(), delivery="at_most_once", retries=5)
+        scene.kill(run.owner or "")
+        lost = scene.run(run)
+        assert (lost.state, lost.finished_ms) == (State.LOST, scene.now_ms)
+        assert scene.start(scene.node("b")) == []
+
+    def test_a_lost_run_can_be_done_again_by_an_operator(self, scene: Scene) -> None:
+        run = scene.running(scene.node(), delivery="at_most_once")
+        scene.kill(run.owner or "")
+        lost = scene.run(run)
+        scene.store.retry(lost.id, lost.claim_no)
+        assert [again.id for again in scene.start(scene.node("b"))] == [run.id]
+
+    def test_a_run_taken_over_inside_a_pause_waits_for_the_resume(self, scene: Scene) -> None:
+        run = scene.running(scene.node())
+        scene.edit(edits.pause(None))
+        scene.kill(run.owner or "")
+        peer = scene.node("b")
+        assert scene.start(peer) == []
+        scene.edit(edits.resume())
+        assert [again.id for again in scene.start(peer)] == [run.id]
+
+    def test_a_superseded_owner_cannot_record_or_log(self, scene: Scene) -> None:
+        node, peer = scene.node("a"), scene.node("b")
+        run = scene.running(node)
+        scene.kill(node)
+        (again,) = scene.start(peer)
+        assert scene.is_refused(run)
+        assert scene.store.log(node, [LogLine(run.id, run.claim_no, scene.now_ms, "info", "I live")]) == 0
+        assert scene.store.log(node, [LogLine(run.id, again.claim_no, scene.now_ms, "info", "I guess")]) == 0
+        assert scene.store.logs(run.id) == []
+        assert scene.run(run) == again
+
+
+class TestCrashes(Promises):
+    def test_a_run_that_kills_its_nodes_is_failed_in_the_end(self, scene: Scene) -> None:
+        run = scene.waiting_run(policy=Policy(crash_retries=2, retries=9))
+        for _ in range(3):
+            node = scene.node()
+            assert len(scene.start(node)) == 1
+            scene.kill(node)
+        dead = scene.run(run)
+        assert (dead.state, dead.crashes, dead.attempt) == (State.FAILED, 3, 3)
+        assert "died" in (dead.error or "")
+
+    def test_a_crash_does_not_use_up_the_retries_after_errors(self, scene: Scene) -> None:
+        scene.waiting_run(policy=Policy(retries=1, backoff_ms=0))
+        scene.start(scene.node("a"))
+        scene.kill(scene.store.nodes()[0].id)
+        node = scene.node("b")
+        (second,) = scene.start(node)
+        assert scene.end(second, "failed").state is State.WAITING
+        (third,) = scene.start(node)
+        assert scene.end(third, "failed").state is State.FAILED
+
+    def test_of_runs_that_have_crashed_one_at_a_time_begins_on_a_node(self, scene: Scene) -> None:
+        first = scene.node("a")
+        runs = {scene.waiting_run().id for _ in range(3)}
+        assert len(scene.start(first)) == 3
+        scene.kill(first)
+        node, peer = scene.node("b"), scene.node("c")
+        (suspect,) = scene.start(node)
+        assert scene.start(node) == []
+        (other,) = scene.start(peer)
+        assert {suspect.id, other.id} < runs
+        fresh = scene.waiting_run()
+        assert [run.id for run in scene.start(node)] == [fresh.id]
+        scene.end(suspect)
+        (third,) = scene.start(node)
+        assert {suspect.id, other.id, third.id} == runs
+
+    def test_runs_that_have_crashed_do_not_hide_those_that_have_not(self, scene: Scene) -> None:
+        first = scene.node("a")
+        for _ in range(5):
+            scene.waiting_run()
+        scene.start(first)
+        scene.kill(first)
+        innocent = scene.waiting_run()
+        node = scene.node("b")
+        started = [run.id for _ in range(5) for run in scene.start(node, limit=3)]
+        assert innocent.id in started

@@ -1,0 +1,178 @@
+"""Random histories: drawn from a seed, replayed, and shortened when they break a promise."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from random import Random
+
+from tests.model.watch import Violation
+from tests.model.world import NodeRules, World
+
+Step = tuple[str, tuple[int, ...]]
+
+_PASS_MS = (100, 1000, 3000, 10_000, 20_000, 20_000, 31_000, 65_000)
+_CLOCK_MS = (-600_000, -45_000, -12_000, -1000, 1000, 15_000, 70_000, 600_000)
+_AHEAD_MS = (-1000, 5000, 15_000, 33_000, 50_000, 120_000)
+
+
+class Dice(Random):
+    """Draws what a step needs. It tends to stay with one node: what follows from one thing then happens more often."""
+
+    def __init__(self, seed: int) -> None:
+        super().__init__(seed)
+        self._node = 0
+        self._stays = False
+
+    def node(self) -> tuple[int]:
+        """One of three, mostly the same as before."""
+        if not self._stays and self.random() < 0.4:
+            self._node = self.randrange(3)
+        return (self._node,)
+
+    def stay_with(self, node: int) -> None:
+        """Draw only this node, until told otherwise."""
+        self._node, self._stays = node, True
+
+    def leave(self) -> None:
+        """Draw any node again."""
+        self._stays = False
+
+    def schedule(self) -> tuple[int]:
+        """One of two."""
+        return (self.randrange(2),)
+
+    def up_to(self, most: int) -> tuple[int]:
+        """A small number."""
+        return (self.randrange(most + 1),)
+
+
+STEPS: dict[str, tuple[int, Callable[[Dice], tuple[int, ...]]]] = {
+    "pass": (20, lambda dice: (dice.choice(_PASS_MS), int(dice.random() < 0.7))),
+    "clock": (4, lambda dice: (dice.choice(_CLOCK_MS),)),
+    "plan": (16, lambda dice: dice.node() + dice.up_to(3)),
+    "start": (16, lambda dice: dice.node() + dice.up_to(3)),
+    "receive": (20, Dice.node),
+    "lose": (6, Dice.node),
+    "enter": (16, Dice.node),
+    "end": (12, lambda dice: dice.node() + dice.up_to(4)),
+    "report": (16, Dice.node),
+    "hand_back": (5, Dice.node),
+    "renew": (6, Dice.node),
+    "look": (3, Dice.node),
+    "local": (4, lambda dice: dice.node() + dice.schedule()),
+    "freeze": (4, Dice.node),
+    "thaw": (6, Dice.node),
+    "crash": (2, Dice.node),
+    "restart": (6, Dice.node),
+    "leave": (1, Dice.node),
+    "take_over": (9, Dice.node),
+    "sweep": (2, lambda dice: ()),
+    "prune": (3, lambda dice: (dice.choice((0, 20_000)),)),
+    "put": (4, lambda dice: dice.schedule() + dice.up_to(2)),
+    "pause": (3, Dice.schedule),
+    "resume": (6, Dice.schedule),
+    "reschedule": (3, lambda dice: (*dice.schedule(), dice.choice(_AHEAD_MS))),
+    "delete": (1, Dice.schedule),
+    "trigger": (4, Dice.schedule),
+    "cancel": (3, lambda dice: dice.up_to(4)),
+    "retry": (3, lambda dice: dice.up_to(7)),
+}
+_NAMES = tuple(STEPS)
+_WEIGHTS = tuple(weight for weight, _ in STEPS.values())
+_WORK = (
+    "pass plan receive enter end report receive",
+    "start receive enter end report receive",
+    "pass plan receive enter renew receive",
+    "pass plan lose receive enter",
+    "end report lose pass start receive report",
+    "hand_back report lose start report receive",
+    "freeze pass pass take_over+1 start+1 receive+1 enter+1 thaw start report receive",
+    "renew receive clock take_over",
+    "pause clock resume",
+)
+"""What often happens in a row, on one node; with `+1` on the next one."""
+_HABITS = (0.2, 1.0, 1.0, 2.0, 5.0)
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """What happened, in the order in which it did."""
+
+    variant: int
+    steps: tuple[Step, ...]
+
+    def __str__(self) -> str:
+        lines = (f"    {name} {' '.join(map(str, values))}" for name, values in self.steps)
+        return "\n".join((f"  variant {self.variant}", *lines))
+
+
+def draw(seed: int, length: int = 70) -> History:
+    """The history of a seed: the usual work of nodes, some of its steps left out, and others in between.
+
+    Each has its own habits (some steps often, some seldom), so that rare things meet.
+    """
+    dice = Dice(seed)
+    weights = [weight * dice.choice(_HABITS) for weight in _WEIGHTS]
+    steps: list[Step] = []
+    while len(steps) < length:
+        if dice.random() < 0.2:
+            steps += _work(dice, weights)
+        else:
+            steps.append(_step(dice, weights))
+    return History(seed % 4, tuple(steps))
+
+
+def _step(dice: Dice, weights: Sequence[float]) -> Step:
+    name = dice.choices(_NAMES, weights)[0]
+    return name, STEPS[name][1](dice)
+
+
+def _work(dice: Dice, weights: Sequence[float]) -> Iterator[Step]:
+    (node,) = dice.node()
+    for text in dice.choice(_WORK).split():
+        name, _, other = text.partition("+")
+        if dice.random() < 0.1:
+            yield _step(dice, weights)
+        else:
+            dice.stay_with((node + int(other or 0)) % 3)
+            yield name, STEPS[name][1](dice)
+        dice.leave()
+
+
+def violation(history: History, rules: NodeRules | None = None) -> str | None:
+    """What the history breaks; None where every promise is kept to the end."""
+    try:
+        world = World(history.variant, rules or NodeRules())
+        for name, values in history.steps:
+            world.step(name, *values)
+        world.settle()
+    except Violation as broken:
+        return str(broken)
+    return None
+
+
+def shortened(history: History, rules: NodeRules | None = None) -> History:
+    """A history that still breaks the same promise, from which no single step can be left out."""
+
+    def breaks(steps: Sequence[Step]) -> bool:
+        return _kind(violation(History(history.variant, tuple(steps)), rules)) == kind
+
+    kind = _kind(violation(history, rules))
+    steps = list(history.steps)
+    size = max(len(steps) // 2, 1)
+    while True:
+        at, removed = 0, False
+        while at < len(steps):
+            fewer = steps[:at] + steps[at + size :]
+            if breaks(fewer):
+                steps, removed = fewer, True
+            else:
+                at += size
+        if size == 1 and not removed:
+            return History(history.variant, tuple(steps))
+        size = max(size // 2, 1)
+
+
+def _kind(broken: str | None) -> str | None:
+    return None if broken is None else broken.partition(":")[0]

@@ -1,0 +1,202 @@
+"""What must hold after every step, whatever happened: the promises of DESIGN.md, section 3, checked on the rows."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from itertools import chain
+from typing import TYPE_CHECKING
+
+from tests.model.node import Claim, SimNode
+
+from onthedot.model.decision import Decision
+from onthedot.model.node import NodeState
+from onthedot.model.run import Run
+from onthedot.model.schedule import Schedule
+from onthedot.model.states import FINAL, LEGAL, State
+from onthedot.stores.memory import MemoryStore
+from onthedot.triggers.base import Trigger
+from onthedot.triggers.codec import decode
+
+if TYPE_CHECKING:
+    from onthedot.stores.memory import _Tables
+
+
+_LIVING = (NodeState.ALIVE, NodeState.DRAINING)
+
+
+class Violation(Exception):
+    """A promise was broken."""
+
+
+def require(holds: bool, promise: str, *values: object) -> None:
+    """A violation, unless it holds."""
+    if not holds:
+        raise Violation(f"{promise}: {', '.join(map(str, values))}")
+
+
+class Watch:
+    """Remembers everything that was ever recorded, also what has been pruned since."""
+
+    def __init__(self, store: MemoryStore) -> None:
+        self._store = store
+        self._runs: dict[str, Run] = {}
+        self._ticks: dict[tuple[str, int], str] = {}
+        self._rows: dict[str, Schedule] = {}
+        self._decisions: set[str] = set()
+        self._triggers: dict[tuple[str, int], Trigger] = {}
+        self._entered: Counter[Claim] = Counter()
+        self.latest_ms = 0
+        self.reporting: tuple[str, frozenset[Claim]] | None = None
+        """The node and the claims of the report that is this step."""
+        self.retried: str | None = None
+        """The run that an operator has done again in this step."""
+        self.retries: Counter[str] = Counter()
+
+    @property
+    def _tables(self) -> _Tables:
+        return self._store._tables
+
+    def entered(self, claim: Claim) -> None:
+        """User code was called."""
+        self._entered[claim] += 1
+        require(self._entered[claim] == 1, "each claim is executed once", claim)
+        run = self._runs[claim[0]]
+        if run.policy.delivery == "at_most_once":
+            times = sum(count for each, count in self._entered.items() if each[0] == run.id)
+            require(times <= 1 + self.retries[run.id], "at most once means at most once", claim)
+
+    def after(self, step: str, nodes: Iterable[SimNode]) -> None:
+        """Everything, after a step."""
+        self.latest_ms = max(self.latest_ms, self._store.now_ms())
+        for run in chain(self._tables.runs.values(), self._tables.history.values()):
+            old = self._runs.get(run.id)
+            if old is not run and old != run:
+                self._check_run(step, old, run)
+            self._runs[run.id] = run
+        for row in self._tables.schedules.values():
+            if self._rows.get(row.id) is not row:
+                self._check_row(self._rows.get(row.id), row)
+                self._rows[row.id] = row
+        self._check_running()
+        for node in nodes:
+            self._check_node(node)
+        self.reporting, self.retried = None, None
+
+    # runs
+
+    def _check_run(self, step: str, old: Run | None, run: Run) -> None:
+        before = None if old is None else old.state
+        require(before is run.state or (before, run.state) in LEGAL, "states go legal ways only", step, before, run)
+        if old is None:
+            self._check_birth(run)
+        else:
+            require(run.claim_no >= old.claim_no, "claim numbers only grow", old, run)
+            if old.state in FINAL and run.state not in FINAL:
+                require(run.id == self.retried, "what has ended stays so", old, run)
+            if old.state is State.RUNNING and run.state is not State.RUNNING:
+                self._check_ending(step, old, run)
+        if run.state is State.RUNNING and (old is None or old.claim_no != run.claim_no):
+            self._check_start(run)
+
+    def _check_birth(self, run: Run) -> None:
+        if run.cause == "tick":
+            key = (run.schedule_id or "", run.scheduled_ms)
+            require(self._ticks.setdefault(key, run.id) == run.id, "one run per tick, ever", run)
+            row = self._tables.schedules[run.schedule_id or ""]
+            require(run.scheduled_ms <= row.settled_ms, "the watermark passes every tick that was run", run, row)
+
+    def _check_start(self, run: Run) -> None:
+        now_ms = self._store.now_ms()
+        require(run.due_ms <= now_ms, "never early", run, now_ms)
+        owner = self._tables.nodes[run.owner or ""]
+        require(owner.state in _LIVING, "a dead node starts nothing", run, owner)
+        if run.schedule_id is not None:
+            row = self._tables.schedules[run.schedule_id]
+            require(not row.deleted, "nothing of a deleted schedule starts", run)
+            require(row.enabled or run.cause != "tick" or run.exempt, "pause means pause", run)
+
+    def _check_ending(self, step: str, old: Run, run: Run) -> None:
+        require(run.claim_no > old.claim_no or run.state in FINAL, "who waits again has a new claim", old, run)
+        if step in ("take_over", "leave", "pass", "settle") and self.reporting is None:
+            return
+        require(self.reporting is not None, "only its owner or a takeover ends a run", step, old, run)
+        assert self.reporting is not None
+        node_id, claims = self.reporting
+        mine = old.owner == node_id and (old.id, old.claim_no) in claims
+        require(mine, "a superseded owner cannot record", self.reporting, old, run)
+
+    def _check_running(self) -> None:
+        running = [run for run in self._tables.runs.values() if run.state is State.RUNNING]
+        for run in running:
+            owner = self._tables.nodes[run.owner or ""]
+            require(owner.state in _LIVING, "no run is left with a dead node", run, owner)
+        if len(running) < 2:
+            return
+        slots = [run.slot for run in running if run.slot is not None]
+        require(len(slots) == len(set(slots)), "never two owners of one slot", *running)
+        for schedule_id, count in Counter(run.schedule_id or "" for run in running).items():
+            most = self._tables.schedules[schedule_id].policy.slots
+            require(most is None or count <= most, "never more at once than slots", *running)
+
+    # schedules
+
+    def _check_row(self, old: Schedule | None, row: Schedule) -> None:
+        next_ms = row.next_run_ms
+        require(next_ms is None or next_ms > row.settled_ms, "the next moment is later than the watermark", row)
+        require(row.settled_ms <= self.latest_ms, "the watermark is never beyond the store's time", row)
+        decisions = self._new_decisions(row.id)
+        if old is None:
+            return
+        require(row.settled_ms >= old.settled_ms, "the watermark only moves forward", old, row)
+        for each in decisions:
+            inside = old.settled_ms < each.first_ms <= each.last_ms <= row.settled_ms
+            require(inside, "a tick is decided once", each, old, row)
+        if not old.deleted:
+            self._check_ticks(old, row, decisions)
+
+    def _check_ticks(self, old: Schedule, row: Schedule, decisions: list[Decision]) -> None:
+        """Every tick between two watermarks, of the trigger then in force, is a run or in one decision."""
+        trigger = self._trigger(old)
+        moments = list(trigger.between_ms(old.settled_ms + 1, row.settled_ms + 1))
+        extra = old.next_run_ms if old.rescheduled else None
+        if extra is not None and extra <= row.settled_ms and extra not in moments:
+            moments.append(extra)
+        for moment in moments:
+            answers = sum(each.first_ms <= moment <= each.last_ms for each in decisions)
+            answers += (row.id, moment) in self._ticks
+            require(
+                answers == 1, f"no tick vanishes, and none is explained {answers} times", moment, old, row, decisions
+            )
+        for each in decisions:
+            count = sum(each.first_ms <= moment <= each.last_ms for moment in moments)
+            require(each.count == count, "a decision counts its ticks", each, moments)
+
+    def _new_decisions(self, schedule_id: str) -> list[Decision]:
+        new = [each for each in self._tables.decisions.get(schedule_id, ()) if each.id not in self._decisions]
+        self._decisions.update(each.id for each in new)
+        return new
+
+    def _trigger(self, row: Schedule) -> Trigger:
+        key = row.id, row.revision
+        if key not in self._triggers:
+            self._triggers[key] = decode(row.trigger)
+        return self._triggers[key]
+
+    # nodes
+
+    def _check_node(self, node: SimNode) -> None:
+        """A node that may believe in its lease executes nothing that is not its own."""
+        if not node.executing or not node.fresh() or node.row is None:
+            return
+        for run_id, claim_no in node.executing:
+            run = self._tables.runs.get(run_id)
+            mine = run is not None and (run.owner, run.claim_no) == (node.row.id, claim_no)
+            require(mine, "who executes owns", node.row, run or self._runs[run_id], claim_no)
+
+    def check_end(self) -> None:
+        """After all have had the time to do their work: nothing is left undone."""
+        for run in self._tables.runs.values():
+            row = self._tables.schedules[run.schedule_id or ""]
+            held = run.state is State.WAITING and not row.enabled and run.cause == "tick" and not run.exempt
+            require(held, "everything comes to an end", run)

@@ -1,0 +1,240 @@
+"""A store, three nodes, two schedules, and the steps that can happen to them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from tests.model.node import SimNode
+from tests.model.watch import Watch
+
+from onthedot.errors import Conflict, RunNotFound, ScheduleNotFound
+from onthedot.model.outcome import Ending
+from onthedot.model.policy import Policy
+from onthedot.model.run import Run
+from onthedot.planner import edits
+from onthedot.planner.decide import Decider
+from onthedot.planner.edits import Definition
+from onthedot.stores.base import Before, By, Edit, Effects, Keep
+from onthedot.stores.memory import MemoryStore
+from onthedot.triggers.every import every
+
+START_MS = 1_800_000_000_000
+BEAT_MS = 10_000
+NAMES = ("A", "B")
+TRIGGERS = (every("20s"), every("30s"), every("1m"))
+ENDINGS: tuple[Ending, ...] = ("succeeded", "succeeded", "failed", "failed", "timed_out")
+
+_QUICK = Policy(backoff_ms=2000, retries=2, max_waiting=2)
+VARIANTS: tuple[tuple[Policy, Policy], ...] = (
+    (_QUICK, replace(_QUICK, overlap="concurrent", max_concurrent_runs=2, misfire="catch_up", max_catch_up=5)),
+    (_QUICK, replace(_QUICK, overlap="discard", delivery="at_most_once", retries=0, misfire="skip")),
+    (replace(_QUICK, max_waiting=1, crash_retries=1), replace(_QUICK, jitter_ms=8000, misfire="skip", grace_ms=25_000)),
+    (replace(_QUICK, misfire="catch_up"), replace(_QUICK, overlap="concurrent")),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class NodeRules:
+    """What a node minds; switched off to see that it matters."""
+
+    compare_own: bool = True
+    new_incarnations: bool = True
+    wait_one_lease: bool = True
+
+
+class World:
+    """Each `do_…` is one step; all of them can happen at any time, and do nothing where they make no sense."""
+
+    def __init__(self, variant: int, rules: NodeRules) -> None:
+        self.rules = rules
+        self.mono = 0
+        self.offset = START_MS
+        self.made = 0
+        self.store = MemoryStore(lambda: self.mono + self.offset)
+        self.watch = Watch(self.store)
+        self.policies = VARIANTS[variant % len(VARIANTS)]
+        self.nodes = [SimNode(self, number) for number in range(3)]
+        self.step("put", 0, 0)
+        self.step("put", 1, 1)
+        for node in self.nodes:
+            node.join()
+
+    def step(self, name: str, *values: int) -> None:
+        """One step, and all promises after it."""
+        getattr(self, f"do_{name}")(*values)
+        self.watch.after(name, self.nodes)
+
+    def make_id(self) -> str:
+        """Ids that are the same in each replay."""
+        self.made += 1
+        return f"r{self.made:06}"
+
+    def plan(self, node_id: str, free: int) -> tuple[Run, ...]:
+        planned = self.store.plan_due(node_id, 10, free, Decider(self.make_id))
+        return tuple(run for effects in planned.effects for run in effects.runs)
+
+    def plan_one(self, node_id: str, schedule_id: str, revision: int) -> None:
+        self.store.plan_one(node_id, schedule_id, revision, Decider(self.make_id))
+
+    # time
+
+    def do_pass(self, ms: int, beats: int) -> None:
+        """Time passes; nodes that live and are not frozen renew meanwhile, or cannot reach the store."""
+        while ms > 0:
+            part = min(ms, BEAT_MS)
+            self.mono += part
+            ms -= part
+            for node in self.nodes:
+                if beats:
+                    node.renew()
+                    while node.up() and node.inbox:
+                        node.receive()
+                node.mind_the_lease()
+
+    def do_clock(self, ms: int) -> None:
+        """The store's clock is set, forward or back."""
+        self.offset += ms
+
+    # nodes
+
+    def do_plan(self, node: int, free: int) -> None:
+        self.nodes[node].plan(free)
+
+    def do_start(self, node: int, limit: int) -> None:
+        self.nodes[node].start(limit)
+
+    def do_look(self, node: int) -> None:
+        self.nodes[node].look()
+
+    def do_local(self, node: int, schedule: int) -> None:
+        self.nodes[node].local(NAMES[schedule])
+
+    def do_renew(self, node: int) -> None:
+        self.nodes[node].renew()
+
+    def do_receive(self, node: int) -> None:
+        self.nodes[node].receive()
+
+    def do_lose(self, node: int) -> None:
+        self.nodes[node].lose()
+
+    def do_enter(self, node: int) -> None:
+        self.nodes[node].enter()
+
+    def do_end(self, node: int, ending: int) -> None:
+        self.nodes[node].end(ENDINGS[ending])
+
+    def do_hand_back(self, node: int) -> None:
+        self.nodes[node].hand_back()
+
+    def do_report(self, node: int) -> None:
+        self.nodes[node].report()
+
+    def do_freeze(self, node: int) -> None:
+        self.nodes[node].frozen = self.nodes[node].row is not None
+
+    def do_thaw(self, node: int) -> None:
+        self.nodes[node].frozen = False
+
+    def do_crash(self, node: int) -> None:
+        self.nodes[node].die()
+
+    def do_restart(self, node: int) -> None:
+        if self.nodes[node].row is None:
+            self.nodes[node].join()
+
+    def do_leave(self, node: int) -> None:
+        sim = self.nodes[node]
+        if sim.up() and sim.row is not None:
+            self.store.leave(sim.row.id)
+            sim.die()
+
+    def do_take_over(self, node: int) -> None:
+        self.nodes[node].take_over()
+
+    def do_sweep(self) -> None:
+        self.store.sweep()
+
+    def do_prune(self, keep_ms: int) -> None:
+        self.store.prune(Keep(history_ms=keep_ms, per_schedule=3))
+
+    # people
+
+    def do_put(self, schedule: int, trigger: int) -> None:
+        put = edits.put(Definition("job", TRIGGERS[trigger], policy=self.policies[schedule]))
+
+        def with_name_as_id(before: Before, now_ms: int) -> Effects:
+            effects = put(before, now_ms)
+            if before.schedule is not None or effects.schedule is None:
+                return effects
+            return replace(effects, schedule=replace(effects.schedule, id=before.name))
+
+        self._edit(schedule, with_name_as_id)
+
+    def do_pause(self, schedule: int) -> None:
+        self._edit(schedule, edits.pause(None))
+
+    def do_resume(self, schedule: int) -> None:
+        self._edit(schedule, edits.resume())
+
+    def do_reschedule(self, schedule: int, ms: int) -> None:
+        self._edit(schedule, edits.reschedule(self.store.now_ms() + ms))
+
+    def do_delete(self, schedule: int) -> None:
+        self._edit(schedule, edits.delete())
+
+    def do_trigger(self, schedule: int) -> None:
+        rows = self.store.schedules(names=[NAMES[schedule]])
+        for row in rows:
+            self.store.enqueue([edits.manual_run(row, self.make_id(), None, None, self.store.now_ms())])
+
+    def do_cancel(self, which: int) -> None:
+        runs = self.store.runs()
+        if runs:
+            self.store.request_cancel(runs[which % len(runs)].id, "an operator")
+
+    def do_retry(self, which: int) -> None:
+        runs = self.store.runs()
+        if not runs:
+            return
+        run = runs[which % len(runs)]
+        try:
+            self.store.retry(run.id, run.claim_no)
+        except (Conflict, RunNotFound):
+            return
+        self.watch.retried = run.id
+        self.watch.retries[run.id] += 1
+
+    def _edit(self, schedule: int, edit: Edit) -> None:
+        try:
+            self.store.change([NAMES[schedule]], edit, By("model", "test", "edit"))
+        except (Conflict, ScheduleNotFound):
+            return
+
+    # the end
+
+    def settle(self) -> None:
+        """The clock is right again, everybody wakes and works on for a while; then nothing may be left undone."""
+        self.step("clock", max(self.watch.latest_ms - self.store.now_ms(), 0))
+        for number in range(3):
+            self.step("thaw", number)
+            self.step("restart", number)
+        for _ in range(40):
+            self.step("pass", 4000, 1)
+            for number, node in enumerate(self.nodes):
+                self.step("take_over", number)
+                self.step("start", number, 5)
+                self.step("receive", number)
+                for _ in range(len(node.assigned)):
+                    self.step("enter", number)
+                for _ in range(len(node.executing)):
+                    self.step("end", number, 0)
+                self.step("report", number)
+                self.step("receive", number)
+            self.step("sweep")
+            if self._at_rest():
+                break
+        self.watch.check_end()
+
+    def _at_rest(self) -> bool:
+        return not self.store._tables.runs

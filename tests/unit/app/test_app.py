@@ -1,0 +1,247 @@
+"""An app on the store in memory: what is declared runs, once, and can be explained."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from threading import Event, Thread
+
+import pytest
+
+from onthedot import App, Conflict, Context, GiveUp, Retry, SettingsError, Skip, TaskNotFound, cron, current, every
+from onthedot.app.node import NodeSettings
+from onthedot.clock import SystemClock
+from onthedot.model.run import Run
+from onthedot.stores.memory import MemoryStore
+
+SOON = 20.0
+
+
+@pytest.fixture
+def app() -> App:
+    return App("memory://", store=MemoryStore(SystemClock().now_ms), node=NodeSettings(poll_ms=100, drain_ms=2000))
+
+
+def ended(app: App, run: Run) -> Run:
+    finished = app.runs.wait(run.id, timeout="20s")
+    assert finished.is_final, finished
+    return finished
+
+
+def test_a_task_is_still_the_plain_function(app: App) -> None:
+    @app.task
+    def double(number: int) -> int:
+        return number * 2
+
+    assert double(21) == 42
+
+
+def test_plain_and_async_tasks_run_and_their_results_are_kept(app: App) -> None:
+    @app.task
+    def plain(number: int) -> int:
+        return number + 1
+
+    @app.task
+    async def later(ctx: Context, number: int) -> dict[str, int]:
+        await asyncio.sleep(0)
+        return {"number": number, "attempt": ctx.attempt, "current": current().attempt}
+
+    with app.running():
+        runs = [app.enqueue(plain, args={"number": 1}), app.enqueue(later, args={"number": 2})]
+        assert [ended(app, run).result for run in runs] == [2, {"number": 2, "attempt": 1, "current": 1}]
+
+
+def test_a_failed_task_is_tried_again_as_often_as_it_may(app: App) -> None:
+    attempts: list[int] = []
+
+    @app.task(retries=2, backoff="1ms")
+    def fails(ctx: Context) -> None:
+        attempts.append(ctx.attempt)
+        raise ValueError("no luck")
+
+    with app.running():
+        run = ended(app, app.enqueue(fails))
+    assert (run.state, run.attempt, attempts) == ("failed", 3, [1, 2, 3])
+    assert "ValueError: no luck" in (run.error or "")
+
+
+@pytest.mark.parametrize(
+    ("make", "state", "attempts"),
+    [(lambda: GiveUp("never"), "failed", 1), (lambda: Skip("nothing to do"), "skipped", 1), (SystemExit, "failed", 3)],
+)
+def test_a_task_can_say_how_it_ends(app: App, make: Callable[[], BaseException], state: str, attempts: int) -> None:
+    @app.task(retries=2, backoff="1ms")
+    def ends() -> None:
+        raise make()
+
+    with app.running():
+        run = ended(app, app.enqueue(ends))
+    assert (run.state, run.attempt) == (state, attempts)
+
+
+def test_a_task_that_asks_to_be_tried_again_is_whatever_its_retries(app: App) -> None:
+    @app.task
+    def twice(ctx: Context) -> str:
+        if ctx.attempt == 1:
+            raise Retry(after="1ms")
+        return "done"
+
+    with app.running():
+        run = ended(app, app.enqueue(twice))
+    assert (run.state, run.attempt, run.result) == ("succeeded", 2, "done")
+
+
+def test_a_result_that_is_no_json_value_fails_the_run_and_says_so(app: App) -> None:
+    @app.task
+    def odd() -> object:
+        return object()
+
+    with app.running():
+        run = ended(app, app.enqueue(odd))
+    assert "no JSON value" in (run.error or "")
+
+
+def test_a_known_key_gives_the_run_that_has_it(app: App) -> None:
+    @app.task
+    def order() -> None: ...
+
+    first = app.enqueue(order, key="42")
+    assert app.enqueue(order, key="42").id == first.id
+    assert app.enqueue(order, key="43").id != first.id
+
+
+def test_a_declared_schedule_runs_on_its_ticks_and_each_tick_once(app: App) -> None:
+    seen: list[int] = []
+    enough = Event()
+
+    @app.schedule(every("1s"))
+    def tick(ctx: Context) -> None:
+        seen.append(int(ctx.scheduled_at.timestamp()))
+        if len(seen) == 3:
+            enough.set()
+
+    with app.running():
+        assert enough.wait(SOON)
+    assert seen[:3] == [seen[0], seen[0] + 1, seen[0] + 2]
+    told = app.schedules.explain("tick", app.runs.list(schedule="tick").items[-1].scheduled_at)
+    assert "succeeded" in str(told)
+
+
+def test_a_running_run_is_cancelled_when_it_is_asked_to_stop(app: App) -> None:
+    entered = Event()
+
+    @app.task
+    def patient(ctx: Context) -> None:
+        entered.set()
+        ctx.sleep("1h")
+
+    with app.running():
+        run = app.enqueue(patient)
+        assert entered.wait(SOON)
+        app.runs.cancel(run.id)
+        assert ended(app, run).state == "cancelled"
+
+
+def test_a_task_that_nobody_here_knows_is_refused_unless_told_otherwise(app: App) -> None:
+    @app.task
+    def known() -> None: ...
+
+    with pytest.raises(TaskNotFound, match=r"No task named 'unknwon'\. Known: known\."):
+        app.enqueue("unknwon")
+    run = app.enqueue("elsewhere", unchecked=True)
+    with app.running():
+        assert ended(app, app.enqueue(known)).state == "succeeded"
+        assert app.runs.get(run.id).state == "waiting"
+
+
+def test_two_functions_under_one_name_are_refused_with_both_places(app: App) -> None:
+    @app.task(name="same")
+    def one() -> None: ...
+
+    with pytest.raises(Conflict, match=r"two tasks are named 'same': .*test_app.py:\d+ and .*test_app.py:\d+"):
+
+        @app.task(name="same")
+        def two() -> None: ...
+
+
+def test_an_alias_keeps_rows_of_a_renamed_task_alive(app: App) -> None:
+    run = app.enqueue("old", unchecked=True)
+
+    @app.task(aliases=["old"])
+    def new() -> str:
+        return "done"
+
+    with app.running():
+        assert ended(app, run).result == "done"
+
+
+def test_an_unknown_option_is_refused_with_the_nearest_name(app: App) -> None:
+    with pytest.raises(SettingsError, match=r"no option 'overlapp'; did you mean overlap\?"):
+        app.schedule(cron("0 9 * * *"), overlapp="discard")(lambda: None)
+
+
+def test_an_operators_edit_survives_a_sync_and_a_changed_declaration_wins(app: App) -> None:
+    def declare(trigger: str) -> App:
+        again = App("memory://", store=app.open_store())
+
+        @again.schedule(cron(trigger), name="nightly")
+        def nightly() -> None: ...
+
+        return again
+
+    assert declare("0 2 * * *").sync().created == ("nightly",)
+    app.schedules.pause("nightly", note="migration")
+    app.schedules.update("nightly", misfire="skip")
+    assert declare("0 2 * * *").sync().unchanged == ("nightly",)
+    held = app.schedules.get("nightly")
+    assert (held.enabled, held.paused_note, held.policy.misfire) == (False, "migration", "skip")
+    assert declare("0 3 * * *").sync().updated == ("nightly",)
+    assert declare("0 2 * * *").sync().unchanged == ("nightly",), "older code must not undo newer"
+    assert app.schedules.get("nightly").trigger["text"] == "0 3 * * *"
+
+
+def test_a_stop_lets_what_runs_finish(app: App) -> None:
+    entered, release = Event(), Event()
+
+    @app.task
+    def slow() -> str:
+        entered.set()
+        release.wait(SOON)
+        return "finished"
+
+    app.start()
+    run = app.enqueue(slow)
+    assert entered.wait(SOON)
+    stopping = Thread(target=app.stop)
+    stopping.start()
+    release.set()
+    stopping.join(SOON)
+    assert app.runs.get(run.id).result == "finished"
+
+
+def test_async_tasks_run_on_the_surrounding_loop(app: App) -> None:
+    async def main() -> bool:
+        loops: list[asyncio.AbstractEventLoop] = []
+
+        @app.task
+        async def where() -> None:
+            loops.append(asyncio.get_running_loop())
+
+        async with app.running():
+            run = await asyncio.to_thread(app.enqueue, where)
+            await asyncio.to_thread(ended, app, run)
+        return loops == [asyncio.get_running_loop()]
+
+    assert asyncio.run(main())
+
+
+def test_a_hook_that_fails_fails_no_run(app: App) -> None:
+    @app.task
+    def fine() -> None: ...
+
+    @app.on("run_started")
+    def broken(event: object) -> None:
+        raise RuntimeError("a bad hook")
+
+    with app.running():
+        assert ended(app, app.enqueue(fine)).state == "succeeded"

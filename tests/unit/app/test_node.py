@@ -1,0 +1,222 @@
+"""A node's part of the promises, step by step: no threads but the workers', and a clock that is moved by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from threading import Event
+from typing import TypeVar
+
+import pytest
+
+from onthedot import App, every
+from onthedot.app.node import NodeRunner, NodeSettings
+from onthedot.clock import ManualClock
+from onthedot.events import Emitter
+from onthedot.model.run import Run
+from onthedot.moments import ceil_ms
+from onthedot.stores.base import Decide, Planned, Started
+from onthedot.stores.memory import MemoryStore
+
+START = ceil_ms("2026-11-15T12:00:00Z")
+SOON = 20.0
+T = TypeVar("T")
+
+
+class LossyStore(MemoryStore):
+    """Commits, and loses the answer, as often as it is told to."""
+
+    lose = 0
+
+    def plan_due(self, node_id: str, limit: int, free_workers: int, decide: Decide) -> Planned:
+        return self._answered(super().plan_due(node_id, limit, free_workers, decide))
+
+    def start_due(self, node_id: str, tasks: Sequence[str], limit: int) -> Started:
+        return self._answered(super().start_due(node_id, tasks, limit))
+
+    def _answered(self, answer: T) -> T:
+        if self.lose and (getattr(answer, "effects", None) or getattr(answer, "runs", None)):
+            self.lose -= 1
+            raise ConnectionResetError("the answer was lost")
+        return answer
+
+
+class World:
+    """A store, a clock, an app and nodes that are moved by hand."""
+
+    def __init__(self) -> None:
+        self.clock = ManualClock(START)
+        self.store = LossyStore(self.clock.now_ms)
+        self.app = App("memory://", store=self.store, clock=self.clock)
+
+    def node(self, name: str = "node") -> NodeRunner:
+        tasks = self.app.tasks
+        return NodeRunner(
+            self.store,
+            self.clock,
+            Emitter(lambda event, error: None),
+            tasks.lookup,
+            lambda: (tasks.names(), tasks.infos()),
+            settings=NodeSettings(name=name),
+        )
+
+    def runs(self) -> list[Run]:
+        return list(self.app.runs.list().items)
+
+    def settle(self, *nodes: NodeRunner) -> None:
+        """Let the workers end, and write what came of it."""
+        for node in nodes:
+            assert node.worker._empty.wait(SOON)
+            node.write_once()
+
+
+@pytest.fixture
+def world() -> World:
+    return World()
+
+
+def declare(world: World, action: Callable[[], object] = lambda: None) -> list[int]:
+    calls: list[int] = []
+
+    @world.app.schedule(every("10s"))
+    def tick() -> None:
+        calls.append(world.clock.now_ms())
+        action()
+
+    world.app.sync()
+    return calls
+
+
+def test_a_tick_runs_at_its_moment_and_not_before(world: World) -> None:
+    calls = declare(world)
+    node = world.node()
+    node.plan_once()
+    world.clock.advance(9_999)
+    node.plan_once()
+    assert calls == []
+    world.clock.advance(1)
+    node.plan_once()
+    world.settle(node)
+    assert calls == [START + 10_000]
+    assert [run.state for run in world.runs()] == ["succeeded"]
+
+
+def test_a_node_says_how_long_nothing_will_be_due(world: World) -> None:
+    declare(world)
+    node = world.node()
+    world.clock.advance(9_000)
+    node.plan_once()
+    assert node.plan_once() == 1000
+
+
+def test_of_two_nodes_one_runs_the_tick(world: World) -> None:
+    calls = declare(world)
+    nodes = [world.node("a"), world.node("b")]
+    world.clock.advance(10_000)
+    for node in nodes:
+        node.plan_once()
+    world.settle(*nodes)
+    assert len(calls) == len(world.runs()) == 1
+
+
+@pytest.mark.parametrize("waiting", [False, True], ids=["plan", "start"])
+def test_a_run_whose_answer_was_lost_is_executed_once_at_the_next_heartbeat(world: World, waiting: bool) -> None:
+    calls = declare(world)
+    node = world.node()
+    if waiting:
+        world.app.schedules.trigger("tick")
+    else:
+        world.clock.advance(10_000)
+    world.store.lose = 1
+    with pytest.raises(ConnectionResetError):
+        node.plan_once()
+    node.heartbeat_once()
+    world.settle(node)
+    node.heartbeat_once()
+    world.settle(node)
+    assert len(calls) == 1
+    assert [run.state for run in world.runs()] == ["succeeded"]
+
+
+def test_the_runs_of_a_dead_node_are_taken_over_after_one_lease_and_not_before(world: World) -> None:
+    stuck = Event()
+    calls = declare(world, stuck.wait)
+    dead, alive = world.node("same name"), world.node("same name")
+    world.clock.advance(10_000)
+    dead.plan_once()
+    for _ in range(3):
+        alive.heartbeat_once()
+        world.clock.advance(10_000)
+    assert [run.owner for run in world.runs() if run.state == "running"] == [dead.node.id]
+    alive.heartbeat_once()
+    world.clock.advance(10_000)
+    alive.heartbeat_once()
+    stuck.set()
+    alive.plan_once()
+    world.settle(alive)
+    again = next(run for run in world.runs() if run.scheduled_ms == START + 10_000)
+    assert (again.state, again.attempt, again.crashes, again.owner) == ("succeeded", 2, 1, alive.node.id)
+    assert len(calls) >= 2
+
+
+def test_a_superseded_node_cannot_record_and_goes_on_as_another(world: World) -> None:
+    stuck = Event()
+    declare(world, stuck.wait)
+    frozen, other = world.node("frozen"), world.node("other")
+    world.clock.advance(10_000)
+    frozen.plan_once()
+    run_id = world.runs()[0].id
+    old_id = frozen.node.id
+    for _ in range(5):
+        other.heartbeat_once()
+        world.clock.advance(10_000)
+    assert world.app.runs.get(run_id).state == "waiting"
+    stuck.set()
+    assert frozen.worker._empty.wait(SOON)
+    frozen.write_once()
+    assert world.app.runs.get(run_id).state == "waiting", "the outcome of a dead node was recorded"
+    frozen.heartbeat_once()
+    assert frozen.node.id != old_id
+    assert frozen.heartbeat_once() is not None
+
+
+def test_a_node_that_cannot_renew_stops_its_runs_before_another_may_take_them(world: World) -> None:
+    stuck = Event()
+    declare(world, stuck.wait)
+    node = world.node()
+    world.clock.advance(10_000)
+    node.plan_once()
+    assert node.worker.executing()
+    world.store.renew = lambda node: (_ for _ in ()).throw(ConnectionError("away"))  # type: ignore[method-assign]
+    world.clock.advance(26_000)
+    with pytest.raises(ConnectionError):
+        node.heartbeat_once()
+    assert node.worker.executing() == {}
+    assert node.plan_once() is not None, "a node that is cut off plans nothing, and waits"
+    stuck.set()
+
+
+def test_what_was_never_entered_is_handed_back_when_the_node_drains(world: World) -> None:
+    blocker, entered = Event(), Event()
+
+    @world.app.task
+    def long() -> None:
+        entered.set()
+        blocker.wait(SOON)
+
+    fresh = world.node()
+    fresh.worker.capacity = 1
+    first = world.app.enqueue(long)
+    fresh.plan_once()
+    assert entered.wait(SOON)
+    second = world.app.enqueue(long)
+    fresh.worker.capacity = 2
+    fresh.worker._threads = 2  # no further thread is made: the second waits in the queue
+    fresh.wake()
+    fresh.plan_once()
+    fresh.worker.hand_back()
+    fresh.write_once()
+    given_back = world.app.runs.get(second.id)
+    assert (given_back.state, given_back.attempt, given_back.claim_no) == ("waiting", 0, 2)
+    blocker.set()
+    world.settle(fresh)
+    assert world.app.runs.get(first.id).state == "succeeded"

@@ -1,0 +1,220 @@
+"""What is written comes back equal, whatever it is; and what cannot be read stops nothing else."""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+from typing import Any, get_args
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from onthedot.errors import TriggerError
+from onthedot.model.decision import Decision
+from onthedot.model.node import Node, NodeState
+from onthedot.model.policy import Delivery, Misfire, Overlap, Policy
+from onthedot.model.run import Cause, Run
+from onthedot.model.schedule import Mode, Origin, Schedule
+from onthedot.model.states import State
+from onthedot.stores.base import By, Change, TaskInfo
+from onthedot.stores.sql import mapping, tables
+from onthedot.triggers.codec import decode
+
+texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
+names = st.text(st.characters(exclude_categories=["Cs", "Cc"], exclude_characters="/"), min_size=1, max_size=20)
+moments = st.integers(0, 1 << 53)
+counts = st.integers(0, 1 << 31)
+words = st.lists(texts, max_size=3).map(tuple)
+values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=10),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=6,
+)
+objects = st.dictionaries(st.text(max_size=8), values, max_size=3)
+
+
+def _maybe(values: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    return st.none() | values
+
+
+policies = st.builds(
+    Policy,
+    misfire=st.sampled_from(get_args(Misfire)),
+    overlap=st.sampled_from(get_args(Overlap)),
+    delivery=st.sampled_from(get_args(Delivery)),
+    max_concurrent_runs=_maybe(counts),
+    limit=_maybe(texts),
+    group=_maybe(texts),
+    timeout_ms=_maybe(moments),
+    priority=st.integers(-100, 100),
+    retries=counts,
+)
+schedules = st.builds(
+    Schedule,
+    id=names,
+    name=names,
+    task=names,
+    trigger=objects,
+    args=objects,
+    policy=policies,
+    given=words,
+    tags=words,
+    mode=st.sampled_from(get_args(Mode)),
+    origin=st.sampled_from(get_args(Origin)),
+    max_runs=_maybe(counts),
+    auto_remove=st.booleans(),
+    then=words,
+    on_failure=words,
+    enabled=st.booleans(),
+    paused_note=_maybe(texts),
+    error=_maybe(texts),
+    deleted=st.booleans(),
+    declared_hash=_maybe(texts),
+    declared_seen_ms=_maybe(moments),
+    next_run_ms=_maybe(moments),
+    rescheduled=st.booleans(),
+    settled_ms=moments,
+    last_run_ms=_maybe(moments),
+    revision=counts,
+    fence=moments,
+)
+runs = st.builds(
+    Run,
+    id=names,
+    task=names,
+    cause=st.sampled_from(get_args(Cause)),
+    scheduled_ms=moments,
+    due_ms=moments,
+    state=st.sampled_from(State),
+    args=objects,
+    policy=policies,
+    schedule_id=_maybe(names),
+    schedule=_maybe(names),
+    revision=_maybe(counts),
+    key=_maybe(texts),
+    target=_maybe(names),
+    shard=_maybe(counts),
+    owner=_maybe(names),
+    claim_no=counts,
+    slot=_maybe(names),
+    blocked=st.booleans(),
+    exempt=st.booleans(),
+    finished_ms=_maybe(moments),
+    result=values,
+    error=_maybe(texts),
+    reason=_maybe(texts),
+)
+
+
+@given(schedules)
+def test_a_schedule_comes_back_as_it_was(schedule: Schedule) -> None:
+    *columns, priority = mapping.schedule_row(schedule)
+    assert mapping.schedule_from(columns) == schedule
+    assert priority == schedule.policy.priority
+
+
+@given(schedules)
+def test_a_revision_comes_back_as_it_was(schedule: Schedule) -> None:
+    assert mapping.schedule_from_text(mapping.schedule_to_text(schedule)) == schedule
+
+
+@given(schedules, schedules)
+def test_the_moving_columns_and_the_definition_are_the_whole_schedule(old: Schedule, new: Schedule) -> None:
+    moved = replace(old, **{name: getattr(new, name) for name in mapping.SCHEDULE_MOVING})
+    assert mapping.schedule_definition(moved) == mapping.schedule_definition(old)
+    columns = dict(zip(mapping.SCHEDULE, mapping.schedule_row(old), strict=False))
+    columns |= dict(zip(mapping.SCHEDULE_MOVING, mapping.schedule_moving_row(moved), strict=False))
+    assert mapping.schedule_from(list(columns.values())) == moved
+
+
+@given(runs)
+def test_a_run_comes_back_as_it_was_live_or_ended(run: Run) -> None:
+    assert mapping.run_from(mapping.live_row(run)[: len(mapping.RUN)]) == run
+    assert mapping.run_from(mapping.ended_row(run)[: len(mapping.RUN)]) == run
+
+
+@given(runs, runs)
+def test_the_moving_columns_and_the_definition_are_the_whole_run(old: Run, new: Run) -> None:
+    moved = replace(old, **{name: getattr(new, name) for name in mapping.RUN_MOVING})
+    assert mapping.run_definition(moved) == mapping.run_definition(old)
+    columns = dict(zip(mapping.RUN, mapping.live_row(old), strict=False))
+    columns |= dict(zip(mapping.RUN_MOVING, mapping.run_moving_row(moved), strict=False))
+    assert mapping.run_from(list(columns.values())) == moved
+
+
+@given(words, texts)
+def test_a_tag_is_found_in_the_text_of_the_tags_exactly_when_it_is_one_of_them(tags: tuple[str, ...], tag: str) -> None:
+    text = mapping.schedule_row(Schedule("i", "n", "t", {}, tags=tags))[mapping.SCHEDULE.index("tags")]
+    assert (mapping.word_in_words(tag) in text) is (tag in tags)
+
+
+@pytest.mark.parametrize("tag", [",", ", ", '","', '"', "\\", ",\n", "a\\", ""])
+def test_a_tag_of_punctuation_is_no_other_tag(tag: str) -> None:
+    text = mapping.schedule_row(Schedule("i", "n", "t", {}, tags=("a", "b", "c\\")))[mapping.SCHEDULE.index("tags")]
+    assert mapping.word_in_words(tag) not in text
+
+
+@given(
+    st.builds(
+        Node, id=names, name=names, group=_maybe(texts), roles=words, tasks=words, state=st.sampled_from(NodeState)
+    )
+)
+def test_a_node_comes_back_as_it_was(node: Node) -> None:
+    assert mapping.node_from(mapping.node_row(node)) == node
+
+
+@given(st.builds(TaskInfo, name=names, parameters=st.lists(objects, max_size=2).map(tuple), doc=texts, policy=objects))
+def test_a_published_task_comes_back_as_it_was(task: TaskInfo) -> None:
+    assert mapping.task_from(mapping.task_row("n", task)) == task
+
+
+@given(st.builds(Change, names, names, names, counts, moments, st.builds(By, texts, texts, texts), objects, objects))
+def test_a_change_comes_back_as_it_was(change: Change) -> None:
+    assert mapping.change_from(mapping.change_row(change)) == change
+
+
+@given(
+    st.builds(
+        Decision, names, names, names, counts, st.just("misfire"), moments, moments, _maybe(counts), moments, texts
+    )
+)
+def test_a_decision_comes_back_as_it_was(decision: Decision) -> None:
+    assert Decision(*mapping.decision_row(decision)) == decision
+
+
+def test_the_columns_of_each_table_are_the_fields_of_its_value_in_their_order() -> None:
+    assert tuple(tables.schedules.c.keys()) == (*mapping.SCHEDULE, "priority")
+    assert tuple(tables.runs.c.keys()) == (*mapping.RUN, "priority", "apart")
+    assert tuple(tables.history.c.keys()) == (*mapping.RUN, "kept_by")
+    assert tuple(tables.nodes.c.keys()) == tuple(field.name for field in fields(Node))
+
+
+def test_two_schedules_never_share_arguments_that_user_code_may_change() -> None:
+    row = mapping.schedule_row(Schedule("i", "n", "t", {}, args={"list": [1]}))[:-1]
+    mapping.schedule_from(row).args["list"].append(2)
+    assert mapping.schedule_from(row).args == {"list": [1]}
+
+
+@pytest.mark.parametrize("column", ["trigger", "args", "policy", "given", "tags", "then", "on_failure"])
+@pytest.mark.parametrize("text", ["", "{", "[1]", "7", "null", '"x"'])
+def test_a_schedule_that_cannot_be_read_has_a_trigger_that_says_so(column: str, text: str) -> None:
+    columns = dict(zip(mapping.SCHEDULE, mapping.schedule_row(Schedule("i", "n", "t", {"v": 1})), strict=False))
+    if column not in ("trigger", "args", "policy") and text in ("[1]", '"x"'):
+        return  # lists of something else than words harm nobody
+    schedule = mapping.schedule_from(list((columns | {column: text}).values()))
+    assert (schedule.id, schedule.name) == ("i", "n")
+    with pytest.raises(TriggerError, match="unreadable"):
+        decode(schedule.trigger)
+
+
+def test_a_run_whose_arguments_cannot_be_read_has_arguments_that_fit_no_task() -> None:
+    columns = dict(zip(mapping.RUN, mapping.live_row(Run("i", "t", "enqueue", 0, 0)), strict=False))
+    run = mapping.run_from(list((columns | {"args": "{", "policy": "["}).values()))
+    assert run.args
+    assert run.policy == Policy()
+
+
+def test_text_that_no_database_takes_is_written_as_it_can_be() -> None:
+    run = Run("i", "t", "enqueue", 0, 0, args={"path": "\ud800"}, result="\udcff", error="caf\xe9 \udcff")
+    row = mapping.run_from(mapping.live_row(run)[: len(mapping.RUN)])
+    assert (row.args, row.result, row.error) == (run.args, run.result, "caf\xe9 \\udcff")

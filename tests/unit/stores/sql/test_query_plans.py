@@ -1,0 +1,117 @@
+"""The statements that run every second use their index, and sort nothing, whatever the number of rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqlalchemy
+from sqlalchemy import Connection, Select, event
+
+from onthedot.model.states import State
+from onthedot.stores.sql import reading, statements, tables
+
+GIVEN = {
+    "now_ms": 5,
+    "from_ms": 1,
+    "until_ms": 5,
+    "before_ms": 5,
+    "first_ms": 1,
+    "last_ms": 5,
+    "most": 10,
+    "keep": 5,
+    "skip": 0,
+    "among": ["a", "b"],
+    "node_id": "n",
+    "schedule_id": "s",
+    "schedule": "s",
+    "run_id": "r",
+    "kept_by": "s",
+}
+
+
+@pytest.fixture
+def connection(tmp_path: Path) -> Iterator[Connection]:
+    engine = sqlalchemy.create_engine(f"sqlite:///{tmp_path}/a.db")
+    with engine.connect() as connection:
+        tables.metadata.create_all(connection)
+        yield connection
+    engine.dispose()
+
+
+def _plan(connection: Connection, statement: Select[Any]) -> str:
+    """How SQLite would find the rows of the statement, exactly as it is sent."""
+    sent: list[tuple[str, Any]] = []
+    remember = lambda _connection, _cursor, text, parameters, *_: sent.append((text, parameters))  # noqa: E731
+    event.listen(connection, "before_cursor_execute", remember)
+    connection.execute(statement, GIVEN).fetchall()
+    event.remove(connection, "before_cursor_execute", remember)
+    ((text, parameters),) = sent
+    return "\n".join(row[3] for row in connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {text}", parameters))
+
+
+@pytest.mark.parametrize(
+    ("statement", "index"),
+    [
+        (statements.SCHEDULES_ON_TIME, "onthedot_schedules_due"),
+        (statements.SCHEDULES_OVERDUE, "onthedot_schedules_due"),
+        (statements.COUNT_DUE, "onthedot_schedules_due"),
+        (statements.UPCOMING_SCHEDULES, "onthedot_schedules_due"),
+        (statements.DUE_RUNS, "onthedot_runs_due"),
+        (statements.UPCOMING_RUNS, "onthedot_runs_due"),
+        (statements.BLOCKED_RUNS, "onthedot_runs_blocked"),
+        (statements.LIVE_OF, "onthedot_runs_tick"),
+        (statements.LIVE_RUNS, "sqlite_autoindex_onthedot_runs_1"),
+        (statements.OWNED_BY, "onthedot_runs_owner"),
+        (statements.CANCELS, "onthedot_runs_owner"),
+        (statements.ENDED_RUNS, "sqlite_autoindex_onthedot_history_1"),
+        (statements.SCHEDULES_IF_FREE, "sqlite_autoindex_onthedot_schedules_1"),
+        (statements.SCHEDULES_NAMED, "onthedot_schedules_name"),
+        (statements.KEYS, "sqlite_autoindex_onthedot_keys_1"),
+        (statements.DECISIONS, "onthedot_decisions_schedule"),
+        (statements.CHANGES_OF, "onthedot_changes_schedule"),
+        (statements.REVISIONS, "onthedot_revisions_schedule"),
+        (statements.LOGS, "onthedot_logs_run"),
+        (statements.OLD_HISTORY, "onthedot_history_finished"),
+        (statements.BEYOND, "onthedot_history_schedule"),
+        (statements.TOO_MANY, "onthedot_history_schedule"),
+        (statements.OLD_KEYS, "onthedot_keys_expires"),
+    ],
+)
+def test_a_hot_statement_uses_its_index(connection: Connection, statement: Select[Any], index: str) -> None:
+    plan = _plan(connection, statement)
+    assert f"INDEX {index}" in plan
+    assert "SCAN onthedot" not in plan.replace("SCAN onthedot_history USING COVERING INDEX", "")
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        statements.SCHEDULES_ON_TIME,
+        statements.SCHEDULES_OVERDUE,
+        statements.UPCOMING_SCHEDULES,
+        statements.DUE_RUNS,
+        statements.UPCOMING_RUNS,
+    ],
+)
+def test_a_crowd_at_one_moment_is_not_sorted_for_each_batch(connection: Connection, statement: Select[Any]) -> None:
+    plan = _plan(connection, statement)
+    assert "TEMP B-TREE" not in plan
+
+
+@pytest.mark.parametrize(
+    ("wanted", "index"),
+    [
+        (reading.Wanted(None, "nightly", None, None, 10), "onthedot_history_schedule"),
+        (reading.Wanted(None, None, State.FAILED, None, 10), "onthedot_history_wrong"),
+        (reading.Wanted(None, None, None, "z", 10), "sqlite_autoindex_onthedot_history_1"),
+    ],
+)
+def test_a_page_of_history_is_read_without_reading_all_of_it(
+    connection: Connection, wanted: reading.Wanted, index: str
+) -> None:
+    plan = _plan(connection, reading.ended_statement(wanted))
+    assert f"INDEX {index}" in plan
+    assert "TEMP B-TREE" not in plan
