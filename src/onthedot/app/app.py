@@ -18,7 +18,8 @@ from threading import Event as ThreadEvent
 from threading import current_thread, main_thread
 from typing import Any, ParamSpec, TypeVar, overload
 
-from onthedot.app.node import NodeRunner, NodeSettings
+from onthedot.app.modules import modules_of
+from onthedot.app.node import DECLARE_MS, NodeRunner, NodeSettings
 from onthedot.app.options import checked, policy_of
 from onthedot.app.runs import Runs
 from onthedot.app.schedules import Put, Schedules
@@ -29,6 +30,7 @@ from onthedot.errors import OnthedotError, SettingsError
 from onthedot.events import TOPICS, Emitter, Event, Failure, Topic
 from onthedot.model.ids import new_id
 from onthedot.model.run import Run
+from onthedot.model.schedule import Schedule
 from onthedot.moments import ceil_ms
 from onthedot.planner import edits
 from onthedot.settings import load_settings
@@ -210,10 +212,10 @@ class App:
             definition = replace(definition, declared_hash=_hash(definition))
             held = next(iter(store.schedules(names=[name])), None)
             if held is not None and (
-                held.declared_hash == definition.declared_hash or self._is_older(store, held.id, definition)
+                held.declared_hash == definition.declared_hash or self._is_older(store, held, definition)
             ):
                 unchanged.append(name)
-                store.change([name], edits.touch_declared(), self._by("sync"))
+                store.change([name], edits.touch_declared(definition.declared_hash), self._by("sync"))
                 continue
             store.change([name], edits.put(definition), self._by("sync"))
             (created if held is None else updated).append(name)
@@ -221,9 +223,15 @@ class App:
         return Synced(tuple(created), tuple(updated), tuple(unchanged), pruned)
 
     @staticmethod
-    def _is_older(store: Store, schedule_id: str, definition: edits.Definition) -> bool:
-        """Whether the store had this declaration before a later one: old code must not undo what newer code said."""
-        return any(each.declared_hash == definition.declared_hash for each in store.revisions(schedule_id))
+    def _is_older(store: Store, held: Schedule, definition: edits.Definition) -> bool:
+        """Whether the store had this declaration before a later one that live nodes still make.
+
+        Old code must not undo what newer code said; once nobody says that any more, it is a rollback, and counts.
+        """
+        seen_ms = held.declared_seen_ms
+        if seen_ms is None or store.now_ms() - seen_ms > 3 * DECLARE_MS:
+            return False
+        return any(each.declared_hash == definition.declared_hash for each in store.revisions(held.id))
 
     def _prune_undeclared(self, store: Store) -> tuple[str, ...]:
         gone = [
@@ -235,9 +243,16 @@ class App:
             store.change([name], edits.delete(), self._by("sync --prune"))
         return tuple(gone)
 
+    def _still_declared(self) -> None:
+        """Tell the store that the schedules of this code are still meant."""
+        for name, put in self._declared.items():
+            declared = _hash(self.schedules.define(put, origin="code"))
+            self.open_store().change([name], edits.touch_declared(declared), self._by("sync"))
+
     def _import_included(self) -> None:
-        for module in self.include:
-            importlib.import_module(module)
+        for pattern in self.include:
+            for module in modules_of(pattern):
+                importlib.import_module(module)
 
     # running
 
@@ -271,6 +286,7 @@ class App:
             self.tasks.lookup,
             lambda: (self.tasks.names(), self.tasks.infos()),
             settings=self._node_settings,
+            still_declared=self._still_declared,
         )
         self._runner.start()
 

@@ -30,6 +30,8 @@ from onthedot.stores.base import Finished, Keep, Store, TaskInfo
 
 PLAN_BATCH = 500
 LOOK_AGAIN_MS = 50
+DECLARE_MS = 300_000
+"""How often a node says that it still declares its schedules: after an hour of silence they count as undeclared."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,11 +80,14 @@ class NodeRunner:
         tasks: Callable[[], tuple[tuple[str, ...], list[TaskInfo]]],
         *,
         settings: NodeSettings,
+        still_declared: Callable[[], None] = lambda: None,
     ) -> None:
         self._store = store
         self._emitter = emitter
         self._tasks = tasks
         self._settings = settings
+        self._still_declared = still_declared
+        self._declared_ms = 0
         self._clock = StoreClock(store.now_ms, clock)
         self._decide = Decider(lambda: new_id(self._clock.now_ms()))
         self._ring: TimeRing[str] = TimeRing()
@@ -128,16 +133,14 @@ class NodeRunner:
         self._loops["plan"].join()
         self.worker.hand_back()
         all_ended = self.worker.wait_empty(self._settings.drain_ms)
-        for run_id in self.worker.executing():
-            self.worker.cancel(run_id)
+        self.worker.hand_back(entered=True)
         self._loops["heartbeat"].stop()
         self._loops["outcomes"].stop()
         for name in ("heartbeat", "outcomes"):
             self._loops[name].join()
         while self._outcomes.run_once() is not None:
             pass
-        if all_ended:
-            self._store.leave(self.node.id)
+        self._store.leave(self.node.id)
         self.worker.close()
         self._emitter.emit(NodeStopped(self.node.id, self.node.name))
         return all_ended
@@ -186,6 +189,9 @@ class NodeRunner:
         if self._store.sweep():
             self._woken = True
         self._store.prune(self._settings.keep)
+        if now_ms >= self._declared_ms + DECLARE_MS:
+            self._declared_ms = now_ms
+            self._still_declared()
 
     def _note_idle(self, busy: bool) -> None:
         idle = not busy and not self.worker.executing()

@@ -120,15 +120,17 @@ class Worker:
             self._cancel_async(execution)
             self._note_empty()
 
-    def hand_back(self) -> None:
-        """Give back what has not entered its task yet."""
+    def hand_back(self, *, entered: bool = False) -> None:
+        """Give back what has not entered its task yet, or all; tasks that were entered are asked to stop."""
         with self._lock:
-            waiting = [each for each in self._executions.values() if not each.entered]
-            for each in waiting:
+            given_back = [each for each in self._executions.values() if entered or not each.entered]
+            for each in given_back:
                 each.given_up = True
                 self._executions.pop(each.run.id)
-        for each in waiting:
-            self._report(Outcome(each.run.id, each.run.claim_no, "handed_back"))
+        for each in given_back:
+            self._report(Outcome(each.run.id, each.run.claim_no, "handed_back", entered=each.entered))
+            each.context.stop()
+            self._cancel_async(each)
         self._note_empty()
 
     def wait_empty(self, for_ms: int) -> bool:

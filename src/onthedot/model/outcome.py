@@ -24,3 +24,5 @@ class Outcome:
     reason: str | None = None
     retry_after_ms: int | None = None
     final: bool = False
+    entered: bool = False
+    """Only for what is handed back: the task had been entered, so this was an attempt."""

@@ -49,7 +49,7 @@ LEGAL: dict[tuple[State | None, State], frozenset[Actor]] = {
     (State.RUNNING, State.TIMED_OUT): frozenset({Actor.OWNER}),
     (State.RUNNING, State.CANCELLED): frozenset({Actor.OWNER, Actor.TAKEOVER}),
     (State.RUNNING, State.SKIPPED): frozenset({Actor.OWNER}),
-    (State.RUNNING, State.LOST): frozenset({Actor.TAKEOVER}),
+    (State.RUNNING, State.LOST): frozenset({Actor.OWNER, Actor.TAKEOVER}),
     (State.FAILED, State.WAITING): frozenset({Actor.OPERATOR}),
     (State.TIMED_OUT, State.WAITING): frozenset({Actor.OPERATOR}),
     (State.CANCELLED, State.WAITING): frozenset({Actor.OPERATOR}),

@@ -87,11 +87,13 @@ def update(change: Callable[[Schedule], Definition]) -> Edit:
     return edit
 
 
-def touch_declared() -> Edit:
-    """A live node still declares it: no change of the schedule, only a sign of life."""
+def touch_declared(declared_hash: str | None) -> Edit:
+    """A live node still declares it so: no change of the schedule, only a sign of life."""
 
     def edit(before: Before, now_ms: int) -> Effects:
-        old = _existing(before)
+        old = before.schedule
+        if old is None or old.deleted or old.declared_hash != declared_hash:
+            return Effects(answer=old)
         return Effects(schedule=replace(old, declared_seen_ms=now_ms, version=old.version + 1), answer=old)
 
     return edit

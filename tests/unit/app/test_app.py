@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from pathlib import Path
 from threading import Event, Thread
 
 import pytest
 
 from onthedot import App, Conflict, Context, GiveUp, Retry, SettingsError, Skip, TaskNotFound, cron, current, every
-from onthedot.app.node import NodeSettings
-from onthedot.clock import SystemClock
+from onthedot.app.modules import modules_of
+from onthedot.app.node import NodeRunner, NodeSettings
+from onthedot.clock import ManualClock, SystemClock
+from onthedot.events import Emitter
 from onthedot.model.run import Run
+from onthedot.moments import ceil_ms
 from onthedot.stores.memory import MemoryStore
 
 SOON = 20.0
@@ -245,3 +249,64 @@ def test_a_hook_that_fails_fails_no_run(app: App) -> None:
 
     with app.running():
         assert ended(app, app.enqueue(fine)).state == "succeeded"
+
+
+def test_what_runs_longer_than_the_drain_time_is_handed_back_and_not_lost(app: App) -> None:
+    short = App("memory://", store=app.open_store(), node=NodeSettings(poll_ms=100, drain_ms=50))
+    entered, release = Event(), Event()
+
+    @short.task
+    def endless(ctx: Context) -> str:
+        entered.set()
+        if ctx.attempt == 1:
+            release.wait(SOON)
+        return "done"
+
+    short.start()
+    run = short.enqueue(endless)
+    assert entered.wait(SOON)
+    assert short.stop() is False
+    given_back = short.runs.get(run.id)
+    assert (given_back.state, given_back.attempt, given_back.owner) == ("waiting", 1, None)
+    release.set()
+    with short.running():
+        assert ended(short, run).attempt == 2
+
+
+def test_schedules_of_a_node_that_lives_for_hours_stay_declared(app: App) -> None:
+    clock = ManualClock(ceil_ms("2026-11-15T12:00Z"))
+    store = MemoryStore(clock.now_ms)
+    long_lived = App("memory://", store=store, clock=clock)
+
+    @long_lived.schedule(every("1h"))
+    def hourly() -> None: ...
+
+    long_lived.sync()
+    runner = NodeRunner(
+        store,
+        clock,
+        Emitter(lambda event, error: None),
+        long_lived.tasks.lookup,
+        lambda: (long_lived.tasks.names(), long_lived.tasks.infos()),
+        settings=NodeSettings(),
+        still_declared=long_lived._still_declared,
+    )
+    for _ in range(5 * 60):
+        clock.advance(60_000)
+        runner.heartbeat_once()
+        runner.plan_once()
+        assert runner.worker._empty.wait(SOON)
+        runner.write_once()
+    held = long_lived.schedules.get("hourly")
+    assert store.decisions(held.id) == []
+    assert len(long_lived.runs.list(schedule="hourly")) == 5
+
+
+def test_modules_that_fit_a_pattern_are_included(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for package in ("shop_under_test", "shop_under_test/orders", "shop_under_test/mail"):
+        (tmp_path / package).mkdir()
+        (tmp_path / package / "__init__.py").touch()
+    (tmp_path / "shop_under_test/orders/jobs.py").touch()
+    monkeypatch.syspath_prepend(str(tmp_path))
+    assert modules_of("shop_under_test.*.jobs") == ["shop_under_test.orders.jobs"]
+    assert modules_of("shop_under_test.orders.jobs") == ["shop_under_test.orders.jobs"]

@@ -20,7 +20,9 @@ def may_record(run: Run, node_id: str, claim_no: int) -> bool:
 def settle(run: Run, schedule: Schedule | None, outcome: Outcome, now_ms: int) -> Run:
     """The run after its owner's report. The schedule is its schedule's row, if it has one."""
     if outcome.ending == "handed_back":
-        given_back = replace(run, attempt=run.attempt - 1)
+        if outcome.entered and run.policy.delivery == "at_most_once":
+            return _end(replace(run, reason="its node stopped, and it may not be run twice"), State.LOST, now_ms)
+        given_back = run if outcome.entered else replace(run, attempt=run.attempt - 1)
         return _wait_again(given_back, schedule, run.due_ms, now_ms)
     ended = replace(run, result=outcome.result, error=outcome.error, reason=outcome.reason)
     if outcome.ending in ("failed", "timed_out") and _may_retry(run, schedule, outcome):
