@@ -276,7 +276,7 @@ def test_forecast_without_numpy_names_the_extra_in_one_line(jobs: str) -> None:
 
 
 def test_the_demo_ends_well_when_piped_and_shows_gap_fold_and_forecast() -> None:
-    text = printed("demo", columns=80)
+    text = printed("demo", "--tour", columns=80)
     assert "\x1b" not in text
     assert '"shift"   03:00 +02:00' in text
     assert '"skip"    no tick' in text
@@ -285,18 +285,18 @@ def test_the_demo_ends_well_when_piped_and_shows_gap_fold_and_forecast() -> None
 
 
 def test_the_demo_without_numpy_goes_on_and_names_the_extra() -> None:
-    done = run_code(f"{BLOCK_NUMPY}from onthedot.surfaces.cli import main\nsys.exit(main(['demo']))")
+    done = run_code(f"{BLOCK_NUMPY}from onthedot.surfaces.cli import main\nsys.exit(main(['demo', '--tour']))")
     assert (done.returncode, done.stderr) == (0, "")
     assert "onthedot[forecast]" in done.stdout
 
 
 def test_colours_are_used_only_where_they_are_wanted() -> None:
-    assert "\x1b[" in run("demo", FORCE_COLOR="1").stdout
-    assert "\x1b[" not in run("demo").stdout
+    assert "\x1b[" in run("demo", "--tour", FORCE_COLOR="1").stdout
+    assert "\x1b[" not in run("demo", "--tour").stdout
 
 
 def test_a_terminal_without_unicode_gets_plain_letters() -> None:
-    done = run("demo", PYTHONIOENCODING="ascii")
+    done = run("demo", "--tour", PYTHONIOENCODING="ascii")
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.isascii()
 
@@ -412,3 +412,9 @@ def test_a_full_disk_is_told_in_one_line() -> None:
         )
     assert done.returncode == 1
     assert done.stderr == b"error: [Errno 28] No space left on device\n"
+
+
+def test_the_living_example_runs_its_schedules_when_piped_and_ends_by_itself() -> None:
+    text = printed("demo", "--seconds", "4", columns=110)
+    assert all(name in text for name in ("heartbeat", "report", "flaky", "crowded", "tokyo"))
+    assert "succeeded" in text

@@ -79,8 +79,10 @@ class TestPutting(Promises):
     def test_a_paused_schedule_stays_paused_when_its_definition_changes(self, scene: Scene) -> None:
         scene.put()
         scene.edit(edits.pause("repairs"))
+        scene.wait(150 * SECOND)
         changed = scene.put(trigger=every("2m"))
         assert not changed.enabled
+        assert scene.ranges() == [("paused", 60, 120, 2)]
         scene.wait(10 * MINUTE)
         assert scene.plan(scene.node()) == []
 
