@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from onthedot.model.policy import Policy
 from onthedot.moments import from_ms
@@ -13,6 +13,17 @@ from onthedot.moments import from_ms
 Json = Mapping[str, Any]
 Mode = Literal["durable", "local"]
 Origin = Literal["code", "file", "api"]
+
+
+class Standing(NamedTuple):
+    """How a schedule stands: all that the end of a run must know of it."""
+
+    enabled: bool
+    deleted: bool
+    auto_remove: bool
+    """It is to be removed after its last run."""
+    ended: bool
+    """It has no further tick."""
 
 
 @dataclass(frozen=True)  # no slots: see values.replace

@@ -229,7 +229,7 @@ class Engine(Store):
         if node is None or not node.lives:
             return Finished(refused=tuple(outcome.run_id for outcome in outcomes))
         live = rows.live_runs([outcome.run_id for outcome in outcomes])
-        schedules = rows.read_schedules({run.schedule_id for run in live.values() if run.schedule_id is not None})
+        schedules = rows.standing({run.schedule_id for run in live.values() if run.schedule_id is not None})
         recorded: list[Run] = []
         refused: list[str] = []
         for outcome in outcomes:
@@ -376,7 +376,7 @@ class Engine(Store):
 
     def _give_back(self, rows: Rows, node_id: str) -> list[Run]:
         runs = rows.live_runs([run.id for run in rows.owned_by(node_id)])
-        schedules = rows.read_schedules({run.schedule_id for run in runs.values() if run.schedule_id is not None})
+        schedules = rows.standing({run.schedule_id for run in runs.values() if run.schedule_id is not None})
         given_back = [
             ending.take_over(run, schedules.get(run.schedule_id or ""), rows.now_ms)
             for run in runs.values()
@@ -427,16 +427,22 @@ class Engine(Store):
     @staticmethod
     def _unblock(rows: Rows, schedule_ids: Collection[str]) -> int:
         """Let the oldest blocked runs of each schedule with room be judged again; remove schedules that have ended."""
-        schedules = rows.schedules_if_free(schedule_ids)
-        live = _by_schedule(rows.live_of(list(schedules)))
+        live = _by_schedule(rows.live_of(schedule_ids))
+        behind = {each for each, runs in live.items() if any(run.blocked for run in runs)}
+        without = rows.standing([each for each in schedule_ids if each not in live])
+        ended = {each for each, how in without.items() if how.auto_remove and how.ended and not how.deleted}
+        schedules = rows.schedules_if_free(behind | ended) if behind or ended else {}
         woken: list[Run] = []
         for schedule in schedules.values():
             runs = live.get(schedule.id, [])
-            behind = [run for run in runs if run.state is State.WAITING and run.blocked and run.due_ms <= rows.now_ms]
-            startable = [run for run in behind if not holds_back(run, schedule)]
+            due = [run for run in runs if run.state is State.WAITING and run.blocked and run.due_ms <= rows.now_ms]
+            startable = [run for run in due if not holds_back(run, schedule)]
             woken += [replace(run, blocked=False) for run in startable[: free_slots(schedule, runs)]]
-            if schedule.auto_remove and schedule.next_run_ms is None and not runs and not schedule.deleted:
-                rows.save_schedules([replace(schedule, deleted=True, version=schedule.version + 1)])
+        gone = [
+            replace(schedules[each], deleted=True, version=schedules[each].version + 1)
+            for each in ended & schedules.keys()
+        ]
+        rows.save_schedules(gone)
         rows.save_runs(woken)
         return len(woken)
 

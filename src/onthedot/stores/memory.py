@@ -13,7 +13,7 @@ from onthedot.heap import IndexedHeap
 from onthedot.model.decision import Decision
 from onthedot.model.node import Node
 from onthedot.model.run import Run
-from onthedot.model.schedule import Schedule
+from onthedot.model.schedule import Schedule, Standing
 from onthedot.model.states import State
 from onthedot.model.values import replace
 from onthedot.stores.base import Change, Keep, Key, LogLine, TaskInfo
@@ -222,7 +222,11 @@ class _MemoryRows:
     def schedules_if_free(self, ids: Collection[str]) -> dict[str, Schedule]:
         return {each: self._tables.schedules[each] for each in sorted(ids) if each in self._tables.schedules}
 
-    read_schedules = schedules_if_free
+    def standing(self, ids: Collection[str]) -> dict[str, Standing]:
+        return {
+            row.id: Standing(row.enabled, row.deleted, row.auto_remove, row.next_run_ms is None)
+            for row in self.schedules_if_free(ids).values()
+        }
 
     def save_schedules(self, schedules: Sequence[Schedule]) -> None:
         for row in schedules:

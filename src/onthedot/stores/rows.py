@@ -15,7 +15,7 @@ from typing import Protocol
 from onthedot.model.decision import Decision
 from onthedot.model.node import Node
 from onthedot.model.run import Run
-from onthedot.model.schedule import Schedule
+from onthedot.model.schedule import Schedule, Standing
 from onthedot.stores.base import Change, Key, LogLine, TaskInfo
 
 
@@ -44,8 +44,8 @@ class Rows(Protocol):
     def schedules_if_free(self, ids: Collection[str]) -> dict[str, Schedule]:
         """Lock those that nobody else has locked."""
 
-    def read_schedules(self, ids: Collection[str]) -> dict[str, Schedule]:
-        """Read without locking."""
+    def standing(self, ids: Collection[str]) -> dict[str, Standing]:
+        """How schedules stand, read without locking."""
 
     def save_schedules(self, schedules: Sequence[Schedule]) -> None:
         """Insert or update. Two new ones of one name, in two transactions: the second is `TryAgain`."""

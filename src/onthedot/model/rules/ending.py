@@ -6,7 +6,7 @@ from onthedot.model.outcome import Outcome
 from onthedot.model.rules.overlap import holds_back
 from onthedot.model.rules.starting import skipped
 from onthedot.model.run import Run
-from onthedot.model.schedule import Schedule
+from onthedot.model.schedule import Standing
 from onthedot.model.states import State
 from onthedot.model.values import replace
 from onthedot.triggers.keys import spread_over
@@ -17,8 +17,8 @@ def may_record(run: Run, node_id: str, claim_no: int) -> bool:
     return run.state is State.RUNNING and run.owner == node_id and run.claim_no == claim_no
 
 
-def settle(run: Run, schedule: Schedule | None, outcome: Outcome, now_ms: int) -> Run:
-    """The run after its owner's report. The schedule is its schedule's row, if it has one."""
+def settle(run: Run, schedule: Standing | None, outcome: Outcome, now_ms: int) -> Run:
+    """The run after its owner's report. The schedule is how its schedule stands, if it has one."""
     if outcome.ending == "handed_back":
         if outcome.entered and run.policy.delivery == "at_most_once":
             return _end(replace(run, reason="its node stopped, and it may not be run twice"), State.LOST, now_ms)
@@ -31,7 +31,7 @@ def settle(run: Run, schedule: Schedule | None, outcome: Outcome, now_ms: int) -
     return _end(ended, State(outcome.ending), now_ms)
 
 
-def take_over(run: Run, schedule: Schedule | None, now_ms: int) -> Run:
+def take_over(run: Run, schedule: Standing | None, now_ms: int) -> Run:
     """The run after its owner was found dead."""
     crashed = replace(run, crashes=run.crashes + 1)
     if run.policy.delivery == "at_most_once":
@@ -50,13 +50,13 @@ def backoff_ms(run: Run) -> int:
     return whole - spread_over(run.id, f"backoff/{run.attempt}", whole // 2 + 1)
 
 
-def _may_retry(run: Run, schedule: Schedule | None, outcome: Outcome) -> bool:
+def _may_retry(run: Run, schedule: Standing | None, outcome: Outcome) -> bool:
     if outcome.final or (schedule is not None and schedule.deleted):
         return False
     return outcome.retry_after_ms is not None or run.attempt - run.crashes <= run.policy.retries
 
 
-def _wait_again(run: Run, schedule: Schedule | None, due_ms: int, now_ms: int) -> Run:
+def _wait_again(run: Run, schedule: Standing | None, due_ms: int, now_ms: int) -> Run:
     waiting = replace(
         run, state=State.WAITING, due_ms=due_ms, claim_no=run.claim_no + 1, owner=None, slot=None, blocked=False
     )

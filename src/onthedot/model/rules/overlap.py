@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from onthedot.model.run import Run, slot_name, slot_number
-from onthedot.model.schedule import Schedule
+from onthedot.model.schedule import Schedule, Standing
 from onthedot.model.states import State
 
 
@@ -36,6 +36,6 @@ def free_slots(schedule: Schedule, live: Iterable[Run]) -> int | None:
     return max(slots - sum(run.state is State.RUNNING and run.slot is not None for run in live), 0)
 
 
-def holds_back(run: Run, schedule: Schedule) -> bool:
+def holds_back(run: Run, schedule: Schedule | Standing) -> bool:
     """Whether a pause of the schedule holds this run."""
     return not schedule.enabled and run.cause == "tick" and not run.exempt

@@ -11,7 +11,7 @@ from sqlalchemy import Connection, Select
 from onthedot.model.decision import Decision
 from onthedot.model.node import Node
 from onthedot.model.run import Run
-from onthedot.model.schedule import Schedule
+from onthedot.model.schedule import Schedule, Standing
 from onthedot.model.values import replace
 from onthedot.stores.base import Change, Key, LogLine, TaskInfo
 from onthedot.stores.rows import TryAgain
@@ -57,9 +57,11 @@ class SqlRows:
         found = self._chunks(statements.SCHEDULES_IF_FREE, ids)
         return {row.id: row for row in self._remember_schedules(found)}
 
-    def read_schedules(self, ids: Collection[str]) -> dict[str, Schedule]:
-        found = self._chunks(statements.SCHEDULES_BY_ID, ids)
-        return {row.id: row for row in map(mapping.schedule_from, found)}
+    def standing(self, ids: Collection[str]) -> dict[str, Standing]:
+        return {
+            schedule_id: Standing(enabled == 1, deleted == 1, auto_remove == 1, next_run_ms is None)
+            for schedule_id, enabled, deleted, auto_remove, next_run_ms in self._chunks(statements.STANDING, ids)
+        }
 
     def save_schedules(self, schedules: Sequence[Schedule]) -> None:
         moved: list[Schedule] = []

@@ -103,7 +103,9 @@ SCHEDULES_NAMED = _SCHEDULES.where(among(_schedules.name)).order_by(_schedules.i
 SCHEDULES_IF_FREE = (
     _SCHEDULES.where(among(_schedules.id)).order_by(_schedules.id).with_for_update(skip_locked=True, key_share=True)
 )
-SCHEDULES_BY_ID = _SCHEDULES.where(among(_schedules.id)).order_by(_schedules.id)
+STANDING = select(
+    _schedules.id, _schedules.enabled, _schedules.deleted, _schedules.auto_remove, _schedules.next_run_ms
+).where(among(_schedules.id))
 MOVE_SCHEDULES = _changing(tables.schedules, mapping.SCHEDULE_MOVING)
 UPCOMING_SCHEDULES = (
     select(_schedules.id, _schedules.next_run_ms, _schedules.priority)
