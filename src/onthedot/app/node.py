@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from threading import Lock
 
@@ -23,10 +23,11 @@ from onthedot.model.run import Run
 from onthedot.model.states import State
 from onthedot.model.values import replace
 from onthedot.planner.decide import Decider
+from onthedot.planner.local import LocalPlanner
 from onthedot.records.outcomes import OutcomeWriter
 from onthedot.records.reaper import Reaper
 from onthedot.settings import Settings
-from onthedot.stores.base import Finished, Keep, Store, TaskInfo
+from onthedot.stores.base import Effects, Finished, Keep, Store, TaskInfo
 
 PLAN_BATCH = 500
 LOOK_AGAIN_MS = 50
@@ -81,6 +82,7 @@ class NodeRunner:
         *,
         settings: NodeSettings,
         still_declared: Callable[[], None] = lambda: None,
+        local_names: Callable[[], Sequence[str]] = lambda: (),
     ) -> None:
         self._store = store
         self._emitter = emitter
@@ -90,6 +92,7 @@ class NodeRunner:
         self._declared_ms = 0
         self._clock = StoreClock(store.now_ms, clock)
         self._decide = Decider(lambda: new_id(self._clock.now_ms()))
+        self._local = LocalPlanner(store, self._decide, local_names)
         self._ring: TimeRing[str] = TimeRing()
         self._preread = PreRead(store, self._ring, every_ms=settings.poll_ms)
         self._reaper = Reaper(clock)
@@ -149,20 +152,22 @@ class NodeRunner:
 
     def plan_once(self) -> int | None:
         """One pass: read ahead, plan what is due, start what waits. Says how long nothing will be due."""
+        if self._cut_off:
+            return self._settings.poll_ms
         now_ms = self._clock.now_ms()
         woken, self._woken = self._woken, False
         if self._preread.run_once(now_ms, at_once=woken) and self.worker.executing():
             for run_id in self._store.cancels(self.node.id):
                 self.worker.cancel(run_id)
-        if self._cut_off or not (self._ring.due(now_ms) or woken):
+        local = self._local.run_once(self.node.id, now_ms)
+        self._tell(local)
+        if not (self._ring.due(now_ms) or woken or local):
             self._sweep(now_ms)
             return self._until_next(now_ms)
         planned = self._store.plan_due(self.node.id, PLAN_BATCH, self.worker.free, self._decide)
         own = [run for effects in planned.effects for run in effects.runs if run.state is State.RUNNING]
         self._begin(own)
-        for effects in planned.effects:
-            for decision in effects.decisions:
-                self._emitter.emit(Misfired(decision.schedule, decision.reason, decision.count))
+        self._tell(planned.effects)
         started = self._store.start_due(self.node.id, self._tasks()[0], min(self.worker.free, PLAN_BATCH))
         self._begin(started.runs)
         if planned.more or len(started.runs) >= PLAN_BATCH:
@@ -174,16 +179,21 @@ class NodeRunner:
         self._note_idle(bool(own or started.runs))
         return self._until_next(now_ms)
 
+    def _tell(self, all_effects: Sequence[Effects]) -> None:
+        for effects in all_effects:
+            for decision in effects.decisions:
+                self._emitter.emit(Misfired(decision.schedule, decision.reason, decision.count))
+
     def _begin(self, runs: list[Run] | tuple[Run, ...]) -> None:
         self.worker.begin(*runs)
 
     def _until_next(self, now_ms: int) -> int:
-        moment = self._ring.peek()
+        moments = [moment for moment in (self._ring.peek(), self._local.peek()) if moment is not None]
         poll = self._preread.due_in_ms(now_ms)
-        return poll if moment is None else max(min(poll, moment - self._clock.now_ms()), 0)
+        return max(min([poll, *(moment - self._clock.now_ms() for moment in moments)]), 0)
 
     def _sweep(self, now_ms: int) -> None:
-        if now_ms < self._swept_ms + self._settings.sweep_ms or self._cut_off:
+        if now_ms < self._swept_ms + self._settings.sweep_ms:
             return
         self._swept_ms = now_ms
         if self._store.sweep():

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from onthedot.errors import Conflict, ScheduleNotFound
+from onthedot.errors import Conflict, ScheduleNotFound, TriggerError
 from onthedot.model.decision import Decision, Reason
 from onthedot.model.ids import new_id
 from onthedot.model.policy import Policy
@@ -287,7 +287,10 @@ def _undecided(schedule: Schedule, reason: Reason, now_ms: int) -> tuple[Decisio
     if schedule.error is not None or schedule.next_run_ms is None:
         return ()
     first_ms = schedule.settled_ms + 1 if schedule.rescheduled else schedule.next_run_ms
-    left_out = span(_trigger(schedule), first_ms, now_ms, also_ms=schedule.next_run_ms)
+    try:
+        left_out = span(_trigger(schedule), first_ms, now_ms, also_ms=schedule.next_run_ms)
+    except TriggerError:  # a trigger that cannot be read has no ticks; it must still be possible to mend or delete it
+        return ()
     if left_out is None:
         return ()
     return (
@@ -311,9 +314,10 @@ def _may_go_on(old: Schedule, new: Schedule) -> bool:
 
 
 def _goes_on_after(old: Schedule, new: Schedule, now_ms: int) -> int:
-    if old.error is not None:  # its trigger may be unreadable
+    try:
+        return goes_on_after_ms(_trigger(old), _trigger(new), _last_tick(old), now_ms)
+    except TriggerError:  # the old one cannot be read
         return now_ms
-    return goes_on_after_ms(_trigger(old), _trigger(new), _last_tick(old), now_ms)
 
 
 def _next_after(schedule: Schedule, after_ms: int) -> int | None:

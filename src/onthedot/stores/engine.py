@@ -410,7 +410,7 @@ class Engine(Store):
         if runs:
             rows.end_runs(runs)
             rows.save_keys(
-                [Key(run.key, run.id, rows.now_ms + _KEY_MS, run.state) for run in runs if run.key is not None]
+                [Key(run.key, run.id, _expiry(run.key, rows.now_ms), run.state) for run in runs if run.key is not None]
             )
 
     # waking: whoever freed a slot, or left a run behind one, looks again after its own commit
@@ -455,6 +455,11 @@ class Engine(Store):
 
 _ON_TIME_MS = 10_000
 _UNREMARKABLE = frozenset({"version", "updated_ms", "revision", "declared_seen_ms"})
+
+
+def _expiry(key: str, now_ms: int) -> int | None:
+    """Keys of ticks last as long as their schedule, all others for a while after the end of their run."""
+    return None if key.startswith("t:") else now_ms + _KEY_MS
 
 
 def _by_schedule(runs: Sequence[Run]) -> dict[str, list[Run]]:

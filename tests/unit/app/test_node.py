@@ -48,7 +48,7 @@ class World:
         self.store = LossyStore(self.clock.now_ms)
         self.app = App("memory://", store=self.store, clock=self.clock)
 
-    def node(self, name: str = "node") -> NodeRunner:
+    def node(self, name: str = "node", local_names: Sequence[str] = ()) -> NodeRunner:
         tasks = self.app.tasks
         return NodeRunner(
             self.store,
@@ -57,6 +57,7 @@ class World:
             tasks.lookup,
             lambda: (tasks.names(), tasks.infos()),
             settings=NodeSettings(name=name),
+            local_names=lambda: local_names,
         )
 
     def runs(self) -> list[Run]:
@@ -220,3 +221,51 @@ def test_what_was_never_entered_is_handed_back_when_the_node_drains(world: World
     blocker.set()
     world.settle(fresh)
     assert world.app.runs.get(first.id).state == "succeeded"
+
+
+def test_two_nodes_with_a_local_schedule_beside_a_durable_one_run_each_tick_once(world: World) -> None:
+    seen: list[str] = []
+
+    @world.app.schedule(every("10s"), mode="local")
+    def local() -> None:
+        seen.append("local")
+
+    @world.app.schedule(every("10s"))
+    def durable() -> None:
+        seen.append("durable")
+
+    world.app.sync()
+    nodes = [world.node("a", local_names=("local",)), world.node("b", local_names=("local",))]
+    for _ in range(3):
+        world.clock.advance(10_000)
+        for node in nodes:
+            node.heartbeat_once()
+            node.plan_once()
+        world.settle(*nodes)
+    assert sorted(seen) == ["durable"] * 3 + ["local"] * 3
+    assert len(world.runs()) == 6
+
+
+def test_a_paused_local_schedule_does_not_fire_and_is_resumed(world: World) -> None:
+    seen: list[int] = []
+
+    @world.app.schedule(every("10s"), mode="local")
+    def local() -> None:
+        seen.append(world.clock.now_ms())
+
+    world.app.sync()
+    node = world.node(local_names=("local",))
+    node.plan_once()
+    world.app.schedules.pause("local")
+    world.clock.advance(30_000)
+    node.plan_once()
+    world.settle(node)
+    assert seen == []
+    world.app.schedules.resume("local")
+    world.clock.advance(10_000)
+    node.heartbeat_once()
+    node.plan_once()
+    world.settle(node)
+    assert seen == [START + 40_000]
+    decided = world.store.decisions(world.app.schedules.get("local").id)
+    assert [(each.reason, each.count) for each in decided] == [("paused", 3)]

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from onthedot.model.run import Run, slot_name, slot_number
 from onthedot.model.schedule import Schedule, Standing
 from onthedot.model.states import State
 
 
-@dataclass(frozen=True, slots=True)
-class Room:
+class Room(NamedTuple):
     """Whether one more run may start, and the slot that it must take (none where any number may run)."""
 
     free: bool
@@ -24,8 +23,10 @@ def room_for(schedule: Schedule, live: Iterable[Run]) -> Room:
     if slots is None:
         return Room(True)
     taken = {slot_number(run.slot) for run in live if run.state is State.RUNNING and run.slot}
-    number = next((number for number in range(slots) if number not in taken), None)
-    return Room(False) if number is None else Room(True, slot_name(schedule.id, number))
+    for number in range(slots):
+        if number not in taken:
+            return Room(True, slot_name(schedule.id, number))
+    return Room(False)
 
 
 def free_slots(schedule: Schedule, live: Iterable[Run]) -> int | None:

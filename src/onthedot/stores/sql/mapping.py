@@ -155,8 +155,8 @@ _EMPTY_JSON = {"args": "{}", "policy": "{}", "given": "[]", "tags": "[]", "then"
 
 def _schedule(columns: dict[str, Any]) -> Schedule:
     fields = columns.copy()
-    fields["trigger"] = _object(columns["trigger"])
-    fields["args"] = _object(columns["args"])
+    fields["trigger"] = _shared_object(columns["trigger"])
+    fields["args"] = _shared_object(columns["args"])
     fields["policy"] = _policy(columns["policy"])
     fields["given"] = _words(columns["given"])
     fields["tags"] = _words(columns["tags"])
