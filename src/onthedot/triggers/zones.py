@@ -10,9 +10,10 @@ from __future__ import annotations
 from bisect import bisect_right
 from datetime import UTC, datetime, timedelta, tzinfo
 from functools import cache
-from typing import Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 from onthedot.errors import TriggerError
+from onthedot.moments import END_MS
 
 Gap = Literal["shift", "skip"]
 Fold = Literal["first", "last", "both"]
@@ -23,6 +24,7 @@ FOLDS: tuple[Fold, ...] = get_args(Fold)
 FAR = 1 << 60
 """Seconds further away than any label or instant."""
 
+_LABELS_END = END_MS // 1000
 _TABLE_FROM = -172_800  # two days before 1970, so that every label of 1 January 1970 has its segment
 
 _ABBREVIATIONS = {
@@ -57,6 +59,10 @@ class Zone:
     def __repr__(self) -> str:
         return f"Zone({self.name!r})"
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickled by name: each process reads its own zone data."""
+        return get_zone, (self.name,)
+
     def segment(self, instant: int) -> int:
         """The number of the segment that the instant lies in. O(log transitions)."""
         return bisect_right(self.instants, instant)
@@ -79,8 +85,9 @@ class Zone:
 
     def _make_windows(self, fold: Fold) -> tuple[tuple[int, ...], tuple[int, ...]]:
         bounds = [self.bounds(k) for k in range(len(self.offsets))]
-        starts = [first + offset for (first, _), offset in zip(bounds, self.offsets, strict=True)]
-        ends = [end + offset for (_, end), offset in zip(bounds, self.offsets, strict=True)]
+        # No day before 1970 or after 2199 counts, on any wall clock.
+        starts = [max(first + offset, 0) for (first, _), offset in zip(bounds, self.offsets, strict=True)]
+        ends = [min(end + offset, _LABELS_END) for (_, end), offset in zip(bounds, self.offsets, strict=True)]
         if fold == "first":
             for k in range(1, len(starts)):
                 starts[k] = max(starts[k], starts[k - 1], ends[k - 1])

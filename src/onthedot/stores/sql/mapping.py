@@ -65,13 +65,13 @@ def _object(text: str) -> dict[str, Any]:
 
 @lru_cache(maxsize=65_536)
 def _shared_object(text: str) -> dict[str, Any]:
-    """One object for all rows that have this text: nobody writes into a frozen value, and a trigger is decoded once."""
+    """One object for all rows that have this text. For triggers, which no user's code gets to see as JSON."""
     return _object(text)
 
 
 def _object_or_sign(text: str) -> dict[str, Any]:
     try:
-        return _shared_object(text)
+        return _object(text)
     except _UNREADABLE as error:
         return Unreadable(error)
 
@@ -156,7 +156,7 @@ _EMPTY_JSON = {"args": "{}", "policy": "{}", "given": "[]", "tags": "[]", "then"
 def _schedule(columns: dict[str, Any]) -> Schedule:
     fields = columns.copy()
     fields["trigger"] = _shared_object(columns["trigger"])
-    fields["args"] = _shared_object(columns["args"])
+    fields["args"] = _object(columns["args"])
     fields["policy"] = _policy(columns["policy"])
     fields["given"] = _words(columns["given"])
     fields["tags"] = _words(columns["tags"])

@@ -362,3 +362,11 @@ def test_a_tick_that_was_moved_to_the_end_of_a_gap_matches_there() -> None:
 def test_a_working_day_schedule_in_berlin_skips_the_weekend() -> None:
     nightly = cron("30 2 * * mon-fri", tz="Europe/Berlin")
     assert nightly.next("2026-11-13T12:00Z") == utc("2026-11-16T01:30")
+
+
+def test_the_second_time_counts_also_where_it_is_the_very_last_of_all() -> None:
+    last = cron("0 30 2 25 10 ? 2026", tz="Europe/Berlin", fold="both")
+    first = last.next("2026-01-01T00:00Z")
+    assert str(first) == "2026-10-25 00:30:00+00:00"
+    assert first is not None
+    assert str(last.next(first)) == "2026-10-25 01:30:00+00:00"
