@@ -71,7 +71,7 @@ class Search:
         minutes, count, ceil_second = self._minutes, len(self._minutes), self._ceil_second
         first_second, first_time = self._first_second, self._first_time
         blocks, next_day, every_day = self._blocks, self.days.ceil, self.fields.day_rule == DayRule()
-        the_long_way = self._ceil
+        the_long_way, beyond = self._ceil, self._ceil_beyond
 
         def ceil(second: int) -> int | None:
             segment = bisect_left(instants, second) if instants else 0
@@ -100,8 +100,9 @@ class Search:
                 if following is None:
                     return the_long_way(second)
                 label = following * 86_400 + first_time
-            tick = label - offset
-            return tick if label < ends[segment] and tick < end else the_long_way(second)
+            if label < ends[segment]:
+                return label - offset if label - offset < end else None
+            return beyond(segment, second + offset, label)
 
         return ceil
 
@@ -123,6 +124,8 @@ class Search:
 
     def _ceil_beyond(self, segment: int, label: int, found: int) -> int | None:
         """Goes on after a segment that has no tick. `found` is the first matching label at or after `label`."""
+        if self.wall_clock.fold == "first":  # nothing comes again, so all segments before that label can be passed over
+            segment = max(segment, bisect_right(self._ends, found) - 1)
         for k in range(segment, len(self._instants)):
             instant, offset = self._instants[k], self._offsets[k + 1]
             if instant >= self.end:
