@@ -29,9 +29,12 @@ def best(action: Callable[[], Any], turns: int = 7, before: Callable[[], Any] | 
 
 
 def interleaved(actions: dict[str, Callable[[], Any]], turns: int = 5) -> dict[str, float]:
-    """The best of several turns for each, taken in turn, so that a busy moment of the machine hits all alike."""
+    """The best of several turns for each, taken in turn, so that a busy moment of the machine hits all alike.
+
+    Each turn is done twice and the second counts: the first one warms the caches that collecting garbage has cooled.
+    """
     fastest = dict.fromkeys(actions, float("inf"))
     for _ in range(turns):
         for name, action in actions.items():
-            fastest[name] = min(fastest[name], best(action, 1))
+            fastest[name] = min(fastest[name], best(action, 2))
     return fastest
