@@ -71,7 +71,7 @@ def next_tick(report: Report) -> None:
         )
         totals = dict.fromkeys(("onthedot", *PEERS), 0.0)
         for text in (*EVERYDAY, *AWKWARD):
-            steps = 20 if "29 2" in text else 200
+            steps = 40 if "29 2" in text else 200
             taken = interleaved({name: walk(text, tz, steps) for name, walk in WALKS.items()}, 9)
             section.rows.append((text, *(taken[name] / steps * MICRO for name in totals)))
             for name in totals:
@@ -85,13 +85,12 @@ def next_tick(report: Report) -> None:
 
 
 def _walk_onthedot(text: str, tz: str, steps: int) -> Callable[[], None]:
-    ours, start = cron(text, tz=tz), START.astimezone(UTC)
+    following, start = cron(text, tz=tz).next, START.astimezone(UTC)
 
     def walk() -> None:
-        moment: datetime | None = start
+        moment = start
         for _ in range(steps):
-            assert moment is not None
-            moment = ours.next(moment)
+            moment = following(moment)  # type: ignore[assignment]  # there is always a next one here
 
     return walk
 

@@ -30,6 +30,9 @@ class Search:
         "ceil", "days", "end", "fields", "first", "on_the_minute", "wall_clock",
     )  # fmt: skip
 
+    ceil: Callable[[int], int | None]
+    """The first tick at or after a second, or None."""
+
     def __init__(
         self, fields: Fields, zone: Zone, gap: Gap, fold: Fold, *, first: int = 0, end: int = END_SECOND
     ) -> None:
@@ -54,8 +57,13 @@ class Search:
         self._offsets = zone.offsets
         self._starts, self._ends = zone.windows(fold)
         self._shift = gap == "shift"
+
+    def __getattr__(self, name: str) -> Any:
+        """Makes `ceil` when it is first asked for: most searches of a forecast never are."""
+        if name != "ceil":
+            raise AttributeError(name)
         self.ceil = self._quick_ceil()
-        """The first tick at or after a second, or None."""
+        return self.ceil
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickled by what it was made from."""
@@ -194,6 +202,10 @@ class Search:
             if place < len(self._minutes) and self._minutes[place] == minute:
                 total += bisect_left(seconds, second)
         return total
+
+    def fires(self) -> bool:
+        """Whether there is any tick at all."""
+        return self._ceil(0) is not None
 
     def shows(self, label: int) -> bool:
         """Whether the label itself matches, whatever the zone makes of it."""

@@ -102,7 +102,7 @@ class Cron(Trigger):
             first = 0 if self.starts_at is None else max(0, -(-self.starts_at // 1000))
             end = END_SECOND if self.repeat_until is None else min(END_SECOND, self.repeat_until // 1000 + 1)
             search = Search(search.fields, *search.wall_clock, first=first, end=end)
-            if search.ceil(0) is None and (self.key or not search.fields.hashed):
+            if not search.fires() and (self.key or not search.fields.hashed):
                 bounds = describe_bounds(self.starts_at, self.repeat_until)
                 raise TriggerError(f"{self.text} can never fire{bounds}", hint="widen the bounds")
         object.__setattr__(self, "search", search)
@@ -220,7 +220,7 @@ def _compile(text: str, key: str, tz: str, gap: Gap | None, fold: Fold | None) -
     default_fold: Fold = "first" if fields.fixed else "both"
     search = Search(fields, get_zone(tz), gap or default_gap, fold or default_fold)
     settled = key or not fields.hashed  # without its key, an H stands for any of its numbers
-    if settled and search.ceil(0) is None:
+    if settled and not search.fires():
         raise slips.never_fires(text, has_days=search.days.ceil(0) is not None)
     return search
 
