@@ -167,7 +167,7 @@ def an_hour_cold(report: Report) -> None:
         counts["croniter"] = sum(_count(croniter(text, just_before, ret_type=datetime), end) for text in texts.values())
 
     taken = {
-        "onthedot, forecast": best(with_forecast, 5, before=forget),
+        "onthedot, forecast": best(with_forecast, 9, before=forget),
         "onthedot, without numpy": best(with_between, 5, before=forget),
         "cronsim": best(with_cronsim, 2),
         "croniter": best(with_croniter, 1),
