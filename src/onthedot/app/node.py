@@ -102,7 +102,8 @@ class NodeRunner:
         self.worker = Worker(lookup, self._clock, emitter, self._report, capacity=settings.capacity)
         self._outcomes = OutcomeWriter(store, self.node.id, self._after_finish)
         self._draining = False
-        self._woken = True
+        self._woken = self._reread = True
+        self._hungry = False
         self._idle = False
         self._swept_ms = 0
         self._ended: dict[str, int] = {}
@@ -124,7 +125,12 @@ class NodeRunner:
         self._emitter.emit(NodeStarted(self.node.id, self.node.name))
 
     def wake(self) -> None:
-        """Look now: something may have become due."""
+        """Look now: something may have become due, or was put."""
+        self._reread = True
+        self._go_on()
+
+    def _go_on(self) -> None:
+        """Make another pass now, without reading ahead anew."""
         self._woken = True
         self._loops["plan"].wake()
 
@@ -156,7 +162,8 @@ class NodeRunner:
             return self._settings.poll_ms
         now_ms = self._clock.now_ms()
         woken, self._woken = self._woken, False
-        if self._preread.run_once(now_ms, at_once=woken) and self.worker.executing():
+        reread, self._reread = self._reread, False
+        if self._preread.run_once(now_ms, at_once=reread) and self.worker.executing():
             for run_id in self._store.cancels(self.node.id):
                 self.worker.cancel(run_id)
         local = self._local.run_once(self.node.id, now_ms)
@@ -168,9 +175,11 @@ class NodeRunner:
         own = [run for effects in planned.effects for run in effects.runs if run.state is State.RUNNING]
         self._begin(own)
         self._tell(planned.effects)
-        started = self._store.start_due(self.node.id, self._tasks()[0], min(self.worker.free, PLAN_BATCH))
+        most = min(self.worker.free, PLAN_BATCH)
+        started = self._store.start_due(self.node.id, self._tasks()[0], most)
         self._begin(started.runs)
-        if planned.more or len(started.runs) >= PLAN_BATCH:
+        self._hungry = len(started.runs) >= most  # more may wait: go on when workers come free
+        if planned.more or (self._hungry and self.worker.free > 0):
             self._woken = True
             return 0
         if planned.passed_over or started.passed_over:
@@ -296,8 +305,10 @@ class NodeRunner:
         self._outcomes.add(outcome)
 
     def _after_finish(self, finished: Finished) -> None:
-        if finished.woken or any(run.state is State.WAITING for run in finished.recorded):
+        if any(run.state is State.WAITING for run in finished.recorded):
             self.wake()
+        elif finished.woken or self._hungry:
+            self._go_on()
 
     def _failed(self, stage: str, error: Exception) -> None:
         if isinstance(error, NodeDead):
