@@ -113,6 +113,8 @@ class Schedules:
             raise SettingsError(problem)
         task, args = self._tasks.checked(put.task, put.args, unchecked=unchecked)
         given = checked(put.options, put.name)
+        if "enabled" in given:
+            raise SettingsError(f"{put.name}: put leaves a pause as it is; use pause() and resume() instead of enabled")
         local = self._tasks.lookup(task)
         return edits.Definition(
             task=task,
