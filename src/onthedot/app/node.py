@@ -93,7 +93,7 @@ class NodeRunner:
         self._clock = StoreClock(store.now_ms, clock)
         self._decide = Decider(lambda: new_id(self._clock.now_ms()))
         self._local = LocalPlanner(store, self._decide, local_names)
-        self._ring: TimeRing[str] = TimeRing()
+        self._ring: TimeRing[int] = TimeRing()
         self._preread = PreRead(store, self._ring, every_ms=settings.poll_ms)
         self._reaper = Reaper(clock)
         self._lock = Lock()

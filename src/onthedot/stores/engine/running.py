@@ -96,11 +96,11 @@ class Running(Transactions):
 
 def _candidates(rows: Rows, node_id: str, tasks: Sequence[str], limit: int) -> list[Run]:
     """Up to so many due runs that may begin here; those that must not yet, do not hide the others."""
-    own = rows.owned_by(node_id)
     asked = limit
     while True:
         due = rows.due_runs(node_id, tasks, asked)
-        chosen = _one_crashed_at_most(due, own)
+        crashed = any(run.crashes for run in due)
+        chosen = _one_crashed_at_most(due, rows.owned_by(node_id)) if crashed else due
         if len(chosen) >= limit or len(due) < asked:
             return chosen[:limit]
         asked *= 4

@@ -268,8 +268,7 @@ RUN_MOVING = (
     "error",
     "reason",
 )
-"""What starting, retrying, cancelling and taking over change."""
-run_definition = attrgetter(*(name for name in RUN if name not in RUN_MOVING))
+"""What starting, retrying, cancelling and taking over change; the rest of a run never changes."""
 _STATES = {state.value: state for state in State}
 
 
