@@ -124,6 +124,7 @@ DUE_RUNS = (
 )
 LIVE_OF = _RUNS.where(among(_runs.schedule_id)).with_for_update()
 LIVE_RUNS = _RUNS.where(among(_runs.id)).order_by(_runs.id).with_for_update()
+BEHIND = select(_runs.schedule_id).where(among(_runs.schedule_id), BLOCKED).distinct()
 HELD = select(*_columns(tables.runs, claims.COLUMNS)).where(among(_runs.id)).order_by(_runs.id).with_for_update()
 OWNED_BY = _RUNS.where(_runs.owner == bindparam("node_id"), _runs.state == literal_column("'running'")).order_by(
     _runs.id

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from threading import Event, Lock
@@ -27,7 +27,7 @@ from onthedot.stores.sql.claims import Claims
 from onthedot.stores.sql.dialects import Dialect
 from onthedot.stores.sql.faults import in_our_words, is_busy
 from onthedot.stores.sql.pruning import prune
-from onthedot.stores.sql.rows import SqlRows
+from onthedot.stores.sql.rows import SqlRows, in_chunks
 
 T = TypeVar("T")
 
@@ -172,6 +172,9 @@ class SqlStore(Engine):
         else:
             rows = self._all(statements.CHANGES_OF, {"schedule": name, "most": limit})
         return [mapping.change_from(row) for row in rows]
+
+    def behind(self, schedule_ids: Collection[str]) -> Collection[str]:
+        return {row[0] for row in self._reading(lambda each: [*in_chunks(each, statements.BEHIND, schedule_ids)])}
 
     def upcoming(self, after_ms: int, until_ms: int) -> list[int]:
         found = self._all(statements.UPCOMING, {"from_ms": after_ms + 1, "until_ms": until_ms})
