@@ -25,7 +25,7 @@ from onthedot.model.decision import Decision
 from onthedot.model.node import Node
 from onthedot.model.outcome import Outcome
 from onthedot.model.run import Run
-from onthedot.model.schedule import Schedule
+from onthedot.model.schedule import Mode, Schedule
 from onthedot.model.states import State
 
 
@@ -201,9 +201,18 @@ class Store(ABC):
 
     @abstractmethod
     def schedules(
-        self, *, names: Sequence[str] | None = None, tag: str | None = None, after: str = "", limit: int = 100
+        self,
+        *,
+        names: Sequence[str] | None = None,
+        tag: str | None = None,
+        mode: Mode | None = None,
+        after: str = "",
+        limit: int = 100,
     ) -> list[Schedule]:
-        """Schedules by name, ascending, tombstones left out; `after` is the last name of the page before."""
+        """Schedules by name, ascending, tombstones left out; `after` is the last name of the page before.
+
+        All that is given must hold. Every node asks for `mode="local"` once a second: it costs what there is of that.
+        """
 
     @abstractmethod
     def revisions(self, schedule_id: str) -> list[Schedule]:

@@ -17,7 +17,7 @@ from onthedot.errors import Conflict, SchemaError, StoreError, StoreUnavailable
 from onthedot.model.decision import Decision
 from onthedot.model.node import Node
 from onthedot.model.run import Run
-from onthedot.model.schedule import Schedule
+from onthedot.model.schedule import Mode, Schedule
 from onthedot.model.states import State
 from onthedot.stores.base import Change, Keep, LogLine, TaskInfo
 from onthedot.stores.engine import Engine
@@ -153,9 +153,17 @@ class SqlStore(Engine):
     # reading
 
     def schedules(
-        self, *, names: Sequence[str] | None = None, tag: str | None = None, after: str = "", limit: int = 100
+        self,
+        *,
+        names: Sequence[str] | None = None,
+        tag: str | None = None,
+        mode: Mode | None = None,
+        after: str = "",
+        limit: int = 100,
     ) -> list[Schedule]:
-        return self._reading(lambda connection: reading.schedules(connection, names, tag, after, limit))
+        return self._reading(
+            lambda connection: reading.schedules(connection, names=names, tag=tag, mode=mode, after=after, limit=limit)
+        )
 
     def revisions(self, schedule_id: str) -> list[Schedule]:
         texts = self._all(statements.REVISIONS, {"schedule_id": schedule_id})

@@ -161,6 +161,18 @@ class TestListing(Promises):
         assert [each.name for each in scene.store.schedules(names=["b", "c"], tag="eu")] == ["c"]
         assert scene.store.schedules(names=[]) == []
 
+    def test_schedules_are_found_by_mode(self, scene: Scene) -> None:
+        scene.put("b", mode="local", tags=("x",))
+        scene.put("a", mode="local")
+        scene.put("c")
+        scene.put("d", mode="local")
+        scene.edit(edits.delete(), "d")
+        found = [row.name for row in scene.store.schedules(mode="local")]
+        assert found == ["a", "b"]
+        assert [row.name for row in scene.store.schedules(mode="local", after="a")] == ["b"]
+        assert [row.name for row in scene.store.schedules(mode="local", tag="x")] == ["b"]
+        assert [row.name for row in scene.store.schedules(mode="durable")] == ["c"]
+
     def test_coming_moments_are_those_of_schedules_and_waiting_runs(self, scene: Scene) -> None:
         schedule = scene.put(priority=3)
         scene.put("far", every("1d"))
