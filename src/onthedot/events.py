@@ -6,7 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-Topic = Literal["start", "stop", "idle", "error", "run_started", "run_finished", "misfire"]
+Topic = Literal[
+    "start", "stop", "idle", "error", "run_started", "run_finished", "misfire", "parked", "fallback", "recovery"
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +44,21 @@ class Failure(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class FellBack(Event):
+    """Planning in batches keeps failing: from now on this node plans schedule by schedule."""
+
+    node_id: str
+    error: BaseException
+
+
+@dataclass(frozen=True, slots=True)
+class Recovered(Event):
+    """Planning in batches works again."""
+
+    node_id: str
+
+
+@dataclass(frozen=True, slots=True)
 class RunStarted(Event):
     run_id: str
     task: str
@@ -69,6 +86,14 @@ class Misfired(Event):
     count: int | None
 
 
+@dataclass(frozen=True, slots=True)
+class Parked(Event):
+    """A schedule that cannot be planned is left out from now on, until somebody mends it."""
+
+    schedule: str
+    error: str
+
+
 TOPICS: dict[Topic, type[Event]] = {
     "start": NodeStarted,
     "stop": NodeStopped,
@@ -77,6 +102,9 @@ TOPICS: dict[Topic, type[Event]] = {
     "run_started": RunStarted,
     "run_finished": RunFinished,
     "misfire": Misfired,
+    "parked": Parked,
+    "fallback": FellBack,
+    "recovery": Recovered,
 }
 
 

@@ -287,7 +287,6 @@ class App:
             lambda: (self.tasks.names(), self.tasks.infos()),
             settings=self._node_settings,
             still_declared=self._still_declared,
-            local_names=lambda: [name for name, put in self._declared.items() if put.options.get("mode") == "local"],
         )
         self._runner.start()
 

@@ -66,7 +66,7 @@ def put(definition: Definition) -> Edit:
             return _revived(old, new, now_ms)
         if new == replace(old, updated_ms=now_ms) and old.error is None:
             return Effects(answer=old)
-        new = replace(new, revision=old.revision + 1, version=old.version + 1, error=None)
+        new = replace(new, revision=old.revision + 1, version=old.version + 1, error=None, plan_attempts=0)
         if new.trigger == old.trigger and old.error is None and not _may_go_on(old, new):
             return Effects(schedule=new, answer=new)
         decisions = _undecided(old, "replaced" if old.enabled else "paused", now_ms)
@@ -241,6 +241,7 @@ def _revived(old: Schedule, new: Schedule, now_ms: int) -> Effects:
         paused_note=None,
         error=None,
         planned_runs=0,
+        plan_attempts=0,
         settled_ms=settled_ms,
         rescheduled=False,
         revision=old.revision + 1,

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Sequence
 from contextlib import AbstractContextManager
 from typing import TypeVar
 
-from onthedot.errors import NodeDead, StoreUnavailable
+from onthedot.errors import Clash, NodeDead
 from onthedot.model.node import Node
 from onthedot.model.rules.overlap import free_slots, holds_back
 from onthedot.model.run import Run
@@ -40,7 +40,7 @@ class Transactions(Store):
                     return work(rows)
             except TryAgain:
                 continue
-        raise StoreUnavailable(f"a transaction clashed with others {_TRIES} times in a row; is one of them stuck?")
+        raise Clash(f"a transaction clashed with others {_TRIES} times in a row; is one of them stuck?")
 
     @staticmethod
     def _alive(rows: Rows, node_id: str) -> Node:
