@@ -85,7 +85,7 @@ class App:
         self._who = f"{_user()}@{socket.gethostname()}"
         self.tasks = Tasks(self.open_store)
         self.schedules = Schedules(self.open_store, self.tasks, self._defaults, self.timezone, self._by)
-        self.runs = Runs(self.open_store, self._clock)
+        self.runs = Runs(self.open_store, self._clock, self._by)
 
     # declaring
 

@@ -152,7 +152,7 @@ class Schedules:
             _, values = self._tasks.checked(schedule.task, args, unchecked=unchecked)
         key = None if token is None else f"m:{schedule.id}:{token}"
         run = edits.manual_run(schedule, new_id(store.now_ms()), key, values, store.now_ms())
-        return store.enqueue([run])[0]
+        return store.enqueue([run], by=self._by("trigger"))[0]
 
     def delete(self, name: str) -> bool:
         """Whether there was one. Its history stays, and a later put of the name goes on where it ended."""

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from onthedot.model.policy import Policy
     from onthedot.model.run import Run
     from onthedot.model.schedule import Schedule
-    from onthedot.stores.base import LogLine, TaskInfo
+    from onthedot.stores.base import Change, LogLine, TaskInfo
 
 Document = dict[str, Any]
 
@@ -139,6 +139,17 @@ def task_document(task: TaskInfo) -> Document:
         "parameters": [dict(each) for each in task.parameters],
         "doc": task.doc,
         "policy": dict(task.policy),
+    }
+
+
+def change_document(change: Change) -> Document:
+    """One line of the audit; `run` where it is about a run."""
+    return {
+        "at": moment(change.at_ms),
+        "who": change.by.who,
+        "surface": change.by.surface,
+        "what": change.by.what,
+        "run": change.after.get("run"),
     }
 
 

@@ -19,7 +19,7 @@ from onthedot.model.node import Node
 from onthedot.model.run import Run
 from onthedot.model.schedule import Mode, Schedule
 from onthedot.model.states import State
-from onthedot.stores.base import Change, Keep, LogLine, TaskInfo
+from onthedot.stores.base import By, Change, Keep, LogLine, TaskInfo
 from onthedot.stores.engine import Engine
 from onthedot.stores.rows import TryAgain
 from onthedot.stores.sql import mapping, reading, schema, statements
@@ -115,7 +115,7 @@ class SqlStore(Engine):
                     raise
             self._clock.wait(Event(), _PAUSE_MS)
 
-    def enqueue_in(self, connection: Any, runs: Sequence[Run]) -> list[Run]:
+    def enqueue_in(self, connection: Any, runs: Sequence[Run], by: By | None = None) -> list[Run]:
         if not isinstance(connection, Connection):
             raise StoreError(f"connection= takes a SQLAlchemy Connection (session.connection()), not {connection!r}")
         if connection.dialect.name != self._dialect.name:
@@ -125,7 +125,7 @@ class SqlStore(Engine):
                 connection.exec_driver_sql(self._dialect.take_write_lock)
             rows = SqlRows(connection, self._dialect, self._server_ms(connection))
             try:
-                return self._enqueue(rows, runs)
+                return self._enqueue(rows, runs, by)
             except TryAgain:
                 raise Conflict("another transaction has just enqueued the same key; roll back and try again") from None
 

@@ -472,7 +472,7 @@ class TestDeleting(Promises):
         scene.wait(MINUTE)
         (run,) = scene.plan(scene.node())
         assert scene.exists()
-        scene.store.request_cancel(run.id, "not needed")
+        scene.store.request_cancel(run.id, "not needed", BY)
         assert not scene.exists()
 
     def test_a_self_removing_schedule_without_a_run_goes_when_its_last_tick_is_decided(self, scene: Scene) -> None:
@@ -529,3 +529,42 @@ class TestAudit(Promises):
         scene.edit(lambda before, now_ms: Effects(schedule=replace(row)))
         assert scene.schedule() == row
         assert len(scene.store.changes()) == 1
+
+    def test_a_run_that_is_triggered_cancelled_or_retried_is_kept_with_who_asked(self, scene: Scene) -> None:
+        schedule = scene.put()
+        run = scene.trigger("r", args={"a": 2})
+        cancelled = scene.store.request_cancel(run.id, "not now", By("ada", "cli", "cancel"))
+        scene.wait(SECOND)
+        scene.store.retry(run.id, cancelled.claim_no, By("bob", "http", "retry"))
+        retried, stopped, triggered, _ = scene.store.changes(name="s")
+        assert {each.schedule_id for each in (retried, stopped, triggered)} == {schedule.id}
+        assert {each.after["run"] for each in (retried, stopped, triggered)} == {"r"}
+        assert (triggered.by, dict(triggered.before), triggered.after["args"]) == (BY, {}, {"a": 2})
+        assert (stopped.by, dict(stopped.before)) == (By("ada", "cli", "cancel"), {"state": "waiting", "reason": None})
+        assert (stopped.after["state"], stopped.after["reason"]) == ("cancelled", "not now")
+        assert (retried.by, retried.at_ms) == (By("bob", "http", "retry"), START_MS + SECOND)
+        assert (retried.before["state"], retried.after["state"]) == ("cancelled", "waiting")
+
+    def test_a_running_run_that_is_asked_to_stop_is_kept_with_who_asked(self, scene: Scene) -> None:
+        run = scene.running(scene.node())
+        scene.store.request_cancel(run.id, "stop it", By("ada", "cli", "cancel"))
+        newest = scene.store.changes(name="s")[0]
+        assert (newest.by.who, newest.after["cancel_requested_ms"]) == ("ada", scene.now_ms)
+
+    def test_one_off_work_is_in_the_audit_without_a_schedule(self, scene: Scene) -> None:
+        run = scene.waiting_run()
+        assert scene.store.changes() == []
+        scene.store.request_cancel(run.id, "no", BY)
+        (change,) = scene.store.changes()
+        assert (change.schedule_id, change.schedule, change.revision) == ("", "", 0)
+        assert (change.after["run"], change.after["task"]) == (run.id, "job")
+
+    def test_what_changes_nothing_leaves_no_line(self, scene: Scene) -> None:
+        scene.put()
+        run = scene.trigger("r", token="once")
+        scene.trigger("again", token="once")
+        ended = scene.store.request_cancel(run.id, "no", BY)
+        scene.store.request_cancel(run.id, "no", BY)
+        with pytest.raises(Conflict):
+            scene.store.retry(run.id, ended.claim_no + 1, BY)
+        assert len(scene.store.changes()) == 3
