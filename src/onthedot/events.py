@@ -7,7 +7,17 @@ from dataclasses import dataclass
 from typing import Literal
 
 Topic = Literal[
-    "start", "stop", "idle", "error", "run_started", "run_finished", "misfire", "parked", "fallback", "recovery"
+    "start",
+    "stop",
+    "idle",
+    "error",
+    "run_started",
+    "run_finished",
+    "misfire",
+    "paused",
+    "parked",
+    "fallback",
+    "recovery",
 ]
 
 
@@ -87,6 +97,15 @@ class Misfired(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class Paused(Event):
+    """Somebody paused a schedule in this process: so many waiting runs were skipped, so many are still running."""
+
+    schedule: str
+    skipped: int
+    running: int
+
+
+@dataclass(frozen=True, slots=True)
 class Parked(Event):
     """A schedule that cannot be planned is left out from now on, until somebody mends it."""
 
@@ -102,6 +121,7 @@ TOPICS: dict[Topic, type[Event]] = {
     "run_started": RunStarted,
     "run_finished": RunFinished,
     "misfire": Misfired,
+    "paused": Paused,
     "parked": Parked,
     "fallback": FellBack,
     "recovery": Recovered,

@@ -84,7 +84,9 @@ class App:
         self._runner: NodeRunner | None = None
         self._who = f"{_user()}@{socket.gethostname()}"
         self.tasks = Tasks(self.open_store)
-        self.schedules = Schedules(self.open_store, self.tasks, self._defaults, self.timezone, self._by)
+        self.schedules = Schedules(
+            self.open_store, self.tasks, self._defaults, self.timezone, self._by, emit=self._emitter.emit
+        )
         self.runs = Runs(self.open_store, self._clock, self._by)
 
     # declaring

@@ -26,6 +26,8 @@ def moment(ms: int | None) -> str | None:
 
 def schedule_state(schedule: Schedule) -> str:
     """In one word: parked before paused, since a parked one needs somebody."""
+    if schedule.deleted:
+        return "removed"
     if schedule.error is not None:
         return "parked"
     if not schedule.enabled:

@@ -23,6 +23,7 @@ from onthedot.triggers.bounds import to_instant_ms
 
 if TYPE_CHECKING:
     from onthedot.app.app import App
+    from onthedot.events import Paused
     from onthedot.model.schedule import Schedule
     from onthedot.stores.base import Change
 
@@ -224,8 +225,18 @@ def pause(
 ) -> None:
     """Let a schedule, or all with a tag, start no more runs."""
     where = _where(name, tag)
+    done: dict[str, Paused] = {}
     with closing(open_app(store)) as app:
-        _show_all_changed(app, app.schedules.pause(name, where=where, note=note), as_json)
+        app.on("paused")(lambda event: done.update({event.schedule: event}))
+        changed = app.schedules.pause(name, where=where, note=note)
+        if as_json:
+            documents = [_paused_document(each, done[each.name]) for each in _as_list(changed)]
+            show_json({"schedules": documents} if isinstance(changed, list) else documents[0])
+            return
+        for each in _as_list(changed):
+            typer.echo(_summary(each, app.open_store().now_ms()) + _came_of_it(done[each.name]))
+        if isinstance(changed, list):
+            typer.echo(counted(len(changed), "schedule"))
 
 
 @group.command("resume")
@@ -308,6 +319,19 @@ def _show_all_changed(app: App, changed: Any, as_json: bool) -> None:
         for each in changed:
             typer.echo(_summary(each, app.open_store().now_ms()))
         typer.echo(counted(len(changed), "schedule"))
+
+
+def _as_list(changed: Any) -> list[Schedule]:
+    return changed if isinstance(changed, list) else [changed]
+
+
+def _paused_document(schedule: Schedule, done: Paused) -> dict[str, Any]:
+    return {**schedule_document(schedule), "skipped_runs": done.skipped, "running_runs": done.running}
+
+
+def _came_of_it(done: Paused) -> str:
+    skipped = f", {counted(done.skipped, 'waiting run')} skipped" if done.skipped else ""
+    return f"{skipped}, {done.running} still running" if done.running else skipped
 
 
 def _summary(schedule: Schedule, now_ms: int) -> str:
