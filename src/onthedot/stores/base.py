@@ -298,7 +298,10 @@ class Store(ABC):
 
     @abstractmethod
     def sweep(self, limit: int = 1000) -> int:
-        """Let blocked runs that could start be judged again: what a lost wake-up left behind. Says how many."""
+        """Let blocked runs that could start be judged again: what a lost wake-up left behind. Says how many.
+
+        Looks at so many, and at the next so many when it is called again: a crowd hides nothing for ever.
+        """
 
     # nodes
 

@@ -279,11 +279,14 @@ class _MemoryRows:
     def owned_by(self, node_id: str) -> list[Run]:
         return [run for run in self._tables.runs.values() if run.owner == node_id and run.state is State.RUNNING]
 
-    def blocked_runs(self, limit: int) -> list[Run]:
+    def blocked_runs(self, limit: int, after: tuple[int, str] = (0, "")) -> list[Run]:
         blocked = (
             run
             for run in self._tables.runs.values()
-            if run.blocked and run.state is State.WAITING and run.due_ms <= self._now_ms
+            if run.blocked
+            and run.state is State.WAITING
+            and run.due_ms <= self._now_ms
+            and (run.due_ms, run.id) > after
         )
         return sorted(blocked, key=lambda run: (run.due_ms, run.id))[:limit]
 

@@ -101,11 +101,17 @@ class Transactions(Store):
         rows.save_runs(woken)
         return len(woken)
 
-    def sweep(self, limit: int = 1000) -> int:
-        def work(rows: Rows) -> int:
-            return self._unblock(rows, {run.schedule_id or "" for run in rows.blocked_runs(limit)})
+    _swept: tuple[int, str] = (0, "")
+    """How far the sweep has come: a crowd that cannot start must not hide the others behind it for ever."""
 
-        return self._transact(work)
+    def sweep(self, limit: int = 1000) -> int:
+        def work(rows: Rows) -> tuple[int, tuple[int, str]]:
+            blocked = rows.blocked_runs(limit, self._swept)
+            woken = self._unblock(rows, {run.schedule_id for run in blocked if run.schedule_id is not None})
+            return woken, (blocked[-1].due_ms, blocked[-1].id) if len(blocked) >= limit else (0, "")
+
+        woken, self._swept = self._transact(work)
+        return woken
 
 
 def _expiry(key: str, now_ms: int) -> int | None:

@@ -229,6 +229,20 @@ class TestWaking(Promises):
         assert scene.store.sweep() == 1
         assert len(scene.start(node)) == 1
 
+    def test_a_crowd_that_cannot_start_does_not_hide_from_the_sweep_what_can(self, scene: Scene) -> None:
+        node = scene.node()
+        scene.running(node)
+        busy, idle = scene.schedule(), scene.put("idle")
+        for _ in range(10):
+            scene.waiting_run(schedule_id=busy.id, schedule=busy.name, blocked=True)
+        scene.wait(1)
+        last = scene.waiting_run(schedule_id=idle.id, schedule=idle.name, blocked=True)
+        assert sum(scene.store.sweep(limit=3) for _ in range(4)) == 1
+        assert not scene.run(last).blocked
+        scene.store.request_cancel(last.id, "out of the way", BY)
+        scene.waiting_run(schedule_id=idle.id, schedule=idle.name, blocked=True)
+        assert sum(scene.store.sweep(limit=3) for _ in range(8)) == 1, "it begins anew when it has come to the end"
+
     def test_a_sweep_leaves_alone_what_a_pause_holds(self, scene: Scene) -> None:
         node = scene.node()
         run = scene.running(node, retries=1, backoff_ms=SECOND)

@@ -325,6 +325,14 @@ class TestRescheduling(Promises):
             scene.edit(edits.reschedule(START_MS))
         assert scene.schedule() == before
 
+    def test_a_schedule_that_has_had_all_its_runs_is_not_rescheduled(self, scene: Scene) -> None:
+        scene.put(max_runs=1)
+        scene.wait(MINUTE)
+        scene.plan(scene.node())
+        with pytest.raises(Conflict, match="all of its 1 runs"):
+            scene.edit(edits.reschedule(scene.now_ms + HOUR))
+        assert scene.schedule().next_run_ms is None
+
     def test_a_moment_behind_the_watermark_is_refused_after_the_clock_was_set_back(self, scene: Scene) -> None:
         node = scene.node()
         scene.put(overlap="concurrent")
@@ -475,6 +483,27 @@ class TestDeleting(Promises):
         scene.store.request_cancel(run.id, "not needed", BY)
         assert not scene.exists()
 
+    def test_a_self_removing_schedule_goes_when_a_pause_skips_its_last_run(self, scene: Scene) -> None:
+        scene.put(trigger=At(START_MS + MINUTE), auto_remove=True)
+        scene.wait(MINUTE)
+        scene.plan(scene.node())
+        paused, done = scene.edit(edits.pause(None))
+        assert (paused.deleted, done) == (True, Paused(skipped=1, running=0))
+        assert not scene.exists()
+
+    def test_a_self_removing_schedule_that_is_still_to_run_stays_through_a_pause(self, scene: Scene) -> None:
+        node = scene.node()
+        scene.put(trigger=At(START_MS + MINUTE), auto_remove=True)
+        scene.edit(edits.pause(None))
+        assert scene.exists()
+        scene.edit(edits.resume())
+        scene.wait(MINUTE)
+        (run,) = scene.plan(node, free=1)
+        scene.edit(edits.pause(None))
+        assert scene.exists()
+        scene.end(run)
+        assert not scene.exists()
+
     def test_a_self_removing_schedule_without_a_run_goes_when_its_last_tick_is_decided(self, scene: Scene) -> None:
         scene.put(trigger=At(START_MS + MINUTE), auto_remove=True, misfire="skip")
         scene.wait(HOUR)
@@ -494,6 +523,17 @@ class TestAudit(Promises):
         assert newest.after["paused_note"] == "repairs"
         assert "task" not in newest.after
         assert (oldest.by, dict(oldest.before), oldest.after["task"]) == (BY, {}, "job")
+
+    def test_what_a_pause_and_a_deletion_did_to_runs_is_kept_with_them(self, scene: Scene) -> None:
+        node = scene.node()
+        scene.running(node)
+        scene.wait(MINUTE)
+        scene.plan(node)
+        scene.edit(edits.pause(None))
+        paused = scene.store.changes(name="s")[0]
+        assert (paused.after["skipped"], paused.after["running"]) == (1, 1)
+        scene.edit(edits.delete())
+        assert scene.store.changes(name="s")[0].after["running"] == 1
 
     def test_changes_come_newest_first_and_by_name(self, scene: Scene) -> None:
         for name in ("a", "b", "a"):

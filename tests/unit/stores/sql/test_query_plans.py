@@ -28,6 +28,7 @@ GIVEN = {
     "schedule_id": "s",
     "schedule": "s",
     "run_id": "r",
+    "after_id": "",
     "kept_by": "s",
 }
 
