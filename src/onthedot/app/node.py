@@ -13,7 +13,7 @@ from onthedot.clock import Clock, StoreClock
 from onthedot.dispatch.preread import PreRead
 from onthedot.dispatch.ring import TimeRing
 from onthedot.errors import NodeDead
-from onthedot.events import Emitter, Failure, Idle, Misfired, NodeStarted, NodeStopped
+from onthedot.events import Emitter, Failure, Idle, Misfired, NodeStarted, NodeStopped, Parked
 from onthedot.execution.targets import Lookup
 from onthedot.execution.worker import Worker
 from onthedot.loop import Loop
@@ -25,12 +25,12 @@ from onthedot.model.states import State
 from onthedot.model.values import replace
 from onthedot.planner.decide import Decider
 from onthedot.planner.local import LocalPlanner
+from onthedot.planner.planner import BATCH, Planner
 from onthedot.records.outcomes import OutcomeWriter
 from onthedot.records.reaper import Reaper
 from onthedot.settings import Settings
 from onthedot.stores.base import Effects, Finished, Keep, Store, TaskInfo
 
-PLAN_BATCH = 500
 BATCHES = 4
 """How many batches are planned before waiting runs get their turn."""
 LOOK_AGAIN_MS = 50
@@ -96,7 +96,6 @@ class NodeRunner:
         *,
         settings: NodeSettings,
         still_declared: Callable[[], None] = lambda: None,
-        local_names: Callable[[], Sequence[str]] = lambda: (),
     ) -> None:
         self._store = store
         self._emitter = emitter
@@ -105,8 +104,8 @@ class NodeRunner:
         self._still_declared = still_declared
         self._declared_ms = 0
         self._clock = StoreClock(store.now_ms, clock)
-        self._decide = Decider(lambda: new_id(self._clock.now_ms()))
-        self._local = LocalPlanner(store, self._decide, local_names)
+        self._planner = Planner(store, Decider(lambda: new_id(self._clock.now_ms())), emitter.emit)
+        self._local = LocalPlanner(store, self._planner.plan_one, lambda: self._tasks()[0])
         self._ring: TimeRing[int] = TimeRing()
         self._preread = PreRead(store, self._ring, every_ms=settings.poll_ms)
         self._reaper = Reaper(clock)
@@ -187,7 +186,7 @@ class NodeRunner:
             self._sweep(now_ms)
             return self._until_next(now_ms)
         planned = self._plan()
-        most = min(self.worker.free, PLAN_BATCH)
+        most = min(self.worker.free, BATCH)
         started = self._store.start_due(self.node.id, self._tasks()[0], most)
         self.worker.begin(*started.runs)
         self._hungry = len(started.runs) >= most  # more may wait: go on when workers come free
@@ -206,7 +205,7 @@ class NodeRunner:
         self._rush_since_ms = self._clock.monotonic_ms()
         try:
             for _ in range(BATCHES):
-                planned = self._store.plan_due(self.node.id, PLAN_BATCH, self.worker.free, self._decide)
+                planned = self._planner.run_once(self.node.id, self.worker.free)
                 own = [run for effects in planned.effects for run in effects.runs if run.state is State.RUNNING]
                 self.worker.begin(*own)
                 self._tell(planned.effects)
@@ -222,6 +221,8 @@ class NodeRunner:
         for effects in all_effects:
             for decision in effects.decisions:
                 self._emitter.emit(Misfired(decision.schedule, decision.reason, decision.count))
+            if effects.schedule is not None and effects.schedule.error is not None:
+                self._emitter.emit(Parked(effects.schedule.name, effects.schedule.error))
 
     def _until_next(self, now_ms: int) -> int:
         moments = [moment for moment in (self._ring.peek(), self._local.peek()) if moment is not None]
@@ -271,6 +272,7 @@ class NodeRunner:
         self._clock.measure()
         self._compare(before, renewal.own)
         for node_id, renewals in self._reaper.suspects(renewal.nodes, self.node.id, self._clock.now_ms()):
+            self._planner.be_careful(self._clock.now_ms())
             if self._store.take_over(node_id, renewals):
                 self.wake()
         return self._settings.heartbeat_ms
@@ -322,7 +324,11 @@ class NodeRunner:
             tasks=names,
             lease_ms=self._settings.lease_ms,
         )
-        return self._store.join(node, infos)
+        joined = self._store.join(node, infos)
+        if any(each.id != joined.id for each in self._store.nodes()):
+            # Somebody is alive, or died without a word: which of the two, nobody can tell within a lease.
+            self._planner.be_careful(self._clock.now_ms())
+        return joined
 
     # outcomes
 

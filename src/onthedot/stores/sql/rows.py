@@ -125,8 +125,8 @@ class SqlRows:
         mine = self._connection.execute(statements.OWNED_BY, {"node_id": node_id}).fetchall()
         return [mapping.run_from(row) for row in mine]
 
-    def blocked_runs(self, limit: int) -> list[Run]:
-        due = {"now_ms": self._now_ms, "most": limit}
+    def blocked_runs(self, limit: int, after: tuple[int, str] = (0, "")) -> list[Run]:
+        due = {"now_ms": self._now_ms, "from_ms": after[0], "after_id": after[1], "most": limit}
         return [mapping.run_from(row) for row in self._connection.execute(statements.BLOCKED_RUNS, due)]
 
     def ended_runs(self, ids: Collection[str]) -> dict[str, Run]:

@@ -135,7 +135,13 @@ CANCELS = select(_runs.id).where(
     _runs.cancel_requested_ms.is_not(None),
 )
 BLOCKED_RUNS = (
-    _RUNS.where(BLOCKED, _runs.due_ms <= bindparam("now_ms")).order_by(_runs.due_ms, _runs.id).limit(bindparam("most"))
+    _RUNS.where(
+        BLOCKED,
+        _runs.due_ms.between(bindparam("from_ms"), bindparam("now_ms")),
+        (_runs.due_ms > bindparam("from_ms")) | (_runs.id > bindparam("after_id")),
+    )
+    .order_by(_runs.due_ms, _runs.id)
+    .limit(bindparam("most"))
 )
 
 

@@ -17,9 +17,9 @@ from onthedot.errors import Conflict, SchemaError, StoreError, StoreUnavailable
 from onthedot.model.decision import Decision
 from onthedot.model.node import Node
 from onthedot.model.run import Run
-from onthedot.model.schedule import Schedule
+from onthedot.model.schedule import Mode, Schedule
 from onthedot.model.states import State
-from onthedot.stores.base import Change, Keep, LogLine, TaskInfo
+from onthedot.stores.base import By, Change, Keep, LogLine, TaskInfo
 from onthedot.stores.engine import Engine
 from onthedot.stores.rows import TryAgain
 from onthedot.stores.sql import mapping, reading, schema, statements
@@ -120,7 +120,7 @@ class SqlStore(Engine):
                     raise
             self._clock.wait(Event(), _PAUSE_MS)
 
-    def enqueue_in(self, connection: Any, runs: Sequence[Run]) -> list[Run]:
+    def enqueue_in(self, connection: Any, runs: Sequence[Run], by: By | None = None) -> list[Run]:
         if not isinstance(connection, Connection):
             raise StoreError(f"connection= takes a SQLAlchemy Connection (session.connection()), not {connection!r}")
         if connection.dialect.name != self._dialect.name:
@@ -130,7 +130,7 @@ class SqlStore(Engine):
                 connection.exec_driver_sql(self._dialect.take_write_lock)
             rows = SqlRows(connection, self._dialect, self._server_ms(connection), self._claims)
             try:
-                return self._enqueue(rows, runs)
+                return self._enqueue(rows, runs, by)
             except TryAgain:
                 raise Conflict("another transaction has just enqueued the same key; roll back and try again") from None
 
@@ -158,9 +158,17 @@ class SqlStore(Engine):
     # reading
 
     def schedules(
-        self, *, names: Sequence[str] | None = None, tag: str | None = None, after: str = "", limit: int = 100
+        self,
+        *,
+        names: Sequence[str] | None = None,
+        tag: str | None = None,
+        mode: Mode | None = None,
+        after: str = "",
+        limit: int = 100,
     ) -> list[Schedule]:
-        return self._reading(lambda connection: reading.schedules(connection, names, tag, after, limit))
+        return self._reading(
+            lambda connection: reading.schedules(connection, names=names, tag=tag, mode=mode, after=after, limit=limit)
+        )
 
     def revisions(self, schedule_id: str) -> list[Schedule]:
         texts = self._all(statements.REVISIONS, {"schedule_id": schedule_id})

@@ -104,6 +104,9 @@ Index(
     sqlite_where=PLANNABLE,
     postgresql_where=PLANNABLE,
 )
+# Which are local? Asked by every node once a second; most schedules are not in it.
+LOCAL = schedules.c.mode == literal_column("'local'")
+Index("onthedot_schedules_local", schedules.c.name, sqlite_where=LOCAL, postgresql_where=LOCAL)
 
 
 def _run_columns() -> list[Column[str] | Column[int]]:

@@ -28,6 +28,7 @@ GIVEN = {
     "schedule_id": "s",
     "schedule": "s",
     "run_id": "r",
+    "after_id": "",
     "kept_by": "s",
 }
 
@@ -112,4 +113,10 @@ def test_a_page_of_history_is_read_without_reading_all_of_it(
 ) -> None:
     plan = _plan(connection, reading.ended_statement(wanted))
     assert f"INDEX {index}" in plan
+    assert "TEMP B-TREE" not in plan
+
+
+def test_the_local_schedules_are_found_without_reading_the_others(connection: Connection) -> None:
+    plan = _plan(connection, reading.LISTED.where(tables.LOCAL))
+    assert "INDEX onthedot_schedules_local" in plan
     assert "TEMP B-TREE" not in plan
