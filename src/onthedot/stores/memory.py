@@ -232,7 +232,9 @@ class _MemoryRows:
 
     def standing(self, ids: Collection[str]) -> dict[str, Standing]:
         return {
-            row.id: Standing(row.enabled, row.deleted, row.auto_remove, row.next_run_ms is None)
+            row.id: Standing(
+                row.enabled, row.deleted, row.auto_remove, row.next_run_ms is None, row.then, row.on_failure
+            )
             for row in self.schedules_if_free(ids).values()
         }
 
@@ -290,6 +292,16 @@ class _MemoryRows:
             and (run.due_ms, run.id) > after
         )
         return sorted(blocked, key=lambda run: (run.due_ms, run.id))[:limit]
+
+    def routed_runs(self, limit: int) -> list[Run]:
+        routed = [self._tables.runs[run_id] for run_id, _ in self._peek_due(self._tables.due_runs)]
+        return sorted((run for run in routed if run.target is not None), key=lambda run: (run.due_ms, run.id))[:limit]
+
+    def succeeded_since(self, schedule: str, since_ms: int) -> bool:
+        return any(
+            run.schedule == schedule and run.state is State.SUCCEEDED and (run.finished_ms or 0) >= since_ms
+            for run in self._tables.history.values()
+        )
 
     def ended_runs(self, ids: Collection[str]) -> dict[str, Run]:
         return {run_id: self._tables.history[run_id] for run_id in ids if run_id in self._tables.history}
