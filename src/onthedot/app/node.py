@@ -13,6 +13,7 @@ from onthedot.dispatch.preread import PreRead
 from onthedot.dispatch.ring import TimeRing
 from onthedot.errors import NodeDead
 from onthedot.events import Emitter, Failure, Idle, Misfired, NodeStarted, NodeStopped, Parked
+from onthedot.execution.capture import capture_logging
 from onthedot.execution.targets import Lookup
 from onthedot.execution.worker import Worker
 from onthedot.loop import Loop
@@ -25,10 +26,11 @@ from onthedot.model.values import replace
 from onthedot.planner.decide import Decider
 from onthedot.planner.local import LocalPlanner
 from onthedot.planner.planner import BATCH, Planner
+from onthedot.records.logs import LogWriter
 from onthedot.records.outcomes import OutcomeWriter
 from onthedot.records.reaper import Reaper
 from onthedot.settings import Settings
-from onthedot.stores.base import Effects, Finished, Keep, Store, TaskInfo
+from onthedot.stores.base import Effects, Finished, Keep, LogLine, Store, TaskInfo
 
 LOOK_AGAIN_MS = 50
 DECLARE_MS = 300_000
@@ -98,8 +100,14 @@ class NodeRunner:
         self._lock = Lock()
         self.node = self._incarnation()
         self._renewed_ms = self._clock.monotonic_ms()
-        self.worker = Worker(lookup, self._clock, emitter, self._report, capacity=settings.capacity)
-        self._outcomes = OutcomeWriter(store, self.node.id, self._after_finish)
+        self.worker = Worker(
+            lookup,
+            self._clock,
+            emitter,
+            self._report,
+            capacity=settings.capacity,
+            on_line=self._keep_line,
+        )
         self._draining = False
         self._woken = self._reread = True
         self._hungry = False
@@ -109,15 +117,17 @@ class NodeRunner:
         self._loops = {
             "plan": Loop("plan", self.plan_once, self._clock, self._failed),
             "outcomes": Loop("outcomes", self.write_once, self._clock, self._failed),
+            "logs": Loop("logs", self.write_logs_once, self._clock, self._failed),
             "heartbeat": Loop("heartbeat", self.heartbeat_once, self._clock, self._failed),
         }
-        self._outcomes.wake = self._loops["outcomes"].wake
+        self._make_writers()
         self._unlisten: Callable[[], None] = lambda: None
 
     # life
 
     def start(self) -> None:
         """Join, and begin to plan and execute."""
+        capture_logging()
         self._unlisten = self._store.listen(self.wake)
         for loop in self._loops.values():
             loop.start()
@@ -144,7 +154,8 @@ class NodeRunner:
         self.worker.hand_back(entered=True)
         self._loops["heartbeat"].stop()
         self._loops["outcomes"].stop()
-        for name in ("heartbeat", "outcomes"):
+        self._loops["logs"].stop()
+        for name in ("heartbeat", "outcomes", "logs"):
             self._loops[name].join()
         while self._outcomes.run_once() is not None:
             pass
@@ -276,9 +287,15 @@ class NodeRunner:
         self._stop_everything()
         with self._lock:
             self.node = self._incarnation()
-            self._outcomes = OutcomeWriter(self._store, self.node.id, self._after_finish)
-            self._outcomes.wake = self._loops["outcomes"].wake
+            self._make_writers()
         self._renewed_ms = self._clock.monotonic_ms()
+
+    def _make_writers(self) -> None:
+        """What writes for this incarnation."""
+        self._logs = LogWriter(self._store, self.node.id)
+        self._outcomes = OutcomeWriter(self._store, self.node.id, self._after_finish)
+        self._outcomes.wake = self._loops["outcomes"].wake
+        self._outcomes.before_writing = self._write_logs
 
     def _stop_everything(self) -> None:
         for run_id in self.worker.executing():
@@ -306,6 +323,19 @@ class NodeRunner:
     def write_once(self) -> int | None:
         """Write the outcomes that there are, in one batch."""
         return self._outcomes.run_once()
+
+    def write_logs_once(self) -> int | None:
+        """Write what runs have said, in batches."""
+        return self._logs.run_once()
+
+    def _keep_line(self, line: LogLine) -> None:
+        self._logs.add(line)
+
+    def _write_logs(self) -> None:
+        try:
+            self._logs.flush()
+        except Exception as error:  # what a run said must not hold up how it ended
+            self._failed("logs", error)
 
     def _report(self, outcome: Outcome) -> None:
         self._outcomes.add(outcome)
