@@ -67,15 +67,13 @@ class IndexedHeap(Generic[K]):
     def due(self, now: int) -> list[tuple[K, int]]:
         """Return what `pop_due` would, in no promised order, and leave it here. O(k) for k keys and stale entries."""
         first_later = (index(now) + 1) << _BITS
-        heap, keys, due = self._heap, self._keys, []
-        places = [0]
-        for place in places:  # grows: where a parent is later than now, so are its children
-            if place < len(heap) and heap[place] < first_later:
-                places += (2 * place + 1, 2 * place + 2)
-                entry = heap[place]
-                if entry & _NUMBER in keys:
-                    due.append((keys[entry & _NUMBER], entry >> _BITS))
-        return due
+        heap, keys = self._heap, self._keys
+        size, places, entries = len(heap), [0], []
+        while places:  # level by level: where a parent is later than now, so are its children
+            places = [place for place in places if place < size and heap[place] < first_later]
+            entries += [heap[place] for place in places]
+            places = [child for place in places for child in (2 * place + 1, 2 * place + 2)]
+        return [(keys[entry & _NUMBER], entry >> _BITS) for entry in entries if entry & _NUMBER in keys]
 
     def update(self, key: K, moment: int) -> None:
         """Move a key to another moment, behind those already there; KeyError if it is not here. O(log n)."""
