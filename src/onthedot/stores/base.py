@@ -230,8 +230,10 @@ class Store(ABC):
     # planning
 
     @abstractmethod
-    def upcoming(self, until_ms: int, limit: int) -> list[tuple[str, int, int]]:
-        """Hints for the ring: (id, moment, priority) of plannable schedules and unblocked waiting runs due by then."""
+    def upcoming(self, after_ms: int, until_ms: int) -> list[int]:
+        """Hints for the ring: the moments in (after, until] at which plannable schedules or unblocked waiting runs are
+        due, each once, ascending; before them the earliest of all that are due at or before `after`, if there is one.
+        """
 
     @abstractmethod
     def plan_due(self, node_id: str, limit: int, free_workers: int, decide: Decide) -> Planned:

@@ -80,19 +80,20 @@ class MemoryStore(Engine):
             newest = reversed(self._tables.changes)
             return list(islice((each for each in newest if name in (None, each.schedule)), limit))
 
-    def upcoming(self, until_ms: int, limit: int) -> list[tuple[str, int, int]]:
+    def upcoming(self, after_ms: int, until_ms: int) -> list[int]:
         with self._lock:
-            schedules = [
-                (row.id, row.next_run_ms, row.policy.priority)
+            moments = {
+                row.next_run_ms
                 for row in self._tables.schedules.values()
                 if row.plannable and row.next_run_ms is not None and row.next_run_ms <= until_ms
-            ]
-            runs = [
-                (run.id, run.due_ms, run.policy.priority)
+            }
+            moments |= {
+                run.due_ms
                 for run in self._tables.runs.values()
                 if run.state is State.WAITING and not run.blocked and run.due_ms <= until_ms
-            ]
-        return sorted(schedules + runs, key=lambda hint: (hint[1], hint[0]))[:limit]
+            }
+        overdue = {moment for moment in moments if moment <= after_ms}
+        return sorted(moments - overdue | ({min(overdue)} if overdue else set()))
 
     def runs(
         self,

@@ -70,8 +70,14 @@ class Transactions(Store):
 
     # waking: whoever freed a slot, or left a run behind one, looks again after its own commit
 
+    def behind(self, schedule_ids: Collection[str]) -> Collection[str]:
+        """Those of the schedules behind whose slots a run may wait: all, where a store cannot tell them quickly."""
+        return schedule_ids
+
     def _look_again(self, runs: Sequence[Run]) -> int:
-        schedule_ids = {run.schedule_id for run in runs if run.schedule_id is not None}
+        return self._look_at({run.schedule_id for run in runs if run.schedule_id is not None})
+
+    def _look_at(self, schedule_ids: Collection[str]) -> int:
         if not schedule_ids:
             return 0
         woken = self._transact(lambda rows: self._unblock(rows, schedule_ids))

@@ -12,6 +12,7 @@ from onthedot.model.run import Run
 from onthedot.model.schedule import Mode, Schedule
 from onthedot.model.states import LIVE, State
 from onthedot.stores.sql import mapping, statements, tables
+from onthedot.stores.sql.among import among
 from onthedot.stores.sql.rows import in_chunks
 
 _schedules = tables.schedules.c
@@ -38,7 +39,7 @@ def schedules(
     if names is None:
         found: Any = connection.execute(statement)
     else:
-        found = in_chunks(connection, statement.where(statements.among(_schedules.name)), set(names))
+        found = in_chunks(connection, statement.where(among(_schedules.name)), set(names))
     return [mapping.schedule_from(row) for row in found][:limit]
 
 
@@ -89,5 +90,5 @@ def _found(connection: Connection, statement: Select[Any], table: Table, wanted:
     if wanted.ids is None:
         found: Any = connection.execute(statement)
     else:
-        found = in_chunks(connection, statement.where(statements.among(table.c.id)), set(wanted.ids))
+        found = in_chunks(connection, statement.where(among(table.c.id)), set(wanted.ids))
     return [mapping.run_from(row) for row in found]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from threading import Event, Lock
@@ -23,10 +23,11 @@ from onthedot.stores.base import By, Change, Keep, LogLine, TaskInfo
 from onthedot.stores.engine import Engine
 from onthedot.stores.rows import TryAgain
 from onthedot.stores.sql import mapping, reading, schema, statements
+from onthedot.stores.sql.claims import Claims
 from onthedot.stores.sql.dialects import Dialect
 from onthedot.stores.sql.faults import in_our_words, is_busy
 from onthedot.stores.sql.pruning import prune
-from onthedot.stores.sql.rows import SqlRows
+from onthedot.stores.sql.rows import SqlRows, in_chunks
 
 T = TypeVar("T")
 
@@ -63,6 +64,7 @@ class SqlStore(Engine):
         self._opening = Lock()
         self._now_open: _Opened | None = None
         self._listeners: list[Callable[[], None]] = []
+        self._claims = Claims()
 
     def now_ms(self) -> int:
         if self._dialect.clock is None:
@@ -79,7 +81,10 @@ class SqlStore(Engine):
     @contextmanager
     def begin(self) -> Iterator[SqlRows]:
         with self._writing() as connection:
-            yield SqlRows(connection, self._dialect, self._server_ms(connection))
+            rows = SqlRows(connection, self._dialect, self._server_ms(connection), self._claims)
+            yield rows
+        self._claims.add(rows.started)
+        self._claims.remove(rows.ended)
 
     @contextmanager
     def _writing(self) -> Iterator[Connection]:
@@ -123,7 +128,7 @@ class SqlStore(Engine):
         with in_our_words(self._dialect, "the database of connection="):
             if self._dialect.take_write_lock is not None:
                 connection.exec_driver_sql(self._dialect.take_write_lock)
-            rows = SqlRows(connection, self._dialect, self._server_ms(connection))
+            rows = SqlRows(connection, self._dialect, self._server_ms(connection), self._claims)
             try:
                 return self._enqueue(rows, runs, by)
             except TryAgain:
@@ -176,12 +181,14 @@ class SqlStore(Engine):
             rows = self._all(statements.CHANGES_OF, {"schedule": name, "most": limit})
         return [mapping.change_from(row) for row in rows]
 
-    def upcoming(self, until_ms: int, limit: int) -> list[tuple[str, int, int]]:
-        bounds = {"until_ms": until_ms, "most": limit}
-        schedules = self._all(statements.UPCOMING_SCHEDULES, bounds)
-        runs = self._all(statements.UPCOMING_RUNS, bounds)
-        hints = [(each, moment, priority) for each, moment, priority in [*schedules, *runs]]
-        return sorted(hints, key=lambda hint: (hint[1], hint[0]))[:limit]
+    def behind(self, schedule_ids: Collection[str]) -> Collection[str]:
+        return {row[0] for row in self._reading(lambda each: [*in_chunks(each, statements.BEHIND, schedule_ids)])}
+
+    def upcoming(self, after_ms: int, until_ms: int) -> list[int]:
+        found = self._all(statements.UPCOMING, {"from_ms": after_ms + 1, "until_ms": until_ms})
+        moments = sorted(moment for (moment,) in found if moment is not None and moment <= until_ms)
+        overdue = [moment for moment in moments if moment <= after_ms]
+        return overdue[:1] + moments[len(overdue) :]
 
     def runs(
         self,
@@ -215,7 +222,11 @@ class SqlStore(Engine):
         published = {task.name: task for task in map(mapping.task_from, self._all(statements.TASKS))}
         return [published[name] for name in sorted(published)]
 
-    def _all(self, statement: sqlalchemy.Select[Any], parameters: dict[str, Any] | None = None) -> Sequence[Any]:
+    def _all(
+        self,
+        statement: sqlalchemy.Select[Any] | sqlalchemy.CompoundSelect[Any],
+        parameters: dict[str, Any] | None = None,
+    ) -> Sequence[Any]:
         return self._reading(lambda connection: connection.execute(statement, parameters or {}).fetchall())
 
     def prune(self, keep: Keep, limit: int = 1000) -> int:

@@ -84,7 +84,7 @@ schedules = Table(
     _count("plan_attempts"),
     _ms("created_ms"),
     _ms("updated_ms"),
-    _count("priority"),  # of the policy, for the hints
+    _count("priority"),  # of the policy, for queries
 )
 
 # Written out, never bound: SQLite uses a partial index only where the statement repeats its condition word by word.

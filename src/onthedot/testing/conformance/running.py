@@ -72,7 +72,7 @@ class TestStarting(Promises):
         free = scene.waiting_run()
         started = [run.id for _ in range(8) for run in scene.start(node, limit=5)]
         assert started == [free.id]
-        assert scene.store.upcoming(scene.now_ms + SECOND, 100) == []
+        assert scene.store.upcoming(scene.now_ms, scene.now_ms + SECOND) == []
 
     def test_a_deleted_or_paused_schedule_is_noticed_at_the_start(self, scene: Scene) -> None:
         node = scene.node()

@@ -174,21 +174,24 @@ class TestListing(Promises):
         assert [row.name for row in scene.store.schedules(mode="durable")] == ["c"]
 
     def test_coming_moments_are_those_of_schedules_and_waiting_runs(self, scene: Scene) -> None:
-        schedule = scene.put(priority=3)
+        scene.put()
+        scene.put("beside")
         scene.put("far", every("1d"))
         paused = scene.put("paused")
         scene.edit(edits.pause(None), paused.name)
-        run = scene.waiting_run(delay_ms=10 * SECOND, policy=Policy(priority=5))
+        scene.waiting_run(delay_ms=10 * SECOND)
         scene.waiting_run(delay_ms=HOUR)
-        hints = scene.store.upcoming(START_MS + MINUTE, 100)
-        assert hints == [(run.id, START_MS + 10 * SECOND, 5), (schedule.id, START_MS + MINUTE, 3)]
-        assert scene.store.upcoming(START_MS + MINUTE, 1) == hints[:1]
-        assert scene.store.upcoming(START_MS + MINUTE - 1, 100) == hints[:1]
+        assert scene.store.upcoming(START_MS, START_MS + MINUTE) == [START_MS + 10 * SECOND, START_MS + MINUTE]
+        assert scene.store.upcoming(START_MS, START_MS + MINUTE - 1) == [START_MS + 10 * SECOND]
 
-    def test_what_is_overdue_is_among_the_coming_moments(self, scene: Scene) -> None:
-        schedule = scene.put()
+    def test_of_what_is_overdue_the_earliest_moment_is_among_the_coming_ones(self, scene: Scene) -> None:
+        scene.waiting_run(delay_ms=10 * SECOND)
+        scene.put()
+        scene.waiting_run(delay_ms=MINUTE + 5 * SECOND)
+        due_ms = START_MS + MINUTE
+        assert scene.store.upcoming(due_ms, due_ms + 5 * SECOND) == [START_MS + 10 * SECOND, due_ms + 5 * SECOND]
         scene.wait(DAY)
-        assert [hint[0] for hint in scene.store.upcoming(scene.now_ms + 5 * SECOND, 100)] == [schedule.id]
+        assert scene.store.upcoming(scene.now_ms, scene.now_ms) == [START_MS + 10 * SECOND]
 
 
 class TestPausing(Promises):
@@ -245,7 +248,7 @@ class TestPausing(Promises):
         assert paused == Paused(skipped=0, running=0)
         scene.wait(MINUTE)
         assert scene.start(node) == []
-        assert scene.store.upcoming(scene.now_ms, 10) == []
+        assert scene.store.upcoming(scene.now_ms, scene.now_ms) == []
         scene.edit(edits.resume())
         assert [again.id for again in scene.start(node)] == [run.id]
 

@@ -59,9 +59,9 @@ def _plan(connection: Connection, statement: Select[Any]) -> str:
         (statements.SCHEDULES_ON_TIME, "onthedot_schedules_due"),
         (statements.SCHEDULES_OVERDUE, "onthedot_schedules_due"),
         (statements.COUNT_DUE, "onthedot_schedules_due"),
-        (statements.UPCOMING_SCHEDULES, "onthedot_schedules_due"),
+        (statements.UPCOMING, "onthedot_schedules_due"),
         (statements.DUE_RUNS, "onthedot_runs_due"),
-        (statements.UPCOMING_RUNS, "onthedot_runs_due"),
+        (statements.UPCOMING, "onthedot_runs_due"),
         (statements.BLOCKED_RUNS, "onthedot_runs_blocked"),
         (statements.LIVE_OF, "onthedot_runs_tick"),
         (statements.LIVE_RUNS, "sqlite_autoindex_onthedot_runs_1"),
@@ -92,9 +92,7 @@ def test_a_hot_statement_uses_its_index(connection: Connection, statement: Selec
     [
         statements.SCHEDULES_ON_TIME,
         statements.SCHEDULES_OVERDUE,
-        statements.UPCOMING_SCHEDULES,
         statements.DUE_RUNS,
-        statements.UPCOMING_RUNS,
     ],
 )
 def test_a_crowd_at_one_moment_is_not_sorted_for_each_batch(connection: Connection, statement: Select[Any]) -> None:
