@@ -15,6 +15,7 @@ from onthedot.dispatch.ring import Hint, TimeRing
 from onthedot.dispatch.routing import Router
 from onthedot.errors import NodeDead
 from onthedot.events import Draining, Emitter, Failure, Idle, Misfired, NodeStarted, NodeStopped, Parked
+from onthedot.execution.capture import capture_logging
 from onthedot.execution.targets import Lookup
 from onthedot.execution.worker import Worker
 from onthedot.loop import Loop
@@ -27,10 +28,11 @@ from onthedot.model.values import replace
 from onthedot.planner.decide import Decider
 from onthedot.planner.local import LocalPlanner
 from onthedot.planner.planner import BATCH, Planner
+from onthedot.records.logs import LogWriter
 from onthedot.records.outcomes import OutcomeWriter
 from onthedot.records.reaper import Reaper
 from onthedot.settings import Settings
-from onthedot.stores.base import Effects, Finished, Keep, Store, TaskInfo
+from onthedot.stores.base import Effects, Finished, Keep, LogLine, Store, TaskInfo
 
 BATCHES = 4
 """How many batches are planned before waiting runs get their turn."""
@@ -119,8 +121,14 @@ class NodeRunner:
         self._lock = Lock()
         self.node = self._incarnation()
         self._renewed_ms = self._clock.monotonic_ms()
-        self.worker = Worker(lookup, self._clock, emitter, self._report, capacity=settings.capacity)
-        self._outcomes = OutcomeWriter(store, self.node.id, self._after_finish)
+        self.worker = Worker(
+            lookup,
+            self._clock,
+            emitter,
+            self._report,
+            capacity=settings.capacity,
+            on_line=self._keep_line,
+        )
         self._draining = False
         self._woken = self._reread = True
         self._hungry = False
@@ -132,15 +140,17 @@ class NodeRunner:
         self._loops = {
             "plan": Loop("plan", self.plan_once, self._clock, self._failed),
             "outcomes": Loop("outcomes", self.write_once, self._clock, self._failed),
+            "logs": Loop("logs", self.write_logs_once, self._clock, self._failed),
             "heartbeat": Loop("heartbeat", self.heartbeat_once, self._clock, self._failed),
         }
-        self._outcomes.wake = self._loops["outcomes"].wake
+        self._make_writers()
         self._unlisten: Callable[[], None] = lambda: None
 
     # life
 
     def start(self) -> None:
         """Join, and begin to plan and execute."""
+        capture_logging()
         self._unlisten = self._store.listen(self.wake)
         for loop in self._loops.values():
             loop.start()
@@ -167,7 +177,8 @@ class NodeRunner:
         self.worker.hand_back(entered=True)
         self._loops["heartbeat"].stop()
         self._loops["outcomes"].stop()
-        for name in ("heartbeat", "outcomes"):
+        self._loops["logs"].stop()
+        for name in ("heartbeat", "outcomes", "logs"):
             self._loops[name].join()
         while self._outcomes.run_once() is not None:
             pass
@@ -343,9 +354,15 @@ class NodeRunner:
         self._stop_everything()
         with self._lock:
             self.node = self._incarnation()
-            self._outcomes = OutcomeWriter(self._store, self.node.id, self._after_finish)
-            self._outcomes.wake = self._loops["outcomes"].wake
+            self._make_writers()
         self._renewed_ms = self._clock.monotonic_ms()
+
+    def _make_writers(self) -> None:
+        """What writes for this incarnation."""
+        self._logs = LogWriter(self._store, self.node.id)
+        self._outcomes = OutcomeWriter(self._store, self.node.id, self._after_finish)
+        self._outcomes.wake = self._loops["outcomes"].wake
+        self._outcomes.before_writing = self._write_logs
 
     def _stop_everything(self) -> None:
         for run_id in self.worker.executing():
@@ -378,6 +395,19 @@ class NodeRunner:
         if rush_since_ms is not None and self._clock.monotonic_ms() - rush_since_ms < LONGEST_RUSH_MS:
             return LOOK_AGAIN_MS
         return self._outcomes.run_once()
+
+    def write_logs_once(self) -> int | None:
+        """Write what runs have said, in batches."""
+        return self._logs.run_once()
+
+    def _keep_line(self, line: LogLine) -> None:
+        self._logs.add(line)
+
+    def _write_logs(self) -> None:
+        try:
+            self._logs.flush()
+        except Exception as error:  # what a run said must not hold up how it ended
+            self._failed("logs", error)
 
     def _report(self, outcome: Outcome) -> None:
         self._outcomes.add(outcome)
