@@ -4,56 +4,46 @@ from __future__ import annotations
 
 import asyncio
 import getpass
-import hashlib
 import importlib
-import json
 import logging
 import os
 import signal
 import socket
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 from threading import Event as ThreadEvent
 from threading import current_thread, main_thread
-from typing import Any, ParamSpec, TypeVar, overload
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, overload
 
 from onthedot.app.modules import modules_of
-from onthedot.app.node import DECLARE_MS, NodeRunner, NodeSettings
+from onthedot.app.node import NodeRunner, NodeSettings
 from onthedot.app.nodes import Nodes
 from onthedot.app.options import checked, policy_of
 from onthedot.app.routed import routed
 from onthedot.app.runs import Runs
 from onthedot.app.schedules import Put, Schedules
+from onthedot.app.sync import Declarations, Declared, Synced
 from onthedot.app.tasks import Task, Tasks
+from onthedot.app.telemetry.metrics import Gauges, Metrics
 from onthedot.clock import Clock, SystemClock
 from onthedot.durations import to_duration_ms
 from onthedot.errors import OnthedotError, SettingsError
 from onthedot.events import TOPICS, Emitter, Event, Failure, Topic
 from onthedot.model.ids import new_id
 from onthedot.model.run import Run
-from onthedot.model.schedule import Schedule
 from onthedot.moments import ceil_ms
-from onthedot.planner import edits
 from onthedot.settings import load_settings
 from onthedot.stores.base import By, Store
 from onthedot.triggers.base import Trigger
-from onthedot.triggers.codec import encode
+
+if TYPE_CHECKING:
+    from onthedot.app.telemetry.endpoint import Endpoint
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 _log = logging.getLogger("onthedot")
-
-
-@dataclass(frozen=True, slots=True)
-class Synced:
-    """What `sync` did."""
-
-    created: tuple[str, ...]
-    updated: tuple[str, ...]
-    unchanged: tuple[str, ...]
-    pruned: tuple[str, ...] = ()
 
 
 class App:
@@ -68,9 +58,11 @@ class App:
         node: NodeSettings | None = None,
         clock: Clock | None = None,
         store: Store | None = None,
+        metrics_port: int | None = None,
         **defaults: Any,
     ) -> None:
-        settings = load_settings({"store": url, "timezone": timezone})
+        settings = load_settings({"store": url, "timezone": timezone, "metrics_port": metrics_port})
+        self._settings = settings
         self.url = settings.store
         self.timezone = settings.timezone
         self.surface = "python"
@@ -82,8 +74,11 @@ class App:
         self._given_store = store
         self._stores: dict[int, Store] = {}
         self._emitter = Emitter(self._on_broken_hook)
-        self._declared: dict[str, Put] = {}
         self._runner: NodeRunner | None = None
+        self._leaving: NodeRunner | None = None
+        """The node while it drains: it is still asked how it stands."""
+        self._metrics: Metrics | None = None
+        self._endpoint: Endpoint | None = None
         self._who = f"{_user()}@{socket.gethostname()}"
         self.tasks = Tasks(self.open_store)
         self.schedules = Schedules(
@@ -91,6 +86,7 @@ class App:
         )
         self.runs = Runs(self.open_store, self._clock, self._by)
         self.nodes = Nodes(self.open_store)
+        self._declared = Declarations(self.open_store, self.schedules, self._by)
 
     # declaring
 
@@ -128,7 +124,8 @@ class App:
             schedule_name = name or task.name
             if schedule_name in self._declared and name is None:
                 raise SettingsError(f"{task.name!r} has a schedule already; give the second one a name=")
-            self._declared[schedule_name] = Put(schedule_name, task, trigger, args, checked(options, schedule_name))
+            put = Put(schedule_name, task, trigger, args, checked(options, schedule_name))
+            self._declared.add(Declared(put))
             return task
 
         return declare
@@ -161,13 +158,60 @@ class App:
 
         return subscribe
 
-    def override(self, *, url: str | None = None, name: str | None = None, workers: int | None = None) -> None:
+    def override(
+        self,
+        *,
+        url: str | None = None,
+        name: str | None = None,
+        workers: int | None = None,
+        metrics_port: int | None = None,
+    ) -> None:
         """What the command line says counts more than the code; to be called before the store is first used."""
         if url is not None and self._given_store is not None:
             raise SettingsError("the app was made with a store of its own; leave out --store")
         self.url = url or self.url
         node = self._node_settings
         self._node_settings = replace(node, name=name or node.name, capacity=workers or node.capacity)
+        if metrics_port is not None:
+            self._settings = replace(self._settings, metrics_port=metrics_port)
+
+    # telling
+
+    def log_events(self, logger: logging.Logger | None = None, *, log_format: str | None = None) -> None:
+        """Make a record of the standard `logging` module of each event, as text or JSON; the setting `log_format` else.
+
+        DEBUG is what happens all the time. The logger is "onthedot.events" unless one is given.
+        """
+        from onthedot.app.telemetry.logs import LOGGER, event_logger
+        from onthedot.stores.open import mask_url
+
+        form = load_settings({"log_format": log_format}).log_format
+        log = event_logger(logger or logging.getLogger(LOGGER), mask_url(self.url), form, self._clock)
+        for kind in TOPICS.values():
+            self._emitter.subscribe(kind, log)
+
+    @property
+    def metrics(self) -> Metrics:
+        """The Prometheus metrics of this app, counted from the first time that they are asked for."""
+        if self._metrics is None:
+            by_schedule = self._settings.metrics_by == "schedule"
+            self._metrics = Metrics(self._emitter, self._gauges, by_schedule=by_schedule)
+        return self._metrics
+
+    def _serve_metrics(self) -> None:
+        host, port = self._settings.metrics_host, self._settings.metrics_port
+        if port:
+            from onthedot.app.telemetry.endpoint import Endpoint
+
+            self._endpoint = Endpoint(host, port, self.metrics, self._is_healthy)
+
+    def _gauges(self) -> Gauges | None:
+        runner = self._runner or self._leaving
+        return None if runner is None else runner.gauges()
+
+    def _is_healthy(self) -> bool:
+        runner = self._runner or self._leaving
+        return runner is not None and runner.is_healthy
 
     # one-off work
 
@@ -208,51 +252,7 @@ class App:
     def sync(self, *, prune: bool = False) -> Synced:
         """Create what is new, update what was changed in its declaration; an operator's edits and pauses stay."""
         self._import_included()
-        store = self.open_store()
-        created: list[str] = []
-        updated: list[str] = []
-        unchanged: list[str] = []
-        for name, put in self._declared.items():
-            definition = self.schedules.define(put, origin="code")
-            definition = replace(definition, declared_hash=_hash(definition))
-            held = next(iter(store.schedules(names=[name])), None)
-            if held is not None and (
-                held.declared_hash == definition.declared_hash or self._is_older(store, held, definition)
-            ):
-                unchanged.append(name)
-                store.change([name], edits.touch_declared(definition.declared_hash), self._by("sync"))
-                continue
-            store.change([name], edits.put(definition), self._by("sync"))
-            (created if held is None else updated).append(name)
-        pruned = self._prune_undeclared(store) if prune else ()
-        return Synced(tuple(created), tuple(updated), tuple(unchanged), pruned)
-
-    @staticmethod
-    def _is_older(store: Store, held: Schedule, definition: edits.Definition) -> bool:
-        """Whether the store had this declaration before a later one that live nodes still make.
-
-        Old code must not undo what newer code said; once nobody says that any more, it is a rollback, and counts.
-        """
-        seen_ms = held.declared_seen_ms
-        if seen_ms is None or store.now_ms() - seen_ms > 3 * DECLARE_MS:
-            return False
-        return any(each.declared_hash == definition.declared_hash for each in store.revisions(held.id))
-
-    def _prune_undeclared(self, store: Store) -> tuple[str, ...]:
-        gone = [
-            each.name
-            for each in store.schedules(limit=1_000_000)
-            if each.origin == "code" and each.name not in self._declared
-        ]
-        for name in gone:
-            store.change([name], edits.delete(), self._by("sync --prune"))
-        return tuple(gone)
-
-    def _still_declared(self) -> None:
-        """Tell the store that the schedules of this code are still meant."""
-        for name, put in self._declared.items():
-            declared = _hash(self.schedules.define(put, origin="code"))
-            self.open_store().change([name], edits.touch_declared(declared), self._by("sync"))
+        return self._declared.sync(prune=prune)
 
     def _import_included(self) -> None:
         for pattern in self.include:
@@ -283,6 +283,14 @@ class App:
         """Start a node in the background, after `sync`."""
         if self._runner is not None:
             raise OnthedotError("the app is running already; stop() it first")
+        self._serve_metrics()
+        try:
+            self._start()
+        except BaseException:
+            self._close_endpoint()
+            raise
+
+    def _start(self) -> None:
         self.open_store(create=True)
         self.sync()
         self._runner = NodeRunner(
@@ -292,14 +300,26 @@ class App:
             self.tasks.lookup,
             lambda: (self.tasks.names(), self.tasks.infos()),
             settings=self._node_settings,
-            still_declared=self._still_declared,
+            still_declared=self._declared.touch,
         )
         self._runner.start()
 
     def stop(self) -> bool:
         """Drain and stop the node; whether everything ended in time."""
         runner, self._runner = self._runner, None
-        return True if runner is None else runner.stop()
+        if runner is None:
+            return True
+        self._leaving = runner
+        try:
+            return runner.stop()
+        finally:
+            self._leaving = None
+            self._close_endpoint()
+
+    def _close_endpoint(self) -> None:
+        endpoint, self._endpoint = self._endpoint, None
+        if endpoint is not None:
+            endpoint.close()
 
     def running(self) -> Running:
         """`with app.running():` or `async with app.running():`"""
@@ -366,21 +386,3 @@ def _user() -> str:
         return getpass.getuser()
     except (KeyError, OSError):  # a container's user need not have a name
         return str(os.getuid())
-
-
-def _hash(definition: edits.Definition) -> str:
-    """Of all that a declaration says, so that a change of it can be told from an operator's edit."""
-    said = {
-        "task": definition.task,
-        "trigger": encode(definition.trigger),
-        "args": dict(definition.args),
-        "policy": definition.policy.as_json(),
-        "given": definition.given,
-        "tags": definition.tags,
-        "mode": definition.mode,
-        "max_runs": definition.max_runs,
-        "auto_remove": definition.auto_remove,
-        "then": definition.then,
-        "on_failure": definition.on_failure,
-    }
-    return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()[:16]

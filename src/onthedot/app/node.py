@@ -9,12 +9,28 @@ from dataclasses import dataclass, field
 from threading import Lock
 from typing import NamedTuple
 
+from onthedot.app.telemetry.metrics import Gauges
 from onthedot.clock import Clock, StoreClock
 from onthedot.dispatch.preread import PreRead
 from onthedot.dispatch.ring import Hint, TimeRing
 from onthedot.dispatch.routing import Router
 from onthedot.errors import NodeDead
-from onthedot.events import Draining, Emitter, Failure, Idle, Misfired, NodeStarted, NodeStopped, Parked
+from onthedot.events import (
+    BatchPlanned,
+    Draining,
+    Emitter,
+    Failure,
+    Idle,
+    LeaseLost,
+    Misfired,
+    NodeStarted,
+    NodeStopped,
+    OutcomeRefused,
+    Parked,
+    RunEnded,
+    RunSkipped,
+    TookOver,
+)
 from onthedot.execution.capture import capture_logging
 from onthedot.execution.targets import Lookup
 from onthedot.execution.worker import Worker
@@ -192,6 +208,23 @@ class NodeRunner:
         """Whether it was asked from outside to take no more, and has nothing left to do."""
         return self._draining and not self.worker.executing() and not self._outcomes.pending()
 
+    def gauges(self) -> Gauges:
+        """How it stands now, for metrics."""
+        running, queued = self.worker.counts()
+        return Gauges(
+            workers=self.worker.capacity,
+            free=self.worker.free,
+            running=running,
+            queued=queued,
+            clock_offset_ms=self._clock.skew_ms,
+            renewed_for_ms=self._clock.monotonic_ms() - self._renewed_ms,
+        )
+
+    @property
+    def is_healthy(self) -> bool:
+        """Whether it holds its lease: one that does not calls no task."""
+        return not self._cut_off
+
     @property
     def _executes(self) -> bool:
         return "execute" in self._settings.roles
@@ -219,6 +252,8 @@ class NodeRunner:
         most = min(self.worker.free, BATCH) if self._executes else 0
         started = self._store.start_due(self.node.id, self._tasks()[0], most)
         self.worker.begin(*started.runs)
+        for run in started.skipped:
+            self._emitter.emit(RunSkipped(run.id, run.task, run.schedule, run.reason))
         self._hungry = 0 < most <= len(started.runs)  # more may wait: go on when workers come free
         if planned.more or (self._hungry and self.worker.free > 0):
             self._woken = True
@@ -235,10 +270,11 @@ class NodeRunner:
         self._rush_since_ms = self._clock.monotonic_ms()
         try:
             for _ in range(BATCHES):
+                began_ms = self._clock.monotonic_ms()
                 planned = self._planner.run_once(self.node.id, self.worker.free)
                 own = [run for effects in planned.effects for run in effects.runs if run.owner == self.node.id]
                 self.worker.begin(*own)
-                self._tell(planned.effects)
+                self._tell_batch(planned.effects, self._clock.monotonic_ms() - began_ms)
                 began, passed_over, more = began or bool(own), passed_over or planned.passed_over, planned.more
                 if not more:
                     break
@@ -246,6 +282,12 @@ class NodeRunner:
             self._rush_since_ms = None
             self._loops["outcomes"].wake()
         return _Pass(began, passed_over, more)
+
+    def _tell_batch(self, all_effects: Sequence[Effects], took_ms: int) -> None:
+        if all_effects:
+            runs = sum(len(effects.runs) for effects in all_effects)
+            self._emitter.emit(BatchPlanned(len(all_effects), runs, took_ms))
+        self._tell(all_effects)
 
     def _tell(self, all_effects: Sequence[Effects]) -> None:
         for effects in all_effects:
@@ -316,7 +358,9 @@ class NodeRunner:
         self._compare(before, renewal.own)
         for node_id, renewals in self._reaper.suspects(renewal.nodes, self.node.id, self._clock.now_ms()):
             self._planner.be_careful(self._clock.now_ms())
-            if self._store.take_over(node_id, renewals):
+            taken = self._store.take_over(node_id, renewals)
+            if taken:
+                self._emitter.emit(TookOver(node_id, len(taken)))
                 self.wake()
         return self._settings.heartbeat_ms
 
@@ -351,6 +395,7 @@ class NodeRunner:
 
     def _join_anew(self) -> None:
         """Declared dead: stop all that runs here, and go on as another incarnation."""
+        self._emitter.emit(LeaseLost(self.node.id, self.node.name, len(self.worker.executing())))
         self._stop_everything()
         with self._lock:
             self.node = self._incarnation()
@@ -413,6 +458,11 @@ class NodeRunner:
         self._outcomes.add(outcome)
 
     def _after_finish(self, finished: Finished) -> None:
+        for run in finished.recorded:
+            if run.is_final:
+                self._emitter.emit(RunEnded(run.id, run.task, run.schedule, str(run.state)))
+        for run_id in finished.refused:
+            self._emitter.emit(OutcomeRefused(run_id))
         if any(run.state is State.WAITING for run in finished.recorded):
             self.wake()
         elif finished.woken or self._hungry:

@@ -76,6 +76,12 @@ class Worker:
         with self._lock:
             return {run_id: each.run.claim_no for run_id, each in self._executions.items()}
 
+    def counts(self) -> tuple[int, int]:
+        """How many runs are inside their task, and how many were taken and wait for a thread."""
+        with self._lock:
+            entered = sum(each.entered for each in self._executions.values())
+            return entered, len(self._executions) - entered
+
     def has_begun(self, run: Run) -> bool:
         """Whether this claim was ever begun here."""
         return self._begun.get(run.id, 0) >= run.claim_no

@@ -29,14 +29,32 @@ def run_app(
     workers: Annotated[
         int | None, typer.Option("--workers", metavar="N", min=1, help="How many runs at once.", show_default="200")
     ] = None,
+    metrics_port: Annotated[
+        int | None,
+        typer.Option(
+            "--metrics-port",
+            metavar="PORT",
+            min=0,
+            max=65_535,
+            help="Serve /metrics and /healthz there; 0 for nowhere.",
+            show_default="0",
+        ),
+    ] = None,
+    log_format: Annotated[
+        str | None, typer.Option("--log-format", metavar="text|json", help="How events are told.", show_default="text")
+    ] = None,
+    verbose: Annotated[
+        bool, typer.Option("-v", "--verbose", help="Tell also what happens all the time: each run that begins.")
+    ] = False,
 ) -> None:
     """Plan and execute until SIGTERM or Ctrl-C, then let what runs finish."""
     from onthedot.settings import load_settings
     from onthedot.stores.open import mask_url
 
     with closing(load_app(text)) as app:
-        app.override(url=store, name=name, workers=workers)
-        show_events(app, mask_url(app.url), load_settings().log_format)
+        app.override(url=store, name=name, workers=workers, metrics_port=metrics_port)
+        form = load_settings({"log_format": log_format}).log_format
+        show_events(app, mask_url(app.url), form, verbose=verbose)
         app.run()
 
 
