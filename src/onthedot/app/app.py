@@ -9,6 +9,7 @@ import logging
 import os
 import signal
 import socket
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -26,10 +27,13 @@ from onthedot.app.schedules import Put, Schedules
 from onthedot.app.sync import Declarations, Declared, Synced
 from onthedot.app.tasks import Task, Tasks
 from onthedot.app.telemetry.metrics import Gauges, Metrics
+from onthedot.app.works import command_of, http_of
 from onthedot.clock import Clock, SystemClock
 from onthedot.durations import to_duration_ms
 from onthedot.errors import OnthedotError, SettingsError
 from onthedot.events import TOPICS, Emitter, Event, Failure, Topic
+from onthedot.execution.targets.command import Command
+from onthedot.execution.targets.http import HttpCall
 from onthedot.model.ids import new_id
 from onthedot.model.run import Run
 from onthedot.moments import ceil_ms
@@ -129,6 +133,57 @@ class App:
             return task
 
         return declare
+
+    def command(
+        self,
+        name: str,
+        command: Sequence[str] | str = (),
+        *,
+        shell: bool | str = False,
+        env: Mapping[str, str] | None = None,
+        cwd: str | os.PathLike[str] | None = None,
+        kill_after: timedelta | str = "5s",
+        aliases: Sequence[str] = (),
+        **options: Any,
+    ) -> Task[..., dict[str, Any]]:
+        """Register a command as a task: its words, or one line with `shell=True` (or `shell="a | b"`).
+
+        `env` is added to the environment of the node; a value `env:NAME` is read there when the command runs, and is
+        masked wherever it would show. On a time-out or cancel the whole process group gets SIGTERM, then SIGKILL.
+        """
+        work = command_of(name, command, shell=shell, env=env, cwd=cwd, kill_after=kill_after)
+        return self._work(name, work, aliases, options)
+
+    def http(
+        self,
+        name: str,
+        method: str,
+        url: str,
+        *,
+        headers: Mapping[str, str] | None = None,
+        body: str | bytes | None = None,
+        json: Any = None,
+        expect: Sequence[int] | int = (),
+        aliases: Sequence[str] = (),
+        **options: Any,
+    ) -> Task[..., Any]:
+        """Register an HTTP call as a task. It succeeds if the status is one of `expect` (200 to 299 if none is named).
+
+        `env:NAME` in the url and in headers is read from the node's environment at each run, and masked wherever it
+        would show. Its time-out is one minute unless another is named.
+        """
+        work = http_of(name, method, url, headers=headers, body=body, json=json, expect=expect)
+        return self._work(name, work, aliases, {"timeout": "1m"} | options)
+
+    def _work(
+        self, name: str, work: Command | HttpCall, aliases: Sequence[str], options: Mapping[str, Any]
+    ) -> Task[..., Any]:
+        given = checked(options, name)
+        if given.get("pool") == "process":
+            raise SettingsError(f"{name!r}: pool='process' is for Python functions; leave it out here")
+        task: Task[..., Any] = Task(name, work, tuple(aliases), given, declared_in=_caller())
+        self.tasks.add(task)
+        return task
 
     def _task(
         self,
@@ -386,3 +441,29 @@ def _user() -> str:
         return getpass.getuser()
     except (KeyError, OSError):  # a container's user need not have a name
         return str(os.getuid())
+
+
+def _caller() -> str:
+    """The module that declares a task: the nearest one on the stack that is not this."""
+    frame = sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__") == __name__:
+        frame = frame.f_back
+    return str(frame.f_globals.get("__name__", ""))
+
+
+def _hash(definition: edits.Definition) -> str:
+    """Of all that a declaration says, so that a change of it can be told from an operator's edit."""
+    said = {
+        "task": definition.task,
+        "trigger": encode(definition.trigger),
+        "args": dict(definition.args),
+        "policy": definition.policy.as_json(),
+        "given": definition.given,
+        "tags": definition.tags,
+        "mode": definition.mode,
+        "max_runs": definition.max_runs,
+        "auto_remove": definition.auto_remove,
+        "then": definition.then,
+        "on_failure": definition.on_failure,
+    }
+    return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()[:16]

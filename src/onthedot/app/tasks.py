@@ -10,6 +10,8 @@ from typing import Any, Generic, ParamSpec, TypeVar
 from onthedot.app.arguments import MISSING, Parameter, Signature, signature_of
 from onthedot.errors import ArgumentsError, Conflict, TaskNotFound
 from onthedot.execution.context import Context
+from onthedot.execution.targets.command import Command
+from onthedot.execution.targets.http import HttpCall
 from onthedot.stores.base import Store, TaskInfo
 
 P = ParamSpec("P")
@@ -18,31 +20,46 @@ R = TypeVar("R")
 
 @dataclass(slots=True)
 class Task(Generic[P, R]):
-    """A registered function. It can still be called as the plain function."""
+    """Something registered by its name: a function, which can still be called as it is, a command, or an HTTP call."""
 
     name: str
     function: Callable[P, R]
     aliases: tuple[str, ...] = ()
     options: Mapping[str, Any] = field(default_factory=dict)
     """The policies that were named for the task."""
+    declared_in: str = ""
+    """The module that declares a command or an HTTP call; a function knows its own."""
     signature: Signature = field(init=False)
+    is_async: bool = field(init=False)
+    """Whether it runs on an event loop: an `async def`, or an HTTP call."""
 
     def __post_init__(self) -> None:
         self.signature = signature_of(self.function)
+        self.is_async = inspect.iscoroutinefunction(self.function) or self.is_http
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         return self.function(*args, **kwargs)
 
     @property
-    def is_async(self) -> bool:
-        """Whether it is an `async def`."""
-        return inspect.iscoroutinefunction(self.function)
+    def is_command(self) -> bool:
+        """Whether it is a command."""
+        return isinstance(self.function, Command)
+
+    @property
+    def is_http(self) -> bool:
+        """Whether it is an HTTP call."""
+        return isinstance(self.function, HttpCall)
+
+    @property
+    def stops_itself(self) -> bool:
+        """Whether it ends by itself when its run should stop: a command does."""
+        return isinstance(self.function, Command)
 
     @property
     def place(self) -> str:
         """Where it is written."""
         code = getattr(self.function, "__code__", None)
-        return f"{code.co_filename}:{code.co_firstlineno}" if code else f"{self.function!r}"
+        return f"{code.co_filename}:{code.co_firstlineno}" if code else f"{self.function} in {self.declared_in}"
 
     def call(self, context: Context, args: Mapping[str, Any]) -> Any | Awaitable[Any]:
         """Call it for a run: with its context if it asks for one, and arguments as objects."""
@@ -58,7 +75,9 @@ class Task(Generic[P, R]):
             {"name": each.name, "required": each.required, "annotation": _annotation_text(each.annotation)}
             for each in self.signature.parameters
         )
-        return TaskInfo(self.name, parameters, inspect.getdoc(self.function) or "", dict(self.options))
+        named = self.is_command or self.is_http
+        doc = f"{self.function}" if named else inspect.getdoc(self.function) or ""
+        return TaskInfo(self.name, parameters, doc, dict(self.options))
 
 
 class Tasks:
@@ -117,6 +136,9 @@ class Tasks:
 
 
 def _identity(task: Task[..., Any]) -> tuple[str, str]:
+    if task.is_command or task.is_http:
+        kind = type(task.function).__name__
+        return ("" if task.declared_in == "__main__" else task.declared_in, f"{kind} {task.name}")
     function = inspect.unwrap(task.function)
     module = getattr(function, "__module__", "")
     return ("" if module == "__main__" else module, getattr(function, "__qualname__", ""))

@@ -8,6 +8,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from threading import Event
+from typing import Any
 
 from onthedot.clock import Clock, SystemClock
 from onthedot.durations import to_duration_ms
@@ -46,6 +47,14 @@ class Cancelled(OnthedotError):
     """Raised by `check` and `sleep` when somebody asked the run to stop, or it is no longer this node's."""
 
 
+class WorkFailed(OnthedotError):
+    """Raised where a command or an HTTP call failed: its text is the run's error as it stands, without a traceback."""
+
+    def __init__(self, text: str, result: Any = None) -> None:
+        super().__init__(text)
+        self.result = result
+
+
 class TimedOut(BaseException):
     """Raised in a task when it has taken longer than its time-out, and by `check` and `sleep` from then on.
 
@@ -67,6 +76,7 @@ class Context:
     clock: Clock = field(default_factory=SystemClock)
     timed_out: bool = False
     _stop: Event = field(default_factory=Event)
+    _when_stopped: Callable[[], None] | None = None
     _kept_bytes: int = 0
 
     @property
@@ -117,6 +127,7 @@ class Context:
         """Keep a line with the run; when there are too many, one that says so, and none after it."""
         if self._kept_bytes > MOST_LOG_BYTES:
             return
+        text = storable(text)
         room = MOST_LOG_BYTES - self._kept_bytes
         self._kept_bytes += len(text.encode("utf-8", "replace")) + _LINE_BYTES
         self.on_line(LogLine(self.run.id, self.run.claim_no, self.clock.now_ms(), level[:20], text[:room]))
@@ -139,11 +150,26 @@ class Context:
     def stop(self) -> None:
         """Ask the task to stop."""
         self._stop.set()
+        if self._when_stopped is not None:
+            self._when_stopped()
 
     def time_out(self) -> None:
         """Ask the task to stop, because it has taken too long."""
         self.timed_out = True
-        self._stop.set()
+        self.stop()
+
+    def when_stopped(self, act: Callable[[], None]) -> None:
+        """Call it when the task should stop, in whatever thread says so; at once if it should already. Maybe twice."""
+        self._when_stopped = act
+        if self._stop.is_set():
+            act()
+
+
+def storable(text: str) -> str:
+    """The text as every store can keep it: neither NUL nor half a surrogate pair."""
+    if "\0" in text:
+        text = text.replace("\0", "\N{REPLACEMENT CHARACTER}")
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
 def current() -> Context:

@@ -189,10 +189,13 @@ class Worker:
                 self._leave(execution, self._execute(execution))
 
     def _execute(self, execution: Execution) -> Outcome:
-        deadline = self._deadlines.watch(execution.context, lambda place: self._abandon(execution, place))
+        target, context = execution.target, execution.context
+        deadline = self._deadlines.watch(
+            context, lambda place: self._abandon(execution, place), stops_itself=target.stops_itself
+        )
         if deadline is None:
-            return execute(execution.target, execution.context)
-        outcome = execute_until(execution.target, execution.context, deadline)
+            return execute(target, context)
+        outcome = execute_until(target, context, deadline)
         self._deadlines.forget(deadline)
         return outcome
 

@@ -32,6 +32,7 @@ class Plain:
 
     action: Action
     is_async: bool = False
+    stops_itself: bool = False
 
     def call(self, context: Context, args: Mapping[str, Any]) -> Any:
         return self.action(context)
