@@ -17,6 +17,9 @@ from threading import Event as ThreadEvent
 from threading import current_thread, main_thread
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, overload
 
+from onthedot.app.files import JobFile
+from onthedot.app.files.loading import LoadedFile
+from onthedot.app.files.watching import FileWatch
 from onthedot.app.modules import modules_of
 from onthedot.app.node import NodeRunner, NodeSettings
 from onthedot.app.nodes import Nodes
@@ -34,6 +37,7 @@ from onthedot.errors import OnthedotError, SettingsError
 from onthedot.events import TOPICS, Emitter, Event, Failure, Topic
 from onthedot.execution.targets.command import Command
 from onthedot.execution.targets.http import HttpCall
+from onthedot.loop import Loop
 from onthedot.model.ids import new_id
 from onthedot.model.run import Run
 from onthedot.moments import ceil_ms
@@ -91,6 +95,8 @@ class App:
         self.runs = Runs(self.open_store, self._clock, self._by)
         self.nodes = Nodes(self.open_store)
         self._declared = Declarations(self.open_store, self.schedules, self._by)
+        self._files: list[LoadedFile] = []
+        self._watching: Loop | None = None
 
     # declaring
 
@@ -309,6 +315,34 @@ class App:
         self._import_included()
         return self._declared.sync(prune=prune)
 
+    def load_file(self, path: str | os.PathLike[str]) -> JobFile:
+        """Declare the schedules of a jobs.toml, with its commands and HTTP calls as tasks; `FileError` if it is wrong.
+
+        A node that is started looks at the file once a second, and takes what it says then.
+        """
+        loaded = LoadedFile(path, self.tasks, self.schedules, self._declared)
+        job_file = loaded.load()
+        self._files.append(loaded)
+        return job_file
+
+    def named_tasks(self) -> Sequence[tuple[str, str]]:
+        """The schedules that are declared here, each with the name of its task, which another node may have."""
+        return [*self._declared.tasks()]
+
+    def _watch_files(self) -> None:
+        if self._files:
+            watch = FileWatch(self._files, self._resync, self._emitter.emit)
+            self._watching = Loop("files", watch.run_once, self._clock, self._on_failure)
+            self._watching.start()
+
+    def _resync(self) -> Synced:
+        if self._runner is not None:
+            self._runner.publish_tasks()
+        return self._declared.sync()
+
+    def _on_failure(self, stage: str, error: Exception) -> None:
+        self._emitter.emit(Failure(stage, error))
+
     def _import_included(self) -> None:
         for pattern in self.include:
             for module in modules_of(pattern):
@@ -358,12 +392,17 @@ class App:
             still_declared=self._declared.touch,
         )
         self._runner.start()
+        self._watch_files()
 
     def stop(self) -> bool:
         """Drain and stop the node; whether everything ended in time."""
         runner, self._runner = self._runner, None
         if runner is None:
             return True
+        watching, self._watching = self._watching, None
+        if watching is not None:
+            watching.stop()
+            watching.join()
         self._leaving = runner
         try:
             return runner.stop()
@@ -449,21 +488,3 @@ def _caller() -> str:
     while frame.f_back is not None and frame.f_globals.get("__name__") == __name__:
         frame = frame.f_back
     return str(frame.f_globals.get("__name__", ""))
-
-
-def _hash(definition: edits.Definition) -> str:
-    """Of all that a declaration says, so that a change of it can be told from an operator's edit."""
-    said = {
-        "task": definition.task,
-        "trigger": encode(definition.trigger),
-        "args": dict(definition.args),
-        "policy": definition.policy.as_json(),
-        "given": definition.given,
-        "tags": definition.tags,
-        "mode": definition.mode,
-        "max_runs": definition.max_runs,
-        "auto_remove": definition.auto_remove,
-        "then": definition.then,
-        "on_failure": definition.on_failure,
-    }
-    return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()[:16]

@@ -172,6 +172,13 @@ class NodeRunner:
             loop.start()
         self._emitter.emit(NodeStarted(self.node.id, self.node.name))
 
+    def publish_tasks(self) -> None:
+        """Tell the store which tasks this node has now: they have changed while it runs."""
+        names, infos = self._tasks()
+        with self._lock:
+            self.node = self._store.join(replace(self.node, tasks=names), infos)
+        self.wake()
+
     def wake(self) -> None:
         """Look now: something may have become due, or was put."""
         self._reread = True

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from difflib import get_close_matches
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from onthedot.app.files.names import name_problem
 from onthedot.app.options import Options, checked, of_the_schedule, policy_of
@@ -24,6 +24,9 @@ from onthedot.records.explain import Explanation, explain
 from onthedot.stores.base import By, Edit, Effects, Store
 from onthedot.triggers.base import Trigger
 from onthedot.triggers.codec import decode
+
+if TYPE_CHECKING:
+    from onthedot.app.exchange import Imported
 
 BATCH = 200
 
@@ -196,6 +199,23 @@ class Schedules:
     def explain(self, name: str, moment: datetime | str) -> Explanation:
         """Why it did, or did not, run at that moment."""
         return explain(self._open_store(), self.get(name), ceil_ms(moment))
+
+    # from one store to another
+
+    def export(self) -> dict[str, Any]:
+        """All definitions, with their pauses, as one JSON document that `import_document` takes."""
+        from onthedot.app.exchange import exported
+
+        return exported(self._open_store())
+
+    def import_document(self, document: object, *, dry_run: bool = False, path: str = "the document") -> Imported:
+        """Create and change schedules until they are as an export says, and tell how they differ; others stay.
+
+        `FileError` with all that is wrong, and then nothing is written.
+        """
+        from onthedot.app.exchange import imported
+
+        return imported(self._open_store(), document, self._by("import"), path=path, dry_run=dry_run)
 
     # the way to the store
 

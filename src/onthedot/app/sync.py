@@ -68,13 +68,17 @@ class Declarations:
         self._by_name[declared.put.name] = declared
         self.origins.add(declared.origin)
 
-    def names(self, origin: Origin) -> tuple[str, ...]:
-        """Those that are declared there."""
-        return tuple(name for name, declared in self._by_name.items() if declared.origin == origin)
+    def tasks(self) -> Iterator[tuple[str, str]]:
+        """Each schedule's name with its task's."""
+        for name, declared in self._by_name.items():
+            task = declared.put.task
+            yield name, task if isinstance(task, str) else task.name
 
-    def remove(self, names: Iterable[str]) -> None:
-        """Declare them no longer; what is in the store stays there."""
-        self._by_name = {name: each for name, each in self._by_name.items() if name not in set(names)}
+    def replace(self, names: Iterable[str], declared: Iterable[Declared]) -> None:
+        """Declare these instead of those, at once; what is in the store stays there."""
+        gone = set(names)
+        kept = {name: each for name, each in self._by_name.items() if name not in gone}
+        self._by_name = kept | {each.put.name: each for each in declared}
 
     def sync(self, *, prune: bool = False) -> Synced:
         """Create what is new, update what was changed in its declaration; an operator's edits and pauses stay."""
@@ -119,32 +123,35 @@ class Declarations:
         return tuple(gone)
 
 
-def _declare(meant: _Meant) -> Edit:
-    """Put the definition; with the pause that is declared, or without the one that was declared and no longer is."""
-
-    def edit(before: Before, now_ms: int) -> Effects:
-        effects = edits.put(meant.definition)(before, now_ms)
-        schedule = effects.schedule
-        if schedule is None:
-            return effects
-        now = replace(before, schedule=schedule)
-        if meant.paused is not None and schedule.enabled:
-            paused = edits.pause(meant.paused)(now, now_ms)
-            return replace(paused, decisions=effects.decisions)
-        if meant.paused is None and not schedule.enabled and _is_declared_pause(schedule.paused_note):
-            resumed = edits.resume()(now, now_ms)
-            return replace(resumed, decisions=effects.decisions + resumed.decisions)
-        return effects
-
-    return edit
-
-
 DECLARED_PAUSE = "enabled = false in "
 """How the note of a pause begins that a file asked for: such a pause ends when the file no longer asks for it."""
 
 
-def _is_declared_pause(note: str | None) -> bool:
-    return note is not None and note.startswith(DECLARED_PAUSE)
+def _declare(meant: _Meant) -> Edit:
+    def may_resume(schedule: Schedule) -> bool:
+        return (schedule.paused_note or "").startswith(DECLARED_PAUSE)
+
+    return put_and_pause(meant.definition, meant.paused, may_resume)
+
+
+def put_and_pause(
+    definition: edits.Definition, paused: str | None, may_resume: Callable[[Schedule], bool] = lambda schedule: True
+) -> Edit:
+    """Put the definition, paused with this note or, at None, not paused any more; all in one edit."""
+
+    def edit(before: Before, now_ms: int) -> Effects:
+        put = edits.put(definition)(before, now_ms)
+        schedule = put.schedule or before.schedule
+        assert schedule is not None
+        now = replace(before, schedule=schedule)
+        if paused is not None and schedule.enabled:
+            return replace(edits.pause(paused)(now, now_ms), decisions=put.decisions)
+        if paused is None and not schedule.enabled and may_resume(schedule):
+            resumed = edits.resume()(now, now_ms)
+            return replace(resumed, decisions=put.decisions + resumed.decisions)
+        return put
+
+    return edit
 
 
 def _is_older(store: Store, held: Schedule, definition: edits.Definition) -> bool:

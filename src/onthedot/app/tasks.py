@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic, ParamSpec, TypeVar
 
@@ -97,6 +97,12 @@ class Tasks:
             )
         self._by_name[task.name] = task
         self._aliases.update(dict.fromkeys(task.aliases, task.name))
+
+    def replace(self, names: Iterable[str], tasks: Iterable[Task[..., Any]]) -> None:
+        """Forget the tasks of these names and register others, at once: what a file says now instead of before."""
+        gone = set(names)
+        kept = {name: task for name, task in self._by_name.items() if name not in gone}
+        self._by_name = kept | {task.name: task for task in tasks}
 
     def lookup(self, name: str) -> Task[..., Any] | None:
         """The task of that name or alias, if this process has it."""

@@ -322,7 +322,7 @@ class Store(ABC):
 
     @abstractmethod
     def join(self, node: Node, tasks: Sequence[TaskInfo]) -> Node:
-        """Register an incarnation, and publish its tasks. Joining twice with one id is joining once."""
+        """Register an incarnation, and publish its tasks. Joining again with its id only publishes them anew."""
 
     @abstractmethod
     def renew(self, node: Node) -> Renewal:

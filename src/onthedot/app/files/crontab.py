@@ -28,7 +28,7 @@ def read_crontab(text: str, *, path: str, timezone: str, system: bool = False) -
             reader.problems.append(f"line {number}: {error.line}")
     if reader.problems:
         raise FileError(path, reader.problems)
-    return JobFile(path, tuple(reader.entries), timezone=timezone, notes=tuple(reader.notes))
+    return JobFile(path, tuple(reader.entries), timezone=timezone, notes=tuple(reader.notes), is_crontab=True)
 
 
 class _Reader:

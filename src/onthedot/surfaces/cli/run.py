@@ -1,10 +1,10 @@
-"""`onthedot run` and `onthedot sync`: the commands that load an app."""
+"""`onthedot run` and `onthedot sync`: the commands that load an app, or a file of schedules."""
 
 from __future__ import annotations
 
 from contextlib import closing
 from dataclasses import asdict
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -14,8 +14,14 @@ from onthedot.surfaces.cli.options import AsJson, StoreUrl
 from onthedot.surfaces.cli.screen import show_json
 from onthedot.surfaces.cli.texts import visible
 
+if TYPE_CHECKING:
+    from onthedot.app.app import App
+
 AppText = Annotated[
-    str, typer.Argument(metavar="APP", help="The app, as module:attribute, such as myapp:app.", show_default=False)
+    str,
+    typer.Argument(
+        metavar="APP", help="The app, such as myapp:app, or a file of schedules, jobs.toml.", show_default=False
+    ),
 ]
 
 
@@ -63,7 +69,7 @@ def sync_app(
     *,
     store: StoreUrl = None,
     prune: Annotated[
-        bool, typer.Option("--prune", help="Delete schedules that were declared in code and no longer are.")
+        bool, typer.Option("--prune", help="Delete schedules that were declared there and no longer are.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -71,6 +77,8 @@ def sync_app(
     with closing(load_app(text)) as app:
         app.override(url=store)
         done = {what: list(names) for what, names in asdict(app.sync(prune=prune)).items()}
+        for note in _unresolved(app):
+            typer.echo(f"note: {visible(note)}", err=True)
     if as_json:
         show_json(done)
         return
@@ -79,3 +87,9 @@ def sync_app(
             typer.echo(f"{what + ':':<10} {', '.join(visible(name) for name in names)}")
     if not any(done.values()):
         typer.echo("the app declares no schedules")
+
+
+def _unresolved(app: App) -> list[str]:
+    """The schedules of files whose task nobody has."""
+    known = {task.name for task in app.tasks.list()}
+    return [f"{name}: no live node has the task {task!r} yet" for name, task in app.named_tasks() if task not in known]
