@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any, Protocol
 from uuid import uuid4
 
 import pymongo
 import sqlalchemy as sa
+from sqlalchemy.dialects import mysql
 
 from onthedot.clock import SystemClock
 from onthedot.documents import Documents, JobStore, MemoryJobStore
@@ -77,25 +77,26 @@ class InMemory:
 
 
 METADATA = sa.MetaData()
+MOMENT = sa.DateTime().with_variant(mysql.DATETIME(fsp=6), "mysql", "mariadb")
+WITH_ZONE = sa.DateTime(timezone=True).with_variant(mysql.DATETIME(fsp=6), "mysql", "mariadb")
 TABLE = sa.Table(
     "mails",
     METADATA,
-    sa.Column("id", sa.Integer, primary_key=True),
-    sa.Column("sleep_until", sa.DateTime, index=True),
+    sa.Column("id", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("sleep_until", MOMENT, index=True),
     sa.Column("interval", sa.String(100)),
-    sa.Column("repeat_until", sa.DateTime),
+    sa.Column("repeat_until", MOMENT),
     sa.Column("auto_remove", sa.Boolean),
     sa.Column("locked_by", sa.String(200)),
-    sa.Column("locked_until", sa.DateTime),
+    sa.Column("locked_until", WITH_ZONE),
     sa.Column("last_error", sa.String(60)),
     sa.Column("to", sa.String(60)),
 )
 
 
-class InSqlite:
-    def __init__(self, folder: Path) -> None:
-        self.url = f"sqlite:///{folder}/mails.db"
-        self.engine = sa.create_engine(self.url)
+class InSql:
+    def __init__(self, url: str) -> None:
+        self.engine = sa.create_engine(url)
         METADATA.create_all(self.engine)
 
     def put(self, *documents: Document) -> None:

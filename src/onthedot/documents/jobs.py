@@ -11,7 +11,9 @@ from typing import Any
 from uuid import uuid4
 
 from onthedot.errors import MomentError
-from onthedot.moments import read_moment
+from onthedot.moments import floor_ms, from_ms, read_moment
+
+_FIRST_MS, _LAST_MS = floor_ms("0001-01-01T00:00Z"), floor_ms("9999-12-31T00:00Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,16 +107,8 @@ def value_at(document: Mapping[str, Any], path: str) -> Any:
 def as_utc(moment: Any) -> datetime:
     """An aware moment, from what a database gives: one without a zone is in UTC there."""
     if hasattr(moment, "as_datetime"):  # BSON's own class, for dates before the year 1 and after 9999
-        moment = _clamped(moment)
+        return from_ms(min(max(int(moment), _FIRST_MS), _LAST_MS))
     if not isinstance(moment, datetime | str):
         raise MomentError(f"a moment is a date with a time, not {moment!r}")
     read = read_moment(moment)
     return read.replace(tzinfo=UTC) if read.tzinfo is None else read.astimezone(UTC)
-
-
-def _clamped(moment: Any) -> datetime:
-    try:
-        read: datetime = moment.as_datetime()
-    except (ValueError, OverflowError):
-        return datetime(9999, 12, 31, tzinfo=UTC) if int(moment) > 0 else datetime(1, 1, 1, tzinfo=UTC)
-    return read
