@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any, Protocol
 from uuid import uuid4
 
@@ -126,6 +129,66 @@ class InSql:
 
     def close(self) -> None:
         self.engine.dispose()
+
+
+class InTheGuide:
+    """The store that the guide shows, as an example of one's own."""
+
+    def __init__(self, folder: Path) -> None:
+        self._store = _from_the_guide()(folder / "jobs.db")
+
+    def put(self, *documents: Document) -> None:
+        rows = []
+        for document in documents:
+            body = {name: str(value) if isinstance(value, datetime) else value for name, value in document.items()}
+            rows.append((document["id"], json.dumps(body), _iso(document.get("sleep_until"))))
+        with self._store.transaction() as db:
+            db.executemany("INSERT INTO jobs (id, body, due) VALUES (?, ?, ?)", rows)
+
+    def get(self, key: Any) -> Document | None:
+        with self._store.transaction() as db:
+            row = db.execute("SELECT body, due, owner, until, error FROM jobs WHERE id = ?", (key,)).fetchone()
+        if row is None:
+            return None
+        due, until = (None if moment is None else datetime.fromisoformat(moment) for moment in (row[1], row[3]))
+        moments = {"sleep_until": due, "locked_until": until}
+        return _tidy({**json.loads(row[0]), **moments, "locked_by": row[2], "last_error": row[4]})
+
+    def set(self, key: Any, **values: Any) -> None:
+        document = {**(self.get(key) or {}), **values}
+        due, until = document.pop("sleep_until", None), document.pop("locked_until", None)
+        owner, error = document.pop("locked_by", None), document.pop("last_error", None)
+        with self._store.transaction() as db:
+            db.execute(
+                "UPDATE jobs SET body = ?, due = ?, owner = ?, until = ?, error = ? WHERE id = ?",
+                (json.dumps(document), _iso(due), owner, _iso(until), error, key),
+            )
+
+    def delete(self, key: Any) -> None:
+        with self._store.transaction() as db:
+            db.execute("DELETE FROM jobs WHERE id = ?", (key,))
+
+    def store(self) -> JobStore:
+        store: JobStore = self._store
+        return store
+
+    def documents(self, **options: Any) -> Documents:
+        return Documents(self._store, **options)
+
+    def close(self) -> None:
+        pass
+
+
+def _from_the_guide() -> Any:
+    page = Path(__file__).parents[2] / "docs" / "guides" / "your-own-collection.md"
+    (block,) = re.findall(r"^```python\n(import json.*?)^store = ", page.read_text("utf-8"), re.MULTILINE | re.DOTALL)
+    names: dict[str, Any] = {}
+    exec(block, names)
+    return names["FileJobStore"]
+
+
+def _iso(moment: datetime | None) -> str | None:
+    return None if moment is None else moment.astimezone(UTC).isoformat(timespec="milliseconds")
 
 
 class InMongo:
