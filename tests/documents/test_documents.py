@@ -313,6 +313,21 @@ def test_a_queue_that_was_stopped_can_be_started_again(place: Place, quick: dict
     assert diary.worked == [1, 2]
 
 
+def test_a_hook_or_a_handler_may_stop_it(place: Place, quick: dict[str, Any]) -> None:
+    place.put(*mails([1]))
+    documents = place.documents(**quick)
+    diary, stopped = Diary(documents), Event()
+    documents.on_document(diary.note)
+    documents.on_idle(documents.stop)
+    documents.on_stop(stopped.set)
+    documents.start()
+    assert stopped.wait(LONGEST_S)
+    assert documents.stop()
+    assert not documents.is_running
+    assert diary.worked == [1]
+    assert "sleep_until" not in (place.get(1) or {})
+
+
 def test_async_handlers_run_side_by_side_on_one_loop(place: Place, quick: dict[str, Any]) -> None:
     place.put(*mails(range(4)))
     documents = place.documents(**quick)

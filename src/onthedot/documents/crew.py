@@ -11,9 +11,11 @@ from onthedot.clock import Clock
 from onthedot.documents.working import Held, Outcome
 
 _AHEAD_MS = 200
-"""Documents are locked ahead of the workers for so much work, at the pace of the last moment, and no more:
-what lies here cannot be done elsewhere."""
+"""Documents are locked ahead of the workers for so much work, by what the last ones took, and no more: what lies here
+cannot be done elsewhere."""
 _MOST_AHEAD = 1000
+_REMEMBERED = 200
+"""By how many documents it is judged what one takes."""
 
 
 class Crew:
@@ -31,9 +33,8 @@ class Crew:
         self._outcomes: deque[tuple[Held, Outcome]] = deque()
         self._lock = Lock()
         self._in_hand = 0
-        self._finished = self._finished_before = 0
+        self._finished = self._took_ms = 0
         self._ahead = 0
-        self._counted_since_ms = clock.monotonic_ms()
         self._stopping = Event()
         self._threads = [Thread(target=self._run, name=f"onthedot-documents-{n}", daemon=True) for n in range(size)]
         self.working = 0
@@ -45,14 +46,9 @@ class Crew:
 
     def room(self) -> int:
         """How many more documents should be locked now."""
-        now_ms = self._clock.monotonic_ms()
         with self._lock:
-            passed_ms = max(now_ms - self._counted_since_ms, 1)
-            finished = self._finished * _AHEAD_MS // max(passed_ms, _AHEAD_MS // 10)
-            if passed_ms >= _AHEAD_MS:
-                self._finished_before = finished
-                self._finished, self._counted_since_ms = 0, now_ms
-            self._ahead = min(max(finished, self._finished_before), 2 * self._ahead + self._size, _MOST_AHEAD)
+            in_that_time = self._size * _AHEAD_MS * self._finished // max(self._took_ms, 1)
+            self._ahead = min(in_that_time, 2 * self._ahead + self._size, _MOST_AHEAD)
             return max(self._size + self._ahead - self._in_hand, 0)
 
     def give(self, jobs: list[Held]) -> None:
@@ -69,6 +65,9 @@ class Crew:
     def is_empty(self) -> bool:
         """Whether there is neither a document here nor an outcome that nobody has taken."""
         return self._in_hand == 0 and not self._outcomes
+
+    def owns(self, thread: Thread) -> bool:
+        return thread in self._threads
 
     def stop(self) -> list[Held]:
         """Begin nothing further; what had not begun comes back."""
@@ -94,17 +93,25 @@ class Crew:
 
     def _run(self) -> None:
         while (held := self._waiting.get()) is not None:
+            began_ms = self._clock.monotonic_ms()
             with self._lock:
                 self.working += 1
             outcome = self._work(held)
             if outcome is not None:
                 self._outcomes.append((held, outcome))
-            with self._lock:
-                self.working -= 1
-                self._in_hand -= 1
-                self._finished += 1
-                has_room = self._in_hand < self._size + self._ahead // 2
-            if has_room:
+            if self._ended(self._clock.monotonic_ms() - began_ms):
                 self._on_room()
             if self._rest_ms:
                 self._clock.wait(self._stopping, self._rest_ms)
+
+    def _ended(self, took_ms: int) -> bool:
+        """Count it; whether more should be given now."""
+        with self._lock:
+            self.working -= 1
+            self._in_hand -= 1
+            self._finished += 1
+            self._took_ms += took_ms + self._rest_ms
+            if self._finished > _REMEMBERED:
+                self._finished //= 2
+                self._took_ms //= 2
+            return self._in_hand < self._size + self._ahead // 2

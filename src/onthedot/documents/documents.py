@@ -6,7 +6,7 @@ import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
-from threading import Event, Lock, current_thread, main_thread
+from threading import Event, Lock, Thread, current_thread, get_ident, main_thread
 from typing import Any, TypeVar, Unpack
 
 from onthedot.clock import Clock, SystemClock
@@ -56,6 +56,9 @@ class Documents:
         self._loop: Loop | None = None
         self._recorder = Recorder(self._store, self._clock, self._hooks)
         self._starting = Lock()
+        self._stopped = Event()
+        self._stopped.set()
+        self._loop_ident: int | None = None
         self._is_idle = False
         self._look_again_ms = 0
         given = (on_document, self.on_document), (on_start, self.on_start), (on_stop, self.on_stop)
@@ -122,7 +125,7 @@ class Documents:
         previous = {number: signal.signal(number, lambda *_: stopped.set()) for number in numbers}
         try:
             with self.running():
-                while not self._clock.wait(stopped, 500):
+                while self.is_running and not self._clock.wait(stopped, 500):
                     pass
         finally:
             for number, handler in previous.items():
@@ -140,13 +143,13 @@ class Documents:
     def start(self) -> None:
         """Work documents in threads of this process, until `stop`."""
         with self._starting:
-            if self._loop is not None:
-                raise OnthedotError("it is running already; stop() it first")
+            self._refuse_running()
             working = Working(self._handler(), self._pace, self._clock, self._hooks)
             loop = Loop("documents", self._pass, self._clock, lambda _, error: self._hooks.fail(error))
             self._crew = Crew(self._pace.workers, working.work, self._pace.next_delay, self._clock, loop.wake)
             self._is_idle, self._look_again_ms = False, 0
             self._loop = loop
+            self._stopped.clear()
         self._hooks.emit(Started())
         self._crew.start()
         loop.start()
@@ -155,12 +158,22 @@ class Documents:
         """Begin no further document, and wait so long for those that have begun; whether all of them have ended.
 
         What had not begun is free for others at once; what does not end in time is worked again when its lock is over.
+        Called by a handler or a hook it cannot wait: it returns False at once and is done by another thread.
         """
         wait_ms = to_duration_ms(wait)
+        if self._is_inside():
+            Thread(target=self.stop, args=(wait,), name="onthedot-documents-stop").start()
+            return False
         with self._starting:
             loop, crew, self._loop = self._loop, self._crew, None
         if loop is None or crew is None:
-            return True
+            return self._clock.wait(self._stopped, wait_ms)  # by who was faster, or it never ran
+        try:
+            return self._end(loop, crew, wait_ms)
+        finally:
+            self._stopped.set()
+
+    def _end(self, loop: Loop, crew: Crew, wait_ms: int) -> bool:
         loop.stop()
         loop.join()
         not_begun = crew.stop()
@@ -174,8 +187,7 @@ class Documents:
 
     def run_once(self, limit: int = 100) -> int:
         """Work up to so many documents that are due now, one after the other in this thread; how many it were."""
-        if self.is_running:
-            raise OnthedotError("it is running already, in threads of its own; stop() it first")
+        self._refuse_running()
         working = Working(self._handler(), self._pace, self._clock, self._hooks)
         jobs = self._lock_due(limit)
         for held in jobs:
@@ -184,11 +196,20 @@ class Documents:
                 self._recorder.record([(held, outcome)])
         return len(jobs)
 
+    def _refuse_running(self) -> None:
+        if not self._stopped.is_set():
+            raise OnthedotError("it is running already, in threads of its own; stop() it first")
+
+    def _is_inside(self) -> bool:
+        """Whether this is one of our own threads."""
+        here, crew = current_thread(), self._crew
+        return here.ident == self._loop_ident or (crew is not None and crew.owns(here)) or self._handler().owns(here)
+
     # one pass of the loop
 
     def _pass(self) -> int | None:
         """Write what has ended, and lock as many documents as there are workers for."""
-        crew = self._crew
+        crew, self._loop_ident = self._crew, get_ident()
         assert crew is not None
         self._recorder.record(crew.take_outcomes())
         now_ms = self._clock.monotonic_ms()

@@ -28,6 +28,9 @@ class Caller:
         if inspect.iscoroutine(called):
             asyncio.run_coroutine_threadsafe(called, self._running_loop()).result()
 
+    def owns(self, thread: Thread) -> bool:
+        return thread is self._thread
+
     def close(self) -> None:
         """End the event loop, if there is one; the next call would make another."""
         with self._opening:

@@ -15,8 +15,9 @@ from pymongo.read_concern import ReadConcern
 from pymongo.write_concern import WriteConcern
 
 from onthedot.documents.jobs import Change, Fields, Job, Lock, as_utc, new_token, value_at
+from onthedot.errors import SettingsError
 
-_WIDEST = 32
+_WIDEST = 4096
 
 
 class MongoJobStore:
@@ -32,22 +33,20 @@ class MongoJobStore:
         )
         self._fields = fields
         self._due = _due(fields, condition)
-        self._width = 1
-        """How many times the limit is looked at, to find documents that no other worker is after."""
+        self._spread = 0
+        """How far behind the longest due one may begin, to find documents that no other worker is after."""
 
     def lock_due(self, limit: int, lock_ms: int) -> list[Job]:
-        while True:
-            keys, all_seen = self._find(limit)
-            if not keys:
-                return []
+        while keys := self._find(limit):
             jobs = self._lock(keys, lock_ms)
             # There is no SKIP LOCKED: workers that look at the same head of the queue take from each other.
             if len(jobs) * 2 < len(keys):
-                self._width = min(self._width * 2, _WIDEST)
-            elif len(jobs) == len(keys) and self._width > 1:
-                self._width -= 1
-            if jobs or all_seen:
+                self._spread = min(2 * max(self._spread, limit), _WIDEST)
+            elif len(jobs) == len(keys):
+                self._spread //= 2
+            if jobs:
                 return jobs
+        return []
 
     def update(self, changes: Sequence[Change]) -> list[Job]:
         operations = []
@@ -66,15 +65,16 @@ class MongoJobStore:
             operations.append(UpdateMany(held, self._ended(change)))
         return self._write(operations, jobs)
 
-    def _find(self, limit: int) -> tuple[list[Any], bool]:
-        """Some keys that are due, and whether there were no others."""
-        wanted = limit * self._width
-        found = self._collection.find(self._due, {"_id": True}, sort=[(self._fields.sleep_until, 1)], limit=wanted)
-        keys = [document["_id"] for document in found]
-        if len(keys) <= limit:
-            return keys, len(keys) < wanted
-        first = random.randrange(len(keys) - limit + 1)
-        return keys[first : first + limit], False
+    def _find(self, limit: int) -> list[Any]:
+        """Some keys that are due; none at all only where nothing is."""
+        skipped = random.randint(0, self._spread)
+        while True:
+            order = [(self._fields.sleep_until, 1)]
+            found = self._collection.find(self._due, {"_id": True}, sort=order, skip=skipped, limit=limit)
+            keys = [document["_id"] for document in found]
+            if keys or not skipped:
+                return keys
+            self._spread = skipped = skipped // 2
 
     def _lock(self, keys: list[Any], lock_ms: int) -> list[Job]:
         fields, token = self._fields, new_token()
@@ -136,6 +136,8 @@ def _due(fields: Fields, condition: Mapping[str, Any] | None) -> dict[str, Any]:
         {"$expr": {"$lte": [f"${fields.sleep_until}", "$$NOW"]}},
         {"$expr": {"$lte": [f"${fields.locked_until}", "$$NOW"]}},  # missing and null are less than any date
     ]
+    if condition is not None and not isinstance(condition, Mapping):
+        raise SettingsError(f'condition is a filter of MongoDB, like {{"approved": True}}, not {condition!r}')
     return {"$and": [*filters, condition] if condition else filters}
 
 

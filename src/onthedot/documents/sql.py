@@ -51,9 +51,7 @@ _NEEDED = {"sleep_until", "locked_by", "locked_until"}
 class SqlJobStore:
     """Finds with SKIP LOCKED where there is such a thing, and locks by a conditional update everywhere."""
 
-    def __init__(
-        self, table: Table, engine: Engine, names: Fields, condition: ColumnElement[bool] | None, clock: Clock
-    ) -> None:
+    def __init__(self, table: Table, engine: Engine, names: Fields, condition: Any, clock: Clock) -> None:
         self._dialect = _dialect(engine)
         level = self._dialect.isolation_level
         self._engine = engine if level is None else engine.execution_options(isolation_level=level)
@@ -63,12 +61,12 @@ class SqlJobStore:
         self._key = _key(table)
         self._make_statements(table, condition)
 
-    def _make_statements(self, table: Table, condition: ColumnElement[bool] | None) -> None:
+    def _make_statements(self, table: Table, condition: Any) -> None:
         key, due_at = self._key, self._columns["sleep_until"]
         token, until = self._columns["locked_by"], self._columns["locked_until"]
         now = self._now(due_at)
         free = sa.or_(until.is_(None), until <= self._now(until))
-        due = sa.and_(due_at <= now, free, *([] if condition is None else [condition]))
+        due = sa.and_(due_at <= now, free, *([] if condition is None else [_expression(condition)]))
         keys = key.in_(sa.bindparam("b_keys", expanding=True))
         self._find = (
             sa.select(key, now.label("b_now"))
@@ -192,6 +190,13 @@ def _dialect(engine: Engine) -> _Dialect:
         known = ", ".join(sorted(_DIALECTS))
         raise SettingsError(f"tables of {engine.dialect.name} cannot be worked; there is {known}, or write a JobStore")
     return _DIALECTS[engine.dialect.name]
+
+
+def _expression(condition: Any) -> ColumnElement[bool]:
+    try:
+        return sa.and_(condition)
+    except sa.exc.ArgumentError:
+        raise SettingsError(f"condition is a SQL expression, like table.c.approved, not {condition!r}") from None
 
 
 def _columns(table: Table, names: Fields) -> dict[str, Column[Any]]:

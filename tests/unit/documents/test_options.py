@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
-from pymongo import AsyncMongoClient
+from pymongo import AsyncMongoClient, MongoClient
 
 from onthedot.documents import Documents, MemoryJobStore
 from onthedot.errors import OnthedotError, SettingsError
@@ -78,6 +78,14 @@ def test_a_column_that_was_named_must_be_there(engine: sa.Engine) -> None:
     made = table(column("id", sa.Integer, primary_key=True), column("sleep_until"), *(column(*each) for each in LOCKS))
     Documents(made, engine=engine)
     assert "no column 'every' for interval" in refused(made, engine=engine, interval="every")
+
+
+def test_a_condition_of_another_kind_of_database_is_refused(engine: sa.Engine) -> None:
+    made = table(column("id", sa.Integer, primary_key=True), column("sleep_until"), *(column(*each) for each in LOCKS))
+    said = refused(made, engine=engine, condition={"approved": True})
+    assert said == "condition is a SQL expression, like table.c.approved, not {'approved': True}"
+    with MongoClient[dict[str, Any]]("mongodb://127.0.0.1:1", connect=False) as client:
+        assert "condition is a filter of MongoDB" in refused(client.test.mails, condition=made.c.id == 1)
 
 
 def test_a_moment_that_is_no_date_is_refused(engine: sa.Engine) -> None:
