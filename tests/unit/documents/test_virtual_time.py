@@ -126,8 +126,18 @@ def test_when_nothing_is_due_the_store_is_left_in_peace(clock: ManualClock) -> N
     with Documents(store, clock=clock, idle_delay="1h", on_document=print).running():
         while len(store.at) < 3:
             clock.advance(MINUTE)
-            clock.wait(Event(), 0)
     assert all(later - earlier >= HOUR for earlier, later in zip(store.at, store.at[1:], strict=False))
+
+
+def test_idle_is_said_once_however_often_nothing_is_found(clock: ManualClock) -> None:
+    store = Asked(clock)
+    said: list[int] = []
+    documents = Documents(store, clock=clock, idle_delay="1h", on_document=print)
+    documents.on_idle(lambda: said.append(len(store.at)))
+    with documents.running():
+        while len(store.at) < 3:
+            clock.advance(MINUTE)
+    assert said == [1]
 
 
 class Choosy(MemoryJobStore):
