@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -20,9 +21,18 @@ BLOCKS = [
 ]
 
 
+@pytest.fixture
+def environment(block: str, request: pytest.FixtureRequest) -> dict[str, str]:
+    """What the block finds around it: one that reads MONGODB_URL gets a real server."""
+    asked = {"MONGODB_URL": request.getfixturevalue("mongodb_standalone")} if "MONGODB_URL" in block else {}
+    return {**os.environ, **asked}
+
+
 @pytest.mark.parametrize("block", BLOCKS)
-def test_a_block_of_code_runs_as_it_is_written(block: str, tmp_path: Path) -> None:
-    ended = subprocess.run([sys.executable, "-c", block], cwd=tmp_path, capture_output=True, text=True, check=False)
+def test_a_block_of_code_runs_as_it_is_written(block: str, environment: dict[str, str], tmp_path: Path) -> None:
+    ended = subprocess.run(
+        [sys.executable, "-c", block], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+    )
     assert ended.returncode == 0, ended.stderr
 
 
