@@ -1,0 +1,111 @@
+"""In which indexes a row stands: pure functions of the row, so that a change is the difference of two of them.
+
+All keys have one hash tag in front, so that they lie in one slot of a cluster. Rows are hashes by id; beside them:
+
+    due            sorted by moment: schedules that a planner looks at
+    ready:N/T      sorted by moment: unblocked waiting runs of task T for node N, or for any node where N is empty
+    blocked        sorted by moment: waiting runs behind a slot or a pause
+    live:S         the live runs of schedule S            owned:N   the running runs of node N
+    asked:N        those of them that were asked to stop  slots     which run holds a slot
+    state:X        runs by id                             ended:G   ended runs by id, of a schedule or a task
+    finished       ended runs by when                     kept      how many ended runs a schedule or task has
+    listed, tag:T  names of schedules in order            names     their ids, tombstones included
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from onthedot.model.node import Node
+from onthedot.model.run import Run
+from onthedot.model.schedule import Schedule
+from onthedot.model.states import LIVE, State
+from onthedot.stores.base import Key
+
+
+class Place(NamedTuple):
+    """One member of one index."""
+
+    key: str
+    member: str
+
+
+Places = dict[Place, int | None]
+"""With the score, where the index is sorted; a set has none."""
+
+_LOWEST = 10**10
+"""Above every priority: subtracted from it, the higher ones come first."""
+
+
+def schedule_places(row: Schedule) -> Places:
+    """Where a schedule stands."""
+    places: Places = {}
+    if row.plannable and row.next_run_ms is not None:
+        places[Place("due", f"{row.id}\n{row.policy.priority}")] = row.next_run_ms
+    if not row.deleted:
+        places[Place("listed", row.name)] = 0
+        for tag in row.tags:
+            places[Place(f"tag:{tag}", row.name)] = 0
+    return places
+
+
+def schedule_hint(member: str) -> tuple[str, int]:
+    """Which schedule a member of `due` is, and its priority."""
+    schedule_id, _, priority = member.partition("\n")
+    return schedule_id, int(priority)
+
+
+def run_places(run: Run) -> Places:
+    """Where a run stands."""
+    places: Places = {Place(f"state:{run.state.value}", run.id): 0}
+    if run.state not in LIVE:
+        places[Place(f"ended:{kept_by(run)}", run.id)] = 0
+        places[Place("finished", run.id)] = run.finished_ms or 0
+        return places
+    if run.schedule_id is not None:
+        places[Place(f"live:{run.schedule_id}", run.id)] = None
+    if run.state is State.RUNNING:
+        if run.owner is not None:
+            places[Place(f"owned:{run.owner}", run.id)] = None
+            if run.cancel_requested_ms is not None:
+                places[Place(f"asked:{run.owner}", run.id)] = None
+    elif run.blocked:
+        places[Place("blocked", run.id)] = run.due_ms
+    else:
+        places[Place(f"ready:{queue(run)}", _in_turn(run))] = run.due_ms
+    return places
+
+
+def queue(run: Run) -> str:
+    """Whom the run waits for, and its task. No node's id has a slash."""
+    return f"{run.target or ''}/{run.task}"
+
+
+def _in_turn(run: Run) -> str:
+    """Sorts, at one moment, by priority and id; says whose turn it is without the row."""
+    return f"{_LOWEST - run.policy.priority:011}\n{run.id}\n{run.schedule_id or ''}"
+
+
+def run_hint(member: str) -> tuple[str, int]:
+    """Which run a member of a queue is, and its priority."""
+    rank, run_id, _ = member.split("\n")
+    return run_id, _LOWEST - int(rank)
+
+
+def kept_by(run: Run) -> str:
+    """Under what a run's history is counted. No name has a slash, so a task and a schedule never share it."""
+    return f"/{run.task}" if run.schedule is None else run.schedule
+
+
+def key_places(key: Key) -> Places:
+    """Where a key stands. Keys of ticks go only with their schedule: they keep a backfill from running twice."""
+    if key.expires_ms is None or key.key.startswith("t:"):
+        return {}
+    return {Place("expiring", key.key): key.expires_ms}
+
+
+def node_places(node: Node) -> Places:
+    """Where a node stands."""
+    if node.lives:
+        return {Place("living", node.id): node.started_ms}
+    return {Place("gone", node.id): node.renewed_ms}
