@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 from tests.servers.redis import redis_server, redis_url
+from tests.stores.redis_indexes import check_indexes
 
 from onthedot.stores.base import Store
 from onthedot.stores.open import open_store
@@ -26,3 +27,4 @@ def store(clock: ManualClock, redis_url: str) -> Iterator[Store]:
     store = open_store(redis_url, create=True, now_ms=clock)
     yield store
     store.close()
+    check_indexes(redis_url)

@@ -62,12 +62,15 @@ class Server:
         return self.patiently(lambda: self.client.execute_command(command, self.key(name), *values))
 
     def patiently(self, act: Callable[[], T]) -> T:
-        """Once more if the connection breaks, since the server may just have been restarted; in our words."""
+        """Once more if the connection breaks, since the server may just have been restarted; in our words.
+
+        Not if it does not answer in time: a node must know soon, so that it can still renew its lease.
+        """
         with self.in_our_words():
             for tried in range(1, _READ_TRIES + 1):
                 try:
                     return act()
-                except (exceptions.ConnectionError, exceptions.TimeoutError):
+                except exceptions.ConnectionError:
                     if tried == _READ_TRIES:
                         raise
                 self.clock.wait(Event(), int(uniform(1, 2) * _PAUSE_MS * tried))

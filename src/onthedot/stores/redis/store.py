@@ -8,7 +8,7 @@ from random import uniform
 from threading import Event, Lock, local
 from typing import Any, cast
 
-from onthedot.errors import StoreError
+from onthedot.errors import StoreError, StoreUnavailable
 from onthedot.model.decision import Decision
 from onthedot.model.node import Node
 from onthedot.model.run import Run
@@ -60,6 +60,8 @@ class RedisStore(Engine):
                 self._here.clashes = clashes + 1
                 self._server.clock.wait(Event(), int(uniform(0, min(1 << clashes, _LONGEST_PAUSE_MS))))
                 raise
+            except StoreUnavailable:
+                raise  # nobody is there to let go of anything: it passes by itself
             except BaseException:
                 rows.let_go()
                 raise

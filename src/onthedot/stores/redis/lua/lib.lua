@@ -34,9 +34,13 @@ local function is_busy(name)
 end
 
 local function hold(names, hold_ms)
-  local now = clock_ms()
-  for _, name in ipairs(names) do
-    redis.call('ZADD', KEYS[1] .. 'busy', now + hold_ms, name)
+  local until_ms, values = clock_ms() + hold_ms, {}
+  for i, name in ipairs(names) do
+    values[#values + 1], values[#values + 2] = until_ms, name
+    if #values == 4000 or i == #names then
+      redis.call('ZADD', KEYS[1] .. 'busy', unpack(values))
+      values = {}
+    end
   end
 end
 
