@@ -9,6 +9,6 @@ from tests.servers.redis import redis_server, redis_url
 __all__ = ["redis_server", "redis_url"]
 
 
-@pytest.fixture
+@pytest.fixture  # type: ignore[no-redef]
 def url(redis_url: str) -> str:
     return redis_url
