@@ -8,14 +8,14 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from contextlib import suppress
-from threading import Event, Lock, Thread
+from threading import Event, Lock, Thread, current_thread
 from uuid import uuid4
 
 from redis import exceptions
 
 from onthedot.stores.redis.server import Server
 
-_QUIET_S = 1.0
+_QUIET_S = 0.5
 """How long the thread waits for a message before it looks whether anybody still listens."""
 _PAUSES_MS = (100, 500, 2000, 5000)
 """After a broken connection, longer and longer."""
@@ -31,6 +31,7 @@ class Listening:
         self._wakes: list[Callable[[], None]] = []
         self._lock = Lock()
         self._over = Event()
+        self._thread: Thread | None = None
         self._pid = 0
 
     def add(self, wake: Callable[[], None]) -> Callable[[], None]:
@@ -39,7 +40,8 @@ class Listening:
             self._wakes.append(wake)
             if self._pid != os.getpid():
                 self._pid, self._over = os.getpid(), Event()
-                Thread(target=self._hear, args=(self._over,), name="onthedot-redis-listen", daemon=True).start()
+                self._thread = Thread(target=self._hear, args=(self._over,), name="onthedot-listen", daemon=True)
+                self._thread.start()
 
         def end() -> None:
             with self._lock:
@@ -57,9 +59,12 @@ class Listening:
             self._server.client.publish(self._channel, self._me)
 
     def close(self) -> None:
-        """End the thread, whoever still listens."""
+        """End the thread, whoever still listens; it comes back with the next one."""
         with self._lock:
             self._stop()
+            thread, self._thread = self._thread, None
+        if thread is not None and thread is not current_thread():
+            thread.join(2 * _QUIET_S)
 
     def _stop(self) -> None:
         self._over.set()

@@ -144,5 +144,5 @@ class RedisStore(Engine):
 
     def close(self) -> None:
         self._listening.close()
-        self._server.client.close()
-        self._server.client.connection_pool.disconnect()
+        # Not those in use by other threads: what they have asked is still answered.
+        self._server.client.connection_pool.disconnect(inuse_connections=False)
