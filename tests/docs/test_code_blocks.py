@@ -8,6 +8,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.servers.redis import redis_server, redis_url
+
+__all__ = ["redis_server", "redis_url"]
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -20,8 +23,15 @@ BLOCKS = [
 ]
 
 
+SERVERS = {"redis://localhost:6379/0": "redis_url"}
+"""What a page says, and the fixture that has a server in its place."""
+
+
 @pytest.mark.parametrize("block", BLOCKS)
-def test_a_block_of_code_runs_as_it_is_written(block: str, tmp_path: Path) -> None:
+def test_a_block_of_code_runs_as_it_is_written(block: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    for said, fixture in SERVERS.items():
+        if said in block:
+            block = block.replace(said, request.getfixturevalue(fixture))
     ended = subprocess.run([sys.executable, "-c", block], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert ended.returncode == 0, ended.stderr
 
