@@ -8,7 +8,7 @@ from typing import Any
 import redis
 
 from onthedot.model.states import FINAL
-from onthedot.stores.redis.places import Place, Places, kept_by
+from onthedot.stores.redis.places import Places, kept_by
 from onthedot.stores.redis.tables import KEYS, NODES, RUNS, SCHEDULES, STAMP, Kind
 
 _SETS = ("live:", "owned:", "asked:")
@@ -32,7 +32,7 @@ def check_indexes(url: str) -> None:
         assert client.hgetall(prefix + "names") == {row.name: row.id for row in rows["schedules"].values()}
         kept = {name: int(count) for name, count in client.zrange(prefix + "kept", 0, -1, withscores=True) if count}
         assert kept == Counter(kept_by(run) for run in runs if run.state in FINAL)
-        queues = {place.key.removeprefix("ready:") for place in wanted if place.key.startswith("ready:")}
+        queues = {index.removeprefix("ready:") for index, _ in wanted if index.startswith("ready:")}
         assert queues <= client.smembers(prefix + "queues")
         assert client.zcard(prefix + "busy") == 0, "something was left held"
     finally:
@@ -48,10 +48,10 @@ def _indexes(client: Any, prefix: str) -> Places:
     for key in client.scan_iter(match=_escaped(prefix) + "*", count=1000):
         name = key.removeprefix(prefix)
         if name.startswith(_SETS):
-            found.update({Place(name, member): None for member in client.smembers(key)})
+            found.update({(name, member): None for member in client.smembers(key)})
         elif name.startswith(_SORTED):
             scores = client.zrange(key, 0, -1, withscores=True)
-            found.update({Place(name, member): int(score) for member, score in scores})
+            found.update({(name, member): int(score) for member, score in scores})
     return found
 
 

@@ -53,14 +53,16 @@ class Commit:
         """Out of the indexes in which a row stood, into those in which it stands now."""
         for place, score in before.items():
             if place not in after:
-                self.write("SREM" if score is None else "ZREM", place.key, place.member)
+                index, member = place
+                self.write("SREM" if score is None else "ZREM", index, member)
         for place, score in after.items():
             if place in before and before[place] == score:
                 continue
+            index, member = place
             if score is None:
-                self.write("SADD", place.key, place.member)
+                self.write("SADD", index, member)
             else:
-                self.write("ZADD", place.key, score, place.member)
+                self.write("ZADD", index, score, member)
 
     def count(self, key: str, changes: Mapping[str, int]) -> None:
         """Add to the scores of members."""

@@ -1,4 +1,4 @@
-"""Values as text and text as values: JSON objects that leave out what is as by default.
+"""Values as text and text as values: JSON arrays in a fixed order, to which later versions only append.
 
 What many rows share (policies, triggers) is a text inside the text, decoded once for all of them. Arguments never are
 shared: they reach user code, which may change them in place. No script ever reads the JSON.
@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import MISSING, asdict, fields
 from functools import lru_cache
+from operator import attrgetter
 from typing import Any
 
 from onthedot.model.decision import Decision
@@ -22,7 +23,7 @@ from onthedot.model.states import State
 from onthedot.model.values import make
 from onthedot.stores.base import By, Change, Key, LogLine, TaskInfo
 
-_encode = json.JSONEncoder(separators=(",", ":")).encode
+_encode = json.JSONEncoder(separators=(",", ":"), check_circular=False).encode
 _decoder = json.JSONDecoder()
 _UNREADABLE = (ValueError, TypeError, KeyError, RecursionError)
 
@@ -34,47 +35,59 @@ def _decode(text: str) -> Any:
     return value
 
 
-def _defaults(kind: Any) -> dict[str, Any]:
-    """The fields that may be left out, with what they are then."""
+def _defaults(kind: Any, names: Sequence[str]) -> list[Any]:
+    """What the fields of these names are where nothing is said of them."""
     found: dict[str, Any] = {}
     for each in fields(kind):
         if each.default is not MISSING:
             found[each.name] = each.default
         elif each.default_factory is not MISSING:
             found[each.name] = each.default_factory()
-    return found
+    return [found.get(name) for name in names]
 
 
-def _sparse(values: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in values.items() if name not in defaults or value != defaults[name]}
+def _named(names: Sequence[str], values: list[Any], defaults: list[Any]) -> dict[str, Any]:
+    """The fields of a row; an earlier version has not written all of them, a later one perhaps more."""
+    if len(values) < len(names):
+        values = values + defaults[len(values) :]
+    return dict(zip(names, values, strict=False))
 
 
 # policies
 
 
 @lru_cache(maxsize=4096)
-def _policy_text(policy: Policy) -> str:
+def _text_of(policy: Policy) -> str:
     return _encode(policy.as_json())
+
+
+def _policy_text(policy: Policy) -> str:
+    return "{}" if policy is DEFAULT else _text_of(policy)
 
 
 @lru_cache(maxsize=4096)
 def _policy(text: str) -> Policy:
-    return Policy.from_json(_decode(text))
+    return DEFAULT if text == "{}" else Policy.from_json(_decode(text))
 
 
 # schedules
 
-_SCHEDULE = _defaults(Schedule)
-_SCHEDULE_NAMES = frozenset(each.name for each in fields(Schedule))
+SCHEDULE = (
+    *("id", "name", "task", "trigger", "policy", "args", "given", "kind", "tags", "mode", "origin", "max_runs"),
+    *("auto_remove", "then", "on_failure", "enabled", "paused_note", "error", "deleted", "declared_hash"),
+    *("declared_seen_ms", "next_run_ms", "rescheduled", "settled_ms", "last_run_ms", "last_enqueued_ms", "revision"),
+    *("version", "fence", "planned_runs", "plan_attempts", "created_ms", "updated_ms"),
+)
+"""The order of a row. A new field comes at the end."""
+_schedule_values = attrgetter(*SCHEDULE)
+_SCHEDULE_DEFAULTS = _defaults(Schedule, SCHEDULE)
 _WORDS = ("given", "tags", "then", "on_failure")
 
 
 def schedule_text(row: Schedule) -> str:
     """The whole row."""
-    values = _sparse(row.__dict__, _SCHEDULE)
-    values["trigger"] = _encode(row.trigger)
-    if "policy" in values:
-        values["policy"] = _policy_text(row.policy)
+    values = list(_schedule_values(row))
+    values[3], values[4] = _encode(row.trigger), _policy_text(row.policy)
     return _encode(values)
 
 
@@ -86,13 +99,10 @@ def schedule_from(schedule_id: str, text: str) -> Schedule:
         return _unreadable(schedule_id, text, error)
 
 
-def _schedule(values: dict[str, Any]) -> Schedule:
-    row = {**_SCHEDULE, **values}
-    if len(row) != len(_SCHEDULE_NAMES):
-        row = {name: row[name] for name in _SCHEDULE_NAMES}  # written by a later version: its new fields are its own
+def _schedule(values: list[Any]) -> Schedule:
+    row = _named(SCHEDULE, values, _SCHEDULE_DEFAULTS)
     row["trigger"] = _trigger(row["trigger"])
-    row["policy"] = _policy(values["policy"]) if "policy" in values else DEFAULT
-    row["args"] = values.get("args", {})
+    row["policy"] = _policy(row["policy"])
     for name in _WORDS:
         row[name] = tuple(row[name])
     return make(Schedule, row)
@@ -109,43 +119,38 @@ def _trigger(text: str) -> dict[str, Any]:
 
 def _unreadable(schedule_id: str, text: str, error: Exception) -> Schedule:
     """What a planner parks. Its text goes with it, so that nothing of it is lost."""
-    name = re.search(r'"name":"((?:[^"\\]|\\.)*)"', text)
-    moment = re.search(r'"next_run_ms":(\d+)', text)
-    return Schedule(
-        schedule_id,
-        schedule_id if name is None else json.loads(f'"{name[1]}"'),
-        "",
-        {"v": 1, "type": f"unreadable ({error})", "text": text},
-        next_run_ms=None if moment is None else int(moment[1]),
-    )
+    head = re.match(r'\["(?:[^"\\]|\\.)*",("(?:[^"\\]|\\.)*"),', text)
+    name = schedule_id if head is None else json.loads(head[1])
+    trigger = {"v": 1, "type": f"unreadable ({error})", "text": text}
+    return Schedule(schedule_id, name, "", trigger, next_run_ms=0)
 
 
 # runs
 
-_RUN = _defaults(Run)
-_RUN_NAMES = frozenset(each.name for each in fields(Run))
+RUN = (
+    *("id", "state", "policy", "task", "cause", "scheduled_ms", "due_ms", "args", "schedule_id", "schedule"),
+    *("revision", "key", "target", "parent_id", "shard", "shards", "shards_left", "owner", "claim_no", "attempt"),
+    *("crashes", "fence", "slot", "blocked", "exempt", "cancel_requested_ms", "created_ms", "started_ms"),
+    *("finished_ms", "result", "error", "reason"),
+)
+"""The order of a row. A new field comes at the end."""
+_run_values = attrgetter(*RUN)
+_RUN_DEFAULTS = _defaults(Run, RUN)
 _STATES = {state.value: state for state in State}
 
 
 def run_text(run: Run) -> str:
     """The whole row; `TypeError` if an argument or result is none of JSON."""
-    values = _sparse(run.__dict__, _RUN)
-    if "state" in values:
-        values["state"] = run.state.value
-    if "policy" in values:
-        values["policy"] = _policy_text(run.policy)
+    values = list(_run_values(run))
+    values[2] = _policy_text(run.policy)
     return _encode(values)
 
 
 def run_from(text: str) -> Run:
     """The run of a text."""
-    values = _decode(text)
-    row = {**_RUN, **values}
-    if len(row) != len(_RUN_NAMES):
-        row = {name: row[name] for name in _RUN_NAMES}
-    row["state"] = _STATES[values.get("state", "waiting")]
-    row["policy"] = _policy(values["policy"]) if "policy" in values else DEFAULT
-    row["args"] = values.get("args", {})
+    row = _named(RUN, _decode(text), _RUN_DEFAULTS)
+    row["state"] = _STATES[row["state"]]
+    row["policy"] = _policy(row["policy"])
     return make(Run, row)
 
 

@@ -14,25 +14,16 @@ All keys have one hash tag in front, so that they lie in one slot of a cluster. 
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from onthedot.model.node import Node
 from onthedot.model.run import Run
 from onthedot.model.schedule import Schedule
-from onthedot.model.states import LIVE, State
+from onthedot.model.states import State
 from onthedot.stores.base import Key
 
+Places = dict[tuple[str, str], int | None]
+"""By index and member: the score, where the index is sorted; a set has none."""
 
-class Place(NamedTuple):
-    """One member of one index."""
-
-    key: str
-    member: str
-
-
-Places = dict[Place, int | None]
-"""With the score, where the index is sorted; a set has none."""
-
+_WAITING, _RUNNING = State.WAITING, State.RUNNING
 _LOWEST = 10**10
 """Above every priority: subtracted from it, the higher ones come first."""
 
@@ -41,11 +32,11 @@ def schedule_places(row: Schedule) -> Places:
     """Where a schedule stands."""
     places: Places = {}
     if row.plannable and row.next_run_ms is not None:
-        places[Place("due", f"{row.id}\n{row.policy.priority}")] = row.next_run_ms
+        places["due", f"{row.id}\n{row.policy.priority}"] = row.next_run_ms
     if not row.deleted:
-        places[Place("listed", row.name)] = 0
+        places["listed", row.name] = 0
         for tag in row.tags:
-            places[Place(f"tag:{tag}", row.name)] = 0
+            places[f"tag:{tag}", row.name] = 0
     return places
 
 
@@ -57,22 +48,23 @@ def schedule_hint(member: str) -> tuple[str, int]:
 
 def run_places(run: Run) -> Places:
     """Where a run stands."""
-    places: Places = {Place(f"state:{run.state.value}", run.id): 0}
-    if run.state not in LIVE:
-        places[Place(f"ended:{kept_by(run)}", run.id)] = 0
-        places[Place("finished", run.id)] = run.finished_ms or 0
+    state = run.state
+    places: Places = {("state:" + state, run.id): 0}
+    if state is not _WAITING and state is not _RUNNING:
+        places[f"ended:{kept_by(run)}", run.id] = 0
+        places["finished", run.id] = run.finished_ms or 0
         return places
     if run.schedule_id is not None:
-        places[Place(f"live:{run.schedule_id}", run.id)] = None
-    if run.state is State.RUNNING:
+        places[f"live:{run.schedule_id}", run.id] = None
+    if state is _RUNNING:
         if run.owner is not None:
-            places[Place(f"owned:{run.owner}", run.id)] = None
+            places[f"owned:{run.owner}", run.id] = None
             if run.cancel_requested_ms is not None:
-                places[Place(f"asked:{run.owner}", run.id)] = None
+                places[f"asked:{run.owner}", run.id] = None
     elif run.blocked:
-        places[Place("blocked", run.id)] = run.due_ms
+        places["blocked", run.id] = run.due_ms
     else:
-        places[Place(f"ready:{queue(run)}", _in_turn(run))] = run.due_ms
+        places[f"ready:{queue(run)}", _in_turn(run)] = run.due_ms
     return places
 
 
@@ -101,11 +93,11 @@ def key_places(key: Key) -> Places:
     """Where a key stands. Keys of ticks go only with their schedule: they keep a backfill from running twice."""
     if key.expires_ms is None or key.key.startswith("t:"):
         return {}
-    return {Place("expiring", key.key): key.expires_ms}
+    return {("expiring", key.key): key.expires_ms}
 
 
 def node_places(node: Node) -> Places:
     """Where a node stands."""
     if node.lives:
-        return {Place("living", node.id): node.started_ms}
-    return {Place("gone", node.id): node.renewed_ms}
+        return {("living", node.id): node.started_ms}
+    return {("gone", node.id): node.renewed_ms}

@@ -71,7 +71,8 @@ class RedisRows:
         self._schedules.learn(ids, rows)
         self._learn_live(ids, run_ids, runs, sizes)
         self._learn_living(nodes)
-        return self._schedules.rely(ids), bool(left_out) or len(ids) == most < limit
+        due = [row for row in self._schedules.rely(ids) if row.plannable]
+        return due, bool(left_out) or len(ids) == most < limit
 
     def schedules_named(self, names: Collection[str]) -> dict[str, Schedule]:
         self._look_up_names(names)

@@ -224,7 +224,7 @@ def test_a_transaction_that_was_overtaken_takes_less_the_next_time(store: RedisS
 def test_an_unreadable_row_is_parked_with_its_text_and_the_rest_is_planned(store: RedisStore, redis_url: str) -> None:
     bare, _, namespace = redis_url.partition("?namespace=")
     with redis.Redis.from_url(bare, decode_responses=True) as client:
-        client.hset(f"{{{namespace}}}:schedules", "id", "x" * 12 + '{"name":"name","next_run_ms":1, broken')
+        client.hset(f"{{{namespace}}}:schedules", "id", "x" * 12 + '["id","name","task",broken')
     with store.begin() as rows:
         (row,) = rows.due_schedules(10, 0)[0]
         assert (row.id, row.name) == ("id", "name")
