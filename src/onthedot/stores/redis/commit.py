@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 from onthedot.stores.redis.places import Places
@@ -23,7 +23,7 @@ class Commit:
     """Values are gathered by command and key, since a script pays by the call."""
 
     def __init__(self) -> None:
-        self._relied: dict[tuple[str, str], list[Value]] = {}
+        self._relied: list[list[Value]] = []
         self._writes: dict[tuple[str, str], list[Value]] = {}
 
     def __bool__(self) -> bool:
@@ -31,38 +31,50 @@ class Commit:
 
     # what must be as it was read
 
-    def expect_row(self, table: str, row_id: str, stamp: str) -> None:
-        """The row has this stamp; an empty one: there is none."""
-        self._relied.setdefault(("row", table), []).extend((row_id, stamp))
+    def expect_rows(self, table: str, ids: Sequence[str], stamps: Sequence[str]) -> None:
+        """The rows have these stamps; an empty one: there is none."""
+        self._expect("row", table, ids, stamps)
 
-    def expect_value(self, table: str, field: str, value: str) -> None:
-        """The field has this value; an empty one: there is none."""
-        self._relied.setdefault(("value", table), []).extend((field, value))
+    def expect_values(self, table: str, wanted: Mapping[str, str]) -> None:
+        """The fields have these values; an empty one: there is none."""
+        self._expect("value", table, list(wanted), list(wanted.values()))
 
     def expect_size(self, name: str, size: int) -> None:
         """The set has so many members."""
-        self._relied["size", name] = [size]
+        self._relied.append(["size", name, 1, size])
+
+    def _expect(self, what: str, table: str, fields: Sequence[str], values: Sequence[str]) -> None:
+        for start in range(0, len(fields), _PART):
+            part = fields[start : start + _PART]
+            self._relied.append([what, table, 2 * len(part), *part, *values[start : start + _PART]])
 
     # what is written
 
     def write(self, command: str, key: str, *values: Value) -> None:
         """One more command, or more values of one that is gathered already."""
-        self._writes.setdefault((command, key), []).extend(values)
+        self.values(command, key).extend(values)
+
+    def values(self, command: str, key: str) -> list[Value]:
+        """What is gathered for a command, to be added to."""
+        gathered = self._writes.get((command, key))
+        if gathered is None:
+            gathered = self._writes[command, key] = []
+        return gathered
 
     def move(self, before: Places, after: Places) -> None:
         """Out of the indexes in which a row stood, into those in which it stands now."""
         for place, score in before.items():
             if place not in after:
                 index, member = place
-                self.write("SREM" if score is None else "ZREM", index, member)
+                self.values("SREM" if score is None else "ZREM", index).append(member)
         for place, score in after.items():
-            if place in before and before[place] == score:
-                continue
-            index, member = place
             if score is None:
-                self.write("SADD", index, member)
-            else:
-                self.write("ZADD", index, score, member)
+                if place not in before:
+                    index, member = place
+                    self.values("SADD", index).append(member)
+            elif before.get(place) != score:
+                index, member = place
+                self.values("ZADD", index).extend((score, member))
 
     def count(self, key: str, changes: Mapping[str, int]) -> None:
         """Add to the scores of members."""
@@ -74,10 +86,11 @@ class Commit:
 
     def arguments(self) -> list[Value]:
         """For commit.lua. What is refused for want of memory comes first, so that it is refused before any write."""
-        relied = [group for (what, key), values in self._relied.items() for group in _groups(what, key, values)]
         ordered = sorted(self._writes.items(), key=lambda item: item[0][0] not in _ADDING)
         writes = [group for (command, key), values in ordered for group in _groups(command, key, values)]
-        flat = [len(relied), *(value for group in (*relied, *writes) for value in group)]
+        flat: list[Value] = [len(self._relied)]
+        for group in (*self._relied, *writes):
+            flat += group
         if len(flat) > _MOST:
             raise TooMuch(f"{len(flat):,} values in one transaction; a Redis server takes {_MOST:,}")
         return flat

@@ -29,6 +29,7 @@ from onthedot.stores.redis.tables import KEYS, NODES, RUNS, SCHEDULES, STAMP, Ta
 from onthedot.stores.rows import TryAgain
 
 T = TypeVar("T")
+_WAITING = State.WAITING
 
 HOLD_MS = 2000
 """How long others pass over what somebody works on: as long as a process frozen in its work may delay it."""
@@ -282,23 +283,25 @@ class RedisRows:
         for table in (self._schedules, self._runs, self._keys, self._nodes):
             table.gather(self._commit, stamp)
         self._gather_names()
-        self._gather_slots()
+        changes = self._runs.changes()
+        self._gather_slots(changes)
+        self._gather_counts(changes)
         for schedule_id in self._relied_live:
             self._commit.expect_size(f"live:{schedule_id}", len(self._live[schedule_id]))
-        self._gather_counts()
         for node_id, _, node in self._nodes.changes():
             if (node is None or not node.lives) and node_id in self._owned:
                 # What it began since we looked would stay with it for ever.
                 self._commit.expect_size(f"owned:{node_id}", len(self._owned[node_id]))
 
     def _gather_names(self) -> None:
+        new = {}
         for schedule_id, before, row in self._schedules.changes():
             if row is not None and (before is None or before.name != row.name):
-                self._commit.expect_value("names", row.name, "")
+                new[row.name] = ""
                 self._commit.write("HSET", "names", row.name, schedule_id)
+        self._commit.expect_values("names", new)
 
-    def _gather_slots(self) -> None:
-        changes = self._runs.changes()
+    def _gather_slots(self, changes: Sequence[tuple[str, Run | None, Run | None]]) -> None:
         freed = {run.slot: run.id for _, run, _ in changes if run is not None and run.slot is not None}
         taken: dict[str, str] = {}
         for _, _, run in changes:
@@ -307,24 +310,29 @@ class RedisRows:
             if run.slot in taken:
                 raise TryAgain(f"two runs for the slot {run.slot}")
             taken[run.slot] = run.id
+        self._commit.expect_values("slots", {slot: "" for slot in taken if slot not in freed})
         for slot, run_id in taken.items():
-            if slot not in freed:
-                self._commit.expect_value("slots", slot, "")
             if freed.get(slot) != run_id:
                 self._commit.write("HSET", "slots", slot, run_id)
         for slot in freed.keys() - taken.keys():
             self._commit.write("HDEL", "slots", slot)
 
-    def _gather_counts(self) -> None:
+    def _gather_counts(self, changes: Sequence[tuple[str, Run | None, Run | None]]) -> None:
+        """How many have ended, and which queues there are."""
         kept: Counter[str] = Counter()
-        for _, before, run in self._runs.changes():
-            if before is not None and before.state in FINAL:
+        queues: set[str] = set()
+        for _, before, run in changes:
+            if before is not None and before.is_final:
                 kept[kept_by(before)] -= 1
-            if run is not None and run.state in FINAL:
+            if run is None:
+                continue
+            if run.is_final:
                 kept[kept_by(run)] += 1
-            if run is not None and run.state is State.WAITING and not run.blocked:
-                self._commit.write("SADD", "queues", queue(run))
+            elif run.state is _WAITING and not run.blocked:
+                queues.add(queue(run))
         self._commit.count("kept", kept)
+        if queues:
+            self._commit.write("SADD", "queues", *queues)
 
     def _look_up(self, table: Table[T], ids: Iterable[str]) -> None:
         unknown = table.unknown(ids)

@@ -36,6 +36,10 @@ KEYS: Kind[Key] = Kind("keys", mapping.key_text, mapping.key_from, places.key_pl
 NODES: Kind[Node] = Kind("nodes", mapping.node_text, lambda _, text: mapping.node_from(text), places.node_places)
 
 
+_NOTHING = "", None
+"""What is known of a row that was not read: it is new."""
+
+
 class Table(Generic[T]):
     """A row that was read once is not read again: if it has changed since, the comparison at the end will tell."""
 
@@ -71,7 +75,7 @@ class Table(Generic[T]):
 
     def before(self, row_id: str) -> T | None:
         """The row as it was read."""
-        return self._read.get(row_id, ("", None))[1]
+        return self._read.get(row_id, _NOTHING)[1]
 
     def rely(self, ids: Collection[str]) -> list[T]:
         """The same as `known`; but they, and what does not exist of them, must stay so until the end."""
@@ -84,17 +88,17 @@ class Table(Generic[T]):
 
     def changes(self) -> list[tuple[str, T | None, T | None]]:
         """Each row that is written: its id, as it was, as it shall be."""
-        return [(each, self.before(each), value) for each, value in self._written.items()]
+        read = self._read
+        return [(each, read.get(each, _NOTHING)[1], value) for each, value in self._written.items()]
 
     def gather(self, commit: Commit, stamp: str) -> None:
         """Everything that is to be compared and written."""
-        for each in self._relied.union(self._written):
-            commit.expect_row(self.name, each, self._read.get(each, ("", None))[0])
+        compared = list(self._relied.union(self._written))
+        commit.expect_rows(self.name, compared, [self._read.get(each, _NOTHING)[0] for each in compared])
+        to_text, places = self._kind.to_text, self._kind.places
         for each, before, value in self.changes():
             if value is None:
                 commit.write("HDEL", self.name, each)
             else:
-                commit.write("HSET", self.name, each, stamp + self._kind.to_text(value))
-            commit.move(
-                {} if before is None else self._kind.places(before), {} if value is None else self._kind.places(value)
-            )
+                commit.values("HSET", self.name).extend((each, stamp + to_text(value)))
+            commit.move({} if before is None else places(before), {} if value is None else places(value))

@@ -1,6 +1,7 @@
 -- Compares all that a transaction relies upon; then, only if nothing has changed, writes all that it has decided.
 -- KEYS[1]: what every key begins with
--- ARGV: how many groups of comparisons; these groups; then groups of writes. A group is: what, key, how many, values.
+-- ARGV: how many groups of comparisons; these groups; then groups of writes. A group is: what, key, how many, values;
+-- to be compared are first all fields, then all their values.
 -- Answers 1, or the name of what has changed.
 local at = 2
 for _ = 1, tonumber(ARGV[1]) do
@@ -9,10 +10,12 @@ for _ = 1, tonumber(ARGV[1]) do
   if what == 'size' then
     if redis.call('SCARD', key) ~= tonumber(ARGV[first]) then return name end
   else
-    for i = first, first + count - 1, 2 do
-      local held = redis.call('HGET', key, ARGV[i]) or ''
-      if what == 'row' then held = string.sub(held, 1, 12) end
-      if held ~= ARGV[i + 1] then return name .. ' ' .. ARGV[i] end
+    local half = count / 2
+    local held = redis.call('HMGET', key, unpack(ARGV, first, first + half - 1))
+    for i = 1, half do
+      local value = held[i] or ''
+      if what == 'row' then value = string.sub(value, 1, 12) end
+      if value ~= ARGV[first + half + i - 1] then return name .. ' ' .. ARGV[first + i - 1] end
     end
   end
   at = first + count

@@ -29,8 +29,10 @@ local function clock_ms()
   return time[1] * 1000 + math.floor(time[2] / 1000)
 end
 
+local anything_busy = true
+
 local function is_busy(name)
-  return redis.call('ZSCORE', KEYS[1] .. 'busy', name)
+  return anything_busy and redis.call('ZSCORE', KEYS[1] .. 'busy', name)
 end
 
 local function hold(names, hold_ms)
@@ -46,4 +48,5 @@ end
 
 local function forget_old_holds()
   redis.call('ZREMRANGEBYSCORE', KEYS[1] .. 'busy', '-inf', clock_ms())
+  anything_busy = redis.call('EXISTS', KEYS[1] .. 'busy') == 1
 end
