@@ -38,7 +38,7 @@ HOLD_MS = 2000
 class RedisRows:
     """`clashes` is how often this transaction was overtaken already: it then takes less at once."""
 
-    def __init__(self, server: Server, read_clock: Callable[[], int], clashes: int = 0) -> None:
+    def __init__(self, server: Server, read_clock: Callable[[], int] | None, clashes: int = 0) -> None:
         self._server = server
         self._read_clock = read_clock
         self._clashes = clashes
@@ -58,8 +58,13 @@ class RedisRows:
     @property
     def now_ms(self) -> int:
         if self._now_ms is None:
-            self._now_ms = self._read_clock()
+            self._now_ms = self._server.now_ms() if self._read_clock is None else self._read_clock()
         return self._now_ms
+
+    def _note_time(self, now_ms: int) -> None:
+        """The server's time, told along with the first thing that was asked."""
+        if self._now_ms is None and self._read_clock is None:
+            self._now_ms = now_ms
 
     # schedules
 
@@ -132,12 +137,18 @@ class RedisRows:
         return {run.id: run for run in self._runs.rely(ids) if run.state in LIVE}
 
     def owned_by(self, node_id: str) -> list[Run]:
-        own = self._members("owned:" + node_id, "set")
-        self._owned[node_id] = [run.id for run in own]
+        now_ms, node, ids, rows = self._server.read_script("owned", node_id)
+        self._note_time(now_ms)
+        self._nodes.learn([node_id], [node])
+        self._runs.learn(ids, rows)
+        self._owned[node_id] = ids
+        own = self._runs.known(ids)
         return sorted((run for run in own if run.owner == node_id), key=lambda run: run.id)
 
     def blocked_runs(self, limit: int) -> list[Run]:
-        return self._members("blocked", self.now_ms, limit)
+        ids, rows = self._server.read_script("members", "runs", "blocked", self.now_ms, limit)
+        self._runs.learn(ids, rows)
+        return self._runs.known(ids)
 
     def ended_runs(self, ids: Collection[str]) -> dict[str, Run]:
         self._look_up(self._runs, ids)
@@ -161,11 +172,6 @@ class RedisRows:
             self._runs.write(run_id, None)
             self._commit.write("DEL", f"log:{run_id}")
         return len(ended)
-
-    def _members(self, index: str, *bounds: str | int) -> list[Run]:
-        ids, rows = self._server.read_script("members", "runs", index, *bounds)
-        self._runs.learn(ids, rows)
-        return self._runs.known(ids)
 
     def _learn_live(
         self, schedule_ids: Sequence[str], run_ids: Sequence[str], runs: Sequence[str | None], sizes: Sequence[int]
@@ -336,8 +342,14 @@ class RedisRows:
 
     def _look_up(self, table: Table[T], ids: Iterable[str]) -> None:
         unknown = table.unknown(ids)
-        if unknown:
-            table.learn(unknown, self._server.ask("HMGET", table.name, *unknown))
+        if not unknown:
+            return
+        if self._now_ms is None:
+            now_ms, rows = self._server.read_script("rows", table.name, *unknown)
+            self._note_time(now_ms)
+        else:
+            rows = self._server.ask("HMGET", table.name, *unknown)
+        table.learn(unknown, rows)
 
     def _fewer(self, limit: int) -> int:
         """Half as much after every second clash."""

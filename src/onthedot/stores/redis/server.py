@@ -61,6 +61,11 @@ class Server:
         """The answer to one command about one of our keys that only reads, or may be done twice."""
         return self.patiently(lambda: self.client.execute_command(command, self.key(name), *values))
 
+    def now_ms(self) -> int:
+        """The server's time."""
+        seconds, microseconds = self.patiently(self.client.time)
+        return int(seconds) * 1000 + int(microseconds) // 1000
+
     def patiently(self, act: Callable[[], T]) -> T:
         """Once more if the connection breaks, since the server may just have been restarted; in our words.
 

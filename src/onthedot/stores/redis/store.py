@@ -32,17 +32,13 @@ class RedisStore(Engine):
 
     def __init__(self, server: Server, now_ms: Callable[[], int] | None = None) -> None:
         self._server = server
-        self._read_clock = now_ms or self._server_ms
+        self._read_clock = now_ms
         self._listening = Listening(server)
         self._turn = Lock()
         self._here = local()
 
     def now_ms(self) -> int:
-        return self._read_clock()
-
-    def _server_ms(self) -> int:
-        seconds, microseconds = self._server.patiently(self._server.client.time)
-        return int(seconds) * 1000 + int(microseconds) // 1000
+        return self._server.now_ms() if self._read_clock is None else self._read_clock()
 
     # transactions
 
