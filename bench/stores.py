@@ -124,7 +124,7 @@ def _huey(server: RedisServer) -> float:
 
 
 async def _arq(server: RedisServer) -> float:
-    async def nothing(context: dict[Any, Any], *args: Any, **options: Any) -> None: ...
+    async def nothing(ctx: dict[Any, Any], *args: Any, **kwargs: Any) -> None: ...
 
     name = f"bench-{time.time_ns()}"
     pool = await create_pool(RedisSettings(host="127.0.0.1", port=server.port), default_queue_name=name)
