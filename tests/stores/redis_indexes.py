@@ -11,8 +11,22 @@ from onthedot.model.states import FINAL
 from onthedot.stores.redis.places import Places, kept_by
 from onthedot.stores.redis.tables import KEYS, NODES, RUNS, SCHEDULES, STAMP, Kind
 
-_SETS = ("live:", "owned:", "asked:")
-_SORTED = ("due", "ready:", "blocked", "state:", "ended:", "finished", "listed", "tag:", "expiring", "living", "gone")
+_SETS = ("live:", "owned:", "asked:", "behind:")
+_SORTED = (
+    "due",
+    "ready:",
+    "blocked",
+    "state:",
+    "ended:",
+    "finished",
+    "listed",
+    "local",
+    "routed",
+    "tag:",
+    "expiring",
+    "living",
+    "gone",
+)
 
 
 def check_indexes(url: str) -> None:

@@ -4,12 +4,15 @@ All keys have one hash tag in front, so that they lie in one slot of a cluster. 
 
     due            sorted by moment: schedules that a planner looks at
     ready:N/T      sorted by moment: unblocked waiting runs of task T for node N, or for any node where N is empty
+    routed         sorted by moment: those of them that are for one node
     blocked        sorted by moment: waiting runs behind a slot or a pause
+    behind:S       those of them of schedule S
     live:S         the live runs of schedule S            owned:N   the running runs of node N
     asked:N        those of them that were asked to stop  slots     which run holds a slot
     state:X        runs by id                             ended:G   ended runs by id, of a schedule or a task
     finished       ended runs by when                     kept      how many ended runs a schedule or task has
-    listed, tag:T  names of schedules in order            names     their ids, tombstones included
+    listed, local, tag:T  names of schedules in order     names     their ids, tombstones included
+    succeeded      by name of schedule: when a run of it last ended well
 """
 
 from __future__ import annotations
@@ -32,18 +35,14 @@ def schedule_places(row: Schedule) -> Places:
     """Where a schedule stands."""
     places: Places = {}
     if row.plannable and row.next_run_ms is not None:
-        places["due", f"{row.id}\n{row.policy.priority}"] = row.next_run_ms
+        places["due", row.id] = row.next_run_ms
     if not row.deleted:
         places["listed", row.name] = 0
+        if row.mode == "local":
+            places["local", row.name] = 0
         for tag in row.tags:
             places[f"tag:{tag}", row.name] = 0
     return places
-
-
-def schedule_hint(member: str) -> tuple[str, int]:
-    """Which schedule a member of `due` is, and its priority."""
-    schedule_id, _, priority = member.partition("\n")
-    return schedule_id, int(priority)
 
 
 def run_places(run: Run) -> Places:
@@ -63,8 +62,12 @@ def run_places(run: Run) -> Places:
                 places[f"asked:{run.owner}", run.id] = None
     elif run.blocked:
         places["blocked", run.id] = run.due_ms
+        if run.schedule_id is not None:
+            places[f"behind:{run.schedule_id}", run.id] = None
     else:
         places[f"ready:{queue(run)}", _in_turn(run)] = run.due_ms
+        if run.target is not None:
+            places["routed", run.id] = run.due_ms
     return places
 
 
@@ -76,12 +79,6 @@ def queue(run: Run) -> str:
 def _in_turn(run: Run) -> str:
     """Sorts, at one moment, by priority and id; says whose turn it is without the row."""
     return f"{_LOWEST - run.policy.priority:011}\n{run.id}\n{run.schedule_id or ''}"
-
-
-def run_hint(member: str) -> tuple[str, int]:
-    """Which run a member of a queue is, and its priority."""
-    rank, run_id, _ = member.split("\n")
-    return run_id, _LOWEST - int(rank)
 
 
 def kept_by(run: Run) -> str:

@@ -2,34 +2,68 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from onthedot.model.decision import Decision
 from onthedot.model.node import Node
 from onthedot.model.run import Run
-from onthedot.model.schedule import Schedule
+from onthedot.model.schedule import Mode, Schedule
 from onthedot.model.states import State
 from onthedot.stores.base import Change, TaskInfo
 from onthedot.stores.redis import mapping
-from onthedot.stores.redis.places import run_hint, schedule_hint
 from onthedot.stores.redis.server import Server
 from onthedot.stores.redis.tables import STAMP
 
 _PAGE = 1000
 
 
-def schedules(server: Server, names: Sequence[str] | None, tag: str | None, after: str, limit: int) -> list[Schedule]:
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Which schedules: all that is given must hold."""
+
+    names: Sequence[str] | None
+    tag: str | None
+    mode: Mode | None
+    after: str
+    limit: int
+
+    @property
+    def index(self) -> str:
+        """Where their names stand in order, perhaps with others."""
+        if self.tag is not None:
+            return f"tag:{self.tag}"
+        return "local" if self.mode == "local" else "listed"
+
+    def __contains__(self, row: Schedule) -> bool:
+        return (
+            not row.deleted
+            and row.name > self.after
+            and (self.tag is None or self.tag in row.tags)
+            and (self.mode is None or self.mode == row.mode)
+        )
+
+
+def schedules(server: Server, asked: Asked) -> list[Schedule]:
     """By name, ascending, tombstones left out."""
-    if names is None:
-        index = "listed" if tag is None else f"tag:{tag}"
-        found = server.read_script("by_name", index, f"({after}" if after else "-", limit)
-        return [mapping.schedule_from(each, text[STAMP:]) for each, text in zip(*found, strict=True) if text]
-    ids = [each for each in _hash(server, "names", sorted(set(names))) if each is not None]
-    texts = _hash(server, "schedules", ids)
-    rows = [mapping.schedule_from(each, text[STAMP:]) for each, text in zip(ids, texts, strict=True) if text]
-    wanted = (row for row in rows if not row.deleted and row.name > after and (tag is None or tag in row.tags))
-    return sorted(wanted, key=lambda row: row.name)[:limit]
+    if asked.names is not None:
+        ids = [each for each in _hash(server, "names", sorted(set(asked.names))) if each is not None]
+        rows = (row for row in _schedules(ids, _hash(server, "schedules", ids)) if row in asked)
+        return sorted(rows, key=lambda row: row.name)[: asked.limit]
+    found: list[Schedule] = []
+    last = asked.after
+    while len(found) < asked.limit:
+        ids, texts = server.read_script("by_name", asked.index, f"({last}" if last else "-", asked.limit)
+        page = _schedules(ids, texts)
+        found += [row for row in page if row in asked]
+        if len(ids) < asked.limit or not page:
+            break
+        last = page[-1].name
+    return found[: asked.limit]
+
+
+def _schedules(ids: Sequence[str], texts: Sequence[str | None]) -> list[Schedule]:
+    return [mapping.schedule_from(each, text[STAMP:]) for each, text in zip(ids, texts, strict=True) if text]
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,28 +129,22 @@ def changes(server: Server, name: str | None, limit: int) -> list[Change]:
 
 def nodes(server: Server) -> list[Node]:
     """Those that are neither dead nor stopped, by start."""
-    _, texts = server.read_script("members", "nodes", "living", "+inf", -1)
+    _, _, texts = server.read_script("living")
     return [mapping.node_from(text[STAMP:]) for text in texts if text]
 
 
 def tasks(server: Server) -> list[TaskInfo]:
     """What live nodes have published, by name; of two the one that started last."""
-    ids, _ = server.read_script("members", "nodes", "living", "+inf", -1)
+    _, ids, _ = server.read_script("living")
     published = {task.name: task for text in _hash(server, "tasks", ids) if text for task in mapping.tasks_from(text)}
     return [published[name] for name in sorted(published)]
 
 
-def upcoming(server: Server, until_ms: int, limit: int) -> list[tuple[str, int, int]]:
+def upcoming(server: Server, after_ms: int, until_ms: int) -> list[int]:
     """Hints for the ring."""
-    schedules, runs = server.read_script("upcoming", until_ms, limit)
-    hints = [(*schedule_hint(member), int(moment)) for member, moment in _pairs(schedules)]
-    hints += [(*run_hint(member), int(moment)) for member, moment in _pairs(runs)]
-    in_turn = sorted(hints, key=lambda hint: (hint[2], hint[0]))[:limit]
-    return [(each, moment, priority) for each, priority, moment in in_turn]
-
-
-def _pairs(values: Sequence[str]) -> Iterable[tuple[str, str]]:
-    return zip(values[::2], values[1::2], strict=True)
+    moments = {int(moment) for moment in server.read_script("upcoming", after_ms, until_ms)}
+    overdue = {moment for moment in moments if moment <= after_ms}
+    return sorted(moments - overdue | ({min(overdue)} if overdue else set()))
 
 
 def _hash(server: Server, table: str, ids: Sequence[str]) -> list[str | None]:

@@ -25,11 +25,11 @@ from onthedot.stores.redis import mapping
 from onthedot.stores.redis.commit import Commit, TooMuch
 from onthedot.stores.redis.places import kept_by, queue
 from onthedot.stores.redis.server import Server
-from onthedot.stores.redis.tables import KEYS, NODES, RUNS, SCHEDULES, STAMP, Table
+from onthedot.stores.redis.tables import KEYS, NODES, RUNS, SCHEDULES, Table
 from onthedot.stores.rows import TryAgain
 
 T = TypeVar("T")
-_WAITING = State.WAITING
+_WAITING, _SUCCEEDED = State.WAITING, State.SUCCEEDED
 
 HOLD_MS = 2000
 """How long others pass over what somebody works on: as long as a process frozen in its work may delay it."""
@@ -76,7 +76,8 @@ class RedisRows:
         self._held += ids
         self._schedules.learn(ids, rows)
         self._learn_live(ids, run_ids, runs, sizes)
-        self._learn_living(nodes)
+        self._living, node_rows = nodes
+        self._nodes.learn(self._living, node_rows)
         due = [row for row in self._schedules.rely(ids) if row.plannable]
         return due, bool(left_out) or len(ids) == most < limit
 
@@ -93,7 +94,9 @@ class RedisRows:
     def standing(self, ids: Collection[str]) -> dict[str, Standing]:
         self._look_up(self._schedules, ids)
         return {
-            row.id: Standing(row.enabled, row.deleted, row.auto_remove, row.next_run_ms is None)
+            row.id: Standing(
+                row.enabled, row.deleted, row.auto_remove, row.next_run_ms is None, row.then, row.on_failure
+            )
             for row in self._schedules.known(ids)
         }
 
@@ -145,10 +148,15 @@ class RedisRows:
         own = self._runs.known(ids)
         return sorted((run for run in own if run.owner == node_id), key=lambda run: run.id)
 
-    def blocked_runs(self, limit: int) -> list[Run]:
-        ids, rows = self._server.read_script("members", "runs", "blocked", self.now_ms, limit)
-        self._runs.learn(ids, rows)
-        return self._runs.known(ids)
+    def blocked_runs(self, limit: int, after: tuple[int, str] = (0, "")) -> list[Run]:
+        return self._found(self._server.read_script("blocked", self.now_ms, limit, *after))
+
+    def routed_runs(self, limit: int) -> list[Run]:
+        return self._found(self._server.read_script("members", "runs", "routed", self.now_ms, limit))
+
+    def succeeded_since(self, schedule: str, since_ms: int) -> bool:
+        finished_ms = self._server.ask("ZSCORE", "succeeded", schedule)
+        return finished_ms is not None and float(finished_ms) >= since_ms
 
     def ended_runs(self, ids: Collection[str]) -> dict[str, Run]:
         self._look_up(self._runs, ids)
@@ -172,6 +180,11 @@ class RedisRows:
             self._runs.write(run_id, None)
             self._commit.write("DEL", f"log:{run_id}")
         return len(ended)
+
+    def _found(self, answer: tuple[list[str], list[str | None]]) -> list[Run]:
+        ids, rows = answer
+        self._runs.learn(ids, rows)
+        return self._runs.known(ids)
 
     def _learn_live(
         self, schedule_ids: Sequence[str], run_ids: Sequence[str], runs: Sequence[str | None], sizes: Sequence[int]
@@ -215,7 +228,10 @@ class RedisRows:
 
     def nodes(self) -> list[Node]:
         if self._living is None:
-            self._learn_living(self._server.read_script("members", "nodes", "living", "+inf", -1)[1])
+            now_ms, ids, rows = self._server.read_script("living")
+            self._note_time(now_ms)
+            self._nodes.learn(ids, rows)
+            self._living = ids
         return [node for node in self._nodes.known(self._living or []) if node.lives]
 
     def save_node(self, node: Node) -> None:
@@ -231,11 +247,6 @@ class RedisRows:
             if not node.lives and not self.owned_by(node.id):
                 self._nodes.write(node.id, None)
                 self._commit.write("HDEL", "tasks", node.id)
-
-    def _learn_living(self, rows: Sequence[str | None]) -> None:
-        living = [(NODES.from_text("", row[STAMP:]).id, row) for row in rows if row is not None]
-        self._nodes.learn([node_id for node_id, _ in living], [row for _, row in living])
-        self._living = [node_id for node_id, _ in living]
 
     # append only
 
@@ -334,6 +345,8 @@ class RedisRows:
                 continue
             if run.is_final:
                 kept[kept_by(run)] += 1
+                if run.state is _SUCCEEDED and run.schedule is not None:
+                    self._commit.write("ZADD", "succeeded", run.finished_ms or 0, run.schedule)
             elif run.state is _WAITING and not run.blocked:
                 queues.add(queue(run))
         self._commit.count("kept", kept)

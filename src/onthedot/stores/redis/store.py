@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from random import uniform
 from threading import Event, Lock, local
@@ -12,9 +12,9 @@ from onthedot.errors import StoreError, StoreUnavailable
 from onthedot.model.decision import Decision
 from onthedot.model.node import Node
 from onthedot.model.run import Run
-from onthedot.model.schedule import Schedule
+from onthedot.model.schedule import Mode, Schedule
 from onthedot.model.states import State
-from onthedot.stores.base import Change, Keep, LogLine, TaskInfo
+from onthedot.stores.base import By, Change, Keep, LogLine, TaskInfo
 from onthedot.stores.engine import Engine
 from onthedot.stores.redis import mapping, reading
 from onthedot.stores.redis.listening import Listening
@@ -75,15 +75,24 @@ class RedisStore(Engine):
             if mine:
                 self._turn.release()
 
-    def enqueue_in(self, connection: Any, runs: Sequence[Run]) -> list[Run]:
+    def behind(self, schedule_ids: Collection[str]) -> Collection[str]:
+        return cast(list[str], self._server.read_script("behind", *schedule_ids))
+
+    def enqueue_in(self, connection: Any, runs: Sequence[Run], by: By | None = None) -> list[Run]:
         raise StoreError("Redis has no transactions to share with your own; leave connection= out")
 
     # reading
 
     def schedules(
-        self, *, names: Sequence[str] | None = None, tag: str | None = None, after: str = "", limit: int = 100
+        self,
+        *,
+        names: Sequence[str] | None = None,
+        tag: str | None = None,
+        mode: Mode | None = None,
+        after: str = "",
+        limit: int = 100,
     ) -> list[Schedule]:
-        return reading.schedules(self._server, names, tag, after, limit)
+        return reading.schedules(self._server, reading.Asked(names, tag, mode, after, limit))
 
     def revisions(self, schedule_id: str) -> list[Schedule]:
         texts = self._server.ask("LRANGE", f"revisions:{schedule_id}", 0, -1)
@@ -92,8 +101,8 @@ class RedisStore(Engine):
     def changes(self, *, name: str | None = None, limit: int = 100) -> list[Change]:
         return reading.changes(self._server, name, limit)
 
-    def upcoming(self, until_ms: int, limit: int) -> list[tuple[str, int, int]]:
-        return reading.upcoming(self._server, until_ms, limit)
+    def upcoming(self, after_ms: int, until_ms: int) -> list[int]:
+        return reading.upcoming(self._server, after_ms, until_ms)
 
     def runs(
         self,

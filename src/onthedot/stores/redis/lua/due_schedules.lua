@@ -8,8 +8,7 @@ local function look(low, high)
   local offset = 0
   while #ids < limit do
     local part = redis.call('ZRANGEBYSCORE', KEYS[1] .. 'due', low, high, 'LIMIT', offset, limit)
-    for _, member in ipairs(part) do
-      local id = string.match(member, '^[^\n]*')
+    for _, id in ipairs(part) do
       if not all and is_busy(id) then
         left_out = 1
       elseif #ids < limit then
@@ -25,6 +24,6 @@ forget_old_holds()
 look(from, now)
 look('-inf', '(' .. from)
 hold(ids, hold_ms)
-local nodes = rows('nodes', redis.call('ZRANGE', KEYS[1] .. 'living', 0, -1))
+local nodes = redis.call('ZRANGE', KEYS[1] .. 'living', 0, -1)
 local run_ids, runs, sizes = live(ids)
-return {left_out, ids, rows('schedules', ids), run_ids, runs, sizes, nodes}
+return {left_out, ids, rows('schedules', ids), run_ids, runs, sizes, {nodes, rows('nodes', nodes)}}

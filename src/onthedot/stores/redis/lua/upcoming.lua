@@ -1,13 +1,27 @@
--- What comes by a moment: of schedules and of every queue, the first so many, each with its moment.
--- ARGV: until, how many
--- Answers: schedules, then runs; both as members and scores in turn.
-local until_ms, limit = ARGV[1], ARGV[2]
-local schedules = redis.call('ZRANGEBYSCORE', KEYS[1] .. 'due', '-inf', until_ms, 'WITHSCORES', 'LIMIT', 0, limit)
-local runs = {}
+-- The moments at which something is due, each once. ARGV: after, until
+-- Answers those in (after, until], and the earliest of those at or before `after`, of every index: unsorted, with repeats.
+local after, until_ms = ARGV[1], ARGV[2]
+local moments = {}
+
+-- From one moment to the next: ten thousand members at one moment cost one step.
+local function look(key)
+  local first = redis.call('ZRANGEBYSCORE', key, '-inf', after, 'WITHSCORES', 'LIMIT', 0, 1)[2]
+  if first then moments[#moments + 1] = first end
+  local last = after
+  while true do
+    last = redis.call('ZRANGEBYSCORE', key, '(' .. last, until_ms, 'WITHSCORES', 'LIMIT', 0, 1)[2]
+    if not last then return end
+    moments[#moments + 1] = last
+  end
+end
+
+look(KEYS[1] .. 'due')
 for _, queue in ipairs(redis.call('SMEMBERS', KEYS[1] .. 'queues')) do
   local key = KEYS[1] .. 'ready:' .. queue
-  local part = redis.call('ZRANGEBYSCORE', key, '-inf', until_ms, 'WITHSCORES', 'LIMIT', 0, limit)
-  for _, value in ipairs(part) do runs[#runs + 1] = value end
-  if #part == 0 and redis.call('EXISTS', key) == 0 then redis.call('SREM', KEYS[1] .. 'queues', queue) end
+  if redis.call('EXISTS', key) == 1 then
+    look(key)
+  else
+    redis.call('SREM', KEYS[1] .. 'queues', queue)
+  end
 end
-return {schedules, runs}
+return moments
