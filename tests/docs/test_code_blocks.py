@@ -9,6 +9,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.servers.redis import redis_server, redis_url
+
+__all__ = ["redis_server", "redis_url"]
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -21,15 +24,21 @@ BLOCKS = [
 ]
 
 
-@pytest.fixture
-def environment(block: str, request: pytest.FixtureRequest) -> dict[str, str]:
-    """What the block finds around it: one that reads MONGODB_URL gets a real server."""
-    asked = {"MONGODB_URL": request.getfixturevalue("mongodb_standalone")} if "MONGODB_URL" in block else {}
-    return {**os.environ, **asked}
+SERVERS = {"redis://localhost:6379/0": "redis_url"}
+"""What a page says, and the fixture that has a server in its place."""
+ASKED = {"MONGODB_URL": "mongodb_standalone"}
+"""A variable that a block reads, and the fixture that has what it shall find there."""
 
 
 @pytest.mark.parametrize("block", BLOCKS)
-def test_a_block_of_code_runs_as_it_is_written(block: str, environment: dict[str, str], tmp_path: Path) -> None:
+def test_a_block_of_code_runs_as_it_is_written(block: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    environment = {**os.environ}
+    for name, fixture in ASKED.items():
+        if name in block:
+            environment[name] = request.getfixturevalue(fixture)
+    for said, fixture in SERVERS.items():
+        if said in block:
+            block = block.replace(said, request.getfixturevalue(fixture))
     ended = subprocess.run(
         [sys.executable, "-c", block], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
     )
