@@ -51,6 +51,7 @@ WORK_ALL = """
 def work(document):
     say(f"worked {document['id']}")
 
+documents.on_start(lambda: say("started"))
 documents.run()
 """
 
@@ -155,10 +156,12 @@ def test_processes_killed_wherever_they_are_lose_nothing(place: Place, workers: 
     place.put(*mails(range(500)))
     for _ in range(3):
         victim = workers.start(WORK_ALL)
+        assert hear(victim) == "started"
         assert all(hear(victim).startswith("worked") for _ in range(50))
         victim.send_signal(signal.SIGKILL)
         victim.communicate()
     survivors = [workers.start(WORK_ALL) for _ in range(2)]
+    assert [hear(process) for process in survivors] == ["started"] * 2
     until(lambda: all(is_done(place, key) for key in range(500)))
     for process in survivors:
         process.send_signal(signal.SIGTERM)

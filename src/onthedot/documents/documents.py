@@ -176,6 +176,7 @@ class Documents:
     def _end(self, loop: Loop, crew: Crew, wait_ms: int) -> bool:
         loop.stop()
         loop.join()
+        self._loop_ident = None  # the system gives the number to other threads
         not_begun = crew.stop()
         all_ended = crew.join(wait_ms)
         handed_back = [(held, Change(held.job, held.job.sleep_until)) for held in not_begun]
@@ -202,8 +203,10 @@ class Documents:
 
     def _is_inside(self) -> bool:
         """Whether this is one of our own threads."""
-        here, crew = current_thread(), self._crew
-        return here.ident == self._loop_ident or (crew is not None and crew.owns(here)) or self._handler().owns(here)
+        here = current_thread()
+        if here.ident == self._loop_ident:
+            return True
+        return any(each is not None and each.owns(here) for each in (self._crew, self._caller))
 
     # one pass of the loop
 

@@ -17,6 +17,7 @@ from pymongo.write_concern import WriteConcern
 from onthedot.documents.jobs import Change, Fields, Job, Lock, as_utc, new_token, value_at
 from onthedot.errors import SettingsError
 
+_TRIES = 20
 _WIDEST = 4096
 
 
@@ -37,14 +38,15 @@ class MongoJobStore:
         """How far behind the longest due one may begin, to find documents that no other worker is after."""
 
     def lock_due(self, limit: int, lock_ms: int) -> list[Job]:
-        while keys := self._find(limit):
-            jobs = self._lock(keys, lock_ms)
+        for _ in range(_TRIES):
+            keys = self._find(limit)
+            jobs = self._lock(keys, lock_ms) if keys else []
             # There is no SKIP LOCKED: workers that look at the same head of the queue take from each other.
             if len(jobs) * 2 < len(keys):
                 self._spread = min(2 * max(self._spread, limit), _WIDEST)
             elif len(jobs) == len(keys):
                 self._spread //= 2
-            if jobs:
+            if jobs or not keys:  # else others were faster with all that we found
                 return jobs
         return []
 
@@ -83,10 +85,9 @@ class MongoJobStore:
             {"$and": [{"_id": {"$in": keys}}, self._due]},
             [{"$set": {fields.locked_by: {"$literal": token}, fields.locked_until: until}}],
         )
-        documents = self._collection.find(
-            {"_id": {"$in": keys}, fields.locked_by: token}, sort=[(fields.sleep_until, 1)]
-        ).to_list()
-        return [self._job(document, token, lock_ms) for document in documents]
+        documents = self._collection.find({"_id": {"$in": keys}, fields.locked_by: token})
+        jobs = [self._job(document, token, lock_ms) for document in documents]
+        return sorted(jobs, key=lambda job: job.sleep_until)
 
     def _job(self, document: Any, token: str, lock_ms: int) -> Job:
         until = as_utc(value_at(document, self._fields.locked_until))

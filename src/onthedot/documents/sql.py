@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, TypeVar
 
 import sqlalchemy as sa
 from sqlalchemy import Column, ColumnElement, Connection, Engine, Table
@@ -16,6 +16,8 @@ from onthedot.documents.jobs import Change, Fields, Job, Lock, as_utc, new_token
 from onthedot.errors import SettingsError
 from onthedot.moments import from_ms
 
+T = TypeVar("T")
+
 
 @dataclass(frozen=True, slots=True)
 class _Dialect:
@@ -25,6 +27,8 @@ class _Dialect:
     """The server's time, with a zone or as UTC without one; None: no server, so that this machine's clock counts."""
     keeps_zones: bool = False
     isolation_level: str | None = None
+    clashes: frozenset[object] = frozenset()
+    """Codes of errors that mean: another transaction was first, and this one left nothing behind."""
 
 
 def _postgresql_clock(with_zone: bool) -> ColumnElement[datetime]:
@@ -39,12 +43,15 @@ def _mysql_clock(with_zone: bool) -> ColumnElement[datetime]:
 
 # At REPEATABLE READ, locking reads of MySQL lock the gaps as well, and those of PostgreSQL fail where they should skip.
 _READ_COMMITTED = "READ COMMITTED"
+_POSTGRESQL = _Dialect(_postgresql_clock, True, _READ_COMMITTED, frozenset({"40001", "40P01"}))
+_MYSQL = _Dialect(_mysql_clock, False, _READ_COMMITTED, frozenset({1213, 1205, 1020}))
 _DIALECTS = {
     "sqlite": _Dialect(clock=None),
-    "postgresql": _Dialect(_postgresql_clock, keeps_zones=True, isolation_level=_READ_COMMITTED),
-    "mysql": _Dialect(_mysql_clock, isolation_level=_READ_COMMITTED),
-    "mariadb": _Dialect(_mysql_clock, isolation_level=_READ_COMMITTED),
+    "postgresql": _POSTGRESQL,
+    "mysql": _MYSQL,
+    "mariadb": _MYSQL,
 }
+_TRIES = 20
 _NEEDED = {"sleep_until", "locked_by", "locked_until"}
 
 
@@ -95,13 +102,14 @@ class SqlJobStore:
         """The time in the terms of this column."""
         if self._dialect.clock is None:
             return sa.bindparam(f"b_now_{column.key}", type_=column.type)
-        return self._dialect.clock(_takes_zone(column.type, self._dialect))
+        return self._dialect.clock(bool(getattr(column.type, "timezone", False)))
 
     def lock_due(self, limit: int, lock_ms: int) -> list[Job]:
-        while True:
-            jobs, found = self._try_lock(limit, lock_ms)
+        for _ in range(_TRIES):
+            jobs, found = self._again(lambda: self._try_lock(limit, lock_ms))
             if jobs or not found:  # else others were faster with all that we found
                 return jobs
+        return []
 
     def _try_lock(self, limit: int, lock_ms: int) -> tuple[list[Job], int]:
         clock = self._machine_clock()
@@ -131,8 +139,7 @@ class SqlJobStore:
         return lock.job(document, document[self._key.key], self._names)
 
     def update(self, changes: Sequence[Change]) -> list[Job]:
-        with self._engine.begin() as connection:
-            return self._update(connection, changes)
+        return self._again(lambda: self._write(lambda connection: self._update(connection, changes)))
 
     def _update(self, connection: Connection, changes: Sequence[Change]) -> list[Job]:
         connection.execute(
@@ -150,11 +157,27 @@ class SqlJobStore:
         return self._lost(connection, [change.job for change in changes])
 
     def remove(self, jobs: Sequence[Job]) -> list[Job]:
+        return self._again(lambda: self._write(lambda connection: self._remove(connection, jobs)))
+
+    def _remove(self, connection: Connection, jobs: Sequence[Job]) -> list[Job]:
+        removed = connection.execute(self._delete, [self._held(job) for job in jobs])
+        if removed.rowcount == len(jobs):
+            return []
+        return self._update(connection, [Change(job, None) for job in jobs])
+
+    def _write(self, act: Callable[[Connection], list[Job]]) -> list[Job]:
         with self._engine.begin() as connection:
-            removed = connection.execute(self._delete, [self._held(job) for job in jobs])
-            if removed.rowcount == len(jobs):
-                return []
-            return self._update(connection, [Change(job, None) for job in jobs])
+            return act(connection)
+
+    def _again(self, act: Callable[[], T]) -> T:
+        """Do it, and do it again where it clashed with another transaction."""
+        for _ in range(_TRIES):
+            try:
+                return act()
+            except sa.exc.DBAPIError as error:
+                if not _codes(error) & self._dialect.clashes:
+                    raise
+        return act()
 
     def _held(self, job: Job) -> dict[str, Any]:
         return {"b_key": job.id, "b_token": job.token, "b_locked_at": self._due_at(job.locked_at)}
@@ -181,6 +204,11 @@ class SqlJobStore:
         if moment is None or _takes_zone(column.type, self._dialect):
             return moment
         return moment.astimezone(UTC).replace(tzinfo=None)
+
+
+def _codes(error: sa.exc.DBAPIError) -> set[object]:
+    """The database's own: five characters of SQL, or the number that drivers of MySQL give first."""
+    return {getattr(error.orig, "sqlstate", None), *getattr(error.orig, "args", ())[:1]}
 
 
 def _dialect(engine: Engine) -> _Dialect:

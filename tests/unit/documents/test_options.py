@@ -105,6 +105,10 @@ def test_starting_without_a_handler_is_refused() -> None:
         Documents(MemoryJobStore()).start()
 
 
+def test_stopping_what_never_ran_is_no_error() -> None:
+    assert Documents(MemoryJobStore()).stop()
+
+
 def test_a_second_handler_is_refused() -> None:
     documents = Documents(MemoryJobStore(), on_document=print)
     with pytest.raises(SettingsError, match="there is an on_document already"):
