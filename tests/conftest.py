@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from hypothesis import HealthCheck, settings
 
-pytest_plugins = ["tests.servers.mongodb"]
+pytest_plugins = ["tests.servers.mongodb", "tests.servers.redis"]
 
 settings.register_profile(
     "onthedot",

@@ -10,9 +10,7 @@ from pathlib import Path
 import pytest
 from tests.cluster.test_nodes_on_one_file import *  # noqa: F403  (the tests themselves)
 from tests.cluster.test_nodes_on_one_file import LONGEST_S, TICKING, Cluster
-from tests.servers.redis import redis_server, redis_url, running
-
-__all__ = ["redis_server", "redis_url"]
+from tests.servers.redis import running
 
 AWAY_S = 5
 

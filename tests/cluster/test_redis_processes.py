@@ -16,7 +16,6 @@ from tests.cluster.test_sqlite_processes import (
     test_eight_processes_plan_two_thousand_due_schedules_and_none_twice,
     test_six_processes_open_a_file_that_does_not_exist_yet_and_work,
 )
-from tests.servers.redis import redis_server, redis_url
 
 from onthedot import at
 from onthedot.planner import edits
@@ -25,8 +24,6 @@ from onthedot.stores.base import Store
 __all__ = [
     "opened",
     "processes",
-    "redis_server",
-    "redis_url",
     "test_a_process_killed_inside_its_planning_transaction_leaves_nothing_behind",
     "test_a_process_killed_while_it_plans_loses_nothing_and_nothing_is_planned_twice",
     "test_eight_processes_plan_two_thousand_due_schedules_and_none_twice",

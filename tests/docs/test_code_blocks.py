@@ -9,9 +9,6 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.servers.redis import redis_server, redis_url
-
-__all__ = ["redis_server", "redis_url"]
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]

@@ -6,12 +6,10 @@ from collections.abc import Callable
 
 import pytest
 from tests.model.histories import draw, violation
-from tests.servers.redis import fresh, redis_server
+from tests.servers.redis import fresh
 
 from onthedot.stores.engine import Engine
 from onthedot.stores.open import open_store
-
-__all__ = ["redis_server"]
 
 HISTORIES = 40
 PARTS = 4

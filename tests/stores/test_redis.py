@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from tests.servers.redis import redis_server, redis_url
 from tests.stores.redis_indexes import check_indexes
 
 from onthedot.stores.base import Store
@@ -13,8 +12,6 @@ from onthedot.stores.open import open_store
 from onthedot.testing.clock import ManualClock
 from onthedot.testing.conformance import *  # noqa: F403  (the tests themselves)
 from onthedot.testing.conformance import START_MS
-
-__all__ = ["redis_server", "redis_url"]
 
 
 @pytest.fixture

@@ -7,7 +7,6 @@ pass it over. Nothing rests on them.
 from __future__ import annotations
 
 from base64 import b64encode
-from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
 from os import urandom
@@ -18,18 +17,17 @@ from onthedot.model.decision import Decision
 from onthedot.model.node import Node
 from onthedot.model.run import Run
 from onthedot.model.schedule import Schedule, Standing
-from onthedot.model.states import FINAL, LIVE, State
+from onthedot.model.states import FINAL, LIVE
 from onthedot.model.values import replace
 from onthedot.stores.base import Change, Key, LogLine, TaskInfo
 from onthedot.stores.redis import mapping
 from onthedot.stores.redis.commit import Commit, TooMuch
-from onthedot.stores.redis.places import kept_by, queue
 from onthedot.stores.redis.server import Server
+from onthedot.stores.redis.sharing import count_ended, note_queues, take_names, take_slots
 from onthedot.stores.redis.tables import KEYS, NODES, RUNS, SCHEDULES, Table
 from onthedot.stores.rows import TryAgain
 
 T = TypeVar("T")
-_WAITING, _SUCCEEDED = State.WAITING, State.SUCCEEDED
 
 HOLD_MS = 2000
 """How long others pass over what somebody works on: as long as a process frozen in its work may delay it."""
@@ -104,8 +102,9 @@ class RedisRows:
         new = [row.name for row in schedules if self._schedules.before(row.id) is None]
         self._look_up_names(new)
         for row in schedules:
-            if self._ids.setdefault(row.name, row.id) not in (None, row.id):
+            if self._ids.get(row.name) not in (None, row.id):
                 raise TryAgain(f"the name {row.name} is another's")
+            self._ids[row.name] = row.id
             self._schedules.write(row.id, row)
 
     def _look_up_names(self, names: Collection[str]) -> None:
@@ -299,59 +298,17 @@ class RedisRows:
         stamp = b64encode(urandom(9)).decode()
         for table in (self._schedules, self._runs, self._keys, self._nodes):
             table.gather(self._commit, stamp)
-        self._gather_names()
+        take_names(self._commit, self._schedules.changes())
         changes = self._runs.changes()
-        self._gather_slots(changes)
-        self._gather_counts(changes)
+        take_slots(self._commit, changes)
+        count_ended(self._commit, changes)
+        note_queues(self._commit, changes)
         for schedule_id in self._relied_live:
             self._commit.expect_size(f"live:{schedule_id}", len(self._live[schedule_id]))
         for node_id, _, node in self._nodes.changes():
             if (node is None or not node.lives) and node_id in self._owned:
                 # What it began since we looked would stay with it for ever.
                 self._commit.expect_size(f"owned:{node_id}", len(self._owned[node_id]))
-
-    def _gather_names(self) -> None:
-        new = {}
-        for schedule_id, before, row in self._schedules.changes():
-            if row is not None and (before is None or before.name != row.name):
-                new[row.name] = ""
-                self._commit.write("HSET", "names", row.name, schedule_id)
-        self._commit.expect_values("names", new)
-
-    def _gather_slots(self, changes: Sequence[tuple[str, Run | None, Run | None]]) -> None:
-        freed = {run.slot: run.id for _, run, _ in changes if run is not None and run.slot is not None}
-        taken: dict[str, str] = {}
-        for _, _, run in changes:
-            if run is None or run.slot is None:
-                continue
-            if run.slot in taken:
-                raise TryAgain(f"two runs for the slot {run.slot}")
-            taken[run.slot] = run.id
-        self._commit.expect_values("slots", {slot: "" for slot in taken if slot not in freed})
-        for slot, run_id in taken.items():
-            if freed.get(slot) != run_id:
-                self._commit.write("HSET", "slots", slot, run_id)
-        for slot in freed.keys() - taken.keys():
-            self._commit.write("HDEL", "slots", slot)
-
-    def _gather_counts(self, changes: Sequence[tuple[str, Run | None, Run | None]]) -> None:
-        """How many have ended, and which queues there are."""
-        kept: Counter[str] = Counter()
-        queues: set[str] = set()
-        for _, before, run in changes:
-            if before is not None and before.is_final:
-                kept[kept_by(before)] -= 1
-            if run is None:
-                continue
-            if run.is_final:
-                kept[kept_by(run)] += 1
-                if run.state is _SUCCEEDED and run.schedule is not None:
-                    self._commit.write("ZADD", "succeeded", run.finished_ms or 0, run.schedule)
-            elif run.state is _WAITING and not run.blocked:
-                queues.add(queue(run))
-        self._commit.count("kept", kept)
-        if queues:
-            self._commit.write("SADD", "queues", *queues)
 
     def _look_up(self, table: Table[T], ids: Iterable[str]) -> None:
         unknown = table.unknown(ids)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 import redis
-from tests.servers.redis import DURABLE, RedisServer, fresh, redis_server, redis_url, running
+from tests.servers.redis import DURABLE, RedisServer, fresh, running
 
 from onthedot.errors import OnthedotError, SchemaError, SettingsError, StoreError, StoreUnavailable
 from onthedot.model.run import Run
@@ -16,8 +16,6 @@ from onthedot.planner import edits
 from onthedot.stores.base import By
 from onthedot.stores.open import open_store
 from onthedot.triggers.every import every
-
-__all__ = ["redis_server", "redis_url"]
 
 BY = By("test", "test", "put")
 PUT = edits.put(edits.Definition("task", every("1m")))

@@ -8,7 +8,6 @@ from dataclasses import replace
 
 import pytest
 import redis
-from tests.servers.redis import redis_server, redis_url
 from tests.stores.redis_indexes import check_indexes
 
 from onthedot.model.node import Node, NodeState
@@ -20,8 +19,6 @@ from onthedot.stores.open import open_store
 from onthedot.stores.redis.rows import RedisRows
 from onthedot.stores.redis.store import RedisStore
 from onthedot.stores.rows import TryAgain
-
-__all__ = ["redis_server", "redis_url"]
 
 NOW_MS = 1_800_000_000_000
 SCHEDULE = Schedule("id", "name", "task", {"v": 1}, next_run_ms=NOW_MS)
