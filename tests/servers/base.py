@@ -14,7 +14,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import pytest
 
@@ -76,7 +76,7 @@ class Server(ABC):
         if done.returncode != 0:
             raise RuntimeError(f"{command[0]} failed: {done.stdout.decode()[-2000:]}")
 
-    def _as_user(self) -> dict[str, object]:
+    def _as_user(self) -> dict[str, Any]:
         if self.user is None or os.geteuid() != 0:
             return {"cwd": self.folder}
         account = pwd.getpwnam(self.user)

@@ -57,7 +57,7 @@ def _program() -> str | None:
     return shutil.which("mariadbd", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
 
 
-def connect(url: str) -> pymysql.Connection:  # type: ignore[type-arg]
+def connect(url: str) -> pymysql.Connection:
     """A plain connection, whose every statement is committed."""
     parts = urlsplit(url)
     return pymysql.connect(

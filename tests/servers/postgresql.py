@@ -123,12 +123,12 @@ def database_in(server: str) -> Iterator[str]:
     """The URL of an empty database, dropped at the end whoever is still in it."""
     name = f"test_{os.getpid()}_{next(_numbers)}"
     with psycopg.connect(server, autocommit=True) as connection:
-        connection.execute(f"CREATE DATABASE {name}")  # type: ignore[arg-type]
+        connection.execute(f"CREATE DATABASE {name}")
     try:
         yield urlsplit(server)._replace(path=f"/{name}").geturl()
     finally:
         with psycopg.connect(server, autocommit=True) as connection:
-            connection.execute(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")  # type: ignore[arg-type]
+            connection.execute(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
 
 
 def _fixtures(number: int) -> tuple[Callable[..., Iterator[str]], Callable[..., Iterator[str]]]:

@@ -12,22 +12,22 @@ from onthedot.errors import SettingsError, StoreError
 from onthedot.stores.base import Store
 
 _NOT_YET = {
-    "postgresql": "PostgreSQL",
-    "postgres": "PostgreSQL",
-    "mysql": "MySQL",
-    "mariadb": "MariaDB",
     "mongodb": "MongoDB",
     "redis": "Redis",
     "rediss": "Redis",
 }
-_KNOWN = ("memory", "sqlite", *_NOT_YET)
-_EXAMPLES = "sqlite:///jobs.db (a file), sqlite:////var/lib/jobs.db (with its whole path) or memory://"
+_KNOWN = ("memory", "sqlite", "postgresql", "postgres", "mysql", "mariadb", *_NOT_YET)
+_EXAMPLES = (
+    "sqlite:///jobs.db (a file), sqlite:////var/lib/jobs.db (with its whole path), "
+    "postgresql://user:password@host/database, mysql://user:password@host/database or memory://"
+)
 
 
-def open_store(url: str, *, create: bool, now_ms: Callable[[], int] | None = None) -> Store:
+def open_store(url: str, *, create: bool, upgrade: bool = False, now_ms: Callable[[], int] | None = None) -> Store:
     """The store that the URL names; one that is not there yet is made only if `create`.
 
-    `now_ms` replaces this machine's clock where that is the store's (memory and SQLite).
+    Older tables on a server, where other nodes may be at work, are changed only if `upgrade`. `now_ms` replaces the
+    store's clock, for tests.
     """
     scheme, rest = _split(url)
     read_clock = now_ms or SystemClock().now_ms
@@ -38,6 +38,14 @@ def open_store(url: str, *, create: bool, now_ms: Callable[[], int] | None = Non
             from onthedot.stores.sql.sqlite import open_sqlite
 
             return open_sqlite(_sqlite_path(url, rest), create=create, now_ms=read_clock)
+        case "postgresql" | "postgres":
+            from onthedot.stores.sql.postgresql import open_postgresql
+
+            return open_postgresql(url, mask_url(url), create=create, upgrade=upgrade, now_ms=now_ms)
+        case "mysql" | "mariadb":
+            from onthedot.stores.sql.mariadb import open_mariadb
+
+            return open_mariadb(url, mask_url(url), create=create, upgrade=upgrade, now_ms=now_ms)
         case _:
             raise StoreError(
                 f"{_NOT_YET[scheme]} is not supported yet in this version ({mask_url(url)}); use {_EXAMPLES}"
