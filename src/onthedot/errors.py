@@ -16,6 +16,7 @@
     ├── Conflict                           somebody else was first: look again
     ├── StoreError
     │   ├── StoreUnavailable               the database does not answer; onthedot tries again by itself
+    │   │   └── Clash                      it answers, but only with clashes of this transaction with others
     │   ├── SchemaError                    no tables there, or those of a newer onthedot
     │   ├── DriverMissing                  the package that talks to this database is not installed
     │   └── NodeDead                       this incarnation was declared dead; go on as another
@@ -180,6 +181,10 @@ class StoreError(OnthedotError):
 
 class StoreUnavailable(StoreError):
     """The database does not answer, or answers only with clashes."""
+
+
+class Clash(StoreUnavailable):
+    """A transaction clashed again and again, with others or with what is there, and left nothing behind."""
 
 
 class SchemaError(StoreError):

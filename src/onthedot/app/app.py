@@ -84,8 +84,10 @@ class App:
         self._runner: NodeRunner | None = None
         self._who = f"{_user()}@{socket.gethostname()}"
         self.tasks = Tasks(self.open_store)
-        self.schedules = Schedules(self.open_store, self.tasks, self._defaults, self.timezone, self._by)
-        self.runs = Runs(self.open_store, self._clock)
+        self.schedules = Schedules(
+            self.open_store, self.tasks, self._defaults, self.timezone, self._by, emit=self._emitter.emit
+        )
+        self.runs = Runs(self.open_store, self._clock, self._by)
 
     # declaring
 
@@ -287,7 +289,6 @@ class App:
             lambda: (self.tasks.names(), self.tasks.infos()),
             settings=self._node_settings,
             still_declared=self._still_declared,
-            local_names=lambda: [name for name, put in self._declared.items() if put.options.get("mode") == "local"],
         )
         self._runner.start()
 

@@ -7,12 +7,13 @@ import socket
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from threading import Lock
+from typing import NamedTuple
 
 from onthedot.clock import Clock, StoreClock
 from onthedot.dispatch.preread import PreRead
 from onthedot.dispatch.ring import TimeRing
 from onthedot.errors import NodeDead
-from onthedot.events import Emitter, Failure, Idle, Misfired, NodeStarted, NodeStopped
+from onthedot.events import Emitter, Failure, Idle, Misfired, NodeStarted, NodeStopped, Parked
 from onthedot.execution.targets import Lookup
 from onthedot.execution.worker import Worker
 from onthedot.loop import Loop
@@ -24,13 +25,18 @@ from onthedot.model.states import State
 from onthedot.model.values import replace
 from onthedot.planner.decide import Decider
 from onthedot.planner.local import LocalPlanner
+from onthedot.planner.planner import BATCH, Planner
 from onthedot.records.outcomes import OutcomeWriter
 from onthedot.records.reaper import Reaper
 from onthedot.settings import Settings
 from onthedot.stores.base import Effects, Finished, Keep, Store, TaskInfo
 
-PLAN_BATCH = 500
+BATCHES = 4
+"""How many batches are planned before waiting runs get their turn."""
 LOOK_AGAIN_MS = 50
+LONGEST_RUSH_MS = 500
+"""How long outcomes wait at most while what is due is planned: each written batch would make the rest later."""
+PRUNE_MS = 60_000
 DECLARE_MS = 300_000
 """How often a node says that it still declares its schedules: after an hour of silence they count as undeclared."""
 
@@ -69,6 +75,14 @@ class NodeSettings:
         return self.lease_ms * 5 // 6
 
 
+class _Pass(NamedTuple):
+    """What planning did."""
+
+    began: bool
+    passed_over: bool
+    more: bool
+
+
 class NodeRunner:
     """One process's part in the cluster. `start` and `stop` may be called once each, from any thread."""
 
@@ -82,7 +96,6 @@ class NodeRunner:
         *,
         settings: NodeSettings,
         still_declared: Callable[[], None] = lambda: None,
-        local_names: Callable[[], Sequence[str]] = lambda: (),
     ) -> None:
         self._store = store
         self._emitter = emitter
@@ -91,9 +104,9 @@ class NodeRunner:
         self._still_declared = still_declared
         self._declared_ms = 0
         self._clock = StoreClock(store.now_ms, clock)
-        self._decide = Decider(lambda: new_id(self._clock.now_ms()))
-        self._local = LocalPlanner(store, self._decide, local_names)
-        self._ring: TimeRing[str] = TimeRing()
+        self._planner = Planner(store, Decider(lambda: new_id(self._clock.now_ms())), emitter.emit)
+        self._local = LocalPlanner(store, self._planner.plan_one, lambda: self._tasks()[0])
+        self._ring: TimeRing[int] = TimeRing()
         self._preread = PreRead(store, self._ring, every_ms=settings.poll_ms)
         self._reaper = Reaper(clock)
         self._lock = Lock()
@@ -104,8 +117,9 @@ class NodeRunner:
         self._draining = False
         self._woken = self._reread = True
         self._hungry = False
+        self._rush_since_ms: int | None = None
         self._idle = False
-        self._swept_ms = 0
+        self._swept_ms = self._pruned_ms = 0
         self._ended: dict[str, int] = {}
         self._loops = {
             "plan": Loop("plan", self.plan_once, self._clock, self._failed),
@@ -171,13 +185,10 @@ class NodeRunner:
         if not (self._ring.due(now_ms) or woken or local):
             self._sweep(now_ms)
             return self._until_next(now_ms)
-        planned = self._store.plan_due(self.node.id, PLAN_BATCH, self.worker.free, self._decide)
-        own = [run for effects in planned.effects for run in effects.runs if run.state is State.RUNNING]
-        self._begin(own)
-        self._tell(planned.effects)
-        most = min(self.worker.free, PLAN_BATCH)
+        planned = self._plan()
+        most = min(self.worker.free, BATCH)
         started = self._store.start_due(self.node.id, self._tasks()[0], most)
-        self._begin(started.runs)
+        self.worker.begin(*started.runs)
         self._hungry = len(started.runs) >= most  # more may wait: go on when workers come free
         if planned.more or (self._hungry and self.worker.free > 0):
             self._woken = True
@@ -185,16 +196,33 @@ class NodeRunner:
         if planned.passed_over or started.passed_over:
             self._woken = True
             return LOOK_AGAIN_MS
-        self._note_idle(bool(own or started.runs))
+        self._note_idle(planned.began or bool(started.runs))
         return self._until_next(now_ms)
+
+    def _plan(self) -> _Pass:
+        """Plan what is due, a few batches one after the other; outcomes wait meanwhile."""
+        began = passed_over = more = False
+        self._rush_since_ms = self._clock.monotonic_ms()
+        try:
+            for _ in range(BATCHES):
+                planned = self._planner.run_once(self.node.id, self.worker.free)
+                own = [run for effects in planned.effects for run in effects.runs if run.state is State.RUNNING]
+                self.worker.begin(*own)
+                self._tell(planned.effects)
+                began, passed_over, more = began or bool(own), passed_over or planned.passed_over, planned.more
+                if not more:
+                    break
+        finally:
+            self._rush_since_ms = None
+            self._loops["outcomes"].wake()
+        return _Pass(began, passed_over, more)
 
     def _tell(self, all_effects: Sequence[Effects]) -> None:
         for effects in all_effects:
             for decision in effects.decisions:
                 self._emitter.emit(Misfired(decision.schedule, decision.reason, decision.count))
-
-    def _begin(self, runs: list[Run] | tuple[Run, ...]) -> None:
-        self.worker.begin(*runs)
+            if effects.schedule is not None and effects.schedule.error is not None:
+                self._emitter.emit(Parked(effects.schedule.name, effects.schedule.error))
 
     def _until_next(self, now_ms: int) -> int:
         moments = [moment for moment in (self._ring.peek(), self._local.peek()) if moment is not None]
@@ -207,7 +235,9 @@ class NodeRunner:
         self._swept_ms = now_ms
         if self._store.sweep():
             self._woken = True
-        self._store.prune(self._settings.keep)
+        if now_ms >= self._pruned_ms + PRUNE_MS:
+            self._pruned_ms = now_ms
+            self._store.prune(self._settings.keep)
         if now_ms >= self._declared_ms + DECLARE_MS:
             self._declared_ms = now_ms
             self._still_declared()
@@ -242,6 +272,7 @@ class NodeRunner:
         self._clock.measure()
         self._compare(before, renewal.own)
         for node_id, renewals in self._reaper.suspects(renewal.nodes, self.node.id, self._clock.now_ms()):
+            self._planner.be_careful(self._clock.now_ms())
             if self._store.take_over(node_id, renewals):
                 self.wake()
         return self._settings.heartbeat_ms
@@ -293,12 +324,19 @@ class NodeRunner:
             tasks=names,
             lease_ms=self._settings.lease_ms,
         )
-        return self._store.join(node, infos)
+        joined = self._store.join(node, infos)
+        if any(each.id != joined.id for each in self._store.nodes()):
+            # Somebody is alive, or died without a word: which of the two, nobody can tell within a lease.
+            self._planner.be_careful(self._clock.now_ms())
+        return joined
 
     # outcomes
 
     def write_once(self) -> int | None:
-        """Write the outcomes that there are, in one batch."""
+        """Write the outcomes that there are, in one batch; what is due goes first, but not for ever."""
+        rush_since_ms = self._rush_since_ms
+        if rush_since_ms is not None and self._clock.monotonic_ms() - rush_since_ms < LONGEST_RUSH_MS:
+            return LOOK_AGAIN_MS
         return self._outcomes.run_once()
 
     def _report(self, outcome: Outcome) -> None:

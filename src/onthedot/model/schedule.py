@@ -76,6 +76,7 @@ class Schedule:
     """+1 with every start of one of its runs."""
     planned_runs: int = 0
     plan_attempts: int = 0
+    """How many tries to plan it have not come back, while they are counted: after a process died."""
     created_ms: int = 0
     updated_ms: int = 0
 

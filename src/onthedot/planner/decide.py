@@ -95,6 +95,7 @@ class _Work:
     live: list[Run]
     now_ms: int
     capacity: _Capacity
+    started: int = 0
     runs: list[Run] = field(default_factory=list)
     decisions: list[Decision] = field(default_factory=list)
 
@@ -120,16 +121,19 @@ class _Work:
 
     def effects(self, settled_ms: int) -> Effects:
         following = None if self._ended else self.trigger.next_ms(settled_ms)
+        before = self.schedule
         schedule = replace(
-            self.schedule,
+            before,
             next_run_ms=following,
             settled_ms=settled_ms,
             rescheduled=False,
-            planned_runs=self.schedule.planned_runs + len(self.runs),
+            planned_runs=before.planned_runs + len(self.runs),
             plan_attempts=0,
-            version=self.schedule.version + 1,
-            last_enqueued_ms=self.now_ms if self.runs else self.schedule.last_enqueued_ms,
-            deleted=self.schedule.auto_remove and following is None and not self.live,
+            version=before.version + 1,
+            fence=before.fence + self.started,
+            last_run_ms=self.now_ms if self.started else before.last_run_ms,
+            last_enqueued_ms=self.now_ms if self.runs else before.last_enqueued_ms,
+            deleted=before.auto_remove and following is None and not self.live,
         )
         return Effects(schedule=schedule, runs=tuple(self.runs), decisions=tuple(self.decisions))
 
@@ -157,8 +161,9 @@ class _Work:
         room = room_for(schedule, self.live)
         due = [other for other in self.live if other.state is State.WAITING and other.due_ms <= self.now_ms]
         if room.free and not due and run.due_ms <= self.now_ms and self.capacity.take(run.task):
-            self.schedule = replace(schedule, fence=schedule.fence + 1, last_run_ms=self.now_ms)
-            return started(run, self.capacity.node_id, self.now_ms, fence=self.schedule.fence, slot=room.slot)
+            self.started += 1
+            fence = schedule.fence + self.started
+            return started(run, self.capacity.node_id, self.now_ms, fence=fence, slot=room.slot)
         if not room.free and schedule.policy.overlap == "discard":
             return None
         queued = sum(other.cause == "tick" and other.never_begun for other in due)

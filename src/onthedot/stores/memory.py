@@ -13,7 +13,7 @@ from onthedot.heap import IndexedHeap
 from onthedot.model.decision import Decision
 from onthedot.model.node import Node
 from onthedot.model.run import Run
-from onthedot.model.schedule import Schedule, Standing
+from onthedot.model.schedule import Mode, Schedule, Standing
 from onthedot.model.states import State
 from onthedot.model.values import replace
 from onthedot.stores.base import Change, Keep, Key, LogLine, TaskInfo
@@ -49,10 +49,17 @@ class MemoryStore(Engine):
     # reading
 
     def schedules(
-        self, *, names: Sequence[str] | None = None, tag: str | None = None, after: str = "", limit: int = 100
+        self,
+        *,
+        names: Sequence[str] | None = None,
+        tag: str | None = None,
+        mode: Mode | None = None,
+        after: str = "",
+        limit: int = 100,
     ) -> list[Schedule]:
         with self._lock:
-            rows = sorted(self._tables.schedules.values(), key=lambda row: row.name)
+            chosen_mode = [row for row in self._tables.schedules.values() if mode in (None, row.mode)]
+        rows = sorted(chosen_mode, key=lambda row: row.name)
         wanted = None if names is None else set(names)
         chosen = (
             row
@@ -73,19 +80,20 @@ class MemoryStore(Engine):
             newest = reversed(self._tables.changes)
             return list(islice((each for each in newest if name in (None, each.schedule)), limit))
 
-    def upcoming(self, until_ms: int, limit: int) -> list[tuple[str, int, int]]:
+    def upcoming(self, after_ms: int, until_ms: int) -> list[int]:
         with self._lock:
-            schedules = [
-                (row.id, row.next_run_ms, row.policy.priority)
+            moments = {
+                row.next_run_ms
                 for row in self._tables.schedules.values()
                 if row.plannable and row.next_run_ms is not None and row.next_run_ms <= until_ms
-            ]
-            runs = [
-                (run.id, run.due_ms, run.policy.priority)
+            }
+            moments |= {
+                run.due_ms
                 for run in self._tables.runs.values()
                 if run.state is State.WAITING and not run.blocked and run.due_ms <= until_ms
-            ]
-        return sorted(schedules + runs, key=lambda hint: (hint[1], hint[0]))[:limit]
+            }
+        overdue = {moment for moment in moments if moment <= after_ms}
+        return sorted(moments - overdue | ({min(overdue)} if overdue else set()))
 
     def runs(
         self,
@@ -272,11 +280,14 @@ class _MemoryRows:
     def owned_by(self, node_id: str) -> list[Run]:
         return [run for run in self._tables.runs.values() if run.owner == node_id and run.state is State.RUNNING]
 
-    def blocked_runs(self, limit: int) -> list[Run]:
+    def blocked_runs(self, limit: int, after: tuple[int, str] = (0, "")) -> list[Run]:
         blocked = (
             run
             for run in self._tables.runs.values()
-            if run.blocked and run.state is State.WAITING and run.due_ms <= self._now_ms
+            if run.blocked
+            and run.state is State.WAITING
+            and run.due_ms <= self._now_ms
+            and (run.due_ms, run.id) > after
         )
         return sorted(blocked, key=lambda run: (run.due_ms, run.id))[:limit]
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from onthedot.model.policy import Policy
     from onthedot.model.run import Run
     from onthedot.model.schedule import Schedule
-    from onthedot.stores.base import LogLine, TaskInfo
+    from onthedot.stores.base import Change, LogLine, TaskInfo
 
 Document = dict[str, Any]
 
@@ -26,6 +26,8 @@ def moment(ms: int | None) -> str | None:
 
 def schedule_state(schedule: Schedule) -> str:
     """In one word: parked before paused, since a parked one needs somebody."""
+    if schedule.deleted:
+        return "removed"
     if schedule.error is not None:
         return "parked"
     if not schedule.enabled:
@@ -139,6 +141,17 @@ def task_document(task: TaskInfo) -> Document:
         "parameters": [dict(each) for each in task.parameters],
         "doc": task.doc,
         "policy": dict(task.policy),
+    }
+
+
+def change_document(change: Change) -> Document:
+    """One line of the audit; `run` where it is about a run."""
+    return {
+        "at": moment(change.at_ms),
+        "who": change.by.who,
+        "surface": change.by.surface,
+        "what": change.by.what,
+        "run": change.after.get("run"),
     }
 
 

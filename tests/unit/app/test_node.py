@@ -48,7 +48,7 @@ class World:
         self.store = LossyStore(self.clock.now_ms)
         self.app = App("memory://", store=self.store, clock=self.clock)
 
-    def node(self, name: str = "node", local_names: Sequence[str] = ()) -> NodeRunner:
+    def node(self, name: str = "node") -> NodeRunner:
         tasks = self.app.tasks
         return NodeRunner(
             self.store,
@@ -57,7 +57,6 @@ class World:
             tasks.lookup,
             lambda: (tasks.names(), tasks.infos()),
             settings=NodeSettings(name=name),
-            local_names=lambda: local_names,
         )
 
     def runs(self) -> list[Run]:
@@ -235,7 +234,7 @@ def test_two_nodes_with_a_local_schedule_beside_a_durable_one_run_each_tick_once
         seen.append("durable")
 
     world.app.sync()
-    nodes = [world.node("a", local_names=("local",)), world.node("b", local_names=("local",))]
+    nodes = [world.node("a"), world.node("b")]
     for _ in range(3):
         world.clock.advance(10_000)
         for node in nodes:
@@ -254,7 +253,7 @@ def test_a_paused_local_schedule_does_not_fire_and_is_resumed(world: World) -> N
         seen.append(world.clock.now_ms())
 
     world.app.sync()
-    node = world.node(local_names=("local",))
+    node = world.node()
     node.plan_once()
     world.app.schedules.pause("local")
     world.clock.advance(30_000)
@@ -269,3 +268,25 @@ def test_a_paused_local_schedule_does_not_fire_and_is_resumed(world: World) -> N
     assert seen == [START + 40_000]
     decided = world.store.decisions(world.app.schedules.get("local").id)
     assert [(each.reason, each.count) for each in decided] == [("paused", 3)]
+
+
+def test_a_local_schedule_put_by_hand_is_planned_by_nodes_that_know_its_task_once_each_tick(world: World) -> None:
+    seen: list[int] = []
+
+    @world.app.task
+    def work() -> None:
+        seen.append(world.clock.now_ms())
+
+    nodes = [world.node("a"), world.node("b")]
+    for node in nodes:
+        node.plan_once()
+    world.app.schedules.put("by hand", "work", every("10s"), mode="local")
+    world.app.schedules.put("nobody's", "unknown", every("10s"), mode="local", unchecked=True)
+    for _ in range(3):
+        world.clock.advance(10_000)
+        for node in nodes:
+            node.heartbeat_once()
+            node.plan_once()
+        world.settle(*nodes)
+    assert seen == [START + 10_000, START + 20_000, START + 30_000]
+    assert len(world.runs()) == 3

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from onthedot.model.run import Run, slot_name, slot_number
@@ -17,12 +17,12 @@ class Room(NamedTuple):
     slot: str | None = None
 
 
-def room_for(schedule: Schedule, live: Iterable[Run]) -> Room:
+def room_for(schedule: Schedule, live: Sequence[Run]) -> Room:
     """Room for one more run of the schedule beside its live runs."""
     slots = schedule.policy.slots
     if slots is None:
         return Room(True)
-    taken = {slot_number(run.slot) for run in live if run.state is State.RUNNING and run.slot}
+    taken = {slot_number(run.slot) for run in live if run.state is State.RUNNING and run.slot} if live else ()
     for number in range(slots):
         if number not in taken:
             return Room(True, slot_name(schedule.id, number))

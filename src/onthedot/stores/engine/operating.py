@@ -6,7 +6,8 @@ from onthedot.errors import Conflict, RunNotFound
 from onthedot.model.run import Run
 from onthedot.model.states import FINAL, State
 from onthedot.model.values import replace
-from onthedot.stores.base import Key
+from onthedot.stores.base import By, Key
+from onthedot.stores.engine.audit import run_changed
 from onthedot.stores.engine.transactions import Transactions
 from onthedot.stores.rows import Rows
 
@@ -14,7 +15,7 @@ from onthedot.stores.rows import Rows
 class Operating(Transactions):
     """`request_cancel`, `cancels` and `retry`."""
 
-    def request_cancel(self, run_id: str, reason: str) -> Run:
+    def request_cancel(self, run_id: str, reason: str, by: By) -> Run:
         def work(rows: Rows) -> Run:
             run = rows.live_runs([run_id]).get(run_id)
             if run is None:
@@ -22,9 +23,11 @@ class Operating(Transactions):
             if run.state is State.WAITING:
                 cancelled = replace(run, state=State.CANCELLED, reason=reason, finished_ms=rows.now_ms, blocked=False)
                 self._end(rows, [cancelled])
+                rows.add_changes(run_changed(run, cancelled, by, rows.now_ms))
                 return cancelled
             asked = replace(run, cancel_requested_ms=run.cancel_requested_ms or rows.now_ms, reason=reason)
             rows.save_runs([asked])
+            rows.add_changes(run_changed(run, asked, by, rows.now_ms))
             return asked
 
         run = self._transact(work)
@@ -37,7 +40,7 @@ class Operating(Transactions):
             lambda rows: [run.id for run in rows.owned_by(node_id) if run.cancel_requested_ms is not None]
         )
 
-    def retry(self, run_id: str, claim_no: int) -> Run:
+    def retry(self, run_id: str, claim_no: int, by: By) -> Run:
         def work(rows: Rows) -> Run:
             live = rows.live_runs([run_id]).get(run_id)
             run = live or self._ended_run(rows, run_id)
@@ -58,6 +61,7 @@ class Operating(Transactions):
             )
             rows.revive_runs([waiting])
             rows.save_keys([Key(key.key, run.id) for key in self._keys_of(rows, run)])
+            rows.add_changes(run_changed(run, waiting, by, rows.now_ms))
             return waiting
 
         run = self._transact(work)

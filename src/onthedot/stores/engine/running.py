@@ -59,13 +59,16 @@ class Running(Transactions):
         return Started(tuple(begun), tuple(skipped), passed_over=len(schedules) < len(ids))
 
     def finish(self, node_id: str, outcomes: Sequence[Outcome]) -> Finished:
-        finished = self._transact(lambda rows: self._finish(rows, node_id, outcomes))
-        return Finished(finished.recorded, finished.refused, woken=self._look_again(finished.recorded))
+        finished, removable = self._transact(lambda rows: self._finish(rows, node_id, outcomes))
+        freed = {run.schedule_id for run in finished.recorded if run.schedule_id and run.policy.slots is not None}
+        look_at = {*(self.behind(freed) if freed else ()), *removable}
+        return Finished(finished.recorded, finished.refused, woken=self._look_at(look_at))
 
-    def _finish(self, rows: Rows, node_id: str, outcomes: Sequence[Outcome]) -> Finished:
+    def _finish(self, rows: Rows, node_id: str, outcomes: Sequence[Outcome]) -> tuple[Finished, list[str]]:
+        """What became of the outcomes, and the schedules that are to be removed if these were their last runs."""
         node = rows.node(node_id)
         if node is None or not node.lives:
-            return Finished(refused=tuple(outcome.run_id for outcome in outcomes))
+            return Finished(refused=tuple(outcome.run_id for outcome in outcomes)), []
         live = rows.live_runs([outcome.run_id for outcome in outcomes])
         schedules = rows.standing({run.schedule_id for run in live.values() if run.schedule_id is not None})
         recorded: list[Run] = []
@@ -78,7 +81,8 @@ class Running(Transactions):
             recorded.append(ending.settle(run, schedules.get(run.schedule_id or ""), outcome, rows.now_ms))
             live[run.id] = recorded[-1]
         self._settle(rows, recorded)
-        return Finished(tuple(recorded), tuple(refused))
+        removable = [each for each, standing in schedules.items() if standing.auto_remove and standing.ended]
+        return Finished(tuple(recorded), tuple(refused)), removable
 
     def log(self, node_id: str, lines: Sequence[LogLine]) -> int:
         def work(rows: Rows) -> int:
@@ -96,11 +100,11 @@ class Running(Transactions):
 
 def _candidates(rows: Rows, node_id: str, tasks: Sequence[str], limit: int) -> list[Run]:
     """Up to so many due runs that may begin here; those that must not yet, do not hide the others."""
-    own = rows.owned_by(node_id)
     asked = limit
     while True:
         due = rows.due_runs(node_id, tasks, asked)
-        chosen = _one_crashed_at_most(due, own)
+        crashed = any(run.crashes for run in due)
+        chosen = _one_crashed_at_most(due, rows.owned_by(node_id)) if crashed else due
         if len(chosen) >= limit or len(due) < asked:
             return chosen[:limit]
         asked *= 4

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Sequence
 from contextlib import AbstractContextManager
 from typing import TypeVar
 
-from onthedot.errors import NodeDead, StoreUnavailable
+from onthedot.errors import Clash, NodeDead
 from onthedot.model.node import Node
 from onthedot.model.rules.overlap import free_slots, holds_back
 from onthedot.model.run import Run
@@ -40,7 +40,7 @@ class Transactions(Store):
                     return work(rows)
             except TryAgain:
                 continue
-        raise StoreUnavailable(f"a transaction clashed with others {_TRIES} times in a row; is one of them stuck?")
+        raise Clash(f"a transaction clashed with others {_TRIES} times in a row; is one of them stuck?")
 
     @staticmethod
     def _alive(rows: Rows, node_id: str) -> Node:
@@ -70,8 +70,14 @@ class Transactions(Store):
 
     # waking: whoever freed a slot, or left a run behind one, looks again after its own commit
 
+    def behind(self, schedule_ids: Collection[str]) -> Collection[str]:
+        """Those of the schedules behind whose slots a run may wait: all, where a store cannot tell them quickly."""
+        return schedule_ids
+
     def _look_again(self, runs: Sequence[Run]) -> int:
-        schedule_ids = {run.schedule_id for run in runs if run.schedule_id is not None}
+        return self._look_at({run.schedule_id for run in runs if run.schedule_id is not None})
+
+    def _look_at(self, schedule_ids: Collection[str]) -> int:
         if not schedule_ids:
             return 0
         woken = self._transact(lambda rows: self._unblock(rows, schedule_ids))
@@ -101,11 +107,17 @@ class Transactions(Store):
         rows.save_runs(woken)
         return len(woken)
 
-    def sweep(self, limit: int = 1000) -> int:
-        def work(rows: Rows) -> int:
-            return self._unblock(rows, {run.schedule_id or "" for run in rows.blocked_runs(limit)})
+    _swept: tuple[int, str] = (0, "")
+    """How far the sweep has come: a crowd that cannot start must not hide the others behind it for ever."""
 
-        return self._transact(work)
+    def sweep(self, limit: int = 1000) -> int:
+        def work(rows: Rows) -> tuple[int, tuple[int, str]]:
+            blocked = rows.blocked_runs(limit, self._swept)
+            woken = self._unblock(rows, {run.schedule_id for run in blocked if run.schedule_id is not None})
+            return woken, (blocked[-1].due_ms, blocked[-1].id) if len(blocked) >= limit else (0, "")
+
+        woken, self._swept = self._transact(work)
+        return woken
 
 
 def _expiry(key: str, now_ms: int) -> int | None:

@@ -88,9 +88,19 @@ def _policy(text: str) -> Policy:
     return Policy.from_json(_object(text))
 
 
-@lru_cache(maxsize=4096)
+_policy_texts: dict[int, tuple[Policy, str]] = {}
+
+
 def _policy_text(policy: Policy) -> str:
-    return _encoder.encode(policy.as_json())
+    """Found by identity, since rows share their policies: the hash of twenty fields costs more than all else here."""
+    known = _policy_texts.get(id(policy))
+    if known is not None and known[0] is policy:
+        return known[1]
+    text = _encoder.encode(policy.as_json())
+    if len(_policy_texts) >= 4096:
+        _policy_texts.clear()
+    _policy_texts[id(policy)] = policy, text
+    return text
 
 
 @lru_cache(maxsize=4096)
@@ -268,8 +278,7 @@ RUN_MOVING = (
     "error",
     "reason",
 )
-"""What starting, retrying, cancelling and taking over change."""
-run_definition = attrgetter(*(name for name in RUN if name not in RUN_MOVING))
+"""What starting, retrying, cancelling and taking over change; the rest of a run never changes."""
 _STATES = {state.value: state for state in State}
 
 

@@ -98,7 +98,7 @@ schedules = Table(
     _count("plan_attempts"),
     _ms("created_ms"),
     _ms("updated_ms"),
-    _count("priority"),  # of the policy, for the hints
+    _count("priority"),  # of the policy, for queries
 )
 
 # Written out, never bound: SQLite uses a partial index only where the statement repeats its condition word by word.
@@ -122,6 +122,12 @@ Index(
     "onthedot_schedules_plannable",
     *(schedules.c[name] for name in ("enabled", "deleted", "mode", "next_run_ms", "id")),
 ).ddl_if(dialect="mysql")
+# Which are local? Asked by every node once a second; most schedules are not in it.
+LOCAL = schedules.c.mode == literal_column("'local'")
+Index("onthedot_schedules_local", schedules.c.name, sqlite_where=LOCAL, postgresql_where=LOCAL).ddl_if(
+    callable_=_partly
+)
+Index("onthedot_schedules_mode", schedules.c.mode, schedules.c.name).ddl_if(dialect="mysql")
 
 
 def _run_columns() -> list[Column[str] | Column[int]]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Insert, Table
+from sqlalchemy import ColumnElement, Connection
 from sqlalchemy.exc import DBAPIError
 
 
@@ -47,11 +47,6 @@ class Dialect:
     """Whether a node may change older tables: only where no node of an older version can be at work on them."""
     most_values: int
     """How many values one statement may name."""
-    insert_or_update: Callable[[Table, Sequence[str]], Insert] | None
-    """Writes these columns of rows which this transaction has not read; only the primary key decides if one exists.
-
-    None: it has no such statement that names the key; then the keys are read under a lock, and rows inserted plainly.
-    """
     clock: ColumnElement[int] | None = None
     """The server's time in milliseconds; None: there is no server, and this machine's clock is the store's."""
     begin_writing: str | None = None

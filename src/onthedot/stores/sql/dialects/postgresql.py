@@ -2,21 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from sqlalchemy import BigInteger, Connection, Insert, Table, literal_column, text
-from sqlalchemy.dialects import postgresql
+from sqlalchemy import BigInteger, Connection, literal_column, text
 from sqlalchemy.exc import DBAPIError
 
 from onthedot.stores.sql.dialects.base import Dialect, Fault
-
-
-def _insert_or_update(table: Table, names: Sequence[str]) -> Insert:
-    (key,) = table.primary_key.columns
-    insert = postgresql.insert(table)
-    replaced = {name: insert.excluded[name] for name in names if name != key.name}
-    return insert.on_conflict_do_update(index_elements=[key], set_=replaced)
-
 
 _FAULTS = {
     "23505": Fault.CLASH,  # unique_violation
@@ -74,7 +63,6 @@ POSTGRESQL = Dialect(
     exclusive=False,
     upgrades_itself=False,
     most_values=10_000,
-    insert_or_update=_insert_or_update,
     # now() would be when the transaction began, clock_timestamp() is no condition for an index. Never rounded up.
     clock=literal_column("CAST(floor(extract(epoch FROM statement_timestamp()) * 1000) AS bigint)", BigInteger),
     begin_snapshot="SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY",

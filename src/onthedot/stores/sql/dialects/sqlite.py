@@ -3,21 +3,10 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
 
-from sqlalchemy import Insert, Table
-from sqlalchemy.dialects import sqlite
 from sqlalchemy.exc import DBAPIError
 
 from onthedot.stores.sql.dialects.base import Dialect, Fault
-
-
-def _insert_or_update(table: Table, names: Sequence[str]) -> Insert:
-    (key,) = table.primary_key.columns
-    insert = sqlite.insert(table)
-    replaced = {name: insert.excluded[name] for name in names if name != key.name}
-    return insert.on_conflict_do_update(index_elements=[key], set_=replaced)
-
 
 _FAULTS = {
     sqlite3.SQLITE_BUSY: Fault.BUSY,
@@ -56,7 +45,6 @@ SQLITE = Dialect(
     exclusive=True,
     upgrades_itself=True,
     most_values=500,  # 999 at most before 3.32
-    insert_or_update=_insert_or_update,
     begin_writing="BEGIN IMMEDIATE",
     take_write_lock="UPDATE onthedot_meta SET version_num = version_num WHERE version_num = ''",
 )

@@ -13,6 +13,7 @@ depends_on = None
 
 _LONG = sa.Text().with_variant(MEDIUMTEXT(), "mysql")
 _NUMBER = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
+_LOCAL = sa.text("mode = 'local'")
 _PLANNABLE = sa.text("enabled = 1 AND deleted = 0 AND error IS NULL AND mode = 'durable'")
 
 
@@ -280,10 +281,18 @@ def upgrade() -> None:
             sqlite_where=_PLANNABLE,
             postgresql_where=_PLANNABLE,
         )
+        op.create_index(
+            "onthedot_schedules_local",
+            "onthedot_schedules",
+            ["name"],
+            sqlite_where=_LOCAL,
+            postgresql_where=_LOCAL,
+        )
     else:
         op.create_index(
             "onthedot_schedules_plannable", "onthedot_schedules", ["enabled", "deleted", "mode", "next_run_ms", "id"]
         )
+        op.create_index("onthedot_schedules_mode", "onthedot_schedules", ["mode", "name"])
     op.create_index("onthedot_schedules_name", "onthedot_schedules", ["name"], unique=True)
     _create_table(
         "onthedot_tasks",
