@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from difflib import get_close_matches
 from pathlib import Path
+from urllib.parse import parse_qs
 
 from onthedot.clock import SystemClock
 from onthedot.errors import SettingsError, StoreError
@@ -50,6 +51,16 @@ def open_store(url: str, *, create: bool, upgrade: bool = False, now_ms: Callabl
             raise StoreError(
                 f"{_NOT_YET[scheme]} is not supported yet in this version ({mask_url(url)}); use {_EXAMPLES}"
             )
+
+
+_SQL = {"sqlite": "sqlite", "postgresql": "postgresql", "postgres": "postgresql", "mysql": "mysql", "mariadb": "mysql"}
+
+
+def sql_dialect_of(url: str) -> tuple[str | None, str | None]:
+    """Which SQL the store at this URL speaks (None: no SQL), and in which schema its tables are, if it says."""
+    scheme, rest = _split(url)
+    options = parse_qs(rest.partition("?")[2])
+    return _SQL.get(scheme), options.get("schema", [None])[0]
 
 
 def mask_url(url: str) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from sqlalchemy import Connection, delete, insert, inspect
+from sqlalchemy import Connection, delete, insert, inspect, make_url
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.schema import CreateSchema
 
@@ -77,6 +77,18 @@ def upgrade(connection: Connection, schema: str | None = None) -> None:
     config.attributes["connection"] = connection
     config.attributes["schema"] = schema
     command.upgrade(config, "head")
+
+
+def show_sql(dialect: str, schema: str | None = None) -> None:
+    """Print the SQL that makes all tables in this database's own words."""
+    from alembic import command
+
+    config = alembic_config()
+    config.attributes["dialect"] = dialect
+    if schema is not None:
+        name = make_url(f"{dialect}://").get_dialect()().identifier_preparer.quote_schema(schema)
+        config.print_stdout(f"CREATE SCHEMA IF NOT EXISTS {name};\n\nSET search_path TO {name};\n")
+    command.upgrade(config, "head", sql=True)
 
 
 def alembic_config() -> Config:
