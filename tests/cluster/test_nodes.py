@@ -1,7 +1,8 @@
-"""Real processes on one SQLite file, and real signals: nothing is lost, nothing is done twice, and all can be told."""
+"""Real processes on one store, and real signals: nothing is lost, nothing is done twice, and all can be told."""
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -27,7 +28,7 @@ from onthedot.app.node import NodeSettings
 
 folder = Path(__file__).parent
 app = App(
-    f"sqlite:///{folder}/jobs.db",
+    os.environ["CLUSTER_URL"],
     node=NodeSettings(name="same name", lease_ms=3000, heartbeat_ms=500, poll_ms=200, drain_ms=10_000),
 )
 
@@ -38,14 +39,14 @@ def note(text):
 
 
 class Cluster:
-    """Processes that run one program on one file."""
+    """Processes that run one program on one store."""
 
-    def __init__(self, folder: Path, body: str) -> None:
+    def __init__(self, folder: Path, url: str, body: str) -> None:
         self.folder = folder
         self.processes: list[subprocess.Popen[bytes]] = []
         self.program = folder / "jobs.py"
         self.program.write_text(HEADER + textwrap.dedent(body) + "\napp.run()\n")
-        self.url = f"sqlite:///{folder}/jobs.db"
+        self.url = url
         self._app: App | None = None
 
     @property
@@ -56,7 +57,8 @@ class Cluster:
         return self._app
 
     def start(self) -> subprocess.Popen[bytes]:
-        process = subprocess.Popen([sys.executable, str(self.program)], cwd=self.folder)
+        where = {**os.environ, "CLUSTER_URL": self.url}
+        process = subprocess.Popen([sys.executable, str(self.program)], cwd=self.folder, env=where)
         self.processes.append(process)
         return process
 
@@ -86,12 +88,18 @@ class Cluster:
 Make = Callable[[str], Cluster]
 
 
+@pytest.fixture(params=["sqlite", "postgresql_15", "mariadb"])
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """A store that does not exist yet."""
+    return f"sqlite:///{tmp_path}/jobs.db" if request.param == "sqlite" else str(request.getfixturevalue(request.param))
+
+
 @pytest.fixture
-def cluster(tmp_path: Path) -> Iterator[Make]:
+def cluster(tmp_path: Path, url: str) -> Iterator[Make]:
     made: list[Cluster] = []
 
     def make(body: str) -> Cluster:
-        made.append(Cluster(tmp_path, body))
+        made.append(Cluster(tmp_path, url, body))
         return made[-1]
 
     yield make
@@ -275,7 +283,7 @@ def test_a_node_told_to_stop_under_load_finishes_or_hands_back_and_exits_with_0(
     assert set(states) <= {"succeeded", "waiting"}, "something was left running"
 
 
-def test_four_processes_start_at_once_on_a_file_that_does_not_exist_and_work(cluster: Make) -> None:
+def test_four_processes_start_at_once_on_a_store_that_does_not_exist_and_work(cluster: Make) -> None:
     world = cluster(TICKING)
     processes = [world.start() for _ in range(4)]
     world.until(lambda: len(world.notes()) >= 3)
