@@ -32,6 +32,11 @@ class Server(ABC):
         self.port = free_port()
         self._process: subprocess.Popen[bytes] | None = None
 
+    @property
+    @abstractmethod
+    def url(self) -> str:
+        """Where it is, without a database of one's own."""
+
     @abstractmethod
     def prepare(self) -> None:
         """Make an empty data folder, once."""

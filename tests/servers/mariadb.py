@@ -40,8 +40,8 @@ class MariaDB(Server):
             *(_program() or "mariadbd", "--no-defaults", f"--datadir={self.folder / 'data'}", f"--port={self.port}"),
             *("--bind-address=127.0.0.1", f"--socket={self.folder / 'socket'}", f"--pid-file={self.folder / 'pid'}"),
             *("--skip-log-bin", "--max-connections=300", "--default-time-zone=+05:45"),
-            # The machine does not lose its power in a test.
-            *("--innodb-flush-log-at-trx-commit=0", "--innodb-flush-method=nosync", "--innodb-doublewrite=0"),
+            # What is committed outlives the server, but not the machine, which does not lose its power in a test.
+            *("--innodb-flush-log-at-trx-commit=2", "--innodb-flush-method=nosync", "--innodb-doublewrite=0"),
             "--innodb-print-all-deadlocks=1",
         ]
 
