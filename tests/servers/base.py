@@ -19,6 +19,8 @@ from typing import Any, NoReturn
 import pytest
 
 LONGEST_S = 60
+_DIE_WITH_PARENT = ["setpriv", "--pdeathsig", "TERM", "--"] if shutil.which("setpriv") else []
+"""Where tests are killed, their servers are too."""
 
 
 class Server(ABC):
@@ -52,7 +54,8 @@ class Server(ABC):
     def start(self) -> None:
         """Come back when it answers."""
         with (self.folder / "log").open("ab") as log:
-            self._process = subprocess.Popen(self.command(), stdout=log, stderr=log, **self._as_user())
+            command = [*_DIE_WITH_PARENT, *self.command()]
+            self._process = subprocess.Popen(command, stdout=log, stderr=log, **self._as_user())
         end = time.monotonic() + LONGEST_S
         while not self.answers():
             if self._process.poll() is not None:
