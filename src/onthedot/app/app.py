@@ -30,6 +30,7 @@ from onthedot.app.schedules import Put, Schedules
 from onthedot.app.sync import Declarations, Declared, Synced
 from onthedot.app.tasks import Task, Tasks
 from onthedot.app.telemetry.metrics import Gauges, Metrics
+from onthedot.app.telemetry.tracing import Asking, Tracing, untraced
 from onthedot.app.works import command_of, http_of
 from onthedot.clock import Clock, SystemClock
 from onthedot.durations import to_duration_ms
@@ -67,9 +68,12 @@ class App:
         clock: Clock | None = None,
         store: Store | None = None,
         metrics_port: int | None = None,
+        tracing: bool | None = None,
         **defaults: Any,
     ) -> None:
-        settings = load_settings({"store": url, "timezone": timezone, "metrics_port": metrics_port})
+        settings = load_settings(
+            {"store": url, "timezone": timezone, "metrics_port": metrics_port, "tracing": _on_or_off(tracing)}
+        )
         self._settings = settings
         self.url = settings.store
         self.timezone = settings.timezone
@@ -88,9 +92,17 @@ class App:
         self._metrics: Metrics | None = None
         self._endpoint: Endpoint | None = None
         self._who = f"{_user()}@{socket.gethostname()}"
+        self._tracing = Tracing() if settings.tracing == "on" else None
+        self._asking: Asking = untraced if self._tracing is None else self._tracing.asking
         self.tasks = Tasks(self.open_store)
         self.schedules = Schedules(
-            self.open_store, self.tasks, self._defaults, self.timezone, self._by, emit=self._emitter.emit
+            self.open_store,
+            self.tasks,
+            self._defaults,
+            self.timezone,
+            self._by,
+            emit=self._emitter.emit,
+            asking=self._asking,
         )
         self.runs = Runs(self.open_store, self._clock, self._by)
         self.nodes = Nodes(self.open_store)
@@ -296,17 +308,19 @@ class App:
         now_ms = store.now_ms()
         due_ms = ceil_ms(at) if at is not None else now_ms + (0 if delay is None else to_duration_ms(delay))
         local = self.tasks.lookup(name)
-        run = Run(
-            id=new_id(now_ms),
-            task=name,
-            cause="enqueue",
-            scheduled_ms=due_ms,
-            due_ms=due_ms,
-            args=values,
-            policy=policy_of(self._defaults, {} if local is None else local.options, checked(options, name)),
-            key=None if key is None else f"k:{name}:{key}",
-        )
-        return store.enqueue([routed(run, store)], connection)[0]
+        with self._asking(name, None) as trace:
+            run = Run(
+                id=new_id(now_ms),
+                task=name,
+                cause="enqueue",
+                scheduled_ms=due_ms,
+                due_ms=due_ms,
+                args=values,
+                policy=policy_of(self._defaults, {} if local is None else local.options, checked(options, name)),
+                key=None if key is None else f"k:{name}:{key}",
+                trace=trace,
+            )
+            return store.enqueue([routed(run, store)], connection)[0]
 
     # declared schedules
 
@@ -473,6 +487,10 @@ class Running:
 
     async def __aexit__(self, *_: object) -> None:
         await asyncio.to_thread(self._app.stop)
+
+
+def _on_or_off(value: bool | None) -> str | None:
+    return None if value is None else "on" if value else "off"
 
 
 def _user() -> str:

@@ -13,11 +13,13 @@ from onthedot.app.options import Options, checked, of_the_schedule, policy_of
 from onthedot.app.page import Page
 from onthedot.app.routed import routed
 from onthedot.app.tasks import Task, Tasks
+from onthedot.app.telemetry.tracing import Asking, untraced
 from onthedot.errors import ScheduleNotFound, SettingsError
 from onthedot.events import Event, Paused
 from onthedot.model.ids import new_id
 from onthedot.model.run import Run
 from onthedot.model.schedule import Json, Origin, Schedule
+from onthedot.model.values import replace as replace_run
 from onthedot.moments import ceil_ms, from_ms
 from onthedot.planner import edits
 from onthedot.records.explain import Explanation, explain
@@ -56,6 +58,7 @@ class Schedules:
         by: Callable[[str], By],
         *,
         emit: Callable[[Event], None],
+        asking: Asking = untraced,
     ) -> None:
         self._open_store = open_store
         self._tasks = tasks
@@ -63,6 +66,7 @@ class Schedules:
         self._timezone = timezone
         self._by = by
         self._emit = emit
+        self._asking = asking
 
     # defining
 
@@ -162,8 +166,9 @@ class Schedules:
         if args is not None:
             _, values = self._tasks.checked(schedule.task, args, unchecked=unchecked)
         key = None if token is None else f"m:{schedule.id}:{token}"
-        run = routed(edits.manual_run(schedule, new_id(store.now_ms()), key, values, store.now_ms()), store)
-        return store.enqueue([run], by=self._by("trigger"))[0]
+        with self._asking(schedule.task, name) as trace:
+            run = edits.manual_run(schedule, new_id(store.now_ms()), key, values, store.now_ms())
+            return store.enqueue([routed(replace_run(run, trace=trace), store)], by=self._by("trigger"))[0]
 
     def delete(self, name: str) -> bool:
         """Whether there was one. Its history stays, and a later put of the name goes on where it ended."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from onthedot.model.node import Node
+from onthedot.model.node import Node, NodeState
 from onthedot.model.run import Run
 from onthedot.model.schedule import Schedule
 from onthedot.model.states import State
@@ -62,6 +62,8 @@ class Status:
         found: list[str] = []
         if self.schedules and not self.alive:
             found.append("no node is alive: start one with onthedot run")
+        if self.alive and all(node.state is NodeState.DRAINING for node in self.alive):
+            found.append("every node is draining and takes no more runs: start another with onthedot run")
         overdue = sum(each.late_ms > OVERDUE_MS for each in self.late)
         if overdue:
             found.append(f"{overdue:,} overdue by more than a minute")

@@ -105,6 +105,7 @@ def run_document(run: Run) -> Document:
         "result": run.result,
         "error": run.error,
         "reason": run.reason,
+        "trace": run.trace,
     }
 
 

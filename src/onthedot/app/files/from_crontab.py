@@ -20,7 +20,8 @@ def from_crontab(crontab: JobFile) -> JobFile:
     for entry in crontab.entries:
         notes += _notes(entry, told)
         entries.append(_converted(entry))
-    return replace(crontab, entries=tuple(entries), notes=tuple(notes))
+    in_order = sorted(notes, key=lambda note: int(note.removeprefix("line ").partition(":")[0]))
+    return replace(crontab, entries=tuple(entries), notes=tuple(in_order))
 
 
 def shell_line(command: str) -> str:

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import json
 import sys
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from onthedot.errors import FileError, SettingsError
+from onthedot.errors import FileError, SettingsError, TriggerError
 from onthedot.surfaces.cli.apps import open_app
 from onthedot.surfaces.cli.options import AsJson, StoreUrl
 from onthedot.surfaces.cli.screen import show_json
 from onthedot.surfaces.cli.texts import counted, visible
+from onthedot.triggers import decode
 
 if TYPE_CHECKING:
     from onthedot.app.exchange import Imported
@@ -81,6 +82,8 @@ def import_file(
         raise SettingsError("import crontab: a file is missing; crontab -l > mine.cron writes your own to one")
     if output is not None:
         raise SettingsError("import: -o goes with import crontab; an export is taken into the store")
+    if what.endswith(".toml"):
+        raise SettingsError(f"{what} is a file of schedules, not an export: onthedot sync {what} takes it")
     document = _read_json(what)
     with closing(open_app(store)) as app:
         done = app.schedules.import_document(document, dry_run=dry_run, path=what)
@@ -159,7 +162,7 @@ def _show(done: Imported) -> None:
     for name in done.created:
         typer.echo(typer.style(f"+ {visible(name)}", fg="green"))
     for each in done.changed:
-        fields = "; ".join(f"{key}: {_short(old)} → {_short(new)}" for key, (old, new) in each.fields.items())
+        fields = "; ".join(f"{key}: {_short(key, old)} → {_short(key, new)}" for key, (old, new) in each.fields.items())
         typer.echo(f"{typer.style(f'~ {visible(each.name)}', fg='yellow')}  {visible(fields)}")
     counts = f"{len(done.created):,} new, {len(done.changed):,} changed, {len(done.unchanged):,} as they were"
     others = f", {len(done.only_here):,} only in the store" if done.only_here else ""
@@ -179,6 +182,9 @@ def _told(done: Imported) -> dict[str, Any]:
     }
 
 
-def _short(value: Any) -> str:
+def _short(key: str, value: Any) -> str:
+    if key == "trigger":
+        with suppress(TriggerError):  # one that cannot be read is shown as it is
+            return str(decode(value))
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from onthedot.model.node import NodeState
 from onthedot.moments import iso
 from onthedot.surfaces.cli.apps import open_app
 from onthedot.surfaces.cli.options import AsJson, StoreUrl
@@ -84,7 +85,11 @@ def _show(status: Status, store: str) -> None:
 
 def _node_line(node: Node, now_ms: int) -> str:
     seen = f"renewed {span_text(max(now_ms - node.renewed_ms, 0))} ago"
-    state = "expired" if node.expired(now_ms) else str(node.state)
+    state = str(node.state)
+    if node.expired(now_ms):
+        state = "expired (its runs are taken over by the others)"
+    elif node.state is NodeState.DRAINING:
+        state = "draining (it takes no more runs)"
     return f"node {visible(node.name)}: {state}, {seen}, {counted(node.capacity, 'worker')}"
 
 
