@@ -32,6 +32,7 @@ from onthedot.clock import Clock, SystemClock
 from onthedot.durations import to_duration_ms
 from onthedot.errors import OnthedotError, SettingsError
 from onthedot.events import TOPICS, Emitter, Event, Failure, Topic
+from onthedot.execution.around import Around, around_of
 from onthedot.execution.targets.command import Command
 from onthedot.execution.targets.http import HttpCall
 from onthedot.model.ids import new_id
@@ -46,6 +47,7 @@ from onthedot.triggers.codec import encode
 
 P = ParamSpec("P")
 R = TypeVar("R")
+AroundT = TypeVar("AroundT", bound=Callable[..., Any])
 
 _log = logging.getLogger("onthedot")
 
@@ -86,6 +88,7 @@ class App:
         self._given_store = store
         self._stores: dict[int, Store] = {}
         self._emitter = Emitter(self._on_broken_hook)
+        self._arounds: list[Around] = []
         self._declared: dict[str, Put] = {}
         self._runner: NodeRunner | None = None
         self._who = f"{_user()}@{socket.gethostname()}"
@@ -184,7 +187,7 @@ class App:
         given = checked(options, name)
         if given.get("pool") == "process":
             raise SettingsError(f"{name!r}: pool='process' is for Python functions; leave it out here")
-        task: Task[..., Any] = Task(name, work, tuple(aliases), given, declared_in=_caller())
+        task: Task[..., Any] = Task(name, work, tuple(aliases), given, declared_in=_caller(), arounds=self._arounds)
         self.tasks.add(task)
         return task
 
@@ -201,9 +204,20 @@ class App:
                 task = replace(task, options={**task.options, **checked(options, task.name)})
         else:
             task_name = name or function.__name__
-            task = Task(task_name, function, tuple(aliases), checked(options, task_name))
+            task = Task(task_name, function, tuple(aliases), checked(options, task_name), arounds=self._arounds)
+        if task.pool == "process" and "<" in task.function.__qualname__:
+            raise SettingsError(f"{task.name!r}: pool='process' needs a function at the top of a module")
         self.tasks.add(task)
         return task
+
+    def around(self, generator: AroundT) -> AroundT:
+        """Call the generator around every run, in the run's thread or loop: up to its `yield` before, the rest after.
+
+        It gets the run's context if it asks for one. What the task raises is raised at the `yield`, and cannot be
+        swallowed there; what the generator raises fails the run.
+        """
+        self._arounds.append(around_of(generator))
+        return generator
 
     def on(self, topic: Topic) -> Callable[[Callable[[Any], object]], Callable[[Any], object]]:
         """Call the function with each event of that kind. It cannot fail a run."""
