@@ -36,6 +36,7 @@ from onthedot.clock import Clock, SystemClock
 from onthedot.durations import to_duration_ms
 from onthedot.errors import OnthedotError, SettingsError
 from onthedot.events import TOPICS, Emitter, Event, Failure, Topic
+from onthedot.execution.around import Around, around_of
 from onthedot.execution.targets.command import Command
 from onthedot.execution.targets.http import HttpCall
 from onthedot.loop import Loop
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
 
 P = ParamSpec("P")
 R = TypeVar("R")
+AroundT = TypeVar("AroundT", bound=Callable[..., Any])
 
 _log = logging.getLogger("onthedot")
 
@@ -86,14 +88,18 @@ class App:
         self._given_store = store
         self._stores: dict[int, Store] = {}
         self._emitter = Emitter(self._on_broken_hook)
+        self._arounds: list[Around] = []
         self._runner: NodeRunner | None = None
         self._leaving: NodeRunner | None = None
         """The node while it drains: it is still asked how it stands."""
         self._metrics: Metrics | None = None
         self._endpoint: Endpoint | None = None
         self._who = f"{_user()}@{socket.gethostname()}"
-        self._tracing = Tracing() if settings.tracing == "on" else None
-        self._asking: Asking = untraced if self._tracing is None else self._tracing.asking
+        self._asking: Asking = untraced
+        if settings.tracing == "on":
+            traces = Tracing()
+            self._asking = traces.asking
+            self._arounds.append(around_of(traces.around))
         self.tasks = Tasks(self.open_store)
         self.schedules = Schedules(
             self.open_store,
@@ -199,7 +205,7 @@ class App:
         given = checked(options, name)
         if given.get("pool") == "process":
             raise SettingsError(f"{name!r}: pool='process' is for Python functions; leave it out here")
-        task: Task[..., Any] = Task(name, work, tuple(aliases), given, declared_in=_caller())
+        task: Task[..., Any] = Task(name, work, tuple(aliases), given, declared_in=_caller(), arounds=self._arounds)
         self.tasks.add(task)
         return task
 
@@ -216,9 +222,20 @@ class App:
                 task = replace(task, options={**task.options, **checked(options, task.name)})
         else:
             task_name = name or function.__name__
-            task = Task(task_name, function, tuple(aliases), checked(options, task_name))
+            task = Task(task_name, function, tuple(aliases), checked(options, task_name), arounds=self._arounds)
+        if task.pool == "process" and "<" in task.function.__qualname__:
+            raise SettingsError(f"{task.name!r}: pool='process' needs a function at the top of a module")
         self.tasks.add(task)
         return task
+
+    def around(self, generator: AroundT) -> AroundT:
+        """Call the generator around every run, in the run's thread or loop: up to its `yield` before, the rest after.
+
+        It gets the run's context if it asks for one. What the task raises is raised at the `yield`, and cannot be
+        swallowed there; what the generator raises fails the run.
+        """
+        self._arounds.append(around_of(generator))
+        return generator
 
     def on(self, topic: Topic) -> Callable[[Callable[[Any], object]], Callable[[Any], object]]:
         """Call the function with each event of that kind. It cannot fail a run."""
@@ -334,7 +351,7 @@ class App:
 
         A node that is started looks at the file once a second, and takes what it says then.
         """
-        loaded = LoadedFile(path, self.tasks, self.schedules, self._declared)
+        loaded = LoadedFile(path, self.tasks, self.schedules, self._declared, self._arounds)
         job_file = loaded.load()
         self._files.append(loaded)
         return job_file

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import importlib
 import inspect
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, ParamSpec, TypeVar
 
 from onthedot.app.arguments import MISSING, Parameter, Signature, signature_of
-from onthedot.errors import ArgumentsError, Conflict, TaskNotFound
+from onthedot.errors import ArgumentsError, Conflict, SettingsError, TaskNotFound
+from onthedot.execution.around import Around, within_async, within_sync
 from onthedot.execution.context import Context
 from onthedot.execution.targets.command import Command
 from onthedot.execution.targets.http import HttpCall
@@ -29,6 +31,8 @@ class Task(Generic[P, R]):
     """The policies that were named for the task."""
     declared_in: str = ""
     """The module that declares a command or an HTTP call; a function knows its own."""
+    arounds: Sequence[Around] = ()
+    """What is done around every run of it: the app's."""
     signature: Signature = field(init=False)
     is_async: bool = field(init=False)
     """Whether it runs on an event loop: an `async def`, or an HTTP call."""
@@ -52,8 +56,13 @@ class Task(Generic[P, R]):
 
     @property
     def stops_itself(self) -> bool:
-        """Whether it ends by itself when its run should stop: a command does."""
-        return isinstance(self.function, Command)
+        """Whether it ends by itself when its run should stop: commands and HTTP calls do."""
+        return self.is_command or self.is_http
+
+    @property
+    def pool(self) -> str | None:
+        """The pool that was chosen for it."""
+        return self.options.get("pool")
 
     @property
     def place(self) -> str:
@@ -67,7 +76,15 @@ class Task(Generic[P, R]):
         if self.signature.context is not None:
             values[self.signature.context] = context
         call: Callable[..., Any] = self.function
+        if self.arounds:
+            within = within_async if self.is_async else within_sync
+            return within(self.arounds, context, lambda: call(**values))
         return call(**values)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickled by where it is written: the other process imports it from there."""
+        function = inspect.unwrap(self.function)
+        return found_task, (function.__module__, function.__qualname__, self.name)
 
     def info(self) -> TaskInfo:
         """What a node publishes of it."""
@@ -78,6 +95,20 @@ class Task(Generic[P, R]):
         named = self.is_command or self.is_http
         doc = f"{self.function}" if named else inspect.getdoc(self.function) or ""
         return TaskInfo(self.name, parameters, doc, dict(self.options))
+
+
+def found_task(module: str, qualname: str, name: str) -> Task[..., Any]:
+    """The task that is written there, in a process that may not have imported it yet."""
+    if "<" in qualname:
+        raise SettingsError(f"{name!r}: pool='process' needs a function at the top of a module, not {qualname}")
+    found: Any = importlib.import_module(module)
+    for part in qualname.split("."):
+        if not hasattr(found, part):
+            raise SettingsError(
+                f"{name!r}: pool='process' imports {module} and finds no {qualname} there; put the task into a file"
+            )
+        found = getattr(found, part)
+    return found if isinstance(found, Task) else Task(name, found)
 
 
 class Tasks:

@@ -72,6 +72,13 @@ def stuck(context: Context, place: str) -> Outcome:
     return _outcome(context, "timed_out", error=said)
 
 
+def rolled_back(context: Context, outcome: Outcome) -> Outcome:
+    """The outcome of a task that ended its run in a transaction that was not committed."""
+    if outcome.ending != "succeeded":
+        return outcome
+    return _outcome(context, "failed", error="ctx.complete() was called, but its transaction was not committed")
+
+
 def outcome_of(context: Context, error: BaseException) -> Outcome:
     """What an exception means for the run."""
     match error:

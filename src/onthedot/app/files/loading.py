@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any, assert_never
@@ -13,6 +14,7 @@ from onthedot.app.sync import DECLARED_PAUSE, Declarations, Declared
 from onthedot.app.tasks import Task, Tasks
 from onthedot.app.works import command_of, http_of
 from onthedot.errors import FileError, OnthedotError
+from onthedot.execution.around import Around
 
 _HTTP_TIMEOUT = {"timeout": "1m"}
 
@@ -21,12 +23,18 @@ class LoadedFile:
     """One file, as it was last read. `load` either takes all of it or raises, and nothing has changed."""
 
     def __init__(
-        self, path: str | PathLike[str], tasks: Tasks, schedules: Schedules, declarations: Declarations
+        self,
+        path: str | PathLike[str],
+        tasks: Tasks,
+        schedules: Schedules,
+        declarations: Declarations,
+        arounds: Sequence[Around],
     ) -> None:
         self.path = Path(path)
         self._tasks = tasks
         self._schedules = schedules
         self._declarations = declarations
+        self._arounds = arounds
         self._task_names: tuple[str, ...] = ()
         self.names: tuple[str, ...] = ()
         """The schedules that it declares."""
@@ -55,7 +63,7 @@ class LoadedFile:
             problems.append(f"{_place(entry)} the app has a task of this name; give the schedule another name")
             return None
         try:
-            return _task_of(entry, str(self.path))
+            return _task_of(entry, str(self.path), self._arounds)
         except OnthedotError as error:
             problems.append(f"{_place(entry)} {error}")
             return None
@@ -81,19 +89,19 @@ class LoadedFile:
         return Declared(put, "file", note, unchecked=True)
 
 
-def _task_of(entry: Entry, path: str) -> Task[..., Any]:
+def _task_of(entry: Entry, path: str, arounds: Sequence[Around]) -> Task[..., Any]:
     work = entry.work
     match work:
         case Command():
             command = command_of(entry.name, work.words, shell=False, **_beside(work))
-            return Task(entry.name, command, declared_in=path)
+            return Task(entry.name, command, declared_in=path, arounds=arounds)
         case Shell():
             command = command_of(entry.name, (), shell=work.text, **_beside(work))
-            return Task(entry.name, command, declared_in=path)
+            return Task(entry.name, command, declared_in=path, arounds=arounds)
         case Http():
             options = {"headers": None, "body": None, "json": None, "expect": (), **work.options}
             call = http_of(entry.name, work.method, work.url, **options)  # type: ignore[arg-type]  # checked when read
-            return Task(entry.name, call, options=_HTTP_TIMEOUT, declared_in=path)
+            return Task(entry.name, call, options=_HTTP_TIMEOUT, declared_in=path, arounds=arounds)
         case NamedTask():
             raise AssertionError(f"{entry.name} only names its task")
         case _:

@@ -5,7 +5,7 @@ Names of schedules are labels only if asked for, since there may be a million of
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -25,6 +25,7 @@ from onthedot.events import (
     RunStarted,
     TookOver,
 )
+from onthedot.execution.pools import Counts, Pool
 
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry
@@ -35,16 +36,19 @@ DURATION_S = (0.005, 0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 180
 PLANNING_S = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5)
 
 _WORK: tuple[type[Event], ...] = (RunStarted, RunFinished, RunEnded, RunSkipped, Misfired, BatchPlanned)
+_POOLS = {
+    "size": "How many runs this pool may have at once.",
+    "free": "How many more runs can begin now.",
+    "running": "Runs that are inside their task.",
+    "queued": "Runs that this node has taken and not begun.",
+}
 _TROUBLE: tuple[type[Event], ...] = (Parked, LeaseLost, OutcomeRefused, TookOver, Failure)
 
 
 class Gauges(NamedTuple):
     """How a node stands at the moment of asking."""
 
-    workers: int
-    free: int
-    running: int
-    queued: int
+    pools: Mapping[Pool, Counts]
     clock_offset_ms: int
     renewed_for_ms: int
 
@@ -142,12 +146,13 @@ class _Now:
         now = self._gauges()
         if now is None:
             return
-        for name, text, value in (
-            ("workers", "How many runs this node can run at once.", now.workers),
-            ("workers_free", "How many more runs can begin now.", now.free),
-            ("runs_running", "Runs that are inside their task.", now.running),
-            ("runs_queued", "Runs that this node has taken and not begun.", now.queued),
-            ("clock_offset_seconds", "How far this wall clock is ahead of the store's.", now.clock_offset_ms / 1000),
-            ("lease_age_seconds", "How long ago the lease was last renewed.", now.renewed_for_ms / 1000),
+        for name, text in _POOLS.items():
+            family = GaugeMetricFamily(f"onthedot_pool_{name}", text, labels=["pool"])
+            for pool, counts in now.pools.items():
+                family.add_metric([pool], getattr(counts, name))
+            yield family
+        for name, text, ms in (
+            ("clock_offset", "How far this wall clock is ahead of the store's.", now.clock_offset_ms),
+            ("lease_age", "How long ago the lease was last renewed.", now.renewed_for_ms),
         ):
-            yield GaugeMetricFamily(f"onthedot_{name}", text, value=value)
+            yield GaugeMetricFamily(f"onthedot_{name}_seconds", text, value=ms / 1000)

@@ -19,6 +19,10 @@ class Target(Protocol):
     def stops_itself(self) -> bool:
         """Whether `call` ends by itself, soon after its context was asked to stop: nothing need be raised in it."""
 
+    @property
+    def pool(self) -> str | None:
+        """The pool that was chosen for it; None: by rule."""
+
     def call(self, context: Context, args: Mapping[str, Any]) -> Any | Awaitable[Any]:
         """Do it once."""
 

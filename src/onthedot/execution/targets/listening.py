@@ -18,7 +18,7 @@ from onthedot.execution.targets.secrets import Secrets
 LONGEST_LINE = 8192
 """What is longer is kept as several lines."""
 _LAST_WORDS = 10
-_CHUNK, _MOST_CHUNKS = 65_536, 64
+_CHUNK, _MOST_CHUNKS, _TAIL = 65_536, 64, 4096
 _LOOK_MS = 50
 GIVE_UP_MS = 5000
 """A process that is still there so long after SIGKILL is inside the kernel, and nobody can end it."""
@@ -46,7 +46,7 @@ class Child:
         """Keep what it says with the run until it has ended, and end it when the run should stop. Its exit code."""
         with ExitStack() as stack:
             selector = stack.enter_context(selectors.DefaultSelector())
-            alarm = stack.enter_context(_Alarm())
+            alarm = stack.enter_context(Alarm())
             selector.register(alarm.fd, selectors.EVENT_READ)
             told_of_exit = _watch_exit(selector, stack, self._process.pid)
             for stream in self._streams:
@@ -61,6 +61,11 @@ class Child:
             stream.finish()
         exit_code = self._process.poll()
         return -signal.SIGKILL if exit_code is None else exit_code
+
+    @property
+    def is_full(self) -> bool:
+        """Whether nothing more of what it says is kept."""
+        return self._context.log_is_full
 
     def masked(self, line: bytes) -> bytes:
         """The same without secrets."""
@@ -127,6 +132,7 @@ class _Stream:
         self._level = level
         self._child = child
         self._rest = b""
+        self._is_cut = False
 
     def read(self) -> bool:
         """Take some of what there is; False at its end, or if there is nothing now."""
@@ -134,6 +140,10 @@ class _Stream:
             read = os.read(self.fd, _CHUNK)
         except BlockingIOError:
             return False
+        if self._child.is_full:  # only how it ends is still of interest
+            self._rest = (self._rest + read)[-_TAIL:]
+            self._is_cut = True
+            return bool(read)
         *lines, self._rest = (self._rest + read).split(b"\n")
         for line in lines:
             self._say(line)
@@ -148,9 +158,11 @@ class _Stream:
         for _ in range(_MOST_CHUNKS):
             if not self.read():
                 break
-        if self._rest:
-            self._say(self._rest)
-            self._rest = b""
+        lines = self._rest.split(b"\n")
+        for line in lines[1 if self._is_cut else 0 :]:  # the first may begin within a secret
+            if line:
+                self._say(line)
+        self._rest = b""
 
     def _say(self, line: bytes) -> None:
         line = self._child.masked(line)
@@ -158,7 +170,7 @@ class _Stream:
             self._child.say(self._level, line[first : first + LONGEST_LINE])
 
 
-class _Alarm:
+class Alarm:
     """Wakes a selector from any thread."""
 
     def __init__(self) -> None:
@@ -171,7 +183,7 @@ class _Alarm:
             if self._open:
                 os.write(self._ringer, b"!")
 
-    def __enter__(self) -> _Alarm:
+    def __enter__(self) -> Alarm:
         return self
 
     def __exit__(self, *_: object) -> None:
