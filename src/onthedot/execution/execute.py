@@ -63,6 +63,8 @@ async def execute_async(target: Target, context: Context) -> Outcome:
             context.time_out()
             return _outcome(context, "timed_out", error=_shown(error))
         return outcome_of(context, error)
+    finally:
+        enter(None)
     return _succeeded(context, result)
 
 

@@ -13,7 +13,7 @@ from onthedot.app.schedules import Put, Schedules
 from onthedot.app.sync import DECLARED_PAUSE, Declarations, Declared
 from onthedot.app.tasks import Task, Tasks
 from onthedot.app.works import command_of, http_of
-from onthedot.errors import FileError, OnthedotError
+from onthedot.errors import Conflict, FileError, OnthedotError
 from onthedot.execution.around import Around
 
 _HTTP_TIMEOUT = {"timeout": "1m"}
@@ -44,48 +44,40 @@ class LoadedFile:
         """Read it anew and declare what it says; `FileError` with all that is wrong."""
         job_file = read_file(self.path)
         problems: list[str] = []
-        works = [self._task(entry, problems) for entry in job_file.entries]
-        declared = [self._declared(entry, task, problems) for entry, task in zip(job_file.entries, works, strict=True)]
+        own: list[Task[..., Any]] = []
+        declared: list[Declared] = []
+        for entry in job_file.entries:
+            try:
+                task = self._task(entry)
+                declared.append(self._declared(entry, task))
+                own += [] if task is None else [task]
+            except OnthedotError as error:
+                problems.append(f"[schedules.{entry.name}] {' '.join(str(error).split())}")
         if problems:
             raise FileError(str(self.path), problems)
-        own = [task for task in works if task is not None]
         self._tasks.replace(self._task_names, own)
-        self._declarations.replace(self.names, [each for each in declared if each is not None])
+        self._declarations.replace(self.names, declared)
         self._task_names = tuple(task.name for task in own)
         self.names = tuple(entry.name for entry in job_file.entries)
         return job_file
 
-    def _task(self, entry: Entry, problems: list[str]) -> Task[..., Any] | None:
+    def _task(self, entry: Entry) -> Task[..., Any] | None:
         """The task that an entry brings with it; none where it only names one."""
         if isinstance(entry.work, NamedTask):
             return None
         if entry.name not in self._task_names and self._tasks.lookup(entry.name) is not None:
-            problems.append(f"{_place(entry)} the app has a task of this name; give the schedule another name")
-            return None
-        try:
-            return _task_of(entry, str(self.path), self._arounds)
-        except OnthedotError as error:
-            problems.append(f"{_place(entry)} {error}")
-            return None
+            raise Conflict("the app has a task of this name; give the schedule another name")
+        return _task_of(entry, str(self.path), self._arounds)
 
-    def _declared(self, entry: Entry, task: Task[..., Any] | None, problems: list[str]) -> Declared | None:
+    def _declared(self, entry: Entry, task: Task[..., Any] | None) -> Declared:
         if entry.name not in self.names and entry.name in self._declarations:
-            problems.append(f"{_place(entry)} a schedule of this name is declared elsewhere; give it another name")
-            return None
+            raise Conflict("a schedule of this name is declared elsewhere; give it another name")
         options = {key: value for key, value in entry.options.items() if key != "enabled"}
-        named = entry.work if isinstance(entry.work, NamedTask) else None
-        put = Put(
-            entry.name,
-            entry.name if named is None else named.name,
-            entry.trigger,
-            None if named is None else named.args,
-            options,
-        )
+        named = entry.work if isinstance(entry.work, NamedTask) else NamedTask(entry.name)
+        put = Put(entry.name, named.name, entry.trigger, named.args or None, options)
+        if task is None:  # a command takes no arguments, and is not known yet
+            self._schedules.define(put, origin="file", unchecked=True)
         note = None if entry.enabled else f"{DECLARED_PAUSE}{self.path.name}"
-        try:
-            self._schedules.define(put if task is None else _with_task(put, task), origin="file", unchecked=True)
-        except OnthedotError as error:
-            problems.append(f"{_place(entry)} {' '.join(str(error).split())}")
         return Declared(put, "file", note, unchecked=True)
 
 
@@ -110,11 +102,3 @@ def _task_of(entry: Entry, path: str, arounds: Sequence[Around]) -> Task[..., An
 
 def _beside(work: Command | Shell) -> dict[str, Any]:
     return {"env": work.environment, "cwd": None, "kill_after": "5s", **work.options}
-
-
-def _with_task(put: Put, task: Task[..., Any]) -> Put:
-    return Put(put.name, task, put.trigger, put.args, put.options)
-
-
-def _place(entry: Entry) -> str:
-    return f"[schedules.{entry.name}]"

@@ -16,6 +16,7 @@ from onthedot.surfaces.cli.options import AsJson, StoreUrl
 from onthedot.surfaces.cli.screen import show_json
 from onthedot.surfaces.cli.texts import counted, visible
 from onthedot.triggers import decode
+from onthedot.triggers.zones import get_zone
 
 if TYPE_CHECKING:
     from onthedot.app.exchange import Imported
@@ -109,23 +110,22 @@ def export_file(
 
 
 def _checked(file: str, system: bool | None, tz: str | None) -> JobFile:
-    """Read as `run` would, but without an app: what the file alone can tell."""
+    """Read as `run` or an import would, but without an app: what the file alone can tell."""
     from onthedot.app.files import read_file
     from onthedot.app.files.from_crontab import from_crontab
 
+    if tz is not None:
+        get_zone(tz)
     job_file = read_file(file, system=system, timezone=tz)
     return from_crontab(job_file) if job_file.is_crontab else job_file
 
 
 def _convert(file: str, output: str | None, force: bool, system: bool | None, tz: str | None) -> None:
-    from onthedot.app.files import read_file
-    from onthedot.app.files.from_crontab import from_crontab
     from onthedot.app.files.writing import write_jobs
 
-    job_file = read_file(file, system=system, timezone=tz)
-    if not job_file.is_crontab:
+    converted = _checked(file, system, tz)
+    if not converted.is_crontab:
         raise FileError(file, ["this is TOML, not a crontab; onthedot run takes it as it is"])
-    converted = from_crontab(job_file)
     for note in converted.notes:
         typer.echo(f"note: {visible(f'{file}: {note}')}", err=True)
     _write(write_jobs(converted), output, force, counted(len(converted.entries), "schedule"))
