@@ -347,7 +347,7 @@ class App:
         return self._declared.sync(prune=prune)
 
     def load_file(self, path: str | os.PathLike[str]) -> JobFile:
-        """Declare the schedules of a jobs.toml, with its commands and HTTP calls as tasks; `FileError` if it is wrong.
+        """Declare the schedules of a jobs.toml or crontab, its commands and HTTP calls as tasks; `FileError` if wrong.
 
         A node that is started looks at the file once a second, and takes what it says then.
         """

@@ -383,6 +383,7 @@ class NodeRunner:
             taken = self._store.take_over(node_id, renewals)
             if taken:
                 self._emitter.emit(TookOver(node_id, len(taken)))
+                self._tell_ended(taken)
                 self.wake()
         return self._settings.heartbeat_ms
 
@@ -480,9 +481,7 @@ class NodeRunner:
         self._outcomes.add(outcome)
 
     def _after_finish(self, finished: Finished) -> None:
-        for run in finished.recorded:
-            if run.is_final:
-                self._emitter.emit(RunEnded(run.id, run.task, run.schedule, str(run.state)))
+        self._tell_ended(finished.recorded)
         for run_id in finished.refused:
             self._emitter.emit(OutcomeRefused(run_id))
         if any(run.state is State.WAITING for run in finished.recorded):
@@ -494,6 +493,11 @@ class NodeRunner:
         """A task has ended its run in its own transaction: who waited behind it may be judged again."""
         self._store.sweep()
         self.wake()
+
+    def _tell_ended(self, runs: Sequence[Run]) -> None:
+        for run in runs:
+            if run.is_final:
+                self._emitter.emit(RunEnded(run.id, run.task, run.schedule, str(run.state)))
 
     def _failed(self, stage: str, error: Exception) -> None:
         if isinstance(error, NodeDead):

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, assert_never
 
 from onthedot.app.files.entry import Command, Entry, Http, JobFile, NamedTask, Shell
+from onthedot.app.files.from_crontab import from_crontab
 from onthedot.app.files.open import read_file
 from onthedot.app.schedules import Put, Schedules
 from onthedot.app.sync import DECLARED_PAUSE, Declarations, Declared
@@ -43,6 +44,8 @@ class LoadedFile:
     def load(self) -> JobFile:
         """Read it anew and declare what it says; `FileError` with all that is wrong."""
         job_file = read_file(self.path)
+        if job_file.is_crontab:
+            job_file = from_crontab(job_file)
         problems: list[str] = []
         own: list[Task[..., Any]] = []
         declared: list[Declared] = []

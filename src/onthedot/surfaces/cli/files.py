@@ -58,9 +58,12 @@ def check_file(
 
 def import_file(
     what: Annotated[
-        str, typer.Argument(metavar="[crontab]", help="The word crontab, to convert one.", show_default=False)
+        str,
+        typer.Argument(
+            metavar="WHAT", help="What export wrote; or the word crontab, and the FILE behind it.", show_default=False
+        ),
     ],
-    file: Annotated[str | None, typer.Argument(metavar="FILE", help="What to import.", show_default=False)] = None,
+    file: Annotated[str | None, typer.Argument(metavar="FILE", help="The crontab.", show_default=False)] = None,
     *,
     output: Annotated[
         str | None,
@@ -123,6 +126,7 @@ def _checked(file: str, system: bool | None, tz: str | None) -> JobFile:
 def _convert(file: str, output: str | None, force: bool, system: bool | None, tz: str | None) -> None:
     from onthedot.app.files.writing import write_jobs
 
+    _check_output(output, force)
     converted = _checked(file, system, tz)
     if not converted.is_crontab:
         raise FileError(file, ["this is TOML, not a crontab; onthedot run takes it as it is"])
@@ -135,14 +139,17 @@ def _write(text: str, output: str | None, force: bool, what: str) -> None:
     if output is None:
         sys.stdout.write(text)
         return
-    path = Path(output)
-    if path.exists() and not force:
-        raise SettingsError(f"{output} is there already; name another file, or add --force")
+    _check_output(output, force)
     try:
-        path.write_text(text, encoding="utf-8")
+        Path(output).write_text(text, encoding="utf-8")
     except OSError as error:
         raise FileError(output, [(error.strerror or str(error)).lower()]) from None
     typer.echo(f"{what} in {visible(output)}")
+
+
+def _check_output(output: str | None, force: bool) -> None:
+    if output is not None and Path(output).exists() and not force:
+        raise SettingsError(f"{output} is there already; name another file, or add --force")
 
 
 def _read_json(path: str) -> Any:
