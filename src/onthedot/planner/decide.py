@@ -23,8 +23,6 @@ from onthedot.stores.base import Before, Effects, Situation
 from onthedot.triggers.base import Trigger
 from onthedot.triggers.replan import due_ms
 
-UNDECLARED_AFTER_MS = 3_600_000
-
 _BLANK = Run("", "", "tick", 0, 0)
 """Runs are made from it: setting the fields that differ costs a sixth of making all of them."""
 
@@ -121,7 +119,7 @@ class Decider:
         work = _Work(self._make_id, schedule, trigger, list(live), now_ms, place)
         if schedule.rescheduled:
             work.leave_out("rescheduled", schedule.settled_ms + 1, first_ms - 1)
-        if _undeclared(schedule, now_ms):
+        if schedule.is_undeclared(now_ms):
             work.leave_out("undeclared", first_ms, now_ms, also_ms=first_ms)
         else:
             if selection.missed:
@@ -258,8 +256,3 @@ class _Work:
                 decided_ms=self.now_ms,
             )
         )
-
-
-def _undeclared(schedule: Schedule, now_ms: int) -> bool:
-    seen = schedule.declared_seen_ms
-    return schedule.origin != "api" and seen is not None and now_ms - seen > UNDECLARED_AFTER_MS

@@ -42,6 +42,8 @@ class Status:
     nodes: tuple[Node, ...]
     schedules: int
     paused: int
+    undeclared: tuple[str, ...]
+    """The schedules that nobody declares any more: they do not run."""
     parked: tuple[Schedule, ...]
     late: tuple[Late, ...]
     """The latest first."""
@@ -88,6 +90,7 @@ def read_status(store: Store) -> Status:
         nodes=nodes,
         schedules=len(schedules),
         paused=sum(not each.enabled for each in schedules),
+        undeclared=tuple(each.name for each in schedules if each.is_undeclared(now_ms)),
         parked=tuple(each for each in schedules if each.error is not None),
         late=tuple(sorted(late, key=lambda each: each.due_ms)),
         failed=_failed(store, now_ms),

@@ -71,6 +71,9 @@ def _show(status: Status, store: str) -> None:
     screen.print(", ".join(counts))
     for node in status.nodes:
         screen.print(_node_line(node, status.now_ms), soft_wrap=True)
+    for name in status.undeclared[:_SHOWN]:
+        said = "no live node has declared it for an hour, and it does not run; onthedot sync --prune deletes it"
+        screen.print(f"undeclared: {visible(name)}: {said}", soft_wrap=True)
     for schedule in status.parked[:_SHOWN]:
         screen.print(f"parked: {visible(schedule.name)}: {visible(schedule.error or '')}", soft_wrap=True)
     for late in status.late[:_SHOWN]:
@@ -107,6 +110,7 @@ def _document(status: Status, store: str) -> dict[str, Any]:
         "problems": list(status.problems),
         "schedules": status.schedules,
         "paused": status.paused,
+        "undeclared": list(status.undeclared),
         "parked": [{"name": each.name, "error": each.error} for each in status.parked],
         "waiting": status.waiting,
         "running": status.running,
