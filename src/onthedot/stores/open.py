@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from difflib import get_close_matches
+from importlib.util import find_spec
 from pathlib import Path
 
 from onthedot.clock import SystemClock
-from onthedot.errors import SettingsError, StoreError
+from onthedot.errors import DriverMissing, SettingsError, StoreError
 from onthedot.stores.base import Store
 
 _NOT_YET = {
@@ -16,18 +17,17 @@ _NOT_YET = {
     "postgres": "PostgreSQL",
     "mysql": "MySQL",
     "mariadb": "MariaDB",
-    "mongodb": "MongoDB",
     "redis": "Redis",
     "rediss": "Redis",
 }
-_KNOWN = ("memory", "sqlite", *_NOT_YET)
+_KNOWN = ("memory", "sqlite", "mongodb", *_NOT_YET)
 _EXAMPLES = "sqlite:///jobs.db (a file), sqlite:////var/lib/jobs.db (with its whole path) or memory://"
 
 
 def open_store(url: str, *, create: bool, now_ms: Callable[[], int] | None = None) -> Store:
     """The store that the URL names; one that is not there yet is made only if `create`.
 
-    `now_ms` replaces this machine's clock where that is the store's (memory and SQLite).
+    `now_ms` replaces the store's clock: this machine's (memory and SQLite), or, in tests, the server's.
     """
     scheme, rest = _split(url)
     read_clock = now_ms or SystemClock().now_ms
@@ -38,6 +38,8 @@ def open_store(url: str, *, create: bool, now_ms: Callable[[], int] | None = Non
             from onthedot.stores.sql.sqlite import open_sqlite
 
             return open_sqlite(_sqlite_path(url, rest), create=create, now_ms=read_clock)
+        case "mongodb":
+            return _open_mongodb(url, create=create, now_ms=now_ms)
         case _:
             raise StoreError(
                 f"{_NOT_YET[scheme]} is not supported yet in this version ({mask_url(url)}); use {_EXAMPLES}"
@@ -70,6 +72,14 @@ def _open_memory(rest: str, now_ms: Callable[[], int]) -> Store:
     from onthedot.stores.memory import MemoryStore
 
     return MemoryStore(now_ms)
+
+
+def _open_mongodb(url: str, *, create: bool, now_ms: Callable[[], int] | None) -> Store:
+    if find_spec("pymongo") is None:
+        raise DriverMissing("mongodb", "pymongo", "mongodb")
+    from onthedot.stores.mongo.store import open_mongodb
+
+    return open_mongodb(url, mask_url(url), create=create, now_ms=now_ms)
 
 
 def _sqlite_path(url: str, rest: str) -> Path:

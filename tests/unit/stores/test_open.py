@@ -96,8 +96,6 @@ def test_options_that_would_be_ignored_are_refused() -> None:
         "postgresql+psycopg://u:secret@h/d",
         "mysql://u:secret@h/d",
         "mariadb://u:secret@h/d",
-        "mongodb://u:secret@h/d",
-        "mongodb+srv://u:secret@h/d",
         "redis://:secret@h/0",
     ],
 )
