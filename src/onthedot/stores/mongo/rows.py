@@ -37,6 +37,8 @@ _IN_TURN = [("next_run_ms", 1), ("_id", 1)]
 _AS_THEY_START = [("due_ms", 1), ("priority", -1), ("_id", 1)]
 _MARKS = {"busy_ms": 1, "busy_by": 1}
 _LIVES = {"state": {"$in": ["alive", "draining"]}}
+_PATIENCE = 5
+"""So often a transaction waits for those who have marked what it needs; then it is left to the clash."""
 _numbers = count()
 
 
@@ -154,14 +156,16 @@ class MongoRows:
     def schedules_if_free(self, ids: Collection[str]) -> dict[str, Schedule]:
         if not ids:
             return {}
+        wanted: Document = {"_id": {"$in": sorted(ids)}}
         if self._manners.hints and not self._begun:
             self._hints.take(schema.SCHEDULES, ids)
-            wanted = {"_id": {"$in": sorted(ids)}, **self._hints.mine}
-        else:
-            wanted = {"_id": {"$in": sorted(ids)}, **self._hints.free}
-        found = self._remember_schedules(self._find(schema.SCHEDULES, wanted).sort("_id"))
+            wanted |= self._hints.mine
+        found = list(self._find(schema.SCHEDULES, wanted).sort("_id"))
+        if not all(self._hints.is_free(each) for each in found) and self._manners.tries < _PATIENCE:
+            # Who wakes a run that waits behind a slot must not pass over its schedule: nobody else may come by.
+            raise TryAgain("others work on the same schedules")
         self._manners.lost = self._manners.lost or len(found) < len(ids)
-        return {row.id: row for row in found}
+        return {row.id: row for row in self._remember_schedules(found)}
 
     def standing(self, ids: Collection[str]) -> dict[str, Standing]:
         if not ids:
