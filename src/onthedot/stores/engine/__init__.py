@@ -1,0 +1,14 @@
+"""The law, kept once: every store that has transactions is this engine over its own `Rows`."""
+
+from __future__ import annotations
+
+from onthedot.stores.engine.changes import Changes
+from onthedot.stores.engine.enqueuing import Enqueuing
+from onthedot.stores.engine.leases import Leases
+from onthedot.stores.engine.operating import Operating
+from onthedot.stores.engine.planning import Planning
+from onthedot.stores.engine.running import Running
+
+
+class Engine(Changes, Planning, Enqueuing, Running, Operating, Leases):
+    """Implements every writing method of `Store` with transactions over `Rows`."""

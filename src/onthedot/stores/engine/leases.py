@@ -1,0 +1,83 @@
+"""Nodes: joining, renewing, leaving, and taking over from the dead."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from onthedot.model.node import Node, NodeState
+from onthedot.model.rules import ending
+from onthedot.model.run import Run
+from onthedot.model.states import State
+from onthedot.model.values import replace
+from onthedot.stores.base import Renewal, TaskInfo
+from onthedot.stores.engine.transactions import Transactions
+from onthedot.stores.rows import Rows
+
+
+class Leases(Transactions):
+    """`join`, `renew`, `leave` and `take_over`."""
+
+    def join(self, node: Node, tasks: Sequence[TaskInfo]) -> Node:
+        def work(rows: Rows) -> Node:
+            known = rows.node(node.id)
+            if known is not None:
+                return known
+            joined = replace(node, started_ms=rows.now_ms, renewed_ms=rows.now_ms)
+            rows.save_node(joined)
+            rows.save_tasks(node.id, tasks)
+            return joined
+
+        return self._transact(work)
+
+    def renew(self, node: Node) -> Renewal:
+        def work(rows: Rows) -> Renewal:
+            known = self._alive(rows, node.id)
+            renewed = replace(
+                known,
+                state=node.state,
+                capacity=node.capacity,
+                renewed_ms=rows.now_ms,
+                renewals=known.renewals + 1,
+            )
+            rows.save_node(renewed)
+            return Renewal(renewed, tuple(rows.owned_by(node.id)), tuple(rows.nodes()))
+
+        return self._transact(work)
+
+    def leave(self, node_id: str) -> None:
+        def work(rows: Rows) -> list[Run]:
+            node = rows.node(node_id)
+            if node is None or not node.lives:
+                return []
+            rows.save_node(replace(node, state=NodeState.STOPPED))
+            return self._give_back(rows, node_id)
+
+        self._look_again(self._transact(work))
+        self.notify()
+
+    def take_over(self, node_id: str, seen_renewals: int) -> list[Run]:
+        def work(rows: Rows) -> list[Run]:
+            node = rows.node(node_id)
+            if node is None or node.renewals != seen_renewals:
+                return []
+            if node.lives:
+                if not node.expired(rows.now_ms):
+                    return []
+                rows.save_node(replace(node, state=NodeState.DEAD))
+            return self._give_back(rows, node_id)
+
+        given_back = self._transact(work)
+        self._look_again(given_back)
+        self.notify()
+        return given_back
+
+    def _give_back(self, rows: Rows, node_id: str) -> list[Run]:
+        runs = rows.live_runs([run.id for run in rows.owned_by(node_id)])
+        schedules = rows.standing({run.schedule_id for run in runs.values() if run.schedule_id is not None})
+        given_back = [
+            ending.take_over(run, schedules.get(run.schedule_id or ""), rows.now_ms)
+            for run in runs.values()
+            if run.owner == node_id and run.state is State.RUNNING
+        ]
+        self._settle(rows, given_back)
+        return given_back

@@ -1,0 +1,78 @@
+"""What an operator asks of a run: to stop, or to be done again."""
+
+from __future__ import annotations
+
+from onthedot.errors import Conflict, RunNotFound
+from onthedot.model.run import Run
+from onthedot.model.states import FINAL, State
+from onthedot.model.values import replace
+from onthedot.stores.base import Key
+from onthedot.stores.engine.transactions import Transactions
+from onthedot.stores.rows import Rows
+
+
+class Operating(Transactions):
+    """`request_cancel`, `cancels` and `retry`."""
+
+    def request_cancel(self, run_id: str, reason: str) -> Run:
+        def work(rows: Rows) -> Run:
+            run = rows.live_runs([run_id]).get(run_id)
+            if run is None:
+                return self._ended_run(rows, run_id)
+            if run.state is State.WAITING:
+                cancelled = replace(run, state=State.CANCELLED, reason=reason, finished_ms=rows.now_ms, blocked=False)
+                self._end(rows, [cancelled])
+                return cancelled
+            asked = replace(run, cancel_requested_ms=run.cancel_requested_ms or rows.now_ms, reason=reason)
+            rows.save_runs([asked])
+            return asked
+
+        run = self._transact(work)
+        self._look_again([run] if run.state is State.CANCELLED else [])
+        self.notify()
+        return run
+
+    def cancels(self, node_id: str) -> list[str]:
+        return self._transact(
+            lambda rows: [run.id for run in rows.owned_by(node_id) if run.cancel_requested_ms is not None]
+        )
+
+    def retry(self, run_id: str, claim_no: int) -> Run:
+        def work(rows: Rows) -> Run:
+            live = rows.live_runs([run_id]).get(run_id)
+            run = live or self._ended_run(rows, run_id)
+            if run.claim_no != claim_no or run.state not in FINAL - {State.SUCCEEDED}:
+                raise Conflict(f"run {run_id} is {run.state} now; look at it again")
+            waiting = replace(
+                run,
+                state=State.WAITING,
+                claim_no=run.claim_no + 1,
+                due_ms=rows.now_ms,
+                exempt=True,
+                owner=None,
+                slot=None,
+                crashes=0,
+                cancel_requested_ms=None,
+                finished_ms=None,
+                reason=None,
+            )
+            rows.revive_runs([waiting])
+            rows.save_keys([Key(key.key, run.id) for key in self._keys_of(rows, run)])
+            return waiting
+
+        run = self._transact(work)
+        self.notify()
+        return run
+
+    @staticmethod
+    def _keys_of(rows: Rows, run: Run) -> list[Key]:
+        """The run's key, unless it has expired and is another's now."""
+        keys = rows.keys([] if run.key is None else [run.key])
+        return [key for key in keys.values() if key.run_id == run.id]
+
+    @staticmethod
+    def _ended_run(rows: Rows, run_id: str) -> Run:
+        run = rows.ended_runs([run_id]).get(run_id)
+        if run is None:
+            raise RunNotFound(run_id)
+        return run

@@ -1,0 +1,121 @@
+"""What every part of the engine rests on: a transaction that is repeated on a clash, and writing down effects."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Collection, Sequence
+from contextlib import AbstractContextManager
+from typing import TypeVar
+
+from onthedot.errors import NodeDead, StoreUnavailable
+from onthedot.model.node import Node
+from onthedot.model.rules.overlap import free_slots, holds_back
+from onthedot.model.run import Run
+from onthedot.model.states import FINAL, LIVE, State
+from onthedot.model.values import replace
+from onthedot.stores.base import Effects, Keep, Key, Store
+from onthedot.stores.rows import Rows, TryAgain
+
+T = TypeVar("T")
+
+_TRIES = 50
+_KEY_MS = Keep().keys_ms
+
+
+class Transactions(Store):
+    """Transactions over `Rows`, and what all parts do in them."""
+
+    @abstractmethod
+    def begin(self) -> AbstractContextManager[Rows]:
+        """A transaction: committed at the end of the block, rolled back if it is left by an exception."""
+
+    @abstractmethod
+    def notify(self) -> None:
+        """Something may have become due: tell those who listen."""
+
+    def _transact(self, work: Callable[[Rows], T]) -> T:
+        for _ in range(_TRIES):
+            try:
+                with self.begin() as rows:
+                    return work(rows)
+            except TryAgain:
+                continue
+        raise StoreUnavailable(f"a transaction clashed with others {_TRIES} times in a row; is one of them stuck?")
+
+    @staticmethod
+    def _alive(rows: Rows, node_id: str) -> Node:
+        node = rows.node(node_id)
+        if node is None or not node.lives:
+            raise NodeDead(node_id)
+        return node
+
+    def _write(self, rows: Rows, all_effects: Sequence[Effects]) -> None:
+        rows.save_schedules([each.schedule for each in all_effects if each.schedule is not None])
+        self._end(rows, [run for each in all_effects for run in each.ended])
+        rows.save_runs([run for each in all_effects for run in each.runs])
+        rows.save_keys([key for each in all_effects for key in each.keys])
+        rows.add_decisions([decision for each in all_effects for decision in each.decisions])
+
+    def _settle(self, rows: Rows, runs: Sequence[Run]) -> None:
+        rows.save_runs([run for run in runs if run.state in LIVE])
+        self._end(rows, [run for run in runs if run.state in FINAL])
+
+    @staticmethod
+    def _end(rows: Rows, runs: Sequence[Run]) -> None:
+        if runs:
+            rows.end_runs(runs)
+            rows.save_keys(
+                [Key(run.key, run.id, _expiry(run.key, rows.now_ms), run.state) for run in runs if run.key is not None]
+            )
+
+    # waking: whoever freed a slot, or left a run behind one, looks again after its own commit
+
+    def _look_again(self, runs: Sequence[Run]) -> int:
+        schedule_ids = {run.schedule_id for run in runs if run.schedule_id is not None}
+        if not schedule_ids:
+            return 0
+        woken = self._transact(lambda rows: self._unblock(rows, schedule_ids))
+        if woken:
+            self.notify()
+        return woken
+
+    @staticmethod
+    def _unblock(rows: Rows, schedule_ids: Collection[str]) -> int:
+        """Let the oldest blocked runs of each schedule with room be judged again; remove schedules that have ended."""
+        live = by_schedule(rows.live_of(schedule_ids))
+        behind = {each for each, runs in live.items() if any(run.blocked for run in runs)}
+        without = rows.standing([each for each in schedule_ids if each not in live])
+        ended = {each for each, how in without.items() if how.auto_remove and how.ended and not how.deleted}
+        schedules = rows.schedules_if_free(behind | ended) if behind or ended else {}
+        woken: list[Run] = []
+        for schedule in schedules.values():
+            runs = live.get(schedule.id, [])
+            due = [run for run in runs if run.state is State.WAITING and run.blocked and run.due_ms <= rows.now_ms]
+            startable = [run for run in due if not holds_back(run, schedule)]
+            woken += [replace(run, blocked=False) for run in startable[: free_slots(schedule, runs)]]
+        gone = [
+            replace(schedules[each], deleted=True, version=schedules[each].version + 1)
+            for each in ended & schedules.keys()
+        ]
+        rows.save_schedules(gone)
+        rows.save_runs(woken)
+        return len(woken)
+
+    def sweep(self, limit: int = 1000) -> int:
+        def work(rows: Rows) -> int:
+            return self._unblock(rows, {run.schedule_id or "" for run in rows.blocked_runs(limit)})
+
+        return self._transact(work)
+
+
+def _expiry(key: str, now_ms: int) -> int | None:
+    """Keys of ticks last as long as their schedule, all others for a while after the end of their run."""
+    return None if key.startswith("t:") else now_ms + _KEY_MS
+
+
+def by_schedule(runs: Sequence[Run]) -> dict[str, list[Run]]:
+    grouped: dict[str, list[Run]] = {}
+    for run in runs:
+        if run.schedule_id is not None:
+            grouped.setdefault(run.schedule_id, []).append(run)
+    return grouped
