@@ -27,7 +27,7 @@ from onthedot.app.node import NodeSettings
 
 folder = Path(__file__).parent
 app = App(
-    f"sqlite:///{folder}/jobs.db",
+    sys.argv[1],
     node=NodeSettings(name="same name", lease_ms=3000, heartbeat_ms=500, poll_ms=200, drain_ms=10_000),
 )
 
@@ -38,14 +38,14 @@ def note(text):
 
 
 class Cluster:
-    """Processes that run one program on one file."""
+    """Processes that run one program on one store."""
 
-    def __init__(self, folder: Path, body: str) -> None:
+    def __init__(self, folder: Path, url: str, body: str) -> None:
         self.folder = folder
         self.processes: list[subprocess.Popen[bytes]] = []
         self.program = folder / "jobs.py"
         self.program.write_text(HEADER + textwrap.dedent(body) + "\napp.run()\n")
-        self.url = f"sqlite:///{folder}/jobs.db"
+        self.url = url
         self._app: App | None = None
 
     @property
@@ -56,7 +56,7 @@ class Cluster:
         return self._app
 
     def start(self) -> subprocess.Popen[bytes]:
-        process = subprocess.Popen([sys.executable, str(self.program)], cwd=self.folder)
+        process = subprocess.Popen([sys.executable, str(self.program), self.url], cwd=self.folder)
         self.processes.append(process)
         return process
 
@@ -87,11 +87,16 @@ Make = Callable[[str], Cluster]
 
 
 @pytest.fixture
-def cluster(tmp_path: Path) -> Iterator[Make]:
+def url(tmp_path: Path) -> str:
+    return f"sqlite:///{tmp_path}/jobs.db"
+
+
+@pytest.fixture
+def cluster(tmp_path: Path, url: str) -> Iterator[Make]:
     made: list[Cluster] = []
 
     def make(body: str) -> Cluster:
-        made.append(Cluster(tmp_path, body))
+        made.append(Cluster(tmp_path, url, body))
         return made[-1]
 
     yield make

@@ -64,7 +64,7 @@ while True:
     ids = [run.schedule_id for effects in planned.effects for run in effects.runs]
     for each in ids:
         say(each)
-    if not planned.effects:
+    if not planned.effects and not planned.passed_over:
         break
 store.close()
 """

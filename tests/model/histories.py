@@ -6,8 +6,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from random import Random
 
+from tests.model.tables import MakeStore
 from tests.model.watch import Violation
 from tests.model.world import NodeRules, World
+
+from onthedot.stores.memory import MemoryStore
 
 Step = tuple[str, tuple[int, ...]]
 
@@ -140,10 +143,10 @@ def _work(dice: Dice, weights: Sequence[float]) -> Iterator[Step]:
         dice.leave()
 
 
-def violation(history: History, rules: NodeRules | None = None) -> str | None:
+def violation(history: History, rules: NodeRules | None = None, make_store: MakeStore = MemoryStore) -> str | None:
     """What the history breaks; None where every promise is kept to the end."""
     try:
-        world = World(history.variant, rules or NodeRules())
+        world = World(history.variant, rules or NodeRules(), make_store)
         for name, values in history.steps:
             world.step(name, *values)
         world.settle()

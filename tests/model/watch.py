@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from itertools import chain
-from typing import TYPE_CHECKING
 
 from tests.model.node import Claim, SimNode
+from tests.model.tables import tables_of
 
 from onthedot.model.decision import Decision
 from onthedot.model.node import NodeState
 from onthedot.model.run import Run
 from onthedot.model.schedule import Schedule
 from onthedot.model.states import FINAL, LEGAL, State
-from onthedot.stores.memory import MemoryStore
+from onthedot.stores.engine import Engine
 from onthedot.triggers.base import Trigger
 from onthedot.triggers.codec import decode
-
-if TYPE_CHECKING:
-    from onthedot.stores.memory import _Tables
-
 
 _LIVING = (NodeState.ALIVE, NodeState.DRAINING)
 
@@ -38,8 +34,10 @@ def require(holds: bool, promise: str, *values: object) -> None:
 class Watch:
     """Remembers everything that was ever recorded, also what has been pruned since."""
 
-    def __init__(self, store: MemoryStore) -> None:
+    def __init__(self, store: Engine, names: Collection[str]) -> None:
         self._store = store
+        self._names = names
+        self._tables = tables_of(store, names)
         self._runs: dict[str, Run] = {}
         self._ticks: dict[tuple[str, int], str] = {}
         self._rows: dict[str, Schedule] = {}
@@ -53,10 +51,6 @@ class Watch:
         """The run that an operator has done again in this step."""
         self.retries: Counter[str] = Counter()
 
-    @property
-    def _tables(self) -> _Tables:
-        return self._store._tables
-
     def entered(self, claim: Claim) -> None:
         """User code was called."""
         self._entered[claim] += 1
@@ -69,6 +63,7 @@ class Watch:
     def after(self, step: str, nodes: Iterable[SimNode]) -> None:
         """Everything, after a step."""
         self.latest_ms = max(self.latest_ms, self._store.now_ms())
+        self._tables = tables_of(self._store, self._names)
         for run in chain(self._tables.runs.values(), self._tables.history.values()):
             old = self._runs.get(run.id)
             if old is not run and old != run:
@@ -193,6 +188,11 @@ class Watch:
             run = self._tables.runs.get(run_id)
             mine = run is not None and (run.owner, run.claim_no) == (node.row.id, claim_no)
             require(mine, "who executes owns", node.row, run or self._runs[run_id], claim_no)
+
+    @property
+    def at_rest(self) -> bool:
+        """Whether no run lives."""
+        return not self._tables.runs
 
     def check_end(self) -> None:
         """After all have had the time to do their work: nothing is left undone."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from tests.model.node import SimNode
+from tests.model.tables import MakeStore
 from tests.model.watch import Watch
 
 from onthedot.errors import Conflict, RunNotFound, ScheduleNotFound
@@ -45,13 +46,13 @@ class NodeRules:
 class World:
     """Each `do_…` is one step; all of them can happen at any time, and do nothing where they make no sense."""
 
-    def __init__(self, variant: int, rules: NodeRules) -> None:
+    def __init__(self, variant: int, rules: NodeRules, make_store: MakeStore = MemoryStore) -> None:
         self.rules = rules
         self.mono = 0
         self.offset = START_MS
         self.made = 0
-        self.store = MemoryStore(lambda: self.mono + self.offset)
-        self.watch = Watch(self.store)
+        self.store = make_store(lambda: self.mono + self.offset)
+        self.watch = Watch(self.store, NAMES)
         self.policies = VARIANTS[variant % len(VARIANTS)]
         self.nodes = [SimNode(self, number) for number in range(3)]
         self.step("put", 0, 0)
@@ -232,9 +233,6 @@ class World:
                 self.step("report", number)
                 self.step("receive", number)
             self.step("sweep")
-            if self._at_rest():
+            if self.watch.at_rest:
                 break
         self.watch.check_end()
-
-    def _at_rest(self) -> bool:
-        return not self.store._tables.runs

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from contextlib import closing
 from typing import Any
 
@@ -24,13 +23,17 @@ def with_database(url: str, name: str) -> str:
     return f"{place.rstrip('/')}/{name}?{options}"
 
 
-@pytest.fixture
-def mongodb_url(mongodb: str) -> Iterator[str]:
-    """The URL of an empty database. Its collections stay from test to test, since making them takes longest."""
-    url = with_database(mongodb, f"onthedot_test_{os.getpid()}")
+def emptied(url: str) -> str:
+    """The URL, after everything in its database was removed. Collections stay: making them takes longest."""
     with closing(client_of(url)) as client:
         database = client.get_default_database()
         for name in database.list_collection_names():
             if name != "onthedot_meta":
                 database[name].delete_many({})
-        yield url
+    return url
+
+
+@pytest.fixture
+def mongodb_url(mongodb: str) -> str:
+    """The URL of an empty database, where our collections may be."""
+    return emptied(with_database(mongodb, f"onthedot_test_{os.getpid()}"))

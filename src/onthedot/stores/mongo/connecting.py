@@ -76,7 +76,10 @@ def _waits_to_be_initiated(url: str) -> bool:
         with closing(connect(url)) as given:
             hosts = sorted(given.topology_description.server_descriptions())
         for host, port in hosts:
-            with closing(MongoClient(host, port, directConnection=True, serverSelectionTimeoutMS=1000)) as direct:
+            direct: MongoClient[Document] = MongoClient(
+                host, port, directConnection=True, serverSelectionTimeoutMS=1000
+            )
+            with closing(direct):
                 if direct.admin.command("hello").get("isreplicaset"):
                     return True
     except PyMongoError:

@@ -1,7 +1,7 @@
 """Documents as values and values as documents: the columns of the SQL stores, by name, with the id as `_id`.
 
-JSON stays text, as there: BSON has no integers beyond 64 bits, no lone surrogates and at most 100 levels, and a task may
-return all of them. So nothing that a task can take or return is refused here but kept elsewhere.
+JSON stays text, as there: BSON has no integers beyond 64 bits, no lone surrogates and at most 100 levels, and a task
+may return all of them. So nothing that a task can take or return is refused here but kept elsewhere.
 """
 
 from __future__ import annotations

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from bson.errors import BSONError
+from bson.errors import BSONError, InvalidDocument
 from pymongo.errors import (
     AutoReconnect,
     BulkWriteError,
     ConfigurationError,
-    InvalidDocument,
     InvalidURI,
     OperationFailure,
     PyMongoError,
@@ -23,7 +22,7 @@ from onthedot.stores.rows import TryAgain
 
 DUPLICATE_KEY = 11000
 _TOO_LATE = 50
-"""An operation that was given only so much time: it waited for a document that somebody has written and not committed."""
+"""It was given only so much time, and waited for a document that somebody has written and not committed."""
 _NO_TRANSACTIONS = 20
 _LOGIN_FAILED = 18
 _NOT_ALLOWED = 13

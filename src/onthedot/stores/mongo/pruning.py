@@ -71,12 +71,13 @@ def remove(database: Database[Document], session: ClientSession, old: Old, now_m
         (schema.DECISIONS, {"_id": {"$in": old.decisions}}),
     ]
     counts = [database[name].delete_many(which, session=session).deleted_count for name, which in removed]
-    for name, which in (
+    also: list[tuple[str, Document]] = [
         (schema.LOGS, {"run_id": {"$in": runs}}),
         (schema.NODES, {"_id": {"$in": old.nodes}}),
         (schema.TASKS, {"_id": {"$in": old.nodes}}),
         (schema.GATES, {"_id": {"$in": list(gates_of(old.nodes))}}),
-    ):
+    ]
+    for name, which in also:
         database[name].delete_many(which, session=session)
     return sum(counts)
 

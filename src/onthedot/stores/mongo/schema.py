@@ -6,6 +6,7 @@ documents; the comment beside it says which.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 from pymongo import ASCENDING, DESCENDING, IndexModel
@@ -109,13 +110,11 @@ def is_current(version: int, place: str) -> bool:
 
 
 def create(database: Database[Document]) -> None:
-    """Everything that is missing; the version comes last, so that who finds it finds all. Any number may do it at once."""
+    """Everything that is missing; the version last, so that who finds it finds all. Any number may do it at once."""
     sure = WriteConcern("majority")
     for name, indexes in INDEXES.items():
-        try:
+        with suppress(CollectionInvalid):  # it is there
             database.create_collection(name, write_concern=sure)
-        except CollectionInvalid:
-            pass  # it is there
         if indexes:
             database.get_collection(name, write_concern=sure).create_indexes(indexes)
     meta = database.get_collection(META, write_concern=sure)

@@ -328,7 +328,7 @@ class MongoStore(Engine):
 
 
 def open_mongodb(url: str, place: str, *, create: bool, now_ms: Callable[[], int] | None) -> MongoStore:
-    """The store at this URL; `place` is how it is called in messages. `now_ms` replaces the server's clock, in tests."""
+    """The store at this URL, which messages call `place`; `now_ms` replaces the server's clock, in tests."""
     store = MongoStore(url, place, now_ms)
     try:
         store.prepare(create=create)

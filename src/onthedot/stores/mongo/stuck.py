@@ -33,7 +33,7 @@ class Stuck:
         self._seen: dict[tuple[bytes, int], _Seen] = {}
 
     def look(self, client: MongoClient[Document]) -> int:
-        """End those that have been idle for two seconds; says how many. Where that is not allowed, they end after 60 s."""
+        """End those that have been idle for two seconds; says how many. Where we may not, they end after 60 s."""
         if not self._lock.acquire(blocking=False):
             return 0  # another thread is looking
         try:
@@ -53,7 +53,7 @@ class Stuck:
             self._lock.release()
 
     def _idle(self, client: MongoClient[Document]) -> dict[tuple[bytes, int], int]:
-        """Session and transaction, and for how long it has worked; only of this store, whose name the connection has."""
+        """Session and transaction, and for how long it has worked; only of this store, by the name of its connection."""
         found = client.admin.aggregate(
             [
                 {"$currentOp": {"allUsers": False, "idleSessions": True}},
