@@ -52,8 +52,8 @@ store.close()
 
 
 @pytest.fixture
-def url(mongodb_url: str) -> str:
-    return mongodb_url
+def url(mongodb_new_url: str) -> str:
+    return mongodb_new_url
 
 
 def test_fifty_planners_make_ten_thousand_runs_of_ten_thousand_due_schedules(

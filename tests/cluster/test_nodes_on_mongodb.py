@@ -6,6 +6,6 @@ import pytest
 from tests.cluster.test_nodes_on_one_file import *  # noqa: F403  (the tests themselves)
 
 
-@pytest.fixture
-def url(mongodb_url: str) -> str:
-    return mongodb_url
+@pytest.fixture  # type: ignore[no-redef]
+def url(mongodb_new_url: str) -> str:
+    return mongodb_new_url

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from contextlib import closing
 from typing import Any
+from uuid import uuid4
 
 import pymongo
 import pytest
@@ -37,3 +39,12 @@ def emptied(url: str) -> str:
 def mongodb_url(mongodb: str) -> str:
     """The URL of an empty database, where our collections may be."""
     return emptied(with_database(mongodb, f"onthedot_test_{os.getpid()}"))
+
+
+@pytest.fixture
+def mongodb_new_url(mongodb: str) -> Iterator[str]:
+    """The URL of a database that does not exist."""
+    name = f"onthedot_test_{uuid4().hex}"
+    yield with_database(mongodb, name)
+    with closing(client_of(mongodb)) as client:
+        client.drop_database(name)

@@ -26,6 +26,7 @@ _TOO_LATE = 50
 _NO_TRANSACTIONS = 20
 _LOGIN_FAILED = 18
 _NOT_ALLOWED = 13
+_TOO_LARGE = 10334
 _RETRY = {91, 112, 189, 246, 251, 11600, 11602, 10107, 13435, 13436, 263}
 """Shutting down, stepping down, a snapshot that is gone: the same will work soon, if need be on another server."""
 
@@ -85,6 +86,8 @@ def _meaning(error: PyMongoError, place: str) -> Exception:
 def _refusal(error: OperationFailure, place: str, said: str) -> Exception:
     if error.code in _RETRY or error.code == _TOO_LATE:
         return TryAgain(said)
+    if error.code == _TOO_LARGE:
+        return StoreError(f"{place} cannot keep this: a document of MongoDB has 16 MB at most")
     if error.code == _LOGIN_FAILED:
         return StoreError(f"{place}: MongoDB refuses the user or the password; is authSource= right?")
     if error.code == _NOT_ALLOWED:

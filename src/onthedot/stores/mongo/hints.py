@@ -46,11 +46,13 @@ class Hints:
 
     def is_free(self, document: Document) -> bool:
         """The same, of a document that was read with `busy_ms` and `busy_by`."""
-        return bool(document.get("busy_ms", 0) <= self._now_ms or document.get("busy_by") == self._name)
+        busy_ms: int = document.get("busy_ms", 0)
+        return busy_ms <= self._now_ms or document.get("busy_by") == self._name
 
     def has_lapsed(self, document: Document) -> bool:
         """Whether somebody began to work on it and never ended: dead, frozen, or cut off."""
-        return 0 < document.get("busy_ms", 0) <= self._now_ms
+        busy_ms: int = document.get("busy_ms", 0)
+        return 0 < busy_ms <= self._now_ms
 
     def take(self, collection: str, ids: Collection[str]) -> int:
         """Mark those that nobody else works on; says how many. The transaction must not have begun, and sees them."""

@@ -65,7 +65,7 @@ def remove(database: Database[Document], session: ClientSession, old: Old, now_m
     """In the transaction of the session: what an operator has revived since, or somebody has taken anew, stays."""
     runs = _ids(database[schema.HISTORY].find({"_id": {"$in": old.runs}}, {"_id": 1}, session=session))
     expired = {"_id": {"$in": old.keys}, "expires_ms": {"$gt": 0, "$lte": now_ms}}
-    removed = [
+    removed: list[tuple[str, Document]] = [
         (schema.HISTORY, {"_id": {"$in": runs}}),
         (schema.KEYS, expired),
         (schema.DECISIONS, {"_id": {"$in": old.decisions}}),

@@ -6,12 +6,11 @@ documents; the comment beside it says which.
 
 from __future__ import annotations
 
-from contextlib import suppress
 from typing import Any
 
 from pymongo import ASCENDING, DESCENDING, IndexModel
 from pymongo.database import Database
-from pymongo.errors import CollectionInvalid
+from pymongo.errors import CollectionInvalid, OperationFailure
 from pymongo.write_concern import WriteConcern
 
 from onthedot.errors import SchemaError
@@ -40,6 +39,7 @@ READY: Document = {"state": "waiting", "blocked": 0}
 BLOCKED: Document = {"state": "waiting", "blocked": 1}
 WENT_WRONG: Document = {"wrong": 1}
 _TEXT: Document = {"$gt": ""}
+_EXISTS = 48
 
 SCHEDULES_DUE = "due"
 RUNS_DUE = "due"
@@ -113,9 +113,18 @@ def create(database: Database[Document]) -> None:
     """Everything that is missing; the version last, so that who finds it finds all. Any number may do it at once."""
     sure = WriteConcern("majority")
     for name, indexes in INDEXES.items():
-        with suppress(CollectionInvalid):  # it is there
-            database.create_collection(name, write_concern=sure)
+        _make(database, name)
         if indexes:
             database.get_collection(name, write_concern=sure).create_indexes(indexes)
     meta = database.get_collection(META, write_concern=sure)
     meta.update_one({"_id": "schema"}, {"$set": {"version": HEAD}}, upsert=True)
+
+
+def _make(database: Database[Document], name: str) -> None:
+    try:
+        database.create_collection(name, write_concern=WriteConcern("majority"))
+    except CollectionInvalid:
+        return  # the driver has seen that it is there
+    except OperationFailure as error:
+        if error.code != _EXISTS:  # somebody was faster than we looked
+            raise

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from random import randrange
 from threading import Event, Lock
@@ -84,7 +84,7 @@ class MongoStore(Engine):
 
     # transactions
 
-    def begin(self) -> Any:
+    def begin(self) -> AbstractContextManager[MongoRows]:
         return self._begun(0)
 
     def _transact(self, work: Callable[[Rows], T]) -> T:

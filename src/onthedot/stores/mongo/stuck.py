@@ -53,7 +53,7 @@ class Stuck:
             self._lock.release()
 
     def _idle(self, client: MongoClient[Document]) -> dict[tuple[bytes, int], int]:
-        """Session and transaction, and for how long it has worked; only of this store, by the name of its connection."""
+        """Session and transaction, and for how long it has worked; only of this store, by its connection's name."""
         found = client.admin.aggregate(
             [
                 {"$currentOp": {"allUsers": False, "idleSessions": True}},

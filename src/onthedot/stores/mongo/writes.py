@@ -15,6 +15,9 @@ from onthedot.stores.mongo.documents import Document
 _MOST = 1000
 """So many are sent at once: a transaction that is silent for too long may be taken for a dead one's."""
 
+_TOUCH = {"$inc": {"touched": 1}}
+"""In every change: one that sets what is there already would be no write, and clash with nobody."""
+
 
 @dataclass(slots=True)
 class _Pending:
@@ -52,9 +55,7 @@ class Writes:
     def touch(self, collection: str, ids: Collection[str]) -> None:
         """Write documents without changing them, so that whoever else writes them clashes with us."""
         if ids:
-            self._database[collection].update_many(
-                {"_id": {"$in": sorted(ids)}}, {"$inc": {"touched": 1}}, session=self._session
-            )
+            self._database[collection].update_many({"_id": {"$in": sorted(ids)}}, _TOUCH, session=self._session)
 
     def send(self, collection: str) -> None:
         """All that is pending for this collection."""
@@ -65,7 +66,9 @@ class Writes:
         # In this order: who ends frees its slot before another takes it.
         if pending.deleted:
             target.delete_many({"_id": {"$in": pending.deleted}}, session=self._session)
-        writes: list[Any] = [UpdateOne({"_id": each}, {"$set": fields}) for each, fields in pending.changed.items()]
+        writes: list[Any] = [
+            UpdateOne({"_id": each}, {"$set": fields, **_TOUCH}) for each, fields in pending.changed.items()
+        ]
         writes += [InsertOne(document) for document in pending.inserted.values()]
         if writes:
             target.bulk_write(writes, session=self._session)
