@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import tempfile
 from collections.abc import Iterator
 from contextlib import closing
+from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
 import pymongo
 import pytest
+from tests.servers.mongodb import MongoServer, program_or_skip
 
 Document = dict[str, Any]
 
@@ -48,3 +52,66 @@ def mongodb_new_url(mongodb: str) -> Iterator[str]:
     yield with_database(mongodb, name)
     with closing(client_of(mongodb)) as client:
         client.drop_database(name)
+
+
+class Member(MongoServer):
+    """One server of a set; it takes writes only while the others have chosen it."""
+
+    def start(self) -> None:
+        (self._folder / "data").mkdir(parents=True, exist_ok=True)
+        with (self._folder / "log").open("ab") as log:
+            self._process = subprocess.Popen(self._command(), stdout=log, stderr=log)
+        self._until(lambda: self.ask("ping"))
+
+    def ask(self, command: str, value: Any = 1) -> Document:
+        """Of this server, whatever the others say."""
+        with closing(pymongo.MongoClient[Document]("127.0.0.1", self.port, directConnection=True)) as client:
+            return client.admin.command(command, value)
+
+    @property
+    def leads(self) -> bool:
+        return bool(self.ask("hello")["isWritablePrimary"])
+
+
+class ReplicaSet:
+    """Three servers, of which two are enough."""
+
+    def __init__(self, folder: Path) -> None:
+        program = program_or_skip()
+        self.members = [Member(program, folder / str(number), replica_set=True) for number in range(3)]
+
+    @property
+    def url(self) -> str:
+        hosts = ",".join(f"127.0.0.1:{member.port}" for member in self.members)
+        return f"mongodb://{hosts}/onthedot?replicaSet=rs0"
+
+    def start(self) -> None:
+        for member in self.members:
+            member.start()
+        hosts = [{"_id": number, "host": f"127.0.0.1:{each.port}"} for number, each in enumerate(self.members)]
+        # Elections begin after 2 s without the primary instead of 10.
+        soon = {"electionTimeoutMillis": 2000, "heartbeatIntervalMillis": 300}
+        self.members[0].ask("replSetInitiate", {"_id": "rs0", "members": hosts, "settings": soon})
+        self.members[0]._until(lambda: any(member.leads for member in self.members))
+
+    def kill_primary(self) -> Member:
+        """SIGKILL, in the middle of whatever it does."""
+        (primary,) = (member for member in self.members if member.leads)
+        primary.kill()
+        return primary
+
+    def stop(self) -> None:
+        for member in self.members:
+            member.kill()
+
+
+@pytest.fixture
+def mongodb_set() -> Iterator[ReplicaSet]:
+    """Three servers of the test's own."""
+    with tempfile.TemporaryDirectory(prefix="onthedot-mongodb-set-") as folder:
+        servers = ReplicaSet(Path(folder))
+        try:
+            servers.start()
+            yield servers
+        finally:
+            servers.stop()

@@ -19,7 +19,7 @@ from pymongo.read_concern import ReadConcern
 from pymongo.write_concern import WriteConcern
 
 from onthedot.clock import SystemClock
-from onthedot.errors import Conflict, SchemaError, StoreError, StoreUnavailable
+from onthedot.errors import Conflict, SchemaError, SettingsError, StoreError, StoreUnavailable
 from onthedot.model.decision import Decision
 from onthedot.model.node import Node
 from onthedot.model.run import Run
@@ -323,7 +323,10 @@ class MongoStore(Engine):
 
     def _open(self) -> _Opened:
         with in_our_words(self._place):
-            client = connect(self._url)
+            try:
+                client = connect(self._url)
+            except ValueError as error:  # of the driver, for a port or an option
+                raise SettingsError(f"{self._place}: {error}") from error
             return _Opened(client, database_of(client), Stuck(app_name(self._url), self._clock))
 
 
