@@ -32,6 +32,8 @@ DECISIONS = f"{PREFIX}decisions"
 CHANGES = f"{PREFIX}changes"
 REVISIONS = f"{PREFIX}revisions"
 LOGS = f"{PREFIX}logs"
+WAKES = f"{PREFIX}wakes"
+"""One of each process that had news, for the others to see; see `wakes`."""
 META = f"{PREFIX}meta"
 
 PLANNABLE: Document = {"plannable": 1}
@@ -89,6 +91,8 @@ INDEXES: dict[str, list[IndexModel]] = {
     CHANGES: [_index("schedule", "schedule", "seq"), _index("seq", "seq")],
     REVISIONS: [_index("schedule", "schedule_id", "revision")],
     LOGS: [_index("run", "run_id", "seq")],
+    # Processes that are gone are forgotten after a day, by the server itself.
+    WAKES: [IndexModel("at", name="at", expireAfterSeconds=86_400)],
     META: [],
 }
 

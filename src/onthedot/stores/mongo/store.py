@@ -34,6 +34,7 @@ from onthedot.stores.mongo.faults import in_our_words, may_be_committed, may_be_
 from onthedot.stores.mongo.hints import Hints
 from onthedot.stores.mongo.rows import GATES, Manners, MongoRows
 from onthedot.stores.mongo.stuck import Stuck
+from onthedot.stores.mongo.wakes import Wakes
 from onthedot.stores.rows import Rows, TryAgain
 
 T = TypeVar("T")
@@ -72,7 +73,7 @@ class MongoStore(Engine):
         self._clock = SystemClock()
         self._opening = Lock()
         self._now_open: _Opened | None = None
-        self._listeners: list[Callable[[], None]] = []
+        self._wakes = Wakes(lambda: self._opened().database[schema.WAKES], self._clock)
         self._nodes: int | None = None
         """How many lived when they were last read."""
         self._crowd = 0
@@ -286,19 +287,13 @@ class MongoStore(Engine):
     # life
 
     def listen(self, wake: Callable[[], None]) -> Callable[[], None]:
-        self._listeners.append(wake)
-
-        def end() -> None:
-            if wake in self._listeners:
-                self._listeners.remove(wake)
-
-        return end
+        return self._wakes.listen(wake)
 
     def notify(self) -> None:
-        for wake in list(self._listeners):
-            wake()
+        self._wakes.notify()
 
     def close(self) -> None:
+        self._wakes.close()
         with self._opening:
             opened, self._now_open = self._now_open, None
         if opened is None:

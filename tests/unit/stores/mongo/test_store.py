@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import closing
+from threading import Event
 from typing import Any
 
 import pymongo
@@ -263,6 +264,24 @@ def test_nodes_that_have_long_been_gone_are_forgotten_but_not_those_that_still_h
     store.prune(Keep())
     assert [each["_id"] for each in database["onthedot_nodes"].find().sort("_id")] == ["holds", "lives"]
     assert {each["_id"].partition("/")[0] for each in database["onthedot_gates"].find()} == {"holds", "lives"}
+
+
+def test_who_listens_hears_of_news_from_another_process_and_no_more_after_the_end(
+    store: MongoStore, mongodb_url: str, clock: ManualClock
+) -> None:
+    heard = Event()
+    end = store.listen(heard.set)
+    with closing(open_store(mongodb_url, create=False, now_ms=clock)) as other:
+        for number in range(60):  # until the stream is open
+            other.enqueue([_run(f"run {number}")])
+            if heard.wait(0.5):
+                break
+        assert heard.is_set()
+        end()
+        heard.clear()
+        other.enqueue([_run("later")])
+    store.notify()
+    assert not heard.is_set()
 
 
 # hints, gates, and the dead
