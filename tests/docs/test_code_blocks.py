@@ -20,8 +20,15 @@ BLOCKS = [
 ]
 
 
+SERVERS = {"mongodb://localhost:27017/jobs": "mongodb_new_url"}
+"""What a page says, and the fixture that has a server in its place."""
+
+
 @pytest.mark.parametrize("block", BLOCKS)
-def test_a_block_of_code_runs_as_it_is_written(block: str, tmp_path: Path) -> None:
+def test_a_block_of_code_runs_as_it_is_written(block: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    for said, fixture in SERVERS.items():
+        if said in block:
+            block = block.replace(said, request.getfixturevalue(fixture))
     ended = subprocess.run([sys.executable, "-c", block], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert ended.returncode == 0, ended.stderr
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import closing
+from dataclasses import dataclass, field
 from typing import Any
 
 import pymongo
@@ -11,8 +13,10 @@ from pymongo.database import Database
 from pymongo.errors import PyMongoError, ServerSelectionTimeoutError
 
 from onthedot.errors import StoreError
+from onthedot.stores.mongo import schema
 from onthedot.stores.mongo.documents import Document
 from onthedot.stores.mongo.faults import TURN_INTO_REPLICA_SET, in_our_words
+from onthedot.stores.mongo.stuck import Stuck
 
 DATABASE = "onthedot"
 """Where the URL names none."""
@@ -26,6 +30,18 @@ _BOUNDS = {
     "waitQueueTimeoutMS": 15_000,
 }
 """So that nothing waits for ever; the URL may say otherwise."""
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """What one process has open."""
+
+    client: MongoClient[Document]
+    database: Database[Document]
+    stuck: Stuck
+    gates: list[int] = field(default_factory=lambda: list(range(schema.GATES_EACH)))
+    """Those that no transaction of this process passes just now."""
+    pid: int = field(default_factory=os.getpid)
 
 
 def connect(url: str) -> MongoClient[Document]:

@@ -1,111 +1,93 @@
-"""The lists that people ask for: schedules and runs, filtered and paged."""
+"""Everything of the store that only reads."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
-from pymongo.client_session import ClientSession
-from pymongo.database import Database
-
+from onthedot.model.decision import Decision
+from onthedot.model.node import Node
 from onthedot.model.run import Run
 from onthedot.model.schedule import Schedule
-from onthedot.model.states import LIVE, State
-from onthedot.stores.mongo import documents, schema
+from onthedot.model.states import State
+from onthedot.stores.base import Change, LogLine, TaskInfo
+from onthedot.stores.engine import Engine
+from onthedot.stores.mongo import documents, listing, schema
+from onthedot.stores.mongo.connecting import Opened
 from onthedot.stores.mongo.documents import Document
-from onthedot.stores.mongo.schema import PLANNABLE, READY
-from onthedot.stores.sql import mapping
+
+T = TypeVar("T")
 
 
-def schedules(
-    database: Database[Document], names: Sequence[str] | None, tag: str | None, after: str, limit: int
-) -> list[Schedule]:
-    """By name, ascending, tombstones left out."""
-    wanted: Document = {"deleted": 0, "name": {"$gt": after}}
-    if names is not None:
-        wanted["name"]["$in"] = sorted(set(names))
-    if tag is not None:
-        wanted["tags"] = {"$regex": re.escape(mapping.word_in_words(tag))}
-    found = database[schema.SCHEDULES].find(wanted).sort("name").limit(limit)
-    return [documents.schedule_from(each) for each in found]
+class Reading(Engine):
+    """From the primary, so that everybody sees what they have written themselves."""
 
+    @abstractmethod
+    def _reading(self, work: Callable[[Opened], T]) -> T:
+        """Do the work, once more while the primary changes."""
 
-def upcoming(database: Database[Document], until_ms: int, limit: int) -> list[tuple[str, int, int]]:
-    """Hints for the ring: id, moment, priority."""
-    schedules = (
-        database[schema.SCHEDULES]
-        .find({**PLANNABLE, "next_run_ms": {"$lte": until_ms}}, {"next_run_ms": 1, "priority": 1})
-        .sort([("next_run_ms", 1), ("_id", 1)])
-        .limit(limit)
-        .hint(schema.SCHEDULES_DUE)
-    )
-    runs = (
-        database[schema.RUNS]
-        .find({**READY, "due_ms": {"$lte": until_ms}}, {"due_ms": 1, "priority": 1})
-        .sort([("due_ms", 1), ("priority", -1), ("_id", 1)])
-        .limit(limit)
-        .hint(schema.RUNS_DUE)
-    )
-    hints = [(each["_id"], each["next_run_ms"], each["priority"]) for each in schedules]
-    hints += [(each["_id"], each["due_ms"], each["priority"]) for each in runs]
-    return sorted(hints, key=lambda hint: (hint[1], hint[0]))[:limit]
+    def schedules(
+        self, *, names: Sequence[str] | None = None, tag: str | None = None, after: str = "", limit: int = 100
+    ) -> list[Schedule]:
+        return self._reading(lambda opened: listing.schedules(opened.database, names, tag, after, limit))
 
+    def revisions(self, schedule_id: str) -> list[Schedule]:
+        found = self._all(schema.REVISIONS, {"schedule_id": schedule_id}, [("revision", 1), ("seq", 1)])
+        return [documents.revision_from(each) for each in found]
 
-@dataclass(frozen=True, slots=True)
-class Wanted:
-    """Which runs: all that is given must hold."""
+    def changes(self, *, name: str | None = None, limit: int = 100) -> list[Change]:
+        wanted = {} if name is None else {"schedule": name}
+        return [documents.change_from(each) for each in self._all(schema.CHANGES, wanted, [("seq", -1)], limit)]
 
-    ids: Sequence[str] | None
-    schedule: str | None
-    state: State | None
-    before: str | None
-    limit: int
+    def upcoming(self, until_ms: int, limit: int) -> list[tuple[str, int, int]]:
+        return self._reading(lambda opened: listing.upcoming(opened.database, until_ms, limit))
 
+    def runs(
+        self,
+        *,
+        ids: Sequence[str] | None = None,
+        schedule: str | None = None,
+        state: State | None = None,
+        before: str | None = None,
+        limit: int = 100,
+    ) -> list[Run]:
+        wanted = listing.Wanted(ids, schedule, state, before, limit)
 
-def runs(database: Database[Document], session: ClientSession, wanted: Wanted) -> list[Run]:
-    """Live and ended ones, newest first by id; one snapshot, or a run that just ends would be in neither."""
-    found: list[Run] = []
-    if wanted.state is None or wanted.state in LIVE:
-        found += _found(database, session, schema.RUNS, live_filter(wanted), wanted.limit)
-    if wanted.state is None or wanted.state not in LIVE:
-        found += _found(database, session, schema.HISTORY, ended_filter(wanted), wanted.limit)
-    return sorted(found, key=lambda run: run.id, reverse=True)[: wanted.limit]
+        def read(opened: Opened) -> list[Run]:
+            with opened.client.start_session(snapshot=True) as session:
+                return listing.runs(opened.database, session, wanted)
 
+        return self._reading(read)
 
-def live_filter(wanted: Wanted) -> Document:
-    """Which live runs."""
-    matching = _ids(wanted)
-    if wanted.schedule is not None:
-        matching["schedule"] = wanted.schedule
-    if wanted.state is not None:
-        matching["state"] = wanted.state.value
-    return matching
+    def cancels(self, node_id: str) -> list[str]:
+        asked = {"owner": node_id, "state": State.RUNNING.value, "cancel_requested_ms": {"$ne": None}}
+        return [each["_id"] for each in self._all(schema.RUNS, asked, [("_id", 1)])]
 
+    def decisions(
+        self, schedule_id: str, *, first_ms: int = 0, last_ms: int = 1 << 62, limit: int = 100
+    ) -> list[Decision]:
+        wanted = {"schedule_id": schedule_id, "first_ms": {"$lte": last_ms}, "last_ms": {"$gte": first_ms}}
+        return [documents.decision_from(each) for each in self._all(schema.DECISIONS, wanted, [("seq", -1)], limit)]
 
-def ended_filter(wanted: Wanted) -> Document:
-    """Which of history."""
-    matching = _ids(wanted)
-    if wanted.schedule is not None:
-        matching["kept_by"] = wanted.schedule
-    if wanted.state is not None:
-        matching["state"] = wanted.state.value
-    if wanted.state not in (None, State.SUCCEEDED):
-        matching |= schema.WENT_WRONG  # says nothing new, but names the partial index
-    return matching
+    def logs(self, run_id: str, *, after: int = 0, limit: int = 1000) -> list[LogLine]:
+        found = self._all(schema.LOGS, {"run_id": run_id}, [("seq", 1)], limit, after)
+        return [documents.log_from(each) for each in found]
 
+    def nodes(self) -> list[Node]:
+        living = {"state": {"$in": ["alive", "draining"]}}
+        return [documents.node_from(each) for each in self._all(schema.NODES, living, [("started_ms", 1), ("_id", 1)])]
 
-def _ids(wanted: Wanted) -> Document:
-    bounds: Document = {}
-    if wanted.ids is not None:
-        bounds["$in"] = sorted(set(wanted.ids))
-    if wanted.before is not None:
-        bounds["$lt"] = wanted.before
-    return {"_id": bounds} if bounds else {}
+    def tasks(self) -> list[TaskInfo]:
+        nodes = [node.id for node in self.nodes()]
+        found = self._all(schema.TASKS, {"_id": {"$in": nodes}}, [("_id", 1)])
+        published = {task.name: task for each in found for task in documents.tasks_from(each)}
+        return [published[name] for name in sorted(published)]
 
-
-def _found(
-    database: Database[Document], session: ClientSession, collection: str, matching: Document, limit: int
-) -> list[Run]:
-    found = database[collection].find(matching, session=session).sort("_id", -1).limit(limit)
-    return [documents.run_from(each) for each in found]
+    def _all(
+        self, collection: str, wanted: Document, order: list[tuple[str, int]], limit: int = 0, skip: int = 0
+    ) -> list[Document]:
+        """`limit` 0 is none."""
+        return self._reading(
+            lambda opened: list(opened.database[collection].find(wanted).sort(order).skip(skip).limit(limit))
+        )

@@ -9,9 +9,7 @@ gets runs. What nobody wrote meanwhile was, in effect, locked.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import count
-from random import randrange
 from typing import Any
 
 from pymongo.client_session import ClientSession
@@ -25,6 +23,7 @@ from onthedot.model.states import State
 from onthedot.model.values import replace
 from onthedot.stores.base import Change, Key, LogLine, TaskInfo
 from onthedot.stores.mongo import documents, schema
+from onthedot.stores.mongo.candidates import IN_TURN, Candidates, Manners
 from onthedot.stores.mongo.documents import Document
 from onthedot.stores.mongo.hints import Hints
 from onthedot.stores.mongo.schema import BLOCKED, PLANNABLE, READY
@@ -32,10 +31,6 @@ from onthedot.stores.mongo.writes import Writes
 from onthedot.stores.rows import TryAgain
 from onthedot.stores.sql import mapping
 
-GATES = 8
-_IN_TURN = [("next_run_ms", 1), ("_id", 1)]
-_AS_THEY_START = [("due_ms", 1), ("priority", -1), ("_id", 1)]
-_MARKS = {"busy_ms": 1, "busy_by": 1}
 _LIVES = {"state": {"$in": ["alive", "draining"]}}
 _PATIENCE = 5
 """So often a transaction waits for those who have marked what it needs; then it is left to the clash."""
@@ -45,26 +40,6 @@ _numbers = count()
 def sequence(now_ms: int) -> int:
     """A number that grows: the order of what is only ever appended, by the store's time, then by this process."""
     return now_ms << 20 | next(_numbers) & (1 << 20) - 1
-
-
-@dataclass(slots=True)
-class Manners:
-    """How a transaction treats the others."""
-
-    gate: int
-    """Which of its node's gates it passes."""
-    hints: bool
-    """Others are about: mark what is taken."""
-    tries: int = 0
-    """How often it was thrown out already: it takes half as much each time."""
-    crowd: int = 0
-    """How crowded it is: it looks at 2 ** crowd times as much as it takes, and begins anywhere in it."""
-    lost: bool = False
-    """Others were faster with some of it."""
-    lapsed: bool = False
-    """Somebody has left work behind."""
-    nodes: int | None = None
-    """How many live, if that was read."""
 
 
 class MongoRows:
@@ -78,6 +53,7 @@ class MongoRows:
         self._now_ms = now_ms
         self._hints = hints
         self._manners = manners
+        self._candidates = Candidates(database, hints, manners)
         self._begun = False
         self._writes = Writes(database, session)
         self._read_schedules: dict[str, Schedule] = {}
@@ -85,7 +61,7 @@ class MongoRows:
         self._read_keys: dict[str, Key | None] = {}
         self._read_nodes: set[str] = set()
         self._rests_on_schedules: set[str] = set()
-        self._rests_on_runs: set[str] = set()
+        self._left_behind: set[str | None] = set()
         self._claims_for: set[str] = set()
         self.written: set[str] = set()
         """The ids of schedules and runs that were written."""
@@ -98,56 +74,37 @@ class MongoRows:
         """Everything but the commit."""
         self._writes.send_all()
         self._writes.touch(schema.SCHEDULES, (self._rests_on_schedules & self._read_schedules.keys()) - self.written)
-        self._writes.touch(schema.RUNS, self._rests_on_runs - self.written)
+        self._writes.touch(schema.RUNS, {run.id for run in self._holders()} - self.written)
         self._writes.touch(schema.GATES, {_gate(node_id, self._manners.gate) for node_id in self._claims_for})
+
+    def _holders(self) -> Iterator[Run]:
+        """Who runs while another of the schedule is left waiting: had they ended meanwhile, nobody would wake it."""
+        if self._left_behind:
+            for run in self._read_runs.values():
+                if run.state is State.RUNNING and run.schedule_id in self._left_behind:
+                    yield run
 
     # schedules
 
     def due_schedules(self, limit: int, on_time_from_ms: int) -> tuple[list[Schedule], bool]:
         on_time = {**PLANNABLE, "next_run_ms": {"$gte": on_time_from_ms, "$lte": self._now_ms}}
         overdue = {**PLANNABLE, "next_run_ms": {"$lt": on_time_from_ms}}
-        if not self._manners.hints:
+        if not self._manners.hints or self._begun:
             found = self._in_turn(on_time, limit)
             found += self._in_turn(overdue, limit - len(found))
             return self._remember_schedules(found), False
-        most = max(limit >> self._manners.tries, 1)
-        ids, others = self._choose([on_time, overdue], most)
+        ids, others = self._candidates.schedules([on_time, overdue], limit)
         if not ids:
             return [], others
-        self._hints.take(schema.SCHEDULES, ids)
         mine = {each["_id"]: each for each in self._find(schema.SCHEDULES, {"_id": {"$in": ids}, **self._hints.mine})}
         self._manners.lost = len(mine) < len(ids)
-        due = self._remember_schedules(mine[each] for each in ids if each in mine)
-        halved = most < limit and len(ids) == most
-        return due, others or halved or len(mine) < len(ids)
+        return self._remember_schedules(mine[each] for each in ids if each in mine), others or self._manners.lost
 
     def _in_turn(self, due: Document, most: int) -> list[Document]:
         if most <= 0:
             return []
-        return list(self._find(schema.SCHEDULES, due).sort(_IN_TURN).limit(most).hint(schema.SCHEDULES_DUE))
-
-    def _choose(self, filters: Sequence[Document], most: int) -> tuple[list[str], bool]:
-        """Ids of due schedules that nobody works on, up to so many; and whether somebody works on others."""
-        window = most << self._manners.crowd
-        seen: list[Document] = []
-        for each in filters:
-            seen += self._outside(each, 2 * window - len(seen))
-        free = [each for each in seen if self._hints.is_free(each)]
-        others = len(free) < len(seen)
-        if len(free) < most and len(seen) >= 2 * window:  # so many are being worked on that they hide the rest
-            free = []
-            for each in filters:
-                free += self._outside({**each, **self._hints.free}, window - len(free))
-        self._manners.lapsed = any(self._hints.has_lapsed(each) for each in free)
-        first = randrange(max(min(len(free), window) - most, 0) + 1)
-        return [each["_id"] for each in free[first : first + most]], others
-
-    def _outside(self, due: Document, most: int) -> list[Document]:
-        """Looked up before the transaction begins: its snapshot must have the hints, which come after this."""
-        if most <= 0:
-            return []
-        found = self.database[schema.SCHEDULES].find(due, _MARKS).sort(_IN_TURN)
-        return list(found.limit(most).hint(schema.SCHEDULES_DUE))
+        due = {**due, **self._hints.free}
+        return list(self._find(schema.SCHEDULES, due).sort(IN_TURN).limit(most).hint(schema.SCHEDULES_DUE))
 
     def schedules_named(self, names: Collection[str]) -> dict[str, Schedule]:
         found = self._find(schema.SCHEDULES, {"name": {"$in": sorted(names)}})
@@ -206,21 +163,7 @@ class MongoRows:
             "task": {"$in": sorted(tasks)},
             "target": {"$in": [None, node_id]},
         }
-        if not self._manners.hints or self._begun:
-            return [documents.run_from(each) for each in self._as_they_start(due, limit)]
-        most = max(limit >> self._manners.tries, 1)
-        free = self._as_they_start({**due, **self._hints.free}, most << self._manners.crowd)
-        first = randrange(max(len(free) - most, 0) + 1)
-        chosen = free[first : first + most]
-        ids = [each["_id"] for each in chosen]
-        if self._hints.take(schema.RUNS, ids) < len(ids):
-            self._manners.lost = True
-            chosen = self._as_they_start({"_id": {"$in": ids}, **due, **self._hints.mine}, most)
-        return [documents.run_from(each) for each in chosen]
-
-    def _as_they_start(self, due: Document, most: int) -> list[Document]:
-        """Also from outside the transaction: each is read again under its lock before it starts."""
-        return list(self.database[schema.RUNS].find(due).sort(_AS_THEY_START).limit(most).hint(schema.RUNS_DUE))
+        return [documents.run_from(each) for each in self._candidates.runs(due, limit)]
 
     def live_of(self, schedule_ids: Collection[str]) -> list[Run]:
         if not schedule_ids:
@@ -274,11 +217,7 @@ class MongoRows:
             claimed = known is None or (known.owner, known.claim_no) != (run.owner, run.claim_no)
             self._claims_for.update([run.owner] if claimed and run.owner is not None else ())
         if known is not None and run.blocked and not known.blocked:
-            self._rests_on_runs.update(
-                each.id
-                for each in self._read_runs.values()
-                if each.schedule_id == run.schedule_id and each.state is State.RUNNING and each.id != run.id
-            )
+            self._left_behind.add(run.schedule_id)
 
     def end_runs(self, runs: Sequence[Run]) -> None:
         for run in runs:
@@ -346,14 +285,14 @@ class MongoRows:
         document = documents.node_document(node)
         if node.id not in self._read_nodes:
             self._writes.insert(schema.NODES, document, node.id)
-            for number in range(GATES):
+            for number in range(schema.GATES_EACH):
                 self._writes.insert(schema.GATES, {"_id": _gate(node.id, number)}, _gate(node.id, number))
             self._read_nodes.add(node.id)
             return
         del document["_id"]
         self._writes.change(schema.NODES, node.id, document)
         if not node.lives:
-            self._writes.touch(schema.GATES, {_gate(node.id, number) for number in range(GATES)})
+            self._writes.touch(schema.GATES, {_gate(node.id, number) for number in range(schema.GATES_EACH)})
 
     def save_tasks(self, node_id: str, tasks: Sequence[TaskInfo]) -> None:
         by_name = {task.name: task for task in tasks}
@@ -390,4 +329,4 @@ def _gate(node_id: str, number: int) -> str:
 
 def gates_of(node_ids: Iterable[str]) -> Iterator[str]:
     """The ids of all gates of these nodes."""
-    return (_gate(node_id, number) for node_id in node_ids for number in range(GATES))
+    return (_gate(node_id, number) for node_id in node_ids for number in range(schema.GATES_EACH))

@@ -27,6 +27,7 @@ KEYS = f"{PREFIX}keys"
 NODES = f"{PREFIX}nodes"
 GATES = f"{PREFIX}gates"
 """Eight of each node: whoever claims runs for the node passes through one, and a takeover closes all of them."""
+GATES_EACH = 8
 TASKS = f"{PREFIX}tasks"
 DECISIONS = f"{PREFIX}decisions"
 CHANGES = f"{PREFIX}changes"
@@ -69,7 +70,7 @@ INDEXES: dict[str, list[IndexModel]] = {
         # The live runs of a schedule; and the net under the watermark: no two runs of one tick.
         _index(RUNS_TICK, "schedule_id", "scheduled_ms", "apart", unique=True),
         # What does a node run? Asked at every renewal.
-        _index(RUNS_OWNER, "owner", only={"owner": _TEXT}),
+        _index(RUNS_OWNER, "owner", "_id", only={"owner": _TEXT}),
         # No two runs in one slot.
         _index("slot", "slot", unique=True, only={"slot": _TEXT}),
         # The sweep: blocked runs whose moment has come.
@@ -89,7 +90,7 @@ INDEXES: dict[str, list[IndexModel]] = {
     TASKS: [],
     DECISIONS: [_index("schedule", "schedule_id", "seq"), _index("decided", "decided_ms")],
     CHANGES: [_index("schedule", "schedule", "seq"), _index("seq", "seq")],
-    REVISIONS: [_index("schedule", "schedule_id", "revision")],
+    REVISIONS: [_index("schedule", "schedule_id", "revision", "seq")],
     LOGS: [_index("run", "run_id", "seq")],
     # Processes that are gone are forgotten after a day, by the server itself.
     WAKES: [IndexModel("at", name="at", expireAfterSeconds=86_400)],

@@ -1,11 +1,10 @@
-"""The store on MongoDB: transactions for the engine, and everything that only reads."""
+"""The store on MongoDB: transactions for the engine, and what a process has open."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, field
 from random import randrange
 from threading import Event, Lock
 from typing import Any, TypeVar
@@ -20,19 +19,16 @@ from pymongo.write_concern import WriteConcern
 
 from onthedot.clock import SystemClock
 from onthedot.errors import Conflict, SchemaError, SettingsError, StoreError, StoreUnavailable
-from onthedot.model.decision import Decision
-from onthedot.model.node import Node
 from onthedot.model.run import Run
-from onthedot.model.schedule import Schedule
-from onthedot.model.states import State
-from onthedot.stores.base import Change, Keep, LogLine, TaskInfo
-from onthedot.stores.engine import Engine
-from onthedot.stores.mongo import documents, pruning, reading, schema
-from onthedot.stores.mongo.connecting import app_name, check, connect, database_of
+from onthedot.stores.base import Keep
+from onthedot.stores.mongo import pruning, schema
+from onthedot.stores.mongo.candidates import Manners
+from onthedot.stores.mongo.connecting import Opened, app_name, check, connect, database_of
 from onthedot.stores.mongo.documents import Document
 from onthedot.stores.mongo.faults import in_our_words, may_be_committed, may_be_repeated
 from onthedot.stores.mongo.hints import Hints
-from onthedot.stores.mongo.rows import GATES, Manners, MongoRows
+from onthedot.stores.mongo.reading import Reading
+from onthedot.stores.mongo.rows import MongoRows
 from onthedot.stores.mongo.stuck import Stuck
 from onthedot.stores.mongo.wakes import Wakes
 from onthedot.stores.rows import Rows, TryAgain
@@ -51,19 +47,7 @@ _left_alone: list[object] = []
 """Clients inherited by fork: they are the parent's, so they are neither used nor closed here."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Opened:
-    """What one process has open."""
-
-    client: MongoClient[Document]
-    database: Database[Document]
-    stuck: Stuck
-    gates: list[int] = field(default_factory=lambda: list(range(GATES)))
-    """Those that no transaction of this process passes just now."""
-    pid: int = field(default_factory=os.getpid)
-
-
-class MongoStore(Engine):
+class MongoStore(Reading):
     """Connections are opened on first use in each process, so it may be made before a fork."""
 
     def __init__(self, url: str, place: str, now_ms: Callable[[], int] | None) -> None:
@@ -72,7 +56,7 @@ class MongoStore(Engine):
         self._read_clock = now_ms
         self._clock = SystemClock()
         self._opening = Lock()
-        self._now_open: _Opened | None = None
+        self._now_open: Opened | None = None
         self._wakes = Wakes(lambda: self._opened().database[schema.WAKES], self._clock)
         self._nodes: int | None = None
         """How many lived when they were last read."""
@@ -110,8 +94,9 @@ class MongoStore(Engine):
     @contextmanager
     def _begun(self, tries: int) -> Iterator[MongoRows]:
         opened = self._opened()
-        gate = _any_gate(opened.gates)
-        manners = Manners(gate, hints=tries > 0 or self._nodes != 1, tries=tries, crowd=self._crowd)
+        gate = opened.gates.pop() if opened.gates else None
+        any_gate = randrange(schema.GATES_EACH) if gate is None else gate
+        manners = Manners(any_gate, hints=tries > 0 or self._nodes != 1, tries=tries, crowd=self._crowd)
         clashed = True
         try:
             with in_our_words(self._place), opened.client.start_session(causal_consistency=True) as session:
@@ -127,7 +112,8 @@ class MongoStore(Engine):
                 finally:
                     hints.release(() if clashed else rows.written)
         finally:
-            opened.gates.append(gate)
+            if gate is not None:
+                opened.gates.append(gate)
             self._learn(manners, clashed=clashed)
 
     def _commit(self, session: ClientSession) -> None:
@@ -153,7 +139,7 @@ class MongoStore(Engine):
         opened = self._opened()
         opened.stuck.look(opened.client)
 
-    def _reading(self, work: Callable[[_Opened], T]) -> T:
+    def _reading(self, work: Callable[[Opened], T]) -> T:
         """Once more while the primary changes, up to a bound."""
         until_ms = self._clock.monotonic_ms() + _WAIT_MS
         while True:
@@ -205,72 +191,7 @@ class MongoStore(Engine):
             raise SchemaError(f"no onthedot store at {self._place}: run `onthedot migrate` or start a node")
         self._reading(lambda opened: schema.create(opened.database))
 
-    # reading
-
-    def schedules(
-        self, *, names: Sequence[str] | None = None, tag: str | None = None, after: str = "", limit: int = 100
-    ) -> list[Schedule]:
-        return self._reading(lambda opened: reading.schedules(opened.database, names, tag, after, limit))
-
-    def revisions(self, schedule_id: str) -> list[Schedule]:
-        found = self._all(schema.REVISIONS, {"schedule_id": schedule_id}, [("revision", 1), ("seq", 1)])
-        return [documents.revision_from(each) for each in found]
-
-    def changes(self, *, name: str | None = None, limit: int = 100) -> list[Change]:
-        wanted = {} if name is None else {"schedule": name}
-        return [documents.change_from(each) for each in self._all(schema.CHANGES, wanted, [("seq", -1)], limit)]
-
-    def upcoming(self, until_ms: int, limit: int) -> list[tuple[str, int, int]]:
-        return self._reading(lambda opened: reading.upcoming(opened.database, until_ms, limit))
-
-    def runs(
-        self,
-        *,
-        ids: Sequence[str] | None = None,
-        schedule: str | None = None,
-        state: State | None = None,
-        before: str | None = None,
-        limit: int = 100,
-    ) -> list[Run]:
-        wanted = reading.Wanted(ids, schedule, state, before, limit)
-
-        def read(opened: _Opened) -> list[Run]:
-            with opened.client.start_session(snapshot=True) as session:
-                return reading.runs(opened.database, session, wanted)
-
-        return self._reading(read)
-
-    def cancels(self, node_id: str) -> list[str]:
-        asked = {"owner": node_id, "state": State.RUNNING.value, "cancel_requested_ms": {"$ne": None}}
-        return [each["_id"] for each in self._all(schema.RUNS, asked, [("_id", 1)])]
-
-    def decisions(
-        self, schedule_id: str, *, first_ms: int = 0, last_ms: int = 1 << 62, limit: int = 100
-    ) -> list[Decision]:
-        wanted = {"schedule_id": schedule_id, "first_ms": {"$lte": last_ms}, "last_ms": {"$gte": first_ms}}
-        return [documents.decision_from(each) for each in self._all(schema.DECISIONS, wanted, [("seq", -1)], limit)]
-
-    def logs(self, run_id: str, *, after: int = 0, limit: int = 1000) -> list[LogLine]:
-        found = self._all(schema.LOGS, {"run_id": run_id}, [("seq", 1)], limit, after)
-        return [documents.log_from(each) for each in found]
-
-    def nodes(self) -> list[Node]:
-        living = {"state": {"$in": ["alive", "draining"]}}
-        return [documents.node_from(each) for each in self._all(schema.NODES, living, [("started_ms", 1), ("_id", 1)])]
-
-    def tasks(self) -> list[TaskInfo]:
-        nodes = [node.id for node in self.nodes()]
-        found = self._all(schema.TASKS, {"_id": {"$in": nodes}}, [("_id", 1)])
-        published = {task.name: task for each in found for task in documents.tasks_from(each)}
-        return [published[name] for name in sorted(published)]
-
-    def _all(
-        self, collection: str, wanted: Document, order: list[tuple[str, int]], limit: int = 0, skip: int = 0
-    ) -> list[Document]:
-        """`limit` 0 is none."""
-        return self._reading(
-            lambda opened: list(opened.database[collection].find(wanted).sort(order).skip(skip).limit(limit))
-        )
+    # forgetting
 
     def prune(self, keep: Keep, limit: int = 1000) -> int:
         now_ms = self.now_ms()
@@ -303,7 +224,7 @@ class MongoStore(Engine):
         else:
             _left_alone.append(opened)
 
-    def _opened(self) -> _Opened:
+    def _opened(self) -> Opened:
         opened = self._now_open
         if opened is not None and opened.pid == os.getpid():
             return opened
@@ -316,13 +237,13 @@ class MongoStore(Engine):
                 self._now_open = self._open()
             return self._now_open or self._open()
 
-    def _open(self) -> _Opened:
+    def _open(self) -> Opened:
         with in_our_words(self._place):
             try:
                 client = connect(self._url)
             except ValueError as error:  # of the driver, for a port or an option
                 raise SettingsError(f"{self._place}: {error}") from error
-            return _Opened(client, database_of(client), Stuck(app_name(self._url), self._clock))
+            return Opened(client, database_of(client), Stuck(app_name(self._url), self._clock))
 
 
 def open_mongodb(url: str, place: str, *, create: bool, now_ms: Callable[[], int] | None) -> MongoStore:
@@ -347,13 +268,6 @@ def _server_ms(client: MongoClient[Document]) -> int:
     """The primary's clock, in the cheapest of all commands."""
     moment = client.admin.command("hello")["localTime"]
     return int(moment.timestamp() * 1000 + 0.5)
-
-
-def _any_gate(free: list[int]) -> int:
-    try:
-        return free.pop()
-    except IndexError:
-        return randrange(GATES)
 
 
 def _just_enqueued() -> Conflict:

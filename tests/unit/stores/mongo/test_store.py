@@ -18,6 +18,7 @@ from onthedot import every
 from onthedot.errors import Conflict, SchemaError, StoreError
 from onthedot.model.ids import new_id
 from onthedot.model.node import Node
+from onthedot.model.outcome import Outcome
 from onthedot.model.run import Run
 from onthedot.model.states import State
 from onthedot.model.values import replace
@@ -402,6 +403,28 @@ def test_a_schedule_that_a_decision_rests_on_is_as_good_as_locked(store: MongoSt
     with pytest.raises(TryAgain):
         insert_a_tick_while_it_is_paused()
     assert store.runs() == []
+
+
+def test_a_run_is_not_left_behind_a_slot_whose_holder_has_ended_meanwhile(
+    store: MongoStore, clock: ManualClock
+) -> None:
+    _put(store, "a")
+    store.join(Node("n", "n", tasks=("task",)), [])
+    clock.pass_by(60_000)
+    (holder,) = _plan(store, clock, free=1)
+    schedule_id = holder.schedule_id or ""
+    store.enqueue([replace(_tick("later", schedule_id), cause="manual")])
+
+    def leave_it_behind_while_the_holder_ends() -> None:
+        with store.begin() as rows:
+            rows.schedules_if_free([schedule_id])
+            live = {run.id: run for run in rows.live_of([schedule_id])}
+            store.finish("n", [Outcome(holder.id, holder.claim_no, "succeeded")])
+            rows.save_runs([replace(live["later"], blocked=True)])
+
+    with pytest.raises(TryAgain):
+        leave_it_behind_while_the_holder_ends()
+    assert not store.runs(ids=["later"])[0].blocked
 
 
 def test_no_collections_is_one_clear_line_for_a_shared_transaction(
