@@ -51,7 +51,18 @@ def mongodb_new_url(mongodb: str) -> Iterator[str]:
     name = f"onthedot_test_{uuid4().hex}"
     yield with_database(mongodb, name)
     with closing(client_of(mongodb)) as client:
+        _end_transactions(client, f"onthedot {name}")
         client.drop_database(name)
+
+
+def _end_transactions(client: pymongo.MongoClient[Document], app_name: str) -> None:
+    """Those of processes that a test has killed: the database could not be dropped for a minute."""
+    idle = client.admin.aggregate(
+        [{"$currentOp": {"idleSessions": True}}, {"$match": {"type": "idleSession", "appName": app_name}}]
+    )
+    sessions = [{"id": each["lsid"]["id"]} for each in idle]
+    if sessions:
+        client.admin.command({"killSessions": sessions})
 
 
 class Member(MongoServer):
