@@ -41,7 +41,7 @@ def in_our_words(place: str) -> Iterator[None]:
     """What the driver raises inside becomes `TryAgain` or a `StoreError`."""
     try:
         yield
-    except (InvalidDocument, BSONError, OverflowError) as error:
+    except (InvalidDocument, BSONError) as error:
         raise StoreError(f"{place} cannot keep this: {_one_line(error)}") from error
     except PyMongoError as error:
         raise _meaning(error, place) from error

@@ -11,14 +11,16 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any
 
+import pymongo
 from pymongo.client_session import ClientSession
 from pymongo.database import Database
 from pymongo.errors import PyMongoError
 
 from onthedot.stores.mongo.documents import FREE, Document
+from onthedot.stores.rows import TryAgain
 
 LASTS_MS = 2000
-_WAIT_MS = 1000
+_WAIT_S = 1.0
 """How long marking waits for a document that somebody has written and not yet committed."""
 _FAST = {"w": 1}
 """A hint need not survive a fail-over."""
@@ -60,7 +62,12 @@ class Hints:
             return 0
         self._taken.setdefault(collection, set()).update(ids)
         marks = {"busy_ms": self._now_ms + LASTS_MS, "busy_by": self._name}
-        answer = self._update(collection, {"_id": {"$in": list(ids)}, **self.free}, {"$set": marks}, _WAIT_MS)
+        try:
+            answer = self._update(collection, {"_id": {"$in": list(ids)}, **self.free}, {"$set": marks})
+        except PyMongoError as error:
+            if error.timeout:
+                raise TryAgain(f"somebody else keeps some of {collection} from being written") from error
+            raise
         self._session.advance_operation_time(answer["operationTime"])
         taken: int = answer["n"]
         return taken
@@ -72,13 +79,12 @@ class Hints:
             if not left:
                 continue
             try:
-                self._update(collection, {"_id": {"$in": left}, **self.mine}, {"$set": FREE}, LASTS_MS)
+                self._update(collection, {"_id": {"$in": left}, **self.mine}, {"$set": FREE})
             except PyMongoError:
                 return
 
-    def _update(self, collection: str, matching: Document, change: Document, wait_ms: int) -> dict[str, Any]:
-        """Not the driver's `update_many`: that has no bound on how long it waits for others."""
+    def _update(self, collection: str, matching: Document, change: Document) -> dict[str, Any]:
+        """Not the driver's `update_many`: that does not tell the time of the write."""
         update = {"q": matching, "u": change, "multi": True}
-        return self._database.command(
-            {"update": collection, "updates": [update], "writeConcern": _FAST, "maxTimeMS": wait_ms}
-        )
+        with pymongo.timeout(_WAIT_S):
+            return self._database.command({"update": collection, "updates": [update], "writeConcern": _FAST})

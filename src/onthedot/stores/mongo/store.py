@@ -9,6 +9,7 @@ from random import randrange
 from threading import Event, Lock
 from typing import Any, TypeVar
 
+import pymongo
 from bson import ObjectId
 from pymongo import MongoClient
 from pymongo.client_session import ClientSession
@@ -37,6 +38,8 @@ T = TypeVar("T")
 
 _WAIT_MS = 15_000
 """How long a call tries before it says so: half a lease, so that a node can still renew after it."""
+_LONGEST_MS = 20_000
+"""Whatever happens in it, a call ends by then: a node gives its runs up after 25 s without a renewal."""
 _STUCK_MS = 500
 """After clashing for so long, it looks whether somebody holds a transaction open and does nothing."""
 _LONGEST_PAUSE_MS = 60
@@ -76,20 +79,21 @@ class MongoStore(Reading):
         """Once more after a clash, after a pause that grows; and who is stuck meanwhile is cut off."""
         began_ms = self._clock.monotonic_ms()
         tries = 0
-        while True:
-            try:
-                with self._begun(tries) as rows:
-                    return work(rows)
-            except TryAgain as clash:
-                waited_ms = self._clock.monotonic_ms() - began_ms
-                if waited_ms >= _WAIT_MS:
-                    raise StoreUnavailable(
-                        f"{self._place}: a transaction clashed with others for {_WAIT_MS // 1000} s ({clash})"
-                    ) from clash
-                if waited_ms >= _STUCK_MS:
-                    self._cut_off_stuck()
-            tries += 1
-            self._clock.wait(Event(), 1 + randrange(min(2 << min(tries, 10), _LONGEST_PAUSE_MS)))
+        with pymongo.timeout(_LONGEST_MS / 1000):
+            while True:
+                try:
+                    with self._begun(tries) as rows:
+                        return work(rows)
+                except TryAgain as clash:
+                    waited_ms = self._clock.monotonic_ms() - began_ms
+                    if waited_ms >= _WAIT_MS:
+                        raise StoreUnavailable(
+                            f"{self._place} was tried for {_WAIT_MS // 1000} s without success: {clash}"
+                        ) from clash
+                    if waited_ms >= _STUCK_MS:
+                        self._cut_off_stuck()
+                tries += 1
+                self._clock.wait(Event(), 1 + randrange(min(2 << min(tries, 10), _LONGEST_PAUSE_MS)))
 
     @contextmanager
     def _begun(self, tries: int) -> Iterator[MongoRows]:
@@ -144,7 +148,7 @@ class MongoStore(Reading):
         until_ms = self._clock.monotonic_ms() + _WAIT_MS
         while True:
             try:
-                with in_our_words(self._place):
+                with in_our_words(self._place), pymongo.timeout(_LONGEST_MS / 1000):
                     return work(self._opened())
             except TryAgain as error:
                 if self._clock.monotonic_ms() >= until_ms:

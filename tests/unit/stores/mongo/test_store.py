@@ -12,10 +12,11 @@ from typing import Any
 
 import pymongo
 import pytest
+from tests.servers.mongodb import running
 from tests.servers.mongodb_set import client_of
 
 from onthedot import every
-from onthedot.errors import Conflict, SchemaError, StoreError
+from onthedot.errors import Conflict, SchemaError, StoreError, StoreUnavailable
 from onthedot.model.ids import new_id
 from onthedot.model.node import Node
 from onthedot.model.outcome import Outcome
@@ -25,6 +26,7 @@ from onthedot.model.values import replace
 from onthedot.planner import edits
 from onthedot.planner.decide import Decider
 from onthedot.stores.base import Before, By, Effects, Keep
+from onthedot.stores.mongo.hints import Hints
 from onthedot.stores.mongo.store import MongoStore
 from onthedot.stores.open import open_store
 from onthedot.stores.rows import Rows, TryAgain
@@ -403,6 +405,48 @@ def test_a_schedule_that_a_decision_rests_on_is_as_good_as_locked(store: MongoSt
     with pytest.raises(TryAgain):
         insert_a_tick_while_it_is_paused()
     assert store.runs() == []
+
+
+def test_a_write_of_what_is_there_already_still_clashes_with_others(store: MongoStore) -> None:
+    _put(store, "a")
+
+    def write_the_same_while_it_is_paused() -> None:
+        with store.begin() as rows:
+            same = rows.schedules_named(["a"])
+            store.change(["a"], edits.pause(None), BY)
+            rows.save_schedules(list(same.values()))
+
+    with pytest.raises(TryAgain):
+        write_the_same_while_it_is_paused()
+
+
+def test_of_two_who_mark_the_same_documents_each_gets_what_the_other_has_not(
+    store: MongoStore, client: Client, clock: ManualClock
+) -> None:
+    _put(store, "a", "b", "c")
+    ids = [row.id for row in store.schedules()]
+    with client.start_session() as session:
+        first, second = (Hints(client.get_default_database(), session, clock(), name) for name in ("one", "two"))
+        assert first.take("onthedot_schedules", ids[:2]) == 2
+        assert second.take("onthedot_schedules", ids) == 1
+        first.release([ids[0]])
+        assert second.take("onthedot_schedules", ids) == 2
+
+
+def test_a_server_that_hangs_is_given_up_after_a_bounded_wait_and_used_again_when_it_answers(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with running(replica_set=True) as server, closing(open_store(server.url, create=True)) as store:
+        for bound in ("_WAIT_MS", "_LONGEST_MS"):
+            monkeypatch.setattr(f"onthedot.stores.mongo.store.{bound}", 500)
+        server.freeze()
+        for ask in (store.now_ms, store.runs, lambda: store.enqueue([_run()])):
+            with pytest.raises(StoreUnavailable) as caught:
+                ask()
+            assert "\n" not in str(caught.value)
+        monkeypatch.undo()
+        server.thaw()
+        assert store.enqueue([_run()])[0].id == "run"
 
 
 def test_a_run_is_not_left_behind_a_slot_whose_holder_has_ended_meanwhile(
