@@ -13,7 +13,7 @@ from random import randrange
 from pymongo.database import Database
 
 from onthedot.stores.mongo import schema
-from onthedot.stores.mongo.documents import Document
+from onthedot.stores.mongo.documents import AT_ONCE, Document
 from onthedot.stores.mongo.hints import Hints
 
 IN_TURN = [("next_run_ms", 1), ("_id", 1)]
@@ -82,11 +82,12 @@ class Candidates:
     def _due_schedules(self, due: Document, most: int) -> list[Document]:
         if most <= 0:
             return []
-        found = self._database[schema.SCHEDULES].find(due, _MARKS).sort(IN_TURN)
+        found = self._database[schema.SCHEDULES].find(due, _MARKS, batch_size=AT_ONCE).sort(IN_TURN)
         return list(found.limit(most).hint(schema.SCHEDULES_DUE))
 
     def _due_runs(self, due: Document, most: int) -> list[Document]:
-        return list(self._database[schema.RUNS].find(due).sort(_AS_THEY_START).limit(most).hint(schema.RUNS_DUE))
+        found = self._database[schema.RUNS].find(due, batch_size=AT_ONCE).sort(_AS_THEY_START)
+        return list(found.limit(most).hint(schema.RUNS_DUE))
 
 
 def _anywhere(found: list[Document], most: int) -> list[Document]:

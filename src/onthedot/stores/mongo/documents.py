@@ -23,6 +23,8 @@ _SCHEDULE = ("_id", *mapping.SCHEDULE[1:])
 _RUN = ("_id", *mapping.RUN[1:])
 _NODE = ("_id", *mapping.NODE[1:])
 _KEY = ("_id", *mapping.KEY[1:])
+AT_ONCE = 10_000
+"""So many documents come in one answer; the driver would ask for 101 first, and then once more."""
 FREE = {"busy_ms": 0}
 """On schedules and runs: nobody works on it; see `hints`."""
 

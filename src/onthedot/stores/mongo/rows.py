@@ -24,7 +24,7 @@ from onthedot.model.values import replace
 from onthedot.stores.base import Change, Key, LogLine, TaskInfo
 from onthedot.stores.mongo import documents, schema
 from onthedot.stores.mongo.candidates import IN_TURN, Candidates, Manners
-from onthedot.stores.mongo.documents import Document
+from onthedot.stores.mongo.documents import AT_ONCE, Document
 from onthedot.stores.mongo.hints import Hints
 from onthedot.stores.mongo.schema import BLOCKED, PLANNABLE, READY
 from onthedot.stores.mongo.writes import Writes
@@ -320,7 +320,7 @@ class MongoRows:
         """In the transaction, which sees what it has written itself."""
         self._begun = True
         self._writes.send(collection)
-        return self.database[collection].find(wanted, fields, session=self.session)
+        return self.database[collection].find(wanted, fields, session=self.session, batch_size=AT_ONCE)
 
 
 def _gate(node_id: str, number: int) -> str:

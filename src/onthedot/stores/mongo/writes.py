@@ -23,7 +23,7 @@ _TOUCH = {"$inc": {"touched": 1}}
 class _Pending:
     """Of one collection, by id: each document at most once."""
 
-    deleted: list[Any] = field(default_factory=list)
+    deleted: dict[str, None] = field(default_factory=dict)
     changed: dict[Any, Document] = field(default_factory=dict)
     inserted: dict[Any, Document] = field(default_factory=dict)
 
@@ -50,7 +50,7 @@ class Writes:
 
     def delete(self, collection: str, document_id: str) -> None:
         """Remove a document."""
-        self._of(collection, document_id).deleted.append(document_id)
+        self._of(collection, document_id).deleted[document_id] = None
 
     def touch(self, collection: str, ids: Collection[str]) -> None:
         """Write documents without changing them, so that whoever else writes them clashes with us."""
@@ -65,7 +65,7 @@ class Writes:
         target = self._database[collection]
         # In this order: who ends frees its slot before another takes it.
         if pending.deleted:
-            target.delete_many({"_id": {"$in": pending.deleted}}, session=self._session)
+            target.delete_many({"_id": {"$in": list(pending.deleted)}}, session=self._session)
         writes: list[Any] = [
             UpdateOne({"_id": each}, {"$set": fields, **_TOUCH}) for each, fields in pending.changed.items()
         ]
