@@ -11,11 +11,13 @@
     ├── NotFound            (LookupError)
     │   ├── ScheduleNotFound
     │   ├── TaskNotFound
-    │   └── RunNotFound
+    │   ├── RunNotFound
+    │   └── NodeNotFound
     ├── SettingsError                      an unknown setting or option, or a value that it cannot have
     ├── Conflict                           somebody else was first: look again
     ├── StoreError
     │   ├── StoreUnavailable               the database does not answer; onthedot tries again by itself
+    │   │   └── Clash                      it answers, but only with clashes of this transaction with others
     │   ├── SchemaError                    no tables there, or those of a newer onthedot
     │   ├── DriverMissing                  the package that talks to this database is not installed
     │   └── NodeDead                       this incarnation was declared dead; go on as another
@@ -166,6 +168,17 @@ class RunNotFound(NotFound):
         self.run_id = run_id
 
 
+class NodeNotFound(NotFound):
+    """No live node has that id or name."""
+
+    def __init__(self, node: str, names: Iterable[str] = ()) -> None:
+        known = ", ".join(names)
+        super().__init__(
+            f"No live node {node}." + (f" There are: {known}." if known else " `onthedot nodes list` shows them.")
+        )
+        self.node = node
+
+
 class SettingsError(OnthedotError):
     """An unknown setting or option, or a value that it cannot have."""
 
@@ -180,6 +193,10 @@ class StoreError(OnthedotError):
 
 class StoreUnavailable(StoreError):
     """The database does not answer, or answers only with clashes."""
+
+
+class Clash(StoreUnavailable):
+    """A transaction clashed again and again, with others or with what is there, and left nothing behind."""
 
 
 class SchemaError(StoreError):

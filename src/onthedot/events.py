@@ -6,7 +6,20 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-Topic = Literal["start", "stop", "idle", "error", "run_started", "run_finished", "misfire"]
+Topic = Literal[
+    "start",
+    "stop",
+    "idle",
+    "error",
+    "run_started",
+    "run_finished",
+    "misfire",
+    "paused",
+    "parked",
+    "fallback",
+    "recovery",
+    "draining",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +40,14 @@ class NodeStopped(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class Draining(Event):
+    """Somebody asked this node to take no more runs."""
+
+    node_id: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
 class Idle(Event):
     """Nothing is due and nothing runs; once per idle period."""
 
@@ -39,6 +60,21 @@ class Failure(Event):
 
     stage: str
     error: BaseException
+
+
+@dataclass(frozen=True, slots=True)
+class FellBack(Event):
+    """Planning in batches keeps failing: from now on this node plans schedule by schedule."""
+
+    node_id: str
+    error: BaseException
+
+
+@dataclass(frozen=True, slots=True)
+class Recovered(Event):
+    """Planning in batches works again."""
+
+    node_id: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +105,23 @@ class Misfired(Event):
     count: int | None
 
 
+@dataclass(frozen=True, slots=True)
+class Paused(Event):
+    """Somebody paused a schedule in this process: so many waiting runs were skipped, so many are still running."""
+
+    schedule: str
+    skipped: int
+    running: int
+
+
+@dataclass(frozen=True, slots=True)
+class Parked(Event):
+    """A schedule that cannot be planned is left out from now on, until somebody mends it."""
+
+    schedule: str
+    error: str
+
+
 TOPICS: dict[Topic, type[Event]] = {
     "start": NodeStarted,
     "stop": NodeStopped,
@@ -77,6 +130,11 @@ TOPICS: dict[Topic, type[Event]] = {
     "run_started": RunStarted,
     "run_finished": RunFinished,
     "misfire": Misfired,
+    "paused": Paused,
+    "parked": Parked,
+    "fallback": FellBack,
+    "recovery": Recovered,
+    "draining": Draining,
 }
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from onthedot import App
+from onthedot import App, every
 from onthedot.model.run import Run
 from onthedot.stores.open import open_store
 
@@ -205,6 +205,60 @@ def test_a_task_that_kills_its_node_is_dead_after_its_crash_retries_and_its_neig
     assert world.app.runs.get(culprit.id).state == "failed"
     assert world.app.runs.get(culprit.id).crashes == 3
     assert {world.app.runs.get(run.id).state for run in neighbours} == {"succeeded"}
+
+
+DEADLY_PLAN = """
+from onthedot.planner.decide import Decider
+
+plan = Decider._decide
+
+def deadly(self, schedule, *facts):
+    if schedule.name == "culprit":
+        note("died")
+        os._exit(9)
+    return plan(self, schedule, *facts)
+
+Decider._decide = deadly
+
+@app.task
+def work(ctx: Context) -> None:
+    note(f"{ctx.schedule} {int(ctx.scheduled_at.timestamp())}")
+"""
+
+
+def test_a_plan_that_kills_its_process_is_parked_and_the_fourth_process_goes_on(cluster: Make) -> None:
+    world = cluster(DEADLY_PLAN)
+    schedules = world.app.schedules
+    for name in ("before", "culprit", "beside"):
+        schedules.put(name, "work", every("1s"), unchecked=True, overlap="concurrent")
+    deaths = 0
+    process = world.start()
+
+    def goes_on() -> bool:
+        nonlocal deaths, process
+        if process.poll() is not None:
+            deaths += 1
+            process = world.start()  # what a supervisor does
+        return {words[0] for words in world.notes()} >= {"before", "beside"} and bool(schedules.get("culprit").error)
+
+    world.until(goes_on)
+    assert deaths == 3
+    ticks = Counter((run.schedule, run.scheduled_ms) for run in world.runs())
+    assert set(ticks.values()) == {1}, "a tick was planned twice"
+    assert world.runs("culprit") == []
+    shown = subprocess.run(
+        [sys.executable, "-m", "onthedot", "schedules", "show", "culprit", "--store", world.url],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "parked" in shown.stdout
+    assert "death of the process" in shown.stdout
+    process.kill()
+    process.wait()
+    schedules.put("culprit", "work", every("1h"), unchecked=True)
+    mended = schedules.get("culprit")
+    assert (mended.error, mended.plan_attempts) == (None, 0)
 
 
 LOAD = """

@@ -22,6 +22,7 @@ from onthedot.triggers.every import every
 START_MS = 1_800_000_000_000
 BEAT_MS = 10_000
 NAMES = ("A", "B")
+BY = By("model", "test", "edit")
 TRIGGERS = (every("20s"), every("30s"), every("1m"))
 ENDINGS: tuple[Ending, ...] = ("succeeded", "succeeded", "failed", "failed", "timed_out")
 
@@ -192,7 +193,7 @@ class World:
     def do_cancel(self, which: int) -> None:
         runs = self.store.runs()
         if runs:
-            self.store.request_cancel(runs[which % len(runs)].id, "an operator")
+            self.store.request_cancel(runs[which % len(runs)].id, "an operator", BY)
 
     def do_retry(self, which: int) -> None:
         runs = self.store.runs()
@@ -200,7 +201,7 @@ class World:
             return
         run = runs[which % len(runs)]
         try:
-            self.store.retry(run.id, run.claim_no)
+            self.store.retry(run.id, run.claim_no, BY)
         except (Conflict, RunNotFound):
             return
         self.watch.retried = run.id
@@ -208,7 +209,7 @@ class World:
 
     def _edit(self, schedule: int, edit: Edit) -> None:
         try:
-            self.store.change([NAMES[schedule]], edit, By("model", "test", "edit"))
+            self.store.change([NAMES[schedule]], edit, BY)
         except (Conflict, ScheduleNotFound):
             return
 

@@ -19,7 +19,10 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from onthedot import App, Context, cron, every
+from onthedot import App, Context, at, cron, every
+from onthedot.model.ids import new_id
+from onthedot.model.node import Node
+from onthedot.planner.decide import Decider
 from onthedot.stores.base import Store
 from onthedot.surfaces.cli import main
 
@@ -409,6 +412,19 @@ class TestSchedules:
         assert (found["state"], found["paused_note"], found["changes"][0]["surface"]) == ("paused", "moving", "cli")
         assert "digest is paused; if it were not:" in place.printed("schedules", "next", "digest")
         assert place.document("schedules", "resume", "--tag", "eu")["schedules"][0]["state"] == "active"
+
+    def test_pause_says_how_many_runs_it_skipped_and_how_many_are_still_running(
+        self, place: Place, store: Store
+    ) -> None:
+        app = place.app()
+        for name in ("a", "b"):
+            app.schedules.put(name, "send", at("2026-01-01T00:00Z"), unchecked=True, tags=["now"])
+        decide = Decider(lambda: new_id(store.now_ms()))
+        node = store.join(Node(new_id(store.now_ms()), "n", tasks=("send",)), [])
+        store.plan_due(node.id, 10, 1, decide)  # one worker: one runs, the other waits
+        lines = sorted(line[2:] for line in place.printed("schedules", "pause", "--tag", "now").splitlines()[:2])
+        assert lines == ["is paused, 1 still running", "is paused, 1 waiting run skipped"]
+        app.close()
 
     def test_trigger_makes_a_run_now_and_leaves_the_next_one_alone(self, place: Place) -> None:
         before = place.document("schedules", "show", "digest")["next_run_at"]

@@ -12,7 +12,7 @@ from onthedot.durations import to_duration_ms
 from onthedot.errors import Conflict, RunNotFound, SettingsError
 from onthedot.model.run import Run
 from onthedot.model.states import State
-from onthedot.stores.base import LogLine, Store
+from onthedot.stores.base import By, LogLine, Store
 
 _POLL_MS = 100
 
@@ -20,9 +20,10 @@ _POLL_MS = 100
 class Runs:
     """May be called from any process that can reach the store."""
 
-    def __init__(self, open_store: Callable[[], Store], clock: Clock) -> None:
+    def __init__(self, open_store: Callable[[], Store], clock: Clock, by: Callable[[str], By]) -> None:
         self._open_store = open_store
         self._clock = clock
+        self._by = by
 
     def get(self, run_id: str) -> Run:
         """The run; `RunNotFound`."""
@@ -43,14 +44,14 @@ class Runs:
 
     def cancel(self, run_id: str, *, reason: str = "cancelled by an operator") -> Run:
         """A waiting run ends at once; a running one is asked to stop, and shows it when it has."""
-        return self._open_store().request_cancel(run_id, reason)
+        return self._open_store().request_cancel(run_id, reason, self._by("cancel"))
 
     def retry(self, run_id: str) -> Run:
         """Have an ended run done again, under the same id; a pause does not hold it."""
         run = self.get(run_id)
         if not run.is_final or run.state is State.SUCCEEDED:
             raise Conflict(f"run {run_id} is {run.state}: only one that ended without success can be retried")
-        return self._open_store().retry(run_id, run.claim_no)
+        return self._open_store().retry(run_id, run.claim_no, self._by("retry"))
 
     def logs(self, run_id: str) -> tuple[LogLine, ...]:
         """What the run said."""

@@ -11,8 +11,10 @@ from typing import Any
 from onthedot.app.files.names import name_problem
 from onthedot.app.options import Options, checked, of_the_schedule, policy_of
 from onthedot.app.page import Page
+from onthedot.app.routed import routed
 from onthedot.app.tasks import Task, Tasks
 from onthedot.errors import ScheduleNotFound, SettingsError
+from onthedot.events import Event, Paused
 from onthedot.model.ids import new_id
 from onthedot.model.run import Run
 from onthedot.model.schedule import Json, Origin, Schedule
@@ -49,12 +51,15 @@ class Schedules:
         defaults: Options,
         timezone: str,
         by: Callable[[str], By],
+        *,
+        emit: Callable[[Event], None],
     ) -> None:
         self._open_store = open_store
         self._tasks = tasks
         self._defaults = defaults
         self._timezone = timezone
         self._by = by
+        self._emit = emit
 
     # defining
 
@@ -130,7 +135,10 @@ class Schedules:
     # steering
 
     def pause(self, name: str | None = None, *, where: Mapping[str, str] | None = None, note: str | None = None) -> Any:
-        """After it returns no tick run starts. One name gives the schedule; `where={"tag": …}` a list of them."""
+        """After it returns no tick run starts. One name gives the schedule; `where={"tag": …}` a list of them.
+
+        How many waiting runs were skipped, and how many are still running, is in the event "paused" and in the audit.
+        """
         return self._each(name, where, edits.pause(note), "pause")
 
     def resume(self, name: str | None = None, *, where: Mapping[str, str] | None = None) -> Any:
@@ -151,8 +159,8 @@ class Schedules:
         if args is not None:
             _, values = self._tasks.checked(schedule.task, args, unchecked=unchecked)
         key = None if token is None else f"m:{schedule.id}:{token}"
-        run = edits.manual_run(schedule, new_id(store.now_ms()), key, values, store.now_ms())
-        return store.enqueue([run])[0]
+        run = routed(edits.manual_run(schedule, new_id(store.now_ms()), key, values, store.now_ms()), store)
+        return store.enqueue([run], by=self._by("trigger"))[0]
 
     def delete(self, name: str) -> bool:
         """Whether there was one. Its history stays, and a later put of the name goes on where it ended."""
@@ -209,7 +217,7 @@ class Schedules:
 
     def _change_one(self, name: str, edit: Edit, what: str) -> Schedule:
         try:
-            return _answer(self._open_store().change([name], edit, self._by(what))[0])
+            return self._answer(self._open_store().change([name], edit, self._by(what))[0])
         except ScheduleNotFound:
             self.get(name)  # says the same, with the nearest names
             raise
@@ -221,14 +229,18 @@ class Schedules:
             effects = self._open_store().change(
                 batch, lambda before, now_ms: edit_of(before.name)(before, now_ms), self._by(what)
             )
-            changed += [_answer(each) for each in effects]
+            changed += [self._answer(each) for each in effects]
         return changed
 
-
-def _answer(effects: Effects) -> Schedule:
-    answer = effects.answer[0] if isinstance(effects.answer, tuple) else effects.answer
-    assert isinstance(answer, Schedule)
-    return answer
+    def _answer(self, effects: Effects) -> Schedule:
+        if not isinstance(effects.answer, tuple):
+            assert isinstance(effects.answer, Schedule)
+            return effects.answer
+        schedule, done = effects.answer
+        assert isinstance(schedule, Schedule)
+        assert isinstance(done, edits.Paused)
+        self._emit(Paused(schedule.name, done.skipped, done.running))
+        return schedule
 
 
 def _fields_of(given: Options) -> dict[str, Any]:

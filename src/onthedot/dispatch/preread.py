@@ -6,13 +6,12 @@ from onthedot.dispatch.ring import TimeRing
 from onthedot.stores.base import Store
 
 LOOK_AHEAD_MS = 5000
-MOST_HINTS = 50_000
 
 
 class PreRead:
     """Reads once a second, whoever calls how often."""
 
-    def __init__(self, store: Store, ring: TimeRing[str], *, every_ms: int = 1000) -> None:
+    def __init__(self, store: Store, ring: TimeRing[int], *, every_ms: int = 1000) -> None:
         self._store = store
         self._ring = ring
         self._every_ms = every_ms
@@ -23,8 +22,8 @@ class PreRead:
         if not at_once and now_ms < self._next_ms:
             return False
         self._next_ms = now_ms + self._every_ms
-        for key, moment_ms, priority in self._store.upcoming(now_ms + LOOK_AHEAD_MS, MOST_HINTS):
-            self._ring.put(key, moment_ms, priority)
+        for moment_ms in self._store.upcoming(now_ms, now_ms + LOOK_AHEAD_MS):
+            self._ring.put(moment_ms, moment_ms)
         return True
 
     def due_in_ms(self, now_ms: int) -> int:

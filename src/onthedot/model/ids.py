@@ -4,15 +4,43 @@ from __future__ import annotations
 
 import os
 import random
+from threading import Lock
 
 # Ids must be unique, not secret: a generator that the system seeds once costs a twentieth of asking it each time.
 _generator = random.Random(os.urandom(32))
-os.register_at_fork(after_in_child=lambda: _generator.seed(os.urandom(32)))
+_STEP_BITS = 32
+
+
+class _Series:
+    """The ids of one process: of one millisecond each is larger than the one before, so a batch fills whole pages."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._ms = -1
+        self._bits = 0
+
+    def next_bits(self, now_ms: int) -> int:
+        with self._lock:
+            if now_ms == self._ms:
+                self._bits += 1 + _generator.getrandbits(_STEP_BITS)
+            else:
+                self._ms = now_ms
+                self._bits = _generator.getrandbits(73)  # one bit less than there is room for: it cannot run over
+            return self._bits
+
+
+def _begin_anew() -> None:
+    global _series  # noqa: PLW0603  (a forked child has its own)
+    _generator.seed(os.urandom(32))
+    _series = _Series()
+
+
+_series = _Series()
+os.register_at_fork(after_in_child=_begin_anew)
 
 
 def new_id(now_ms: int) -> str:
-    """A UUIDv7 (RFC 9562) of this millisecond, with 74 random bits."""
-    bits = _generator.getrandbits(74)
-    value = (now_ms & (1 << 48) - 1) << 80 | 7 << 76 | (bits >> 62) << 64 | 2 << 62 | bits & (1 << 62) - 1
-    text = f"{value:032x}"
+    """A UUIDv7 (RFC 9562) of this millisecond, larger than the last one of this process and millisecond."""
+    bits = _series.next_bits(now_ms)
+    text = f"{now_ms & 0xFFFFFFFFFFFF:012x}{0x7000 | bits >> 62:04x}{1 << 63 | bits & 0x3FFFFFFFFFFFFFFF:016x}"
     return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"

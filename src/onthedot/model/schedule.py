@@ -24,6 +24,8 @@ class Standing(NamedTuple):
     """It is to be removed after its last run."""
     ended: bool
     """It has no further tick."""
+    then: tuple[str, ...] = ()
+    on_failure: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)  # no slots: see values.replace
@@ -76,6 +78,7 @@ class Schedule:
     """+1 with every start of one of its runs."""
     planned_runs: int = 0
     plan_attempts: int = 0
+    """How many tries to plan it have not come back, while they are counted: after a process died."""
     created_ms: int = 0
     updated_ms: int = 0
 

@@ -7,7 +7,7 @@ promised. Nothing about the future is ever written down, so there is nothing to 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 
 from onthedot.errors import Conflict, ScheduleNotFound, TriggerError
 from onthedot.model.decision import Decision, Reason
@@ -66,7 +66,7 @@ def put(definition: Definition) -> Edit:
             return _revived(old, new, now_ms)
         if new == replace(old, updated_ms=now_ms) and old.error is None:
             return Effects(answer=old)
-        new = replace(new, revision=old.revision + 1, version=old.version + 1, error=None)
+        new = replace(new, revision=old.revision + 1, version=old.version + 1, error=None, plan_attempts=0)
         if new.trigger == old.trigger and old.error is None and not _may_go_on(old, new):
             return Effects(schedule=new, answer=new)
         decisions = _undecided(old, "replaced" if old.enabled else "paused", now_ms)
@@ -100,7 +100,10 @@ def touch_declared(declared_hash: str | None) -> Edit:
 
 
 def pause(note: str | None) -> Edit:
-    """From the commit on, no tick run of the schedule starts; waiting ones that never began are skipped."""
+    """From the commit on, no tick run of the schedule starts; waiting ones that never began are skipped.
+
+    If the last run of a self-removing schedule is skipped, nothing is left of it to pause: it is removed.
+    """
 
     def edit(before: Before, now_ms: int) -> Effects:
         old = _existing(before)
@@ -108,8 +111,10 @@ def pause(note: str | None) -> Edit:
         ended = tuple(skipped(run, "paused", now_ms) for run in held if run.never_begun)
         blocked = tuple(replace(run, blocked=True) for run in held if not run.never_begun and not run.blocked)
         running = sum(run.state is State.RUNNING for run in before.live)
-        new = replace(old, enabled=False, paused_note=note, version=old.version + 1, updated_ms=now_ms)
-        return Effects(schedule=new, runs=blocked, ended=ended, answer=(new, Paused(len(ended), running)))
+        gone = old.auto_remove and old.next_run_ms is None and bool(ended) and len(ended) == len(before.live)
+        new = replace(old, enabled=False, paused_note=note, deleted=gone, version=old.version + 1, updated_ms=now_ms)
+        done = Paused(len(ended), running)
+        return Effects(schedule=new, runs=blocked, ended=ended, answer=(new, done), noted=asdict(done))
 
     return edit
 
@@ -148,6 +153,10 @@ def reschedule(at_ms: int) -> Edit:
         settled_ms = max(now_ms, old.settled_ms)
         if at_ms <= settled_ms:
             raise Conflict(f"{iso(at_ms)} is not ahead of {iso(settled_ms)} in the store; to run it now, use trigger")
+        if old.max_runs is not None and old.planned_runs >= old.max_runs:
+            raise Conflict(
+                f"{old.name} has had all of its {old.max_runs} runs; raise max_runs, or use trigger for one more"
+            )
         decisions = _undecided(old, "rescheduled", now_ms) if old.enabled else ()
         new = replace(
             old,
@@ -181,7 +190,8 @@ def delete() -> Edit:
             updated_ms=now_ms,
         )
         decisions = _undecided(old, reason, now_ms)
-        return Effects(schedule=new, ended=ended, decisions=decisions, answer=Paused(len(ended), running))
+        done = Paused(len(ended), running)
+        return Effects(schedule=new, ended=ended, decisions=decisions, answer=done, noted=asdict(done))
 
     return edit
 
@@ -241,6 +251,7 @@ def _revived(old: Schedule, new: Schedule, now_ms: int) -> Effects:
         paused_note=None,
         error=None,
         planned_runs=0,
+        plan_attempts=0,
         settled_ms=settled_ms,
         rescheduled=False,
         revision=old.revision + 1,

@@ -1,7 +1,7 @@
 """`local` mode: ticks computed in memory with the heap, decided in the store one schedule at a time.
 
-Every node that declares a local schedule holds it. Lattices are anchored in the definition, so all compute the same
-ticks; the schedule's row and its watermark decide whose comes first, and the others find nothing left to decide.
+Every node that knows the task of a local schedule holds it. Lattices are anchored in the definition, so all compute the
+same ticks; the schedule's row and its watermark decide whose comes first, and the others find nothing left to decide.
 """
 
 from __future__ import annotations
@@ -10,18 +10,21 @@ from collections.abc import Callable, Sequence
 
 from onthedot.heap import IndexedHeap
 from onthedot.model.schedule import Schedule
-from onthedot.stores.base import Decide, Effects, Store
+from onthedot.stores.base import Effects, Store
 
 REFRESH_MS = 1000
+MOST = 100_000
+
+PlanOne = Callable[[str, Schedule], Effects | None]
 
 
 class LocalPlanner:
-    """Reads its schedules once a second, so that a pause or an edit reaches it; fires from memory in between."""
+    """Reads its schedules once a second, so that a put, pause or edit reaches it; fires from memory in between."""
 
-    def __init__(self, store: Store, decide: Decide, names: Callable[[], Sequence[str]]) -> None:
+    def __init__(self, store: Store, plan_one: PlanOne, tasks: Callable[[], Sequence[str]]) -> None:
         self._store = store
-        self._decide = decide
-        self._names = names
+        self._plan_one = plan_one
+        self._tasks = tasks
         self._rows: dict[str, Schedule] = {}
         self._heap: IndexedHeap[str] = IndexedHeap()
         self._next_refresh_ms = 0
@@ -33,8 +36,7 @@ class LocalPlanner:
             self._refresh()
         decided: list[Effects] = []
         for schedule_id, _ in self._heap.pop_due(now_ms):
-            row = self._rows[schedule_id]
-            effects = self._store.plan_one(node_id, schedule_id, row.revision, self._decide)
+            effects = self._plan_one(node_id, self._rows[schedule_id])
             if effects is not None and effects.schedule is not None:
                 decided.append(effects)
                 self._hold(effects.schedule)
@@ -48,9 +50,9 @@ class LocalPlanner:
         return None if first is None else first[1]
 
     def _refresh(self) -> None:
-        names = self._names()
-        found = self._store.schedules(names=names, limit=len(names)) if names else []
-        rows = {row.id: row for row in found if row.mode == "local" and row.enabled and row.error is None}
+        tasks = frozenset(self._tasks())
+        found = self._store.schedules(mode="local", limit=MOST)
+        rows = {row.id: row for row in found if row.task in tasks and row.enabled and row.error is None}
         for gone in self._rows.keys() - rows.keys():
             self._rows.pop(gone)
             if gone in self._heap:
@@ -62,5 +64,5 @@ class LocalPlanner:
         self._rows[row.id] = row
         if row.id in self._heap:
             self._heap.remove(row.id)
-        if row.next_run_ms is not None:
+        if row.next_run_ms is not None and row.error is None:
             self._heap.push(row.id, row.next_run_ms)

@@ -25,7 +25,7 @@ from onthedot.model.decision import Decision
 from onthedot.model.node import Node
 from onthedot.model.outcome import Outcome
 from onthedot.model.run import Run
-from onthedot.model.schedule import Schedule
+from onthedot.model.schedule import Mode, Schedule
 from onthedot.model.states import State
 
 
@@ -66,6 +66,8 @@ class Effects:
     decisions: tuple[Decision, ...] = ()
     answer: Any = None
     """Handed back to the caller."""
+    noted: Mapping[str, Any] | None = None
+    """What else came of a change of the schedule, kept with it in the audit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +79,8 @@ class Situation:
     free_workers: int
     nodes: tuple[Node, ...]
     """Those alive."""
+    busy: Mapping[str, int] = field(default_factory=dict)
+    """How many runs each node has running; known only where a due schedule's route goes by it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +94,10 @@ class By:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One line of the audit: who changed what, when. Written in the transaction of the change."""
+    """One line of the audit: who changed what, when. Written in the transaction of the change.
+
+    Of a run, if `after` has a `run`: triggered, cancelled or retried. One-off work has no schedule: both are empty.
+    """
 
     id: str
     schedule_id: str
@@ -116,6 +123,8 @@ class LogLine:
 
 Edit = Callable[[Before, int], Effects]
 """From a schedule and the store's time in milliseconds to what changes."""
+Reroute = Callable[[Run, Sequence[Node], int], str | None]
+"""From a run, the nodes that may take it, and the store's time to the node that shall; None for whoever is free."""
 Decide = Callable[[Sequence[Before], Situation], Sequence[Effects]]
 
 
@@ -146,6 +155,8 @@ class Finished:
     recorded: tuple[Run, ...] = ()
     refused: tuple[str, ...] = ()
     """Run ids whose claim was no longer the caller's."""
+    followed: int = 0
+    """How many runs were enqueued because of these."""
     woken: int = 0
     """How many runs that waited behind a slot may now start."""
 
@@ -201,9 +212,18 @@ class Store(ABC):
 
     @abstractmethod
     def schedules(
-        self, *, names: Sequence[str] | None = None, tag: str | None = None, after: str = "", limit: int = 100
+        self,
+        *,
+        names: Sequence[str] | None = None,
+        tag: str | None = None,
+        mode: Mode | None = None,
+        after: str = "",
+        limit: int = 100,
     ) -> list[Schedule]:
-        """Schedules by name, ascending, tombstones left out; `after` is the last name of the page before."""
+        """Schedules by name, ascending, tombstones left out; `after` is the last name of the page before.
+
+        All that is given must hold. Every node asks for `mode="local"` once a second: it costs what there is of that.
+        """
 
     @abstractmethod
     def revisions(self, schedule_id: str) -> list[Schedule]:
@@ -216,8 +236,10 @@ class Store(ABC):
     # planning
 
     @abstractmethod
-    def upcoming(self, until_ms: int, limit: int) -> list[tuple[str, int, int]]:
-        """Hints for the ring: (id, moment, priority) of plannable schedules and unblocked waiting runs due by then."""
+    def upcoming(self, after_ms: int, until_ms: int) -> list[int]:
+        """Hints for the ring: the moments in (after, until] at which plannable schedules or unblocked waiting runs are
+        due, each once, ascending; before them the earliest of all that are due at or before `after`, if there is one.
+        """
 
     @abstractmethod
     def plan_due(self, node_id: str, limit: int, free_workers: int, decide: Decide) -> Planned:
@@ -237,10 +259,11 @@ class Store(ABC):
     # running
 
     @abstractmethod
-    def enqueue(self, runs: Sequence[Run], connection: Any = None) -> list[Run]:
+    def enqueue(self, runs: Sequence[Run], connection: Any = None, by: By | None = None) -> list[Run]:
         """Insert waiting runs; a run whose key (or id) is known already is answered with the one that has it.
 
         In the caller's own transaction where a connection is given: then they exist when that commits, or never were.
+        Where it is said who asks for them, each new run leaves a line in the audit.
         """
 
     @abstractmethod
@@ -264,20 +287,36 @@ class Store(ABC):
         """Append to the logs of runs that the node still owns under those claim numbers; says how many lines stood."""
 
     @abstractmethod
-    def request_cancel(self, run_id: str, reason: str) -> Run:
-        """A waiting run is cancelled at once; a running one is marked, for its owner to see. `RunNotFound`."""
+    def request_cancel(self, run_id: str, reason: str, by: By) -> Run:
+        """A waiting run is cancelled at once; a running one is marked, for its owner to see. `RunNotFound`.
+
+        Kept in the audit, unless the run has ended and nothing changes.
+        """
 
     @abstractmethod
     def cancels(self, node_id: str) -> list[str]:
         """The running runs of a node that were asked to stop: cheap enough to ask once a second."""
 
     @abstractmethod
-    def retry(self, run_id: str, claim_no: int) -> Run:
-        """An ended run waits again, if it still has the claim number that the operator was shown; else `Conflict`."""
+    def retry(self, run_id: str, claim_no: int, by: By) -> Run:
+        """An ended run waits again, if it still has the claim number that the operator was shown; else `Conflict`.
+
+        Kept in the audit.
+        """
 
     @abstractmethod
     def sweep(self, limit: int = 1000) -> int:
-        """Let blocked runs that could start be judged again: what a lost wake-up left behind. Says how many."""
+        """Let blocked runs that could start be judged again: what a lost wake-up left behind. Says how many.
+
+        Looks at so many, and at the next so many when it is called again: a crowd hides nothing for ever.
+        """
+
+    @abstractmethod
+    def reroute(self, choose: Reroute, limit: int = 1000) -> int:
+        """Choose another node for due runs whose node is gone, drains, or did not start them in time. Says how many.
+
+        A run that starts meanwhile is left alone: both happen under the run's lock, and only a waiting one moves.
+        """
 
     # nodes
 
@@ -292,6 +331,12 @@ class Store(ABC):
     @abstractmethod
     def leave(self, node_id: str) -> None:
         """The node has stopped and holds no runs; those that it holds all the same are taken over at once."""
+
+    @abstractmethod
+    def drain(self, node_id: str) -> Node:
+        """Ask a node to take no more runs, and to stop when it has none. It learns of it at its next renewal, and
+        stays so whatever it says of itself then. Asking twice is asking once; `NodeNotFound` if it is gone.
+        """
 
     @abstractmethod
     def nodes(self) -> list[Node]:

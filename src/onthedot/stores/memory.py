@@ -13,7 +13,7 @@ from onthedot.heap import IndexedHeap
 from onthedot.model.decision import Decision
 from onthedot.model.node import Node
 from onthedot.model.run import Run
-from onthedot.model.schedule import Schedule, Standing
+from onthedot.model.schedule import Mode, Schedule, Standing
 from onthedot.model.states import State
 from onthedot.model.values import replace
 from onthedot.stores.base import Change, Keep, Key, LogLine, TaskInfo
@@ -49,10 +49,17 @@ class MemoryStore(Engine):
     # reading
 
     def schedules(
-        self, *, names: Sequence[str] | None = None, tag: str | None = None, after: str = "", limit: int = 100
+        self,
+        *,
+        names: Sequence[str] | None = None,
+        tag: str | None = None,
+        mode: Mode | None = None,
+        after: str = "",
+        limit: int = 100,
     ) -> list[Schedule]:
         with self._lock:
-            rows = sorted(self._tables.schedules.values(), key=lambda row: row.name)
+            chosen_mode = [row for row in self._tables.schedules.values() if mode in (None, row.mode)]
+        rows = sorted(chosen_mode, key=lambda row: row.name)
         wanted = None if names is None else set(names)
         chosen = (
             row
@@ -73,19 +80,20 @@ class MemoryStore(Engine):
             newest = reversed(self._tables.changes)
             return list(islice((each for each in newest if name in (None, each.schedule)), limit))
 
-    def upcoming(self, until_ms: int, limit: int) -> list[tuple[str, int, int]]:
+    def upcoming(self, after_ms: int, until_ms: int) -> list[int]:
         with self._lock:
-            schedules = [
-                (row.id, row.next_run_ms, row.policy.priority)
+            moments = {
+                row.next_run_ms
                 for row in self._tables.schedules.values()
                 if row.plannable and row.next_run_ms is not None and row.next_run_ms <= until_ms
-            ]
-            runs = [
-                (run.id, run.due_ms, run.policy.priority)
+            }
+            moments |= {
+                run.due_ms
                 for run in self._tables.runs.values()
                 if run.state is State.WAITING and not run.blocked and run.due_ms <= until_ms
-            ]
-        return sorted(schedules + runs, key=lambda hint: (hint[1], hint[0]))[:limit]
+            }
+        overdue = {moment for moment in moments if moment <= after_ms}
+        return sorted(moments - overdue | ({min(overdue)} if overdue else set()))
 
     def runs(
         self,
@@ -202,18 +210,9 @@ class _MemoryRows:
     # schedules
 
     def due_schedules(self, limit: int, on_time_from_ms: int) -> tuple[list[Schedule], bool]:
-        due = [self._tables.schedules[schedule_id] for schedule_id, _ in self._peek_due(self._tables.due_schedules)]
-        moments = sorted(due, key=lambda row: (row.next_run_ms or 0, row.id))
-        on_time = [row for row in moments if (row.next_run_ms or 0) >= on_time_from_ms]
-        overdue = [row for row in moments if (row.next_run_ms or 0) < on_time_from_ms]
-        return [*on_time, *overdue][:limit], False
-
-    def _peek_due(self, heap: IndexedHeap[str]) -> list[tuple[str, int]]:
-        """What is due, left in the heap."""
-        due = heap.pop_due(self._now_ms)
-        for key, moment in due:
-            heap.push(key, moment)
-        return due
+        due = self._tables.due_schedules.due(self._now_ms)
+        in_turn = sorted((moment < on_time_from_ms, moment, schedule_id) for schedule_id, moment in due)
+        return [self._tables.schedules[schedule_id] for *_, schedule_id in in_turn[:limit]], False
 
     def schedules_named(self, names: Collection[str]) -> dict[str, Schedule]:
         ids = ((name, self._tables.ids.get(name)) for name in names)
@@ -224,7 +223,9 @@ class _MemoryRows:
 
     def standing(self, ids: Collection[str]) -> dict[str, Standing]:
         return {
-            row.id: Standing(row.enabled, row.deleted, row.auto_remove, row.next_run_ms is None)
+            row.id: Standing(
+                row.enabled, row.deleted, row.auto_remove, row.next_run_ms is None, row.then, row.on_failure
+            )
             for row in self.schedules_if_free(ids).values()
         }
 
@@ -257,7 +258,7 @@ class _MemoryRows:
 
     def due_runs(self, node_id: str, tasks: Collection[str], limit: int) -> list[Run]:
         wanted = set(tasks)
-        due = [self._tables.runs[run_id] for run_id, _ in self._peek_due(self._tables.due_runs)]
+        due = [self._tables.runs[run_id] for run_id, _ in self._tables.due_runs.due(self._now_ms)]
         mine = [run for run in due if run.task in wanted and run.target in (None, node_id)]
         return sorted(mine, key=lambda run: (run.due_ms, -run.policy.priority, run.id))[:limit]
 
@@ -272,13 +273,26 @@ class _MemoryRows:
     def owned_by(self, node_id: str) -> list[Run]:
         return [run for run in self._tables.runs.values() if run.owner == node_id and run.state is State.RUNNING]
 
-    def blocked_runs(self, limit: int) -> list[Run]:
+    def blocked_runs(self, limit: int, after: tuple[int, str] = (0, "")) -> list[Run]:
         blocked = (
             run
             for run in self._tables.runs.values()
-            if run.blocked and run.state is State.WAITING and run.due_ms <= self._now_ms
+            if run.blocked
+            and run.state is State.WAITING
+            and run.due_ms <= self._now_ms
+            and (run.due_ms, run.id) > after
         )
         return sorted(blocked, key=lambda run: (run.due_ms, run.id))[:limit]
+
+    def routed_runs(self, limit: int) -> list[Run]:
+        routed = [self._tables.runs[run_id] for run_id, _ in self._tables.due_runs.due(self._now_ms)]
+        return sorted((run for run in routed if run.target is not None), key=lambda run: (run.due_ms, run.id))[:limit]
+
+    def succeeded_since(self, schedule: str, since_ms: int) -> bool:
+        return any(
+            run.schedule == schedule and run.state is State.SUCCEEDED and (run.finished_ms or 0) >= since_ms
+            for run in self._tables.history.values()
+        )
 
     def ended_runs(self, ids: Collection[str]) -> dict[str, Run]:
         return {run_id: self._tables.history[run_id] for run_id in ids if run_id in self._tables.history}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from difflib import get_close_matches
-from importlib.util import find_spec
 from pathlib import Path
 
 from onthedot.clock import SystemClock
@@ -17,17 +16,15 @@ _NOT_YET = {
     "postgres": "PostgreSQL",
     "mysql": "MySQL",
     "mariadb": "MariaDB",
-    "redis": "Redis",
-    "rediss": "Redis",
 }
-_KNOWN = ("memory", "sqlite", "mongodb", *_NOT_YET)
+_KNOWN = ("memory", "sqlite", "mongodb", "redis", "rediss", *_NOT_YET)
 _EXAMPLES = "sqlite:///jobs.db (a file), sqlite:////var/lib/jobs.db (with its whole path) or memory://"
 
 
 def open_store(url: str, *, create: bool, now_ms: Callable[[], int] | None = None) -> Store:
     """The store that the URL names; one that is not there yet is made only if `create`.
 
-    `now_ms` replaces the store's clock: this machine's (memory and SQLite), or, in tests, the server's.
+    `now_ms` replaces the store's own clock: this machine's (memory and SQLite), or for tests the server's.
     """
     scheme, rest = _split(url)
     read_clock = now_ms or SystemClock().now_ms
@@ -40,6 +37,8 @@ def open_store(url: str, *, create: bool, now_ms: Callable[[], int] | None = Non
             return open_sqlite(_sqlite_path(url, rest), create=create, now_ms=read_clock)
         case "mongodb":
             return _open_mongodb(url, create=create, now_ms=now_ms)
+        case "redis" | "rediss":
+            return _open_redis(url, create=create, now_ms=now_ms)
         case _:
             raise StoreError(
                 f"{_NOT_YET[scheme]} is not supported yet in this version ({mask_url(url)}); use {_EXAMPLES}"
@@ -75,11 +74,23 @@ def _open_memory(rest: str, now_ms: Callable[[], int]) -> Store:
 
 
 def _open_mongodb(url: str, *, create: bool, now_ms: Callable[[], int] | None) -> Store:
-    if find_spec("pymongo") is None:
-        raise DriverMissing("mongodb", "pymongo", "mongodb")
-    from onthedot.stores.mongo.store import open_mongodb
-
+    try:
+        from onthedot.stores.mongo.store import open_mongodb
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.partition(".")[0] not in ("pymongo", "bson"):
+            raise
+        raise DriverMissing("mongodb", "pymongo", "mongodb") from None
     return open_mongodb(url, mask_url(url), create=create, now_ms=now_ms)
+
+
+def _open_redis(url: str, *, create: bool, now_ms: Callable[[], int] | None) -> Store:
+    try:
+        from onthedot.stores.redis.opening import open_redis
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.partition(".")[0] != "redis":
+            raise
+        raise DriverMissing("redis", "redis", "redis") from None
+    return open_redis(url, mask_url(url), create=create, now_ms=now_ms)
 
 
 def _sqlite_path(url: str, rest: str) -> Path:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from onthedot.model.policy import Policy
     from onthedot.model.run import Run
     from onthedot.model.schedule import Schedule
-    from onthedot.stores.base import LogLine, TaskInfo
+    from onthedot.stores.base import Change, LogLine, TaskInfo
 
 Document = dict[str, Any]
 
@@ -26,6 +26,8 @@ def moment(ms: int | None) -> str | None:
 
 def schedule_state(schedule: Schedule) -> str:
     """In one word: parked before paused, since a parked one needs somebody."""
+    if schedule.deleted:
+        return "removed"
     if schedule.error is not None:
         return "parked"
     if not schedule.enabled:
@@ -94,6 +96,10 @@ def run_document(run: Run) -> Document:
         "crashes": run.crashes,
         "claim_no": run.claim_no,
         "owner": run.owner,
+        "target": run.target,
+        "parent_id": run.parent_id,
+        "shard": run.shard,
+        "shards": run.shards,
         "blocked": run.blocked,
         "cancel_requested_at": moment(run.cancel_requested_ms),
         "result": run.result,
@@ -139,6 +145,17 @@ def task_document(task: TaskInfo) -> Document:
         "parameters": [dict(each) for each in task.parameters],
         "doc": task.doc,
         "policy": dict(task.policy),
+    }
+
+
+def change_document(change: Change) -> Document:
+    """One line of the audit; `run` where it is about a run."""
+    return {
+        "at": moment(change.at_ms),
+        "who": change.by.who,
+        "surface": change.by.surface,
+        "what": change.by.what,
+        "run": change.after.get("run"),
     }
 
 

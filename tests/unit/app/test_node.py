@@ -2,72 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from threading import Event
-from typing import TypeVar
 
 import pytest
+from tests.unit.app.world import SOON, START, World
 
-from onthedot import App, every
-from onthedot.app.node import NodeRunner, NodeSettings
-from onthedot.clock import ManualClock
-from onthedot.events import Emitter
-from onthedot.model.run import Run
-from onthedot.moments import ceil_ms
-from onthedot.stores.base import Decide, Planned, Started
-from onthedot.stores.memory import MemoryStore
-
-START = ceil_ms("2026-11-15T12:00:00Z")
-SOON = 20.0
-T = TypeVar("T")
-
-
-class LossyStore(MemoryStore):
-    """Commits, and loses the answer, as often as it is told to."""
-
-    lose = 0
-
-    def plan_due(self, node_id: str, limit: int, free_workers: int, decide: Decide) -> Planned:
-        return self._answered(super().plan_due(node_id, limit, free_workers, decide))
-
-    def start_due(self, node_id: str, tasks: Sequence[str], limit: int) -> Started:
-        return self._answered(super().start_due(node_id, tasks, limit))
-
-    def _answered(self, answer: T) -> T:
-        if self.lose and (getattr(answer, "effects", None) or getattr(answer, "runs", None)):
-            self.lose -= 1
-            raise ConnectionResetError("the answer was lost")
-        return answer
-
-
-class World:
-    """A store, a clock, an app and nodes that are moved by hand."""
-
-    def __init__(self) -> None:
-        self.clock = ManualClock(START)
-        self.store = LossyStore(self.clock.now_ms)
-        self.app = App("memory://", store=self.store, clock=self.clock)
-
-    def node(self, name: str = "node", local_names: Sequence[str] = ()) -> NodeRunner:
-        tasks = self.app.tasks
-        return NodeRunner(
-            self.store,
-            self.clock,
-            Emitter(lambda event, error: None),
-            tasks.lookup,
-            lambda: (tasks.names(), tasks.infos()),
-            settings=NodeSettings(name=name),
-            local_names=lambda: local_names,
-        )
-
-    def runs(self) -> list[Run]:
-        return list(self.app.runs.list().items)
-
-    def settle(self, *nodes: NodeRunner) -> None:
-        """Let the workers end, and write what came of it."""
-        for node in nodes:
-            assert node.worker._empty.wait(SOON)
-            node.write_once()
+from onthedot import every
 
 
 @pytest.fixture
@@ -235,7 +176,7 @@ def test_two_nodes_with_a_local_schedule_beside_a_durable_one_run_each_tick_once
         seen.append("durable")
 
     world.app.sync()
-    nodes = [world.node("a", local_names=("local",)), world.node("b", local_names=("local",))]
+    nodes = [world.node("a"), world.node("b")]
     for _ in range(3):
         world.clock.advance(10_000)
         for node in nodes:
@@ -254,7 +195,7 @@ def test_a_paused_local_schedule_does_not_fire_and_is_resumed(world: World) -> N
         seen.append(world.clock.now_ms())
 
     world.app.sync()
-    node = world.node(local_names=("local",))
+    node = world.node()
     node.plan_once()
     world.app.schedules.pause("local")
     world.clock.advance(30_000)
@@ -269,3 +210,25 @@ def test_a_paused_local_schedule_does_not_fire_and_is_resumed(world: World) -> N
     assert seen == [START + 40_000]
     decided = world.store.decisions(world.app.schedules.get("local").id)
     assert [(each.reason, each.count) for each in decided] == [("paused", 3)]
+
+
+def test_a_local_schedule_put_by_hand_is_planned_by_nodes_that_know_its_task_once_each_tick(world: World) -> None:
+    seen: list[int] = []
+
+    @world.app.task
+    def work() -> None:
+        seen.append(world.clock.now_ms())
+
+    nodes = [world.node("a"), world.node("b")]
+    for node in nodes:
+        node.plan_once()
+    world.app.schedules.put("by hand", "work", every("10s"), mode="local")
+    world.app.schedules.put("nobody's", "unknown", every("10s"), mode="local", unchecked=True)
+    for _ in range(3):
+        world.clock.advance(10_000)
+        for node in nodes:
+            node.heartbeat_once()
+            node.plan_once()
+        world.settle(*nodes)
+    assert seen == [START + 10_000, START + 20_000, START + 30_000]
+    assert len(world.runs()) == 3

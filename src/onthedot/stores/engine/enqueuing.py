@@ -9,7 +9,8 @@ from onthedot.errors import StoreUnavailable
 from onthedot.model.run import Run
 from onthedot.model.states import State
 from onthedot.model.values import replace
-from onthedot.stores.base import Key
+from onthedot.stores.base import By, Key
+from onthedot.stores.engine.audit import run_changed
 from onthedot.stores.engine.transactions import Transactions
 from onthedot.stores.rows import Rows
 
@@ -17,19 +18,19 @@ from onthedot.stores.rows import Rows
 class Enqueuing(Transactions):
     """`enqueue`, in a transaction of our own or in the caller's."""
 
-    def enqueue(self, runs: Sequence[Run], connection: Any = None) -> list[Run]:
+    def enqueue(self, runs: Sequence[Run], connection: Any = None, by: By | None = None) -> list[Run]:
         if connection is not None:
-            return self.enqueue_in(connection, runs)
-        stored = self._transact(lambda rows: self._enqueue(rows, runs))
+            return self.enqueue_in(connection, runs, by)
+        stored = self._transact(lambda rows: self._enqueue(rows, runs, by))
         self.notify()
         return stored
 
-    def enqueue_in(self, connection: Any, runs: Sequence[Run]) -> list[Run]:
+    def enqueue_in(self, connection: Any, runs: Sequence[Run], by: By | None = None) -> list[Run]:
         """Enqueue in the caller's own transaction, where the store can."""
         raise StoreUnavailable(f"{type(self).__name__} has no transactions to share; leave connection= out")
 
     @staticmethod
-    def _enqueue(rows: Rows, runs: Sequence[Run]) -> list[Run]:
+    def _enqueue(rows: Rows, runs: Sequence[Run], by: By | None = None) -> list[Run]:
         keys = rows.keys({run.key for run in runs if run.key is not None})
         id_of = {key: known.run_id for key, known in keys.items()}
         wanted = [run.id if run.key is None else id_of.setdefault(run.key, run.id) for run in runs]
@@ -42,6 +43,8 @@ class Enqueuing(Transactions):
         }
         rows.save_runs(list(fresh.values()))
         rows.save_keys([Key(run.key, run.id) for run in fresh.values() if run.key is not None])
+        if by is not None:
+            rows.add_changes([line for run in fresh.values() for line in run_changed(None, run, by, rows.now_ms)])
         return [known[run_id] if run_id in known else fresh[run_id] for run_id in wanted]
 
 

@@ -17,7 +17,7 @@ from onthedot.stores.mongo.documents import AT_ONCE, Document
 from onthedot.stores.mongo.hints import Hints
 
 IN_TURN = [("next_run_ms", 1), ("_id", 1)]
-_AS_THEY_START = [("due_ms", 1), ("priority", -1), ("_id", 1)]
+AS_THEY_START = [("due_ms", 1), ("priority", -1), ("_id", 1)]
 _MARKS = {"busy_ms": 1, "busy_by": 1}
 
 
@@ -86,7 +86,7 @@ class Candidates:
         return list(found.limit(most).hint(schema.SCHEDULES_DUE))
 
     def _due_runs(self, due: Document, most: int) -> list[Document]:
-        found = self._database[schema.RUNS].find(due, batch_size=AT_ONCE).sort(_AS_THEY_START)
+        found = self._database[schema.RUNS].find(due, batch_size=AT_ONCE).sort(AS_THEY_START)
         return list(found.limit(most).hint(schema.RUNS_DUE))
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from onthedot.model.decision import Decision
 from onthedot.model.node import Node
 from onthedot.model.run import Run
-from onthedot.model.schedule import Schedule
+from onthedot.model.schedule import Schedule, Standing
 from onthedot.model.states import State
 from onthedot.stores.base import Change, Key, LogLine, TaskInfo
 from onthedot.stores.sql import mapping
@@ -54,6 +54,14 @@ def schedule_moves(row: Schedule) -> Document:
     moves = {**dict(columns), "plannable": int(row.plannable), **FREE}
     del moves["_id"]
     return moves
+
+
+STANDING = ("enabled", "deleted", "auto_remove", "next_run_ms", "then", "on_failure")
+
+
+def standing_from(document: Document) -> Standing:
+    """How the schedule of a document stands, which has at least `STANDING`."""
+    return mapping.standing_from(_values(document, STANDING))
 
 
 # runs

@@ -10,7 +10,7 @@ from pymongo.client_session import ClientSession
 from pymongo.database import Database
 
 from onthedot.model.run import Run
-from onthedot.model.schedule import Schedule
+from onthedot.model.schedule import Mode, Schedule
 from onthedot.model.states import LIVE, State
 from onthedot.stores.mongo import documents, schema
 from onthedot.stores.mongo.documents import Document
@@ -19,7 +19,13 @@ from onthedot.stores.sql import mapping
 
 
 def schedules(
-    database: Database[Document], names: Sequence[str] | None, tag: str | None, after: str, limit: int
+    database: Database[Document],
+    *,
+    names: Sequence[str] | None,
+    tag: str | None,
+    mode: Mode | None,
+    after: str,
+    limit: int,
 ) -> list[Schedule]:
     """By name, ascending, tombstones left out."""
     wanted: Document = {"deleted": 0, "name": {"$gt": after}}
@@ -27,29 +33,27 @@ def schedules(
         wanted["name"]["$in"] = sorted(set(names))
     if tag is not None:
         wanted["tags"] = {"$regex": re.escape(mapping.word_in_words(tag))}
+    if mode is not None:
+        wanted["mode"] = mode
     found = database[schema.SCHEDULES].find(wanted).sort("name").limit(limit)
     return [documents.schedule_from(each) for each in found]
 
 
-def upcoming(database: Database[Document], until_ms: int, limit: int) -> list[tuple[str, int, int]]:
-    """Hints for the ring: id, moment, priority."""
-    schedules = (
-        database[schema.SCHEDULES]
-        .find({**PLANNABLE, "next_run_ms": {"$lte": until_ms}}, {"next_run_ms": 1, "priority": 1})
-        .sort([("next_run_ms", 1), ("_id", 1)])
-        .limit(limit)
-        .hint(schema.SCHEDULES_DUE)
-    )
-    runs = (
-        database[schema.RUNS]
-        .find({**READY, "due_ms": {"$lte": until_ms}}, {"due_ms": 1, "priority": 1})
-        .sort([("due_ms", 1), ("priority", -1), ("_id", 1)])
-        .limit(limit)
-        .hint(schema.RUNS_DUE)
-    )
-    hints = [(each["_id"], each["next_run_ms"], each["priority"]) for each in schedules]
-    hints += [(each["_id"], each["due_ms"], each["priority"]) for each in runs]
-    return sorted(hints, key=lambda hint: (hint[1], hint[0]))[:limit]
+def upcoming(database: Database[Document], after_ms: int, until_ms: int) -> list[int]:
+    """Moments for the ring: all that lie between, each once, and before them the earliest of all, if it is overdue."""
+    moments: set[int] = set()
+    for collection, field, matching, index in (
+        (schema.SCHEDULES, "next_run_ms", PLANNABLE, schema.SCHEDULES_DUE),
+        (schema.RUNS, "due_ms", READY, schema.RUNS_DUE),
+    ):
+        overdue = {**matching, field: {"$lte": after_ms}}
+        first = database[collection].find(overdue, {field: 1}).sort(field).limit(1).hint(index)
+        moments.update(each[field] for each in first)
+        ahead = {"$match": {**matching, field: {"$gt": after_ms, "$lte": until_ms}}}
+        found = database[collection].aggregate([ahead, {"$group": {"_id": f"${field}"}}], hint=index)
+        moments.update(each["_id"] for each in found)
+    late = sorted(moment for moment in moments if moment <= after_ms)
+    return late[:1] + sorted(moment for moment in moments if moment > after_ms)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from typing import TypeVar
 from onthedot.model.decision import Decision
 from onthedot.model.node import Node
 from onthedot.model.run import Run
-from onthedot.model.schedule import Schedule
+from onthedot.model.schedule import Mode, Schedule
 from onthedot.model.states import State
 from onthedot.stores.base import Change, LogLine, TaskInfo
 from onthedot.stores.engine import Engine
@@ -28,9 +28,17 @@ class Reading(Engine):
         """Do the work, once more while the primary changes."""
 
     def schedules(
-        self, *, names: Sequence[str] | None = None, tag: str | None = None, after: str = "", limit: int = 100
+        self,
+        *,
+        names: Sequence[str] | None = None,
+        tag: str | None = None,
+        mode: Mode | None = None,
+        after: str = "",
+        limit: int = 100,
     ) -> list[Schedule]:
-        return self._reading(lambda opened: listing.schedules(opened.database, names, tag, after, limit))
+        return self._reading(
+            lambda opened: listing.schedules(opened.database, names=names, tag=tag, mode=mode, after=after, limit=limit)
+        )
 
     def revisions(self, schedule_id: str) -> list[Schedule]:
         found = self._all(schema.REVISIONS, {"schedule_id": schedule_id}, [("revision", 1), ("seq", 1)])
@@ -40,8 +48,8 @@ class Reading(Engine):
         wanted = {} if name is None else {"schedule": name}
         return [documents.change_from(each) for each in self._all(schema.CHANGES, wanted, [("seq", -1)], limit)]
 
-    def upcoming(self, until_ms: int, limit: int) -> list[tuple[str, int, int]]:
-        return self._reading(lambda opened: listing.upcoming(opened.database, until_ms, limit))
+    def upcoming(self, after_ms: int, until_ms: int) -> list[int]:
+        return self._reading(lambda opened: listing.upcoming(opened.database, after_ms, until_ms))
 
     def runs(
         self,

@@ -23,7 +23,7 @@ from onthedot.model.states import State
 from onthedot.model.values import replace
 from onthedot.stores.base import Change, Key, LogLine, TaskInfo
 from onthedot.stores.mongo import documents, schema
-from onthedot.stores.mongo.candidates import IN_TURN, Candidates, Manners
+from onthedot.stores.mongo.candidates import AS_THEY_START, IN_TURN, Candidates, Manners
 from onthedot.stores.mongo.documents import AT_ONCE, Document
 from onthedot.stores.mongo.hints import Hints
 from onthedot.stores.mongo.schema import BLOCKED, PLANNABLE, READY
@@ -127,13 +127,9 @@ class MongoRows:
     def standing(self, ids: Collection[str]) -> dict[str, Standing]:
         if not ids:
             return {}
-        fields = dict.fromkeys(("enabled", "deleted", "auto_remove", "next_run_ms"), 1)
-        return {
-            each["_id"]: Standing(
-                each["enabled"] == 1, each["deleted"] == 1, each["auto_remove"] == 1, each["next_run_ms"] is None
-            )
-            for each in self._find(schema.SCHEDULES, {"_id": {"$in": sorted(ids)}}, fields)
-        }
+        fields = dict.fromkeys(documents.STANDING, 1)
+        found = self._find(schema.SCHEDULES, {"_id": {"$in": sorted(ids)}}, fields)
+        return {each["_id"]: documents.standing_from(each) for each in found}
 
     def save_schedules(self, schedules: Sequence[Schedule]) -> None:
         for row in schedules:
@@ -178,15 +174,24 @@ class MongoRows:
         return {run.id: run for run in self._remember_runs(found)}
 
     def owned_by(self, node_id: str) -> list[Run]:
-        """Before anything was read under lock it is a look from outside, so that hints can still be taken."""
-        mine = {"owner": node_id, "state": State.RUNNING.value}
-        found = self._find(schema.RUNS, mine) if self._begun else self.database[schema.RUNS].find(mine)
+        found = self._look(schema.RUNS, {"owner": node_id, "state": State.RUNNING.value})
         return [documents.run_from(each) for each in found.sort("_id")]
 
-    def blocked_runs(self, limit: int) -> list[Run]:
-        due = {**BLOCKED, "due_ms": {"$lte": self._now_ms}}
+    def blocked_runs(self, limit: int, after: tuple[int, str] = (0, "")) -> list[Run]:
+        from_ms, after_id = after
+        later = [{"due_ms": {"$gt": from_ms}}, {"_id": {"$gt": after_id}}]
+        due = {**BLOCKED, "due_ms": {"$gte": from_ms, "$lte": self._now_ms}, "$or": later}
         found = self._find(schema.RUNS, due).sort([("due_ms", 1), ("_id", 1)]).limit(limit).hint(schema.RUNS_BLOCKED)
         return [documents.run_from(each) for each in found]
+
+    def routed_runs(self, limit: int) -> list[Run]:
+        due = {**READY, "due_ms": {"$lte": self._now_ms}, "target": {"$ne": None}}
+        found = self._find(schema.RUNS, due).sort(AS_THEY_START).limit(limit).hint(schema.RUNS_DUE)
+        return [documents.run_from(each) for each in found]
+
+    def succeeded_since(self, schedule: str, since_ms: int) -> bool:
+        well = {"kept_by": schedule, "state": State.SUCCEEDED.value, "finished_ms": {"$gte": since_ms}}
+        return any(True for _ in self._find(schema.HISTORY, well, {"_id": 1}).sort("_id", -1).limit(1))
 
     def ended_runs(self, ids: Collection[str]) -> dict[str, Run]:
         if not ids:
@@ -199,12 +204,8 @@ class MongoRows:
             known = self._read_runs.get(run.id)
             if known is None:
                 self._writes.insert(schema.RUNS, documents.live_document(run), run.id)
-            elif mapping.run_definition(known) == mapping.run_definition(run):
-                self._writes.change(schema.RUNS, run.id, documents.live_moves(run))
             else:
-                whole = documents.live_document(run)
-                del whole["_id"]
-                self._writes.change(schema.RUNS, run.id, whole)
+                self._writes.change(schema.RUNS, run.id, documents.live_moves(run))
             self._note(known, run)
             self._read_runs[run.id] = run
             self.written.add(run.id)
@@ -277,7 +278,7 @@ class MongoRows:
         return None
 
     def nodes(self) -> list[Node]:
-        live = [documents.node_from(each) for each in self._find(schema.NODES, _LIVES)]
+        live = [documents.node_from(each) for each in self._look(schema.NODES, _LIVES)]
         self._manners.nodes = len(live)
         return sorted(live, key=lambda node: (node.started_ms, node.id))
 
@@ -315,6 +316,10 @@ class MongoRows:
 
     def add_revision(self, schedule: Schedule) -> None:
         self._writes.insert(schema.REVISIONS, documents.revision_document(schedule, sequence(self._now_ms)))
+
+    def _look(self, collection: str, wanted: Document) -> Any:
+        """Without a lock: before anything was locked it is a look from outside, so that hints can still be taken."""
+        return self._find(collection, wanted) if self._begun else self.database[collection].find(wanted)
 
     def _find(self, collection: str, wanted: Document, fields: Document | None = None) -> Any:
         """In the transaction, which sees what it has written itself."""

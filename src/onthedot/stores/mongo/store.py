@@ -21,7 +21,7 @@ from pymongo.write_concern import WriteConcern
 from onthedot.clock import SystemClock
 from onthedot.errors import Conflict, SchemaError, SettingsError, StoreError, StoreUnavailable
 from onthedot.model.run import Run
-from onthedot.stores.base import Keep
+from onthedot.stores.base import By, Keep
 from onthedot.stores.mongo import pruning, schema
 from onthedot.stores.mongo.candidates import Manners
 from onthedot.stores.mongo.connecting import Opened, app_name, check, connect, database_of
@@ -155,7 +155,7 @@ class MongoStore(Reading):
                     raise StoreUnavailable(f"{self._place} does not answer: {error}") from error
             self._clock.wait(Event(), 50)
 
-    def enqueue_in(self, connection: Any, runs: Sequence[Run]) -> list[Run]:
+    def enqueue_in(self, connection: Any, runs: Sequence[Run], by: By | None = None) -> list[Run]:
         if not isinstance(connection, ClientSession):
             raise StoreError(f"connection= takes a PyMongo ClientSession in a transaction, not {connection!r}")
         if not connection.in_transaction:
@@ -168,7 +168,7 @@ class MongoStore(Reading):
             now_ms = self.now_ms()
             hints = Hints(database, connection, now_ms, "")
             rows = MongoRows(database, connection, now_ms, hints, Manners(0, hints=False))
-            stored = self._enqueue(rows, runs)
+            stored = self._enqueue(rows, runs, by)
             rows.finish()
             return stored
         except TryAgain:

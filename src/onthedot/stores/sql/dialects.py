@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum, auto
 
-from sqlalchemy import ColumnElement, Insert, Table
-from sqlalchemy.dialects import sqlite
+from sqlalchemy import ColumnElement
 from sqlalchemy.exc import DBAPIError
 
 
@@ -39,23 +38,15 @@ class Dialect:
     """How a transaction that will write begins; None: as the driver does it."""
     take_write_lock: str | None
     """First statement in a caller's transaction, where reading before writing could fail; None: not needed."""
-    skips_locked: bool
-    """Whether due schedules may have been passed over because somebody else had them locked."""
+    exclusive: bool
+    """Whether a writing transaction has the whole database to itself: what it has read stays true, nothing is locked
+    by others, and writers of one process had better queue in it."""
     clock: ColumnElement[int] | None
     """The server's time in milliseconds; None: there is no server, and this machine's clock is the store's."""
-    insert_or_update: Callable[[Table, Sequence[str]], Insert]
-    """Writes these columns of rows which this transaction has not read; only the primary key decides if one exists."""
     fault: Callable[[DBAPIError], Fault]
 
 
 # SQLite
-
-
-def _sqlite_insert_or_update(table: Table, names: Sequence[str]) -> Insert:
-    (key,) = table.primary_key.columns
-    insert = sqlite.insert(table)
-    replaced = {name: insert.excluded[name] for name in names if name != key.name}
-    return insert.on_conflict_do_update(index_elements=[key], set_=replaced)
 
 
 _SQLITE_FAULTS = {
@@ -92,8 +83,7 @@ SQLITE = Dialect(
     name="sqlite",
     begin_writing="BEGIN IMMEDIATE",
     take_write_lock="UPDATE onthedot_meta SET version_num = version_num WHERE version_num = ''",
-    skips_locked=False,
+    exclusive=True,
     clock=None,
-    insert_or_update=_sqlite_insert_or_update,
     fault=_sqlite_fault,
 )

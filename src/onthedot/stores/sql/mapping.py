@@ -18,7 +18,7 @@ from onthedot.model.decision import Decision
 from onthedot.model.node import Node, NodeState
 from onthedot.model.policy import Policy
 from onthedot.model.run import Run
-from onthedot.model.schedule import Schedule
+from onthedot.model.schedule import Schedule, Standing
 from onthedot.model.states import State
 from onthedot.model.values import make
 from onthedot.stores.base import By, Change, Key, LogLine, TaskInfo
@@ -88,9 +88,19 @@ def _policy(text: str) -> Policy:
     return Policy.from_json(_object(text))
 
 
-@lru_cache(maxsize=4096)
+_policy_texts: dict[int, tuple[Policy, str]] = {}
+
+
 def _policy_text(policy: Policy) -> str:
-    return _encoder.encode(policy.as_json())
+    """Found by identity, since rows share their policies: the hash of twenty fields costs more than all else here."""
+    known = _policy_texts.get(id(policy))
+    if known is not None and known[0] is policy:
+        return known[1]
+    text = _encoder.encode(policy.as_json())
+    if len(_policy_texts) >= 4096:
+        _policy_texts.clear()
+    _policy_texts[id(policy)] = policy, text
+    return text
 
 
 @lru_cache(maxsize=4096)
@@ -167,6 +177,26 @@ def _schedule(columns: dict[str, Any]) -> Schedule:
     fields["deleted"] = columns["deleted"] == 1
     fields["rescheduled"] = columns["rescheduled"] == 1
     return make(Schedule, fields)
+
+
+def standing_from(row: Sequence[Any]) -> Standing:
+    """How a schedule stands; names of followers that cannot be read are none."""
+    enabled, deleted, auto_remove, next_run_ms, then, on_failure = row
+    return Standing(
+        enabled == 1,
+        deleted == 1,
+        auto_remove == 1,
+        next_run_ms is None,
+        _words_or_none(then),
+        _words_or_none(on_failure),
+    )
+
+
+def _words_or_none(text: str) -> tuple[str, ...]:
+    try:
+        return _words(text)
+    except _UNREADABLE:
+        return ()
 
 
 def schedule_row(row: Schedule) -> Columns:
@@ -252,6 +282,7 @@ RUN_MOVING = (
     "due_ms",
     "state",
     "target",
+    "shards",
     "shards_left",
     "owner",
     "claim_no",
@@ -268,8 +299,7 @@ RUN_MOVING = (
     "error",
     "reason",
 )
-"""What starting, retrying, cancelling and taking over change."""
-run_definition = attrgetter(*(name for name in RUN if name not in RUN_MOVING))
+"""What starting, retrying, cancelling and taking over change; the rest of a run never changes."""
 _STATES = {state.value: state for state in State}
 
 
@@ -332,7 +362,7 @@ def _run_columns(run: Run) -> Columns:
 
 def live_row(run: Run) -> Columns:
     """All columns of a live run."""
-    return (*_run_columns(run), run.policy.priority, "" if run.cause == "tick" else run.id)
+    return (*_run_columns(run), run.policy.priority, "" if run.cause == "tick" and not run.is_shard else run.id)
 
 
 def ended_row(run: Run) -> Columns:
@@ -351,6 +381,7 @@ def run_moving_row(run: Run) -> Columns:
         run.due_ms,
         run.state.value,
         run.target,
+        run.shards,
         run.shards_left,
         run.owner,
         run.claim_no,

@@ -9,28 +9,37 @@ from typing import Any
 from sqlalchemy import Connection, Select, Table, func, select
 
 from onthedot.model.run import Run
-from onthedot.model.schedule import Schedule
+from onthedot.model.schedule import Mode, Schedule
 from onthedot.model.states import LIVE, State
 from onthedot.stores.sql import mapping, statements, tables
+from onthedot.stores.sql.among import among
 from onthedot.stores.sql.rows import in_chunks
 
 _schedules = tables.schedules.c
-_LISTED = select(*statements.SCHEDULE_COLUMNS).where(_schedules.deleted == 0).order_by(_schedules.name)
+LISTED = select(*statements.SCHEDULE_COLUMNS).where(_schedules.deleted == 0).order_by(_schedules.name)
 
 
 def schedules(
-    connection: Connection, names: Sequence[str] | None, tag: str | None, after: str, limit: int
+    connection: Connection,
+    *,
+    names: Sequence[str] | None,
+    tag: str | None,
+    mode: Mode | None,
+    after: str,
+    limit: int,
 ) -> list[Schedule]:
     """By name, ascending, tombstones left out."""
-    statement = _LISTED.where(_schedules.name > after).limit(limit)
+    statement = LISTED.where(_schedules.name > after).limit(limit)
     if tag is not None:
         # Longer than without the word: the word is in it. The same on every database, and it minds the case.
         without = func.replace(_schedules.tags, mapping.word_in_words(tag), "")
         statement = statement.where(func.length(without) < func.length(_schedules.tags))
+    if mode is not None:
+        statement = statement.where(tables.LOCAL if mode == "local" else ~tables.LOCAL)
     if names is None:
         found: Any = connection.execute(statement)
     else:
-        found = in_chunks(connection, statement.where(statements.among(_schedules.name)), set(names))
+        found = in_chunks(connection, statement.where(among(_schedules.name)), set(names))
     return [mapping.schedule_from(row) for row in found][:limit]
 
 
@@ -81,5 +90,5 @@ def _found(connection: Connection, statement: Select[Any], table: Table, wanted:
     if wanted.ids is None:
         found: Any = connection.execute(statement)
     else:
-        found = in_chunks(connection, statement.where(statements.among(table.c.id)), set(wanted.ids))
+        found = in_chunks(connection, statement.where(among(table.c.id)), set(wanted.ids))
     return [mapping.run_from(row) for row in found]

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from functools import cache
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any
 
 from sqlalchemy import Connection, Select
@@ -12,24 +11,34 @@ from onthedot.model.decision import Decision
 from onthedot.model.node import Node
 from onthedot.model.run import Run
 from onthedot.model.schedule import Schedule, Standing
-from onthedot.model.values import replace
+from onthedot.model.states import State
 from onthedot.stores.base import Change, Key, LogLine, TaskInfo
 from onthedot.stores.rows import TryAgain
-from onthedot.stores.sql import mapping, statements, tables
+from onthedot.stores.sql import mapping, statements
+from onthedot.stores.sql.claims import Claims
 from onthedot.stores.sql.dialects import Dialect
-from onthedot.stores.sql.statements import CHUNK, Batch
+from onthedot.stores.sql.mapping import Columns
+from onthedot.stores.sql.statements import CHUNK
 
 
 class SqlRows:
-    """Remembers what it has read: those rows exist, so only what moved is written, without asking again."""
+    """Remembers what it has read: of those rows only what moved is written, and whatever else is written is new.
 
-    def __init__(self, connection: Connection, dialect: Dialect, now_ms: int) -> None:
+    New rows are inserted plainly: one that somebody else inserted meanwhile is a clash, never an update of theirs.
+    """
+
+    def __init__(self, connection: Connection, dialect: Dialect, now_ms: int, claims: Claims) -> None:
         self._connection = connection
         self._dialect = dialect
+        self._claims = claims
         self._now_ms = now_ms
         self._read_schedules: dict[str, Schedule] = {}
         self._read_runs: dict[str, Run] = {}
         self._read_keys: dict[str, Key | None] = {}
+        self._read_nodes: set[str] = set()
+        self.started: list[Run] = []
+        self.ended: list[str] = []
+        """What became of runs, for those who remember them once it is committed."""
 
     @property
     def now_ms(self) -> int:
@@ -43,7 +52,7 @@ class SqlRows:
         if len(due) < limit:
             overdue = {"from_ms": on_time_from_ms, "most": limit - len(due)}
             due += self._schedules(statements.SCHEDULES_OVERDUE, overdue)
-        return due, self._dialect.skips_locked and self._others_are_due(len(due), limit)
+        return due, not self._dialect.exclusive and self._others_are_due(len(due), limit)
 
     def _others_are_due(self, found: int, limit: int) -> bool:
         due = self._connection.execute(statements.COUNT_DUE, {"now_ms": self._now_ms, "most": limit}).scalar_one()
@@ -58,21 +67,24 @@ class SqlRows:
         return {row.id: row for row in self._remember_schedules(found)}
 
     def standing(self, ids: Collection[str]) -> dict[str, Standing]:
-        return {
-            schedule_id: Standing(enabled == 1, deleted == 1, auto_remove == 1, next_run_ms is None)
-            for schedule_id, enabled, deleted, auto_remove, next_run_ms in self._chunks(statements.STANDING, ids)
-        }
+        return {row[0]: mapping.standing_from(row[1:]) for row in self._chunks(statements.STANDING, ids)}
 
     def save_schedules(self, schedules: Sequence[Schedule]) -> None:
-        moved: list[Schedule] = []
-        written: list[Schedule] = []
+        new: list[Columns] = []
+        moved: list[Columns] = []
+        defined: list[Columns] = []
         for row in schedules:
             known = self._read_schedules.get(row.id)
-            same = known is not None and mapping.schedule_definition(known) == mapping.schedule_definition(row)
-            (moved if same else written).append(row)
+            if known is None:
+                new.append(mapping.schedule_row(row))
+            elif mapping.schedule_definition(known) == mapping.schedule_definition(row):
+                moved.append(mapping.schedule_moving_row(row))
+            else:
+                defined.append((*mapping.schedule_row(row)[1:], row.id))
             self._read_schedules[row.id] = row
-        statements.MOVE_SCHEDULES.run(self._connection, [mapping.schedule_moving_row(row) for row in moved])
-        _write_schedules(self._dialect).run(self._connection, [mapping.schedule_row(row) for row in written])
+        statements.INSERT_SCHEDULES.run(self._connection, new)
+        statements.MOVE_SCHEDULES.run(self._connection, moved)
+        statements.DEFINE_SCHEDULES.run(self._connection, defined)
 
     def _schedules(self, statement: Select[Any], parameters: dict[str, Any]) -> list[Schedule]:
         return self._remember_schedules(self._connection.execute(statement, parameters).fetchall())
@@ -87,6 +99,8 @@ class SqlRows:
     def due_runs(self, node_id: str, tasks: Collection[str], limit: int) -> list[Run]:
         mine = {"node_id": node_id, "now_ms": self._now_ms, "most": limit}
         due = [mapping.run_from(row) for row in self._chunks(statements.DUE_RUNS, tasks, mine)]
+        if self._dialect.exclusive:
+            self._read_runs.update((run.id, run) for run in due)
         return sorted(due, key=lambda run: (run.due_ms, -run.policy.priority, run.id))[:limit]
 
     def live_of(self, schedule_ids: Collection[str]) -> list[Run]:
@@ -94,36 +108,55 @@ class SqlRows:
         return sorted(live, key=lambda run: (run.due_ms, run.id))
 
     def live_runs(self, ids: Collection[str]) -> dict[str, Run]:
-        return {run.id: run for run in self._remember_runs(self._chunks(statements.LIVE_RUNS, ids))}
+        if self._dialect.exclusive and self._read_runs.keys() >= set(ids):
+            return {run_id: self._read_runs[run_id] for run_id in ids}
+        held = [
+            self._claims.run_of(row) for row in self._chunks(statements.HELD, [i for i in ids if i in self._claims])
+        ]
+        live = {run.id: run for run in held if run is not None}
+        self._read_runs.update(live)
+        others = [run_id for run_id in ids if run_id not in live]
+        return live | {run.id: run for run in self._remember_runs(self._chunks(statements.LIVE_RUNS, others))}
 
     def owned_by(self, node_id: str) -> list[Run]:
         mine = self._connection.execute(statements.OWNED_BY, {"node_id": node_id}).fetchall()
         return [mapping.run_from(row) for row in mine]
 
-    def blocked_runs(self, limit: int) -> list[Run]:
-        due = {"now_ms": self._now_ms, "most": limit}
+    def blocked_runs(self, limit: int, after: tuple[int, str] = (0, "")) -> list[Run]:
+        due = {"now_ms": self._now_ms, "from_ms": after[0], "after_id": after[1], "most": limit}
         return [mapping.run_from(row) for row in self._connection.execute(statements.BLOCKED_RUNS, due)]
+
+    def routed_runs(self, limit: int) -> list[Run]:
+        due = {"now_ms": self._now_ms, "most": limit}
+        return [mapping.run_from(row) for row in self._connection.execute(statements.ROUTED_RUNS, due)]
+
+    def succeeded_since(self, schedule: str, since_ms: int) -> bool:
+        asked = {"kept_by": schedule, "since_ms": since_ms}
+        return self._connection.execute(statements.SUCCEEDED_SINCE, asked).first() is not None
 
     def ended_runs(self, ids: Collection[str]) -> dict[str, Run]:
         return {run.id: run for run in map(mapping.run_from, self._chunks(statements.ENDED_RUNS, ids))}
 
     def save_runs(self, runs: Sequence[Run]) -> None:
-        moved: list[Run] = []
-        written: list[Run] = []
+        new: list[Columns] = []
+        moved: list[Columns] = []
         for run in runs:
-            known = self._read_runs.get(run.id)
-            same = known is not None and mapping.run_definition(known) == mapping.run_definition(run)
-            (moved if same else written).append(run)
+            if run.id in self._read_runs:
+                moved.append(mapping.run_moving_row(run))
+            else:
+                new.append(mapping.live_row(run))
             self._read_runs[run.id] = run
-        statements.MOVE_RUNS.run(self._connection, [mapping.run_moving_row(run) for run in moved])
-        _write_runs(self._dialect).run(self._connection, [mapping.live_row(run) for run in written])
+            if run.state is State.RUNNING and run.owner is not None:
+                self.started.append(run)
+        statements.INSERT_RUNS.run(self._connection, new)
+        statements.MOVE_RUNS.run(self._connection, moved)
 
     def end_runs(self, runs: Sequence[Run]) -> None:
         statements.DELETE_LIVE.run(self._connection, [(run.id,) for run in runs])
-        ended = [mapping.ended_row(replace(run, slot=None)) for run in runs]
-        _write_history(self._dialect).run(self._connection, ended)
+        statements.INSERT_HISTORY.run(self._connection, [mapping.ended_row(run) for run in runs])
         for run in runs:
             self._read_runs.pop(run.id, None)
+            self.ended.append(run.id)
 
     def revive_runs(self, runs: Sequence[Run]) -> None:
         statements.DELETE_ENDED.run(self._connection, [(run.id,) for run in runs])
@@ -168,13 +201,20 @@ class SqlRows:
 
     def node(self, node_id: str) -> Node | None:
         row = self._connection.execute(statements.NODE, {"node_id": node_id}).one_or_none()
-        return None if row is None else mapping.node_from(row)
+        if row is None:
+            return None
+        self._read_nodes.add(node_id)
+        return mapping.node_from(row)
 
     def nodes(self) -> list[Node]:
         return [mapping.node_from(row) for row in self._connection.execute(statements.NODES)]
 
     def save_node(self, node: Node) -> None:
-        _write_nodes(self._dialect).run(self._connection, [mapping.node_row(node)])
+        row = mapping.node_row(node)
+        if node.id in self._read_nodes:
+            statements.CHANGE_NODES.run(self._connection, [(*row[1:], node.id)])
+        else:
+            statements.INSERT_NODES.run(self._connection, [row])
 
     def save_tasks(self, node_id: str, tasks: Sequence[TaskInfo]) -> None:
         statements.DELETE_TASKS.run(self._connection, [(node_id,)])
@@ -210,17 +250,3 @@ def in_chunks(
     for start in range(0, len(ordered), CHUNK):
         among = {**(parameters or {}), "among": ordered[start : start + CHUNK]}
         yield from connection.execute(statement, among).fetchall()
-
-
-def _writing(table: Any, names: Sequence[str]) -> Callable[[Dialect], Batch]:
-    @cache
-    def batch(dialect: Dialect) -> Batch:
-        return Batch(dialect.insert_or_update(table, names), names)
-
-    return batch
-
-
-_write_schedules = _writing(tables.schedules, (*mapping.SCHEDULE, "priority"))
-_write_runs = _writing(tables.runs, statements.LIVE_NAMES)
-_write_history = _writing(tables.history, statements.HISTORY_NAMES)
-_write_nodes = _writing(tables.nodes, mapping.NODE)

@@ -14,6 +14,7 @@ from sqlalchemy import (
     Connection,
     Delete,
     Insert,
+    Select,
     Table,
     Update,
     bindparam,
@@ -22,16 +23,18 @@ from sqlalchemy import (
     insert,
     literal_column,
     select,
+    union,
     update,
 )
 
 from onthedot.model.node import NodeState
-from onthedot.stores.sql import mapping, tables
+from onthedot.stores.sql import claims, mapping, tables
+from onthedot.stores.sql.among import among
 from onthedot.stores.sql.mapping import Columns
 from onthedot.stores.sql.tables import BLOCKED, PLANNABLE, READY
 
 CHUNK = 500
-"""How many ids one statement names: SQLite took 999 at most before 3.32."""
+"""How many ids one statement names at most."""
 
 
 class Batch:
@@ -74,11 +77,6 @@ def _changing(table: Table, names: Sequence[str]) -> Batch:
     return Batch(statement.values({name: bindparam(name) for name in names}), (*names, "this_id"))
 
 
-def among(column: Column[Any]) -> Any:
-    """One of the values that the statement is given as `among`."""
-    return column.in_(bindparam("among", expanding=True))
-
-
 # schedules
 
 _schedules = tables.schedules.c
@@ -104,15 +102,17 @@ SCHEDULES_IF_FREE = (
     _SCHEDULES.where(among(_schedules.id)).order_by(_schedules.id).with_for_update(skip_locked=True, key_share=True)
 )
 STANDING = select(
-    _schedules.id, _schedules.enabled, _schedules.deleted, _schedules.auto_remove, _schedules.next_run_ms
+    _schedules.id,
+    _schedules.enabled,
+    _schedules.deleted,
+    _schedules.auto_remove,
+    _schedules.next_run_ms,
+    _schedules.then,
+    _schedules.on_failure,
 ).where(among(_schedules.id))
+INSERT_SCHEDULES = Batch(insert(tables.schedules), (*mapping.SCHEDULE, "priority"))
 MOVE_SCHEDULES = _changing(tables.schedules, mapping.SCHEDULE_MOVING)
-UPCOMING_SCHEDULES = (
-    select(_schedules.id, _schedules.next_run_ms, _schedules.priority)
-    .where(PLANNABLE, _schedules.next_run_ms <= bindparam("until_ms"))
-    .order_by(*_IN_TURN)
-    .limit(bindparam("most"))
-)
+DEFINE_SCHEDULES = _changing(tables.schedules, (*mapping.SCHEDULE[1:], "priority"))
 
 # runs
 
@@ -130,6 +130,8 @@ DUE_RUNS = (
 )
 LIVE_OF = _RUNS.where(among(_runs.schedule_id)).with_for_update()
 LIVE_RUNS = _RUNS.where(among(_runs.id)).order_by(_runs.id).with_for_update()
+BEHIND = select(_runs.schedule_id).where(among(_runs.schedule_id), BLOCKED).distinct()
+HELD = select(*_columns(tables.runs, claims.COLUMNS)).where(among(_runs.id)).order_by(_runs.id).with_for_update()
 OWNED_BY = _RUNS.where(_runs.owner == bindparam("node_id"), _runs.state == literal_column("'running'")).order_by(
     _runs.id
 )
@@ -139,15 +141,29 @@ CANCELS = select(_runs.id).where(
     _runs.cancel_requested_ms.is_not(None),
 )
 BLOCKED_RUNS = (
-    _RUNS.where(BLOCKED, _runs.due_ms <= bindparam("now_ms")).order_by(_runs.due_ms, _runs.id).limit(bindparam("most"))
-)
-UPCOMING_RUNS = (
-    select(_runs.id, _runs.due_ms, _runs.priority)
-    .where(READY, _runs.due_ms <= bindparam("until_ms"))
-    .order_by(_runs.due_ms, _runs.priority.desc(), _runs.id)
+    _RUNS.where(
+        BLOCKED,
+        _runs.due_ms.between(bindparam("from_ms"), bindparam("now_ms")),
+        (_runs.due_ms > bindparam("from_ms")) | (_runs.id > bindparam("after_id")),
+    )
+    .order_by(_runs.due_ms, _runs.id)
     .limit(bindparam("most"))
 )
-LIVE_NAMES = (*mapping.RUN, "priority", "apart")
+ROUTED_RUNS = (
+    _RUNS.where(READY, _runs.target.is_not(None), _runs.due_ms <= bindparam("now_ms"))
+    .order_by(_runs.due_ms, _runs.id)
+    .limit(bindparam("most"))
+)
+
+
+def _coming(moment: Column[int], condition: Any) -> tuple[Select[Any], Select[Any]]:
+    """The earliest moment, and all those between two others: each by the index, however many share one."""
+    lies_ahead = moment.between(bindparam("from_ms"), bindparam("until_ms"))
+    return select(func.min(moment)).where(condition), select(moment).where(condition, lies_ahead).distinct()
+
+
+UPCOMING = union(*_coming(_schedules.next_run_ms, PLANNABLE), *_coming(_runs.due_ms, READY))
+INSERT_RUNS = Batch(insert(tables.runs), (*mapping.RUN, "priority", "apart"))
 MOVE_RUNS = _changing(tables.runs, mapping.RUN_MOVING)
 DELETE_LIVE = Batch(delete(tables.runs).where(_runs.id == bindparam("this_id")), ("this_id",))
 
@@ -155,8 +171,18 @@ DELETE_LIVE = Batch(delete(tables.runs).where(_runs.id == bindparam("this_id")),
 
 _history = tables.history.c
 _HISTORY = select(*_columns(tables.history, mapping.RUN))
-HISTORY_NAMES = (*mapping.RUN, "kept_by")
+INSERT_HISTORY = Batch(insert(tables.history), (*mapping.RUN, "kept_by"))
 ENDED_RUNS = _HISTORY.where(among(_history.id))
+SUCCEEDED_SINCE = (
+    select(_history.id)
+    .where(
+        _history.kept_by == bindparam("kept_by"),
+        _history.state == literal_column("'succeeded'"),
+        _history.finished_ms >= bindparam("since_ms"),
+    )
+    .order_by(_history.id.desc())
+    .limit(1)
+)
 DELETE_ENDED = Batch(delete(tables.history).where(_history.id == bindparam("this_id")), ("this_id",))
 NEWEST_LIVE = _RUNS.order_by(_runs.id.desc())
 NEWEST_ENDED = _HISTORY.order_by(_history.id.desc())
@@ -212,6 +238,8 @@ GONE_NODES = (
     .where(~_LIVES, _nodes.renewed_ms <= bindparam("before_ms"))
     .where(~select(_runs.id).where(_runs.owner == _nodes.id).exists())
 )
+INSERT_NODES = Batch(insert(tables.nodes), mapping.NODE)
+CHANGE_NODES = _changing(tables.nodes, mapping.NODE[1:])
 DELETE_NODES = Batch(delete(tables.nodes).where(_nodes.id == bindparam("this_id")), ("this_id",))
 TASKS = (
     select(*_columns(tables.tasks, mapping.TASK))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from threading import Event, Lock
@@ -17,16 +17,17 @@ from onthedot.errors import Conflict, SchemaError, StoreError, StoreUnavailable
 from onthedot.model.decision import Decision
 from onthedot.model.node import Node
 from onthedot.model.run import Run
-from onthedot.model.schedule import Schedule
+from onthedot.model.schedule import Mode, Schedule
 from onthedot.model.states import State
-from onthedot.stores.base import Change, Keep, LogLine, TaskInfo
+from onthedot.stores.base import By, Change, Keep, LogLine, TaskInfo
 from onthedot.stores.engine import Engine
 from onthedot.stores.rows import TryAgain
 from onthedot.stores.sql import mapping, reading, schema, statements
+from onthedot.stores.sql.claims import Claims
 from onthedot.stores.sql.dialects import Dialect
 from onthedot.stores.sql.faults import in_our_words, is_busy
 from onthedot.stores.sql.pruning import prune
-from onthedot.stores.sql.rows import SqlRows
+from onthedot.stores.sql.rows import SqlRows, in_chunks
 
 T = TypeVar("T")
 
@@ -63,6 +64,7 @@ class SqlStore(Engine):
         self._opening = Lock()
         self._now_open: _Opened | None = None
         self._listeners: list[Callable[[], None]] = []
+        self._claims = Claims()
 
     def now_ms(self) -> int:
         if self._dialect.clock is None:
@@ -79,7 +81,10 @@ class SqlStore(Engine):
     @contextmanager
     def begin(self) -> Iterator[SqlRows]:
         with self._writing() as connection:
-            yield SqlRows(connection, self._dialect, self._server_ms(connection))
+            rows = SqlRows(connection, self._dialect, self._server_ms(connection), self._claims)
+            yield rows
+        self._claims.add(rows.started)
+        self._claims.remove(rows.ended)
 
     @contextmanager
     def _writing(self) -> Iterator[Connection]:
@@ -115,7 +120,7 @@ class SqlStore(Engine):
                     raise
             self._clock.wait(Event(), _PAUSE_MS)
 
-    def enqueue_in(self, connection: Any, runs: Sequence[Run]) -> list[Run]:
+    def enqueue_in(self, connection: Any, runs: Sequence[Run], by: By | None = None) -> list[Run]:
         if not isinstance(connection, Connection):
             raise StoreError(f"connection= takes a SQLAlchemy Connection (session.connection()), not {connection!r}")
         if connection.dialect.name != self._dialect.name:
@@ -123,9 +128,9 @@ class SqlStore(Engine):
         with in_our_words(self._dialect, "the database of connection="):
             if self._dialect.take_write_lock is not None:
                 connection.exec_driver_sql(self._dialect.take_write_lock)
-            rows = SqlRows(connection, self._dialect, self._server_ms(connection))
+            rows = SqlRows(connection, self._dialect, self._server_ms(connection), self._claims)
             try:
-                return self._enqueue(rows, runs)
+                return self._enqueue(rows, runs, by)
             except TryAgain:
                 raise Conflict("another transaction has just enqueued the same key; roll back and try again") from None
 
@@ -153,9 +158,17 @@ class SqlStore(Engine):
     # reading
 
     def schedules(
-        self, *, names: Sequence[str] | None = None, tag: str | None = None, after: str = "", limit: int = 100
+        self,
+        *,
+        names: Sequence[str] | None = None,
+        tag: str | None = None,
+        mode: Mode | None = None,
+        after: str = "",
+        limit: int = 100,
     ) -> list[Schedule]:
-        return self._reading(lambda connection: reading.schedules(connection, names, tag, after, limit))
+        return self._reading(
+            lambda connection: reading.schedules(connection, names=names, tag=tag, mode=mode, after=after, limit=limit)
+        )
 
     def revisions(self, schedule_id: str) -> list[Schedule]:
         texts = self._all(statements.REVISIONS, {"schedule_id": schedule_id})
@@ -168,12 +181,14 @@ class SqlStore(Engine):
             rows = self._all(statements.CHANGES_OF, {"schedule": name, "most": limit})
         return [mapping.change_from(row) for row in rows]
 
-    def upcoming(self, until_ms: int, limit: int) -> list[tuple[str, int, int]]:
-        bounds = {"until_ms": until_ms, "most": limit}
-        schedules = self._all(statements.UPCOMING_SCHEDULES, bounds)
-        runs = self._all(statements.UPCOMING_RUNS, bounds)
-        hints = [(each, moment, priority) for each, moment, priority in [*schedules, *runs]]
-        return sorted(hints, key=lambda hint: (hint[1], hint[0]))[:limit]
+    def behind(self, schedule_ids: Collection[str]) -> Collection[str]:
+        return {row[0] for row in self._reading(lambda each: [*in_chunks(each, statements.BEHIND, schedule_ids)])}
+
+    def upcoming(self, after_ms: int, until_ms: int) -> list[int]:
+        found = self._all(statements.UPCOMING, {"from_ms": after_ms + 1, "until_ms": until_ms})
+        moments = sorted(moment for (moment,) in found if moment is not None and moment <= until_ms)
+        overdue = [moment for moment in moments if moment <= after_ms]
+        return overdue[:1] + moments[len(overdue) :]
 
     def runs(
         self,
@@ -207,7 +222,11 @@ class SqlStore(Engine):
         published = {task.name: task for task in map(mapping.task_from, self._all(statements.TASKS))}
         return [published[name] for name in sorted(published)]
 
-    def _all(self, statement: sqlalchemy.Select[Any], parameters: dict[str, Any] | None = None) -> Sequence[Any]:
+    def _all(
+        self,
+        statement: sqlalchemy.Select[Any] | sqlalchemy.CompoundSelect[Any],
+        parameters: dict[str, Any] | None = None,
+    ) -> Sequence[Any]:
         return self._reading(lambda connection: connection.execute(statement, parameters or {}).fetchall())
 
     def prune(self, keep: Keep, limit: int = 1000) -> int:

@@ -84,7 +84,7 @@ schedules = Table(
     _count("plan_attempts"),
     _ms("created_ms"),
     _ms("updated_ms"),
-    _count("priority"),  # of the policy, for the hints
+    _count("priority"),  # of the policy, for queries
 )
 
 # Written out, never bound: SQLite uses a partial index only where the statement repeats its condition word by word.
@@ -104,6 +104,9 @@ Index(
     sqlite_where=PLANNABLE,
     postgresql_where=PLANNABLE,
 )
+# Which are local? Asked by every node once a second; most schedules are not in it.
+LOCAL = schedules.c.mode == literal_column("'local'")
+Index("onthedot_schedules_local", schedules.c.name, sqlite_where=LOCAL, postgresql_where=LOCAL)
 
 
 def _run_columns() -> list[Column[str] | Column[int]]:

@@ -9,7 +9,20 @@ from typing import TYPE_CHECKING, Any, assert_never
 import typer
 
 from onthedot.clock import SystemClock
-from onthedot.events import Event, Failure, Idle, Misfired, NodeStarted, NodeStopped, RunFinished, RunStarted
+from onthedot.events import (
+    Draining,
+    Event,
+    Failure,
+    FellBack,
+    Idle,
+    Misfired,
+    NodeStarted,
+    NodeStopped,
+    Parked,
+    Recovered,
+    RunFinished,
+    RunStarted,
+)
 from onthedot.moments import iso
 from onthedot.surfaces.cli.run_tables import short_id
 from onthedot.surfaces.cli.texts import counted, utc_text, visible
@@ -17,13 +30,15 @@ from onthedot.surfaces.cli.texts import counted, utc_text, visible
 if TYPE_CHECKING:
     from onthedot.app.app import App
 
-Told = NodeStarted | NodeStopped | Failure | RunFinished | Misfired
+Told = NodeStarted | NodeStopped | Draining | Failure | FellBack | Recovered | RunFinished | Misfired | Parked
 
 _COLOURS = {
     "failed": "red",
     "timed_out": "red",
     "lost": "red",
     "error": "red",
+    "fallback": "red",
+    "parked": "red",
     "skipped": "yellow",
     "left out": "yellow",
 }
@@ -42,7 +57,7 @@ def show_events(app: App, store: str, log_format: str) -> None:
         styled = typer.style(f"{word:<9}", fg=_COLOURS.get(word, "green"))
         typer.echo(f"{utc_text(now_ms, seconds=True)[:19]}Z {styled} {text}", err=True)
 
-    for topic in ("start", "stop", "error", "run_finished", "misfire"):
+    for topic in ("start", "stop", "draining", "error", "fallback", "recovery", "run_finished", "misfire", "parked"):
         app.on(topic)(show)
 
 
@@ -52,6 +67,8 @@ def _told(event: Told, store: str) -> tuple[str, str]:
             return "started", f"node {visible(event.name)} on {visible(store)}"
         case NodeStopped():
             return "stopped", f"node {visible(event.name)}"
+        case Draining():
+            return "draining", f"node {visible(event.name)}: it takes no more runs"
         case RunFinished():
             because = f": {visible(_last_line(event.error))}" if event.error else ""
             name = visible(event.schedule or event.task)
@@ -59,15 +76,22 @@ def _told(event: Told, store: str) -> tuple[str, str]:
         case Misfired():
             how_many = "ticks" if event.count is None else counted(event.count, "tick")
             return "left out", f"{visible(event.schedule)}: {how_many} ({event.reason})"
+        case Parked():
+            return "parked", f"{visible(event.schedule)}: {visible(_last_line(event.error))}"
         case Failure():
-            return "error", f"{event.stage}: {type(event.error).__name__}: {visible(_last_line(str(event.error)))}"
+            return "error", f"{event.stage}: {_named(event.error)}"
+        case FellBack():
+            return "fallback", f"plan: schedule by schedule, since batches fail: {_named(event.error)}"
+        case Recovered():
+            return "recovered", "plan: in batches again"
         case _:
             assert_never(event)
 
 
 def _document(event: Event, now_ms: int) -> dict[str, Any]:
-    if isinstance(event, Failure):
-        values: dict[str, Any] = {"stage": event.stage, "error": f"{type(event.error).__name__}: {event.error}"}
+    if isinstance(event, Failure | FellBack):
+        values = {name: getattr(event, name) for name in event.__slots__}
+        values["error"] = f"{type(event.error).__name__}: {event.error}"
     else:
         values = asdict(event)
     return {"at": iso(now_ms), "event": _NAMES[type(event)], **values}
@@ -76,12 +100,20 @@ def _document(event: Event, now_ms: int) -> dict[str, Any]:
 _NAMES: dict[type[Event], str] = {
     NodeStarted: "start",
     NodeStopped: "stop",
+    Draining: "draining",
     Idle: "idle",
     Failure: "error",
     RunStarted: "run_started",
     RunFinished: "run_finished",
     Misfired: "misfire",
+    Parked: "parked",
+    FellBack: "fallback",
+    Recovered: "recovery",
 }
+
+
+def _named(error: BaseException) -> str:
+    return f"{type(error).__name__}: {visible(_last_line(str(error)))}"
 
 
 def _took(ms: int) -> str:

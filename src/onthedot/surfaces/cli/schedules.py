@@ -14,16 +14,18 @@ from onthedot.moments import from_ms, iso
 from onthedot.surfaces.cli.apps import open_app
 from onthedot.surfaces.cli.given import read_pairs, read_schedule_trigger, zone_of
 from onthedot.surfaces.cli.options import Args, AsJson, FoldRule, GapRule, ScheduleName, StoreUrl, Zone
-from onthedot.surfaces.cli.run_tables import runs_table
+from onthedot.surfaces.cli.run_tables import runs_table, short_id
 from onthedot.surfaces.cli.screen import Screen, plain_table, show_json
 from onthedot.surfaces.cli.texts import counted, local_moment, local_text, needs_seconds, span_text, utc_text, visible
-from onthedot.surfaces.documents import run_document, schedule_document, schedule_state
+from onthedot.surfaces.documents import change_document, run_document, schedule_document, schedule_state
 from onthedot.triggers import decode
 from onthedot.triggers.bounds import to_instant_ms
 
 if TYPE_CHECKING:
     from onthedot.app.app import App
+    from onthedot.events import Paused
     from onthedot.model.schedule import Schedule
+    from onthedot.stores.base import Change
 
 group = typer.Typer(help="Look at schedules, and steer them.")
 
@@ -89,10 +91,7 @@ def show_one(name: ScheduleName, *, store: StoreUrl = None, as_json: AsJson = Fa
         runs = app.runs.list(schedule=name, limit=5)
         changes = app.open_store().changes(name=name, limit=5)
         if as_json:
-            changed = [
-                {"at": iso(each.at_ms), "who": each.by.who, "surface": each.by.surface, "what": each.by.what}
-                for each in changes
-            ]
+            changed = [change_document(each) for each in changes]
             show_json({**schedule_document(schedule), "runs": [run_document(run) for run in runs], "changes": changed})
             return
         screen = Screen()
@@ -104,8 +103,7 @@ def show_one(name: ScheduleName, *, store: StoreUrl = None, as_json: AsJson = Fa
         if changes:
             screen.print()
         for each in changes:
-            line = f"{utc_text(each.at_ms, seconds=True)}  {each.by.what} by {each.by.who} ({each.by.surface})"
-            screen.print(visible(line), soft_wrap=True)
+            screen.print(visible(_told(each)), soft_wrap=True)
 
 
 @group.command("next")
@@ -227,8 +225,18 @@ def pause(
 ) -> None:
     """Let a schedule, or all with a tag, start no more runs."""
     where = _where(name, tag)
+    done: dict[str, Paused] = {}
     with closing(open_app(store)) as app:
-        _show_all_changed(app, app.schedules.pause(name, where=where, note=note), as_json)
+        app.on("paused")(lambda event: done.update({event.schedule: event}))
+        changed = app.schedules.pause(name, where=where, note=note)
+        if as_json:
+            documents = [_paused_document(each, done[each.name]) for each in _as_list(changed)]
+            show_json({"schedules": documents} if isinstance(changed, list) else documents[0])
+            return
+        for each in _as_list(changed):
+            typer.echo(_summary(each, app.open_store().now_ms()) + _came_of_it(done[each.name]))
+        if isinstance(changed, list):
+            typer.echo(counted(len(changed), "schedule"))
 
 
 @group.command("resume")
@@ -289,6 +297,12 @@ def _facts(schedule: Schedule, now_ms: int) -> Iterable[tuple[str, str]]:
     yield "origin", f"{schedule.origin}, revision {schedule.revision}"
 
 
+def _told(change: Change) -> str:
+    run = f" of run {short_id(str(change.after['run']))}" if "run" in change.after else ""
+    by = f"by {change.by.who} ({change.by.surface})"
+    return f"{utc_text(change.at_ms, seconds=True)}  {change.by.what}{run} {by}"
+
+
 def _show_changed(app: App, schedule: Schedule, as_json: bool) -> None:
     if as_json:
         show_json(schedule_document(schedule))
@@ -305,6 +319,19 @@ def _show_all_changed(app: App, changed: Any, as_json: bool) -> None:
         for each in changed:
             typer.echo(_summary(each, app.open_store().now_ms()))
         typer.echo(counted(len(changed), "schedule"))
+
+
+def _as_list(changed: Any) -> list[Schedule]:
+    return changed if isinstance(changed, list) else [changed]
+
+
+def _paused_document(schedule: Schedule, done: Paused) -> dict[str, Any]:
+    return {**schedule_document(schedule), "skipped_runs": done.skipped, "running_runs": done.running}
+
+
+def _came_of_it(done: Paused) -> str:
+    skipped = f", {counted(done.skipped, 'waiting run')} skipped" if done.skipped else ""
+    return f"{skipped}, {done.running} still running" if done.running else skipped
 
 
 def _summary(schedule: Schedule, now_ms: int) -> str:

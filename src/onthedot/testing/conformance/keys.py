@@ -8,7 +8,7 @@ from onthedot.errors import StoreError
 from onthedot.model.run import Run
 from onthedot.model.states import State
 from onthedot.stores.base import Keep
-from onthedot.testing.conformance.scene import DAY, MINUTE, SECOND, Promises, Scene
+from onthedot.testing.conformance.scene import BY, DAY, MINUTE, SECOND, Promises, Scene
 
 KEY = "k:job:invoice-7"
 
@@ -64,7 +64,7 @@ class TestKeys(Promises):
 
     def test_a_key_is_free_again_long_after_the_end_of_its_run(self, scene: Scene) -> None:
         first = scene.waiting_run(key=KEY)
-        scene.store.request_cancel(first.id, "no")
+        scene.store.request_cancel(first.id, "no", BY)
         scene.wait(30 * DAY - 1)
         assert scene.waiting_run(key=KEY).id == first.id
         scene.wait(1)
@@ -80,9 +80,9 @@ class TestKeys(Promises):
 
     def test_a_key_lives_on_with_a_run_that_is_retried(self, scene: Scene) -> None:
         first = scene.waiting_run(key=KEY)
-        cancelled = scene.store.request_cancel(first.id, "no")
+        cancelled = scene.store.request_cancel(first.id, "no", BY)
         scene.wait(29 * DAY)
-        waiting = scene.store.retry(cancelled.id, cancelled.claim_no)
+        waiting = scene.store.retry(cancelled.id, cancelled.claim_no, BY)
         scene.wait(2 * DAY)
         scene.store.prune(Keep())
         assert scene.waiting_run(key=KEY) == waiting

@@ -10,7 +10,7 @@ from onthedot.model.policy import Policy
 from onthedot.model.states import State
 from onthedot.planner import edits
 from onthedot.stores.base import LogLine, TaskInfo
-from onthedot.testing.conformance.scene import LEASE_MS, MINUTE, SECOND, START_MS, Promises, Scene
+from onthedot.testing.conformance.scene import BY, LEASE_MS, MINUTE, SECOND, START_MS, Promises, Scene
 
 
 class TestLeases(Promises):
@@ -167,7 +167,7 @@ class TestTakeover(Promises):
         run = scene.running(scene.node(), delivery="at_most_once")
         scene.kill(run.owner or "")
         lost = scene.run(run)
-        scene.store.retry(lost.id, lost.claim_no)
+        scene.store.retry(lost.id, lost.claim_no, BY)
         assert [again.id for again in scene.start(scene.node("b"))] == [run.id]
 
     def test_a_run_taken_over_inside_a_pause_waits_for_the_resume(self, scene: Scene) -> None:

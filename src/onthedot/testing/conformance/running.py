@@ -9,7 +9,7 @@ from onthedot.model.outcome import Outcome
 from onthedot.model.policy import Policy
 from onthedot.model.states import State
 from onthedot.planner import edits
-from onthedot.testing.conformance.scene import HOUR, MINUTE, SECOND, START_MS, Promises, Scene
+from onthedot.testing.conformance.scene import BY, HOUR, MINUTE, SECOND, START_MS, Promises, Scene
 
 
 class TestStarting(Promises):
@@ -72,7 +72,7 @@ class TestStarting(Promises):
         free = scene.waiting_run()
         started = [run.id for _ in range(8) for run in scene.start(node, limit=5)]
         assert started == [free.id]
-        assert scene.store.upcoming(scene.now_ms + SECOND, 100) == []
+        assert scene.store.upcoming(scene.now_ms, scene.now_ms + SECOND) == []
 
     def test_a_deleted_or_paused_schedule_is_noticed_at_the_start(self, scene: Scene) -> None:
         node = scene.node()
@@ -210,7 +210,7 @@ class TestWaking(Promises):
             scene.wait(1)
         scene.start(node)
         scene.end(first)
-        scene.store.request_cancel("a", "no")
+        scene.store.request_cancel("a", "no", BY)
         assert [run.id for run in scene.start(node)] == ["b"]
 
     def test_a_sweep_finds_what_a_lost_wake_up_left_behind(self, scene: Scene) -> None:
@@ -228,6 +228,20 @@ class TestWaking(Promises):
         assert scene.start(node) == []
         assert scene.store.sweep() == 1
         assert len(scene.start(node)) == 1
+
+    def test_a_crowd_that_cannot_start_does_not_hide_from_the_sweep_what_can(self, scene: Scene) -> None:
+        node = scene.node()
+        scene.running(node)
+        busy, idle = scene.schedule(), scene.put("idle")
+        for _ in range(10):
+            scene.waiting_run(schedule_id=busy.id, schedule=busy.name, blocked=True)
+        scene.wait(1)
+        last = scene.waiting_run(schedule_id=idle.id, schedule=idle.name, blocked=True)
+        assert sum(scene.store.sweep(limit=3) for _ in range(4)) == 1
+        assert not scene.run(last).blocked
+        scene.store.request_cancel(last.id, "out of the way", BY)
+        scene.waiting_run(schedule_id=idle.id, schedule=idle.name, blocked=True)
+        assert sum(scene.store.sweep(limit=3) for _ in range(8)) == 1, "it begins anew when it has come to the end"
 
     def test_a_sweep_leaves_alone_what_a_pause_holds(self, scene: Scene) -> None:
         node = scene.node()
@@ -351,7 +365,7 @@ class TestCancelling(Promises):
     def test_a_waiting_run_is_cancelled_at_once(self, scene: Scene) -> None:
         node = scene.node()
         run = scene.waiting_run()
-        cancelled = scene.store.request_cancel(run.id, "not needed")
+        cancelled = scene.store.request_cancel(run.id, "not needed", BY)
         assert (cancelled.state, cancelled.reason, cancelled.finished_ms) == (
             State.CANCELLED,
             "not needed",
@@ -363,7 +377,7 @@ class TestCancelling(Promises):
     def test_a_running_run_is_marked_for_its_owner_to_see(self, scene: Scene) -> None:
         node = scene.node()
         run = scene.running(node)
-        asked = scene.store.request_cancel(run.id, "stop it")
+        asked = scene.store.request_cancel(run.id, "stop it", BY)
         assert (asked.state, asked.cancel_requested_ms, asked.claim_no) == (State.RUNNING, scene.now_ms, run.claim_no)
         (own,) = scene.renew(node).own
         assert own.cancel_requested_ms == scene.now_ms
@@ -374,32 +388,32 @@ class TestCancelling(Promises):
 
     def test_the_moment_of_the_first_request_stays(self, scene: Scene) -> None:
         run = scene.running(scene.node())
-        first = scene.store.request_cancel(run.id, "a")
+        first = scene.store.request_cancel(run.id, "a", BY)
         scene.wait(SECOND)
-        assert scene.store.request_cancel(run.id, "b").cancel_requested_ms == first.cancel_requested_ms
+        assert scene.store.request_cancel(run.id, "b", BY).cancel_requested_ms == first.cancel_requested_ms
 
     @pytest.mark.parametrize("ending", ["failed", "handed_back"])
     def test_a_run_that_was_asked_to_stop_does_not_wait_again(self, scene: Scene, ending: str) -> None:
         run = scene.running(scene.node(), retries=5)
-        scene.store.request_cancel(run.id, "stop it")
+        scene.store.request_cancel(run.id, "stop it", BY)
         ended = scene.end(run, ending)  # type: ignore[arg-type]
         assert ended.state is State.CANCELLED
         assert scene.run(run).state is State.CANCELLED
 
     def test_a_run_that_was_asked_to_stop_is_cancelled_when_its_node_dies(self, scene: Scene) -> None:
         run = scene.running(scene.node())
-        scene.store.request_cancel(run.id, "stop it")
+        scene.store.request_cancel(run.id, "stop it", BY)
         scene.kill(run.owner or "")
         assert scene.run(run).state is State.CANCELLED
 
     def test_an_ended_run_is_left_as_it_is(self, scene: Scene) -> None:
         ended = scene.end(scene.running(scene.node()))
-        assert scene.store.request_cancel(ended.id, "too late") == ended
+        assert scene.store.request_cancel(ended.id, "too late", BY) == ended
         assert scene.run(ended) == ended
 
     def test_what_never_was_cannot_be_cancelled(self, scene: Scene) -> None:
         with pytest.raises(RunNotFound):
-            scene.store.request_cancel("nobody", "no")
+            scene.store.request_cancel("nobody", "no", BY)
 
 
 class TestOperatorsRetry(Promises):
@@ -408,7 +422,7 @@ class TestOperatorsRetry(Promises):
         node = scene.node()
         ended = scene.end(scene.running(node), ending)  # type: ignore[arg-type]
         scene.wait(HOUR)
-        again = scene.store.retry(ended.id, ended.claim_no)
+        again = scene.store.retry(ended.id, ended.claim_no, BY)
         assert scene.run(again) == again
         assert (again.state, again.due_ms, again.finished_ms) == (State.WAITING, scene.now_ms, None)
         assert again.claim_no > ended.claim_no
@@ -418,32 +432,32 @@ class TestOperatorsRetry(Promises):
     def test_a_retry_needs_the_claim_number_that_was_shown(self, scene: Scene) -> None:
         node = scene.node()
         ended = scene.end(scene.running(node), "failed")
-        scene.store.retry(ended.id, ended.claim_no)
+        scene.store.retry(ended.id, ended.claim_no, BY)
         with pytest.raises(Conflict):
-            scene.store.retry(ended.id, ended.claim_no)
+            scene.store.retry(ended.id, ended.claim_no, BY)
         (started,) = scene.start(node)
         with pytest.raises(Conflict):
-            scene.store.retry(started.id, started.claim_no)
+            scene.store.retry(started.id, started.claim_no, BY)
         assert scene.run(started) == started
 
     def test_what_succeeded_is_not_done_again(self, scene: Scene) -> None:
         ended = scene.end(scene.running(scene.node()))
         with pytest.raises(Conflict):
-            scene.store.retry(ended.id, ended.claim_no)
+            scene.store.retry(ended.id, ended.claim_no, BY)
         with pytest.raises(RunNotFound):
-            scene.store.retry("nobody", 0)
+            scene.store.retry("nobody", 0, BY)
 
     def test_the_former_owner_cannot_record_after_a_retry(self, scene: Scene) -> None:
         run = scene.running(scene.node())
         ended = scene.end(run, "failed")
-        scene.store.retry(ended.id, ended.claim_no)
+        scene.store.retry(ended.id, ended.claim_no, BY)
         assert scene.is_refused(run)
 
     def test_a_pause_does_not_hold_an_operators_retry(self, scene: Scene) -> None:
         node = scene.node()
         ended = scene.end(scene.running(node), "failed")
         scene.edit(edits.pause(None))
-        scene.store.retry(ended.id, ended.claim_no)
+        scene.store.retry(ended.id, ended.claim_no, BY)
         assert [run.id for run in scene.start(node)] == [ended.id]
 
     def test_a_pause_that_comes_later_does_not_skip_an_operators_retry(self, scene: Scene) -> None:
@@ -453,7 +467,7 @@ class TestOperatorsRetry(Promises):
         (run,) = scene.plan(node)
         scene.edit(edits.pause(None))
         skipped = scene.run(run)
-        scene.store.retry(skipped.id, skipped.claim_no)
+        scene.store.retry(skipped.id, skipped.claim_no, BY)
         scene.edit(edits.pause("again"))
         assert [started.id for started in scene.start(node)] == [run.id]
 
@@ -462,7 +476,7 @@ class TestOperatorsRetry(Promises):
         ended = scene.end(scene.running(node), "failed")
         scene.wait(MINUTE)
         (other,) = scene.plan(node, free=1)
-        scene.store.retry(ended.id, ended.claim_no)
+        scene.store.retry(ended.id, ended.claim_no, BY)
         assert scene.start(node) == []
         scene.end(other)
         assert [run.id for run in scene.start(node)] == [ended.id]
@@ -470,7 +484,7 @@ class TestOperatorsRetry(Promises):
     def test_a_retried_tick_is_not_planned_again(self, scene: Scene) -> None:
         node = scene.node()
         ended = scene.end(scene.running(node), "failed")
-        scene.store.retry(ended.id, ended.claim_no)
+        scene.store.retry(ended.id, ended.claim_no, BY)
         scene.plan(node)
         assert scene.ticks() == [60]
         assert ended.scheduled_ms == START_MS + MINUTE

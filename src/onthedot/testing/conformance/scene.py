@@ -86,7 +86,7 @@ class Scene:
         """A manual run of a schedule, now."""
         schedule = self.schedule(name)
         key = None if token is None else f"m:{schedule.id}:{token}"
-        return self.store.enqueue([manual_run(schedule, run_id, key, args, self.now_ms)])[0]
+        return self.store.enqueue([manual_run(schedule, run_id, key, args, self.now_ms)], by=BY)[0]
 
     # nodes
 

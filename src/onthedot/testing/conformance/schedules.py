@@ -161,22 +161,37 @@ class TestListing(Promises):
         assert [each.name for each in scene.store.schedules(names=["b", "c"], tag="eu")] == ["c"]
         assert scene.store.schedules(names=[]) == []
 
+    def test_schedules_are_found_by_mode(self, scene: Scene) -> None:
+        scene.put("b", mode="local", tags=("x",))
+        scene.put("a", mode="local")
+        scene.put("c")
+        scene.put("d", mode="local")
+        scene.edit(edits.delete(), "d")
+        found = [row.name for row in scene.store.schedules(mode="local")]
+        assert found == ["a", "b"]
+        assert [row.name for row in scene.store.schedules(mode="local", after="a")] == ["b"]
+        assert [row.name for row in scene.store.schedules(mode="local", tag="x")] == ["b"]
+        assert [row.name for row in scene.store.schedules(mode="durable")] == ["c"]
+
     def test_coming_moments_are_those_of_schedules_and_waiting_runs(self, scene: Scene) -> None:
-        schedule = scene.put(priority=3)
+        scene.put()
+        scene.put("beside")
         scene.put("far", every("1d"))
         paused = scene.put("paused")
         scene.edit(edits.pause(None), paused.name)
-        run = scene.waiting_run(delay_ms=10 * SECOND, policy=Policy(priority=5))
+        scene.waiting_run(delay_ms=10 * SECOND)
         scene.waiting_run(delay_ms=HOUR)
-        hints = scene.store.upcoming(START_MS + MINUTE, 100)
-        assert hints == [(run.id, START_MS + 10 * SECOND, 5), (schedule.id, START_MS + MINUTE, 3)]
-        assert scene.store.upcoming(START_MS + MINUTE, 1) == hints[:1]
-        assert scene.store.upcoming(START_MS + MINUTE - 1, 100) == hints[:1]
+        assert scene.store.upcoming(START_MS, START_MS + MINUTE) == [START_MS + 10 * SECOND, START_MS + MINUTE]
+        assert scene.store.upcoming(START_MS, START_MS + MINUTE - 1) == [START_MS + 10 * SECOND]
 
-    def test_what_is_overdue_is_among_the_coming_moments(self, scene: Scene) -> None:
-        schedule = scene.put()
+    def test_of_what_is_overdue_the_earliest_moment_is_among_the_coming_ones(self, scene: Scene) -> None:
+        scene.waiting_run(delay_ms=10 * SECOND)
+        scene.put()
+        scene.waiting_run(delay_ms=MINUTE + 5 * SECOND)
+        due_ms = START_MS + MINUTE
+        assert scene.store.upcoming(due_ms, due_ms + 5 * SECOND) == [START_MS + 10 * SECOND, due_ms + 5 * SECOND]
         scene.wait(DAY)
-        assert [hint[0] for hint in scene.store.upcoming(scene.now_ms + 5 * SECOND, 100)] == [schedule.id]
+        assert scene.store.upcoming(scene.now_ms, scene.now_ms) == [START_MS + 10 * SECOND]
 
 
 class TestPausing(Promises):
@@ -233,7 +248,7 @@ class TestPausing(Promises):
         assert paused == Paused(skipped=0, running=0)
         scene.wait(MINUTE)
         assert scene.start(node) == []
-        assert scene.store.upcoming(scene.now_ms, 10) == []
+        assert scene.store.upcoming(scene.now_ms, scene.now_ms) == []
         scene.edit(edits.resume())
         assert [again.id for again in scene.start(node)] == [run.id]
 
@@ -312,6 +327,14 @@ class TestRescheduling(Promises):
         with pytest.raises(Conflict, match="use trigger"):
             scene.edit(edits.reschedule(START_MS))
         assert scene.schedule() == before
+
+    def test_a_schedule_that_has_had_all_its_runs_is_not_rescheduled(self, scene: Scene) -> None:
+        scene.put(max_runs=1)
+        scene.wait(MINUTE)
+        scene.plan(scene.node())
+        with pytest.raises(Conflict, match="all of its 1 runs"):
+            scene.edit(edits.reschedule(scene.now_ms + HOUR))
+        assert scene.schedule().next_run_ms is None
 
     def test_a_moment_behind_the_watermark_is_refused_after_the_clock_was_set_back(self, scene: Scene) -> None:
         node = scene.node()
@@ -460,7 +483,28 @@ class TestDeleting(Promises):
         scene.wait(MINUTE)
         (run,) = scene.plan(scene.node())
         assert scene.exists()
-        scene.store.request_cancel(run.id, "not needed")
+        scene.store.request_cancel(run.id, "not needed", BY)
+        assert not scene.exists()
+
+    def test_a_self_removing_schedule_goes_when_a_pause_skips_its_last_run(self, scene: Scene) -> None:
+        scene.put(trigger=At(START_MS + MINUTE), auto_remove=True)
+        scene.wait(MINUTE)
+        scene.plan(scene.node())
+        paused, done = scene.edit(edits.pause(None))
+        assert (paused.deleted, done) == (True, Paused(skipped=1, running=0))
+        assert not scene.exists()
+
+    def test_a_self_removing_schedule_that_is_still_to_run_stays_through_a_pause(self, scene: Scene) -> None:
+        node = scene.node()
+        scene.put(trigger=At(START_MS + MINUTE), auto_remove=True)
+        scene.edit(edits.pause(None))
+        assert scene.exists()
+        scene.edit(edits.resume())
+        scene.wait(MINUTE)
+        (run,) = scene.plan(node, free=1)
+        scene.edit(edits.pause(None))
+        assert scene.exists()
+        scene.end(run)
         assert not scene.exists()
 
     def test_a_self_removing_schedule_without_a_run_goes_when_its_last_tick_is_decided(self, scene: Scene) -> None:
@@ -482,6 +526,17 @@ class TestAudit(Promises):
         assert newest.after["paused_note"] == "repairs"
         assert "task" not in newest.after
         assert (oldest.by, dict(oldest.before), oldest.after["task"]) == (BY, {}, "job")
+
+    def test_what_a_pause_and_a_deletion_did_to_runs_is_kept_with_them(self, scene: Scene) -> None:
+        node = scene.node()
+        scene.running(node)
+        scene.wait(MINUTE)
+        scene.plan(node)
+        scene.edit(edits.pause(None))
+        paused = scene.store.changes(name="s")[0]
+        assert (paused.after["skipped"], paused.after["running"]) == (1, 1)
+        scene.edit(edits.delete())
+        assert scene.store.changes(name="s")[0].after["running"] == 1
 
     def test_changes_come_newest_first_and_by_name(self, scene: Scene) -> None:
         for name in ("a", "b", "a"):
@@ -517,3 +572,42 @@ class TestAudit(Promises):
         scene.edit(lambda before, now_ms: Effects(schedule=replace(row)))
         assert scene.schedule() == row
         assert len(scene.store.changes()) == 1
+
+    def test_a_run_that_is_triggered_cancelled_or_retried_is_kept_with_who_asked(self, scene: Scene) -> None:
+        schedule = scene.put()
+        run = scene.trigger("r", args={"a": 2})
+        cancelled = scene.store.request_cancel(run.id, "not now", By("ada", "cli", "cancel"))
+        scene.wait(SECOND)
+        scene.store.retry(run.id, cancelled.claim_no, By("bob", "http", "retry"))
+        retried, stopped, triggered, _ = scene.store.changes(name="s")
+        assert {each.schedule_id for each in (retried, stopped, triggered)} == {schedule.id}
+        assert {each.after["run"] for each in (retried, stopped, triggered)} == {"r"}
+        assert (triggered.by, dict(triggered.before), triggered.after["args"]) == (BY, {}, {"a": 2})
+        assert (stopped.by, dict(stopped.before)) == (By("ada", "cli", "cancel"), {"state": "waiting", "reason": None})
+        assert (stopped.after["state"], stopped.after["reason"]) == ("cancelled", "not now")
+        assert (retried.by, retried.at_ms) == (By("bob", "http", "retry"), START_MS + SECOND)
+        assert (retried.before["state"], retried.after["state"]) == ("cancelled", "waiting")
+
+    def test_a_running_run_that_is_asked_to_stop_is_kept_with_who_asked(self, scene: Scene) -> None:
+        run = scene.running(scene.node())
+        scene.store.request_cancel(run.id, "stop it", By("ada", "cli", "cancel"))
+        newest = scene.store.changes(name="s")[0]
+        assert (newest.by.who, newest.after["cancel_requested_ms"]) == ("ada", scene.now_ms)
+
+    def test_one_off_work_is_in_the_audit_without_a_schedule(self, scene: Scene) -> None:
+        run = scene.waiting_run()
+        assert scene.store.changes() == []
+        scene.store.request_cancel(run.id, "no", BY)
+        (change,) = scene.store.changes()
+        assert (change.schedule_id, change.schedule, change.revision) == ("", "", 0)
+        assert (change.after["run"], change.after["task"]) == (run.id, "job")
+
+    def test_what_changes_nothing_leaves_no_line(self, scene: Scene) -> None:
+        scene.put()
+        run = scene.trigger("r", token="once")
+        scene.trigger("again", token="once")
+        ended = scene.store.request_cancel(run.id, "no", BY)
+        scene.store.request_cancel(run.id, "no", BY)
+        with pytest.raises(Conflict):
+            scene.store.retry(run.id, ended.claim_no + 1, BY)
+        assert len(scene.store.changes()) == 3

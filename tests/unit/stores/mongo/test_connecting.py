@@ -99,7 +99,7 @@ def test_every_wait_has_a_bound_unless_the_url_gives_another() -> None:
 
 def test_a_missing_driver_is_answered_with_what_to_install(tmp_path: Path) -> None:
     code = (
-        "from importlib import util\nutil.find_spec = lambda name: None\n"
+        "import sys\nsys.modules['pymongo'] = sys.modules['bson'] = None\n"
         "from onthedot.errors import DriverMissing\nfrom onthedot.stores import open\n"
         "try:\n    open.open_store('mongodb://h/d', create=True)\nexcept DriverMissing as error:\n    print(error)\n"
     )

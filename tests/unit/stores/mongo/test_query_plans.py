@@ -75,7 +75,7 @@ def test_no_hot_search_reads_or_sorts_a_whole_collection(mongodb_url: str, overh
 def _work(store: Store, clock: ManualClock) -> None:
     """A minute in the life of a node, and somebody who looks on."""
     clock.pass_by(60_000)
-    store.upcoming(clock(), 100)
+    store.upcoming(clock() - 1000, clock())
     store.plan_due("n0", 5, 2, Decider(lambda: new_id(clock())))
     store.plan_due("n0", 100, 0, Decider(lambda: new_id(clock())))
     started = store.start_due("n0", ["task"], 10).runs

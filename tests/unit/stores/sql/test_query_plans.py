@@ -28,6 +28,7 @@ GIVEN = {
     "schedule_id": "s",
     "schedule": "s",
     "run_id": "r",
+    "after_id": "",
     "kept_by": "s",
 }
 
@@ -58,9 +59,9 @@ def _plan(connection: Connection, statement: Select[Any]) -> str:
         (statements.SCHEDULES_ON_TIME, "onthedot_schedules_due"),
         (statements.SCHEDULES_OVERDUE, "onthedot_schedules_due"),
         (statements.COUNT_DUE, "onthedot_schedules_due"),
-        (statements.UPCOMING_SCHEDULES, "onthedot_schedules_due"),
+        (statements.UPCOMING, "onthedot_schedules_due"),
         (statements.DUE_RUNS, "onthedot_runs_due"),
-        (statements.UPCOMING_RUNS, "onthedot_runs_due"),
+        (statements.UPCOMING, "onthedot_runs_due"),
         (statements.BLOCKED_RUNS, "onthedot_runs_blocked"),
         (statements.LIVE_OF, "onthedot_runs_tick"),
         (statements.LIVE_RUNS, "sqlite_autoindex_onthedot_runs_1"),
@@ -91,9 +92,7 @@ def test_a_hot_statement_uses_its_index(connection: Connection, statement: Selec
     [
         statements.SCHEDULES_ON_TIME,
         statements.SCHEDULES_OVERDUE,
-        statements.UPCOMING_SCHEDULES,
         statements.DUE_RUNS,
-        statements.UPCOMING_RUNS,
     ],
 )
 def test_a_crowd_at_one_moment_is_not_sorted_for_each_batch(connection: Connection, statement: Select[Any]) -> None:
@@ -114,4 +113,10 @@ def test_a_page_of_history_is_read_without_reading_all_of_it(
 ) -> None:
     plan = _plan(connection, reading.ended_statement(wanted))
     assert f"INDEX {index}" in plan
+    assert "TEMP B-TREE" not in plan
+
+
+def test_the_local_schedules_are_found_without_reading_the_others(connection: Connection) -> None:
+    plan = _plan(connection, reading.LISTED.where(tables.LOCAL))
+    assert "INDEX onthedot_schedules_local" in plan
     assert "TEMP B-TREE" not in plan

@@ -11,6 +11,7 @@ branch_labels = None
 depends_on = None
 
 _NUMBER = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
+_LOCAL = sa.text("mode = 'local'")
 _PLANNABLE = sa.text("enabled = 1 AND deleted = 0 AND error IS NULL AND mode = 'durable'")
 
 
@@ -256,6 +257,13 @@ def upgrade() -> None:
         ["next_run_ms", "id"],
         sqlite_where=_PLANNABLE,
         postgresql_where=_PLANNABLE,
+    )
+    op.create_index(
+        "onthedot_schedules_local",
+        "onthedot_schedules",
+        ["name"],
+        sqlite_where=_LOCAL,
+        postgresql_where=_LOCAL,
     )
     op.create_index("onthedot_schedules_name", "onthedot_schedules", ["name"], unique=True)
     op.create_table(

@@ -1,0 +1,73 @@
+"""The lines of the audit: who changed what, and only the fields that differ."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+from onthedot.model.ids import new_id
+from onthedot.model.run import Run
+from onthedot.model.schedule import Schedule
+from onthedot.stores.base import By, Change
+
+_UNREMARKABLE = frozenset({"version", "updated_ms", "revision", "declared_seen_ms", "plan_attempts"})
+
+
+def schedule_changed(
+    before: Schedule | None, after: Schedule, noted: Mapping[str, Any] | None, by: By, now_ms: int
+) -> list[Change]:
+    """The line of a changed schedule, with what else came of it; none where nothing remarkable differs."""
+    old, new = _as_json(before), _as_json(after)
+    differ = [name for name in new if old.get(name) != new[name] and name not in _UNREMARKABLE]
+    if not differ:
+        return []
+    return [
+        Change(
+            id=new_id(now_ms),
+            schedule_id=after.id,
+            schedule=after.name,
+            revision=after.revision,
+            at_ms=now_ms,
+            by=by,
+            before={name: old[name] for name in differ if name in old},
+            after={**{name: new[name] for name in differ}, **(noted or {})},
+        )
+    ]
+
+
+def run_changed(before: Run | None, after: Run, by: By, now_ms: int) -> list[Change]:
+    """The line of a run that somebody asked for, or asked something of; one-off work has no schedule to name."""
+    old, new = _of_run(before), _of_run(after)
+    differ = [name for name in new if old.get(name) != new[name]]
+    if not differ:
+        return []
+    return [
+        Change(
+            id=new_id(now_ms),
+            schedule_id=after.schedule_id or "",
+            schedule=after.schedule or "",
+            revision=after.revision or 0,
+            at_ms=now_ms,
+            by=by,
+            before={name: old[name] for name in differ if name in old},
+            after={"run": after.id, "task": after.task, **{name: new[name] for name in differ}},
+        )
+    ]
+
+
+def _as_json(schedule: Schedule | None) -> dict[str, Any]:
+    if schedule is None:
+        return {}
+    return {**asdict(schedule), "policy": schedule.policy.as_json()}
+
+
+def _of_run(run: Run | None) -> dict[str, Any]:
+    if run is None:
+        return {}
+    return {
+        "state": str(run.state),
+        "args": dict(run.args),
+        "reason": run.reason,
+        "cancel_requested_ms": run.cancel_requested_ms,
+    }
