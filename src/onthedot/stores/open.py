@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from difflib import get_close_matches
 from pathlib import Path
+from urllib.parse import parse_qs
 
 from onthedot.clock import SystemClock
 from onthedot.errors import DriverMissing, SettingsError
