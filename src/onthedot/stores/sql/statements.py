@@ -98,6 +98,7 @@ SCHEDULES_OVERDUE = _DUE.where(_schedules.next_run_ms < bindparam("from_ms")).wi
 COUNT_DUE = select(func.count()).select_from(
     select(_schedules.id)
     .where(PLANNABLE, _schedules.next_run_ms <= bindparam("now_ms"))
+    .order_by(*_IN_TURN)  # so that PostgreSQL does not take its chance with the whole table
     .limit(bindparam("most"))
     .subquery()
 )
