@@ -5,7 +5,12 @@ from __future__ import annotations
 
 from hypothesis import HealthCheck, settings
 
-pytest_plugins = ["tests.servers.postgresql", "tests.servers.mariadb"]
+pytest_plugins = [
+    "tests.servers.postgresql",
+    "tests.servers.mariadb",
+    "tests.servers.mongodb",
+    "tests.servers.redis",
+]
 
 settings.register_profile(
     "onthedot",

@@ -11,7 +11,8 @@
     ├── NotFound            (LookupError)
     │   ├── ScheduleNotFound
     │   ├── TaskNotFound
-    │   └── RunNotFound
+    │   ├── RunNotFound
+    │   └── NodeNotFound
     ├── SettingsError                      an unknown setting or option, or a value that it cannot have
     ├── Conflict                           somebody else was first: look again
     ├── StoreError
@@ -165,6 +166,17 @@ class RunNotFound(NotFound):
     def __init__(self, run_id: str) -> None:
         super().__init__(f"No run {run_id}; it never was, or its history has been pruned.")
         self.run_id = run_id
+
+
+class NodeNotFound(NotFound):
+    """No live node has that id or name."""
+
+    def __init__(self, node: str, names: Iterable[str] = ()) -> None:
+        known = ", ".join(names)
+        super().__init__(
+            f"No live node {node}." + (f" There are: {known}." if known else " `onthedot nodes list` shows them.")
+        )
+        self.node = node
 
 
 class SettingsError(OnthedotError):

@@ -18,6 +18,7 @@ Topic = Literal[
     "parked",
     "fallback",
     "recovery",
+    "draining",
 ]
 
 
@@ -34,6 +35,14 @@ class NodeStarted(Event):
 
 @dataclass(frozen=True, slots=True)
 class NodeStopped(Event):
+    node_id: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Draining(Event):
+    """Somebody asked this node to take no more runs."""
+
     node_id: str
     name: str
 
@@ -125,6 +134,7 @@ TOPICS: dict[Topic, type[Event]] = {
     "parked": Parked,
     "fallback": FellBack,
     "recovery": Recovered,
+    "draining": Draining,
 }
 
 

@@ -64,6 +64,17 @@ class IndexedHeap(Generic[K]):
             due.append(self.pop())
         return due
 
+    def due(self, now: int) -> list[tuple[K, int]]:
+        """Return what `pop_due` would, in no promised order, and leave it here. O(k) for k keys and stale entries."""
+        first_later = (index(now) + 1) << _BITS
+        heap, keys = self._heap, self._keys
+        size, places, entries = len(heap), [0], []
+        while places:  # level by level: where a parent is later than now, so are its children
+            places = [place for place in places if place < size and heap[place] < first_later]
+            entries += [heap[place] for place in places]
+            places = [child for place in places for child in (2 * place + 1, 2 * place + 2)]
+        return [(keys[entry & _NUMBER], entry >> _BITS) for entry in entries if entry & _NUMBER in keys]
+
     def update(self, key: K, moment: int) -> None:
         """Move a key to another moment, behind those already there; KeyError if it is not here. O(log n)."""
         old = self._entries[key]

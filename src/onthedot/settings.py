@@ -29,6 +29,8 @@ class Settings:
     name: str = ""
     """The node's label; empty for host and process."""
     group: str | None = None
+    roles: str = "plan,execute"
+    """What the node does."""
     workers: int = 200
     lease: str = "30s"
     heartbeat: str = "10s"
@@ -36,6 +38,11 @@ class Settings:
     drain: str = "30s"
     history: str = "30d"
     log_format: str = "text"
+
+    @property
+    def role_names(self) -> tuple[str, ...]:
+        """The roles, one by one."""
+        return tuple(role.strip() for role in self.roles.split(","))
 
     @property
     def lease_ms(self) -> int:

@@ -64,6 +64,7 @@ class HeapModel(RuleBasedStateMachine):
 
     @rule(now=moments)
     def pop_due(self, now: int) -> None:
+        assert sorted(self.heap.due(now)) == sorted(entry for entry in self.in_order() if entry[1] <= now)
         assert self.heap.pop_due(now) == [entry for entry in self.in_order() if entry[1] <= now]
         self.model = [entry for entry in self.model if entry[1] > now]
 

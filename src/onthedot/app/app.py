@@ -20,7 +20,9 @@ from typing import Any, ParamSpec, TypeVar, overload
 
 from onthedot.app.modules import modules_of
 from onthedot.app.node import DECLARE_MS, NodeRunner, NodeSettings
+from onthedot.app.nodes import Nodes
 from onthedot.app.options import checked, policy_of
+from onthedot.app.routed import routed
 from onthedot.app.runs import Runs
 from onthedot.app.schedules import Put, Schedules
 from onthedot.app.tasks import Task, Tasks
@@ -88,6 +90,7 @@ class App:
             self.open_store, self.tasks, self._defaults, self.timezone, self._by, emit=self._emitter.emit
         )
         self.runs = Runs(self.open_store, self._clock, self._by)
+        self.nodes = Nodes(self.open_store)
 
     # declaring
 
@@ -198,7 +201,7 @@ class App:
             policy=policy_of(self._defaults, {} if local is None else local.options, checked(options, name)),
             key=None if key is None else f"k:{name}:{key}",
         )
-        return store.enqueue([run], connection)[0]
+        return store.enqueue([routed(run, store)], connection)[0]
 
     # declared schedules
 
@@ -269,7 +272,8 @@ class App:
         try:
             self.start()
             while not stopped.wait(0.5):
-                pass
+                if self._runner is not None and self._runner.is_drained:
+                    break
         finally:
             self.stop()
             for number, handler in previous.items():

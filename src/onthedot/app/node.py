@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import os
 import socket
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from threading import Lock
 from typing import NamedTuple
 
 from onthedot.clock import Clock, StoreClock
 from onthedot.dispatch.preread import PreRead
-from onthedot.dispatch.ring import TimeRing
+from onthedot.dispatch.ring import Hint, TimeRing
+from onthedot.dispatch.routing import Router
 from onthedot.errors import NodeDead
-from onthedot.events import Emitter, Failure, Idle, Misfired, NodeStarted, NodeStopped, Parked
+from onthedot.events import Draining, Emitter, Failure, Idle, Misfired, NodeStarted, NodeStopped, Parked
+from onthedot.execution.capture import capture_logging
 from onthedot.execution.targets import Lookup
 from onthedot.execution.worker import Worker
 from onthedot.loop import Loop
@@ -26,10 +28,11 @@ from onthedot.model.values import replace
 from onthedot.planner.decide import Decider
 from onthedot.planner.local import LocalPlanner
 from onthedot.planner.planner import BATCH, Planner
+from onthedot.records.logs import LogWriter
 from onthedot.records.outcomes import OutcomeWriter
 from onthedot.records.reaper import Reaper
 from onthedot.settings import Settings
-from onthedot.stores.base import Effects, Finished, Keep, Store, TaskInfo
+from onthedot.stores.base import Effects, Finished, Keep, LogLine, Store, TaskInfo
 
 BATCHES = 4
 """How many batches are planned before waiting runs get their turn."""
@@ -37,6 +40,7 @@ LOOK_AGAIN_MS = 50
 LONGEST_RUSH_MS = 500
 """How long outcomes wait at most while what is due is planned: each written batch would make the rest later."""
 PRUNE_MS = 60_000
+ECHOES_MS = (50, 200)
 DECLARE_MS = 300_000
 """How often a node says that it still declares its schedules: after an hour of silence they count as undeclared."""
 
@@ -47,6 +51,8 @@ class NodeSettings:
 
     name: str = ""
     group: str | None = None
+    labels: Mapping[str, str] = field(default_factory=dict)
+    roles: tuple[str, ...] = ("plan", "execute")
     capacity: int = 200
     lease_ms: int = 30_000
     heartbeat_ms: int = 10_000
@@ -61,6 +67,7 @@ class NodeSettings:
         return cls(
             name=settings.name,
             group=settings.group,
+            roles=settings.role_names,
             capacity=settings.workers,
             lease_ms=settings.lease_ms,
             heartbeat_ms=settings.heartbeat_ms,
@@ -78,9 +85,9 @@ class NodeSettings:
 class _Pass(NamedTuple):
     """What planning did."""
 
-    began: bool
-    passed_over: bool
-    more: bool
+    began: bool = False
+    passed_over: bool = False
+    more: bool = False
 
 
 class NodeRunner:
@@ -104,7 +111,9 @@ class NodeRunner:
         self._still_declared = still_declared
         self._declared_ms = 0
         self._clock = StoreClock(store.now_ms, clock)
-        self._planner = Planner(store, Decider(lambda: new_id(self._clock.now_ms())), emitter.emit)
+        self._router = Router()
+        decide = Decider(lambda: new_id(self._clock.now_ms()), self._router)
+        self._planner = Planner(store, decide, emitter.emit)
         self._local = LocalPlanner(store, self._planner.plan_one, lambda: self._tasks()[0])
         self._ring: TimeRing[int] = TimeRing()
         self._preread = PreRead(store, self._ring, every_ms=settings.poll_ms)
@@ -112,27 +121,36 @@ class NodeRunner:
         self._lock = Lock()
         self.node = self._incarnation()
         self._renewed_ms = self._clock.monotonic_ms()
-        self.worker = Worker(lookup, self._clock, emitter, self._report, capacity=settings.capacity)
-        self._outcomes = OutcomeWriter(store, self.node.id, self._after_finish)
+        self.worker = Worker(
+            lookup,
+            self._clock,
+            emitter,
+            self._report,
+            capacity=settings.capacity,
+            on_line=self._keep_line,
+        )
         self._draining = False
         self._woken = self._reread = True
         self._hungry = False
         self._rush_since_ms: int | None = None
+        self._alone = True
         self._idle = False
         self._swept_ms = self._pruned_ms = 0
         self._ended: dict[str, int] = {}
         self._loops = {
             "plan": Loop("plan", self.plan_once, self._clock, self._failed),
             "outcomes": Loop("outcomes", self.write_once, self._clock, self._failed),
+            "logs": Loop("logs", self.write_logs_once, self._clock, self._failed),
             "heartbeat": Loop("heartbeat", self.heartbeat_once, self._clock, self._failed),
         }
-        self._outcomes.wake = self._loops["outcomes"].wake
+        self._make_writers()
         self._unlisten: Callable[[], None] = lambda: None
 
     # life
 
     def start(self) -> None:
         """Join, and begin to plan and execute."""
+        capture_logging()
         self._unlisten = self._store.listen(self.wake)
         for loop in self._loops.values():
             loop.start()
@@ -159,7 +177,8 @@ class NodeRunner:
         self.worker.hand_back(entered=True)
         self._loops["heartbeat"].stop()
         self._loops["outcomes"].stop()
-        for name in ("heartbeat", "outcomes"):
+        self._loops["logs"].stop()
+        for name in ("heartbeat", "outcomes", "logs"):
             self._loops[name].join()
         while self._outcomes.run_once() is not None:
             pass
@@ -168,11 +187,20 @@ class NodeRunner:
         self._emitter.emit(NodeStopped(self.node.id, self.node.name))
         return all_ended
 
+    @property
+    def is_drained(self) -> bool:
+        """Whether it was asked from outside to take no more, and has nothing left to do."""
+        return self._draining and not self.worker.executing() and not self._outcomes.pending()
+
+    @property
+    def _executes(self) -> bool:
+        return "execute" in self._settings.roles
+
     # planning and starting
 
     def plan_once(self) -> int | None:
         """One pass: read ahead, plan what is due, start what waits. Says how long nothing will be due."""
-        if self._cut_off:
+        if self._cut_off or self._draining:
             return self._settings.poll_ms
         now_ms = self._clock.now_ms()
         woken, self._woken = self._woken, False
@@ -182,14 +210,16 @@ class NodeRunner:
                 self.worker.cancel(run_id)
         local = self._local.run_once(self.node.id, now_ms)
         self._tell(local)
-        if not (self._ring.due(now_ms) or woken or local):
+        due = self._ring.due(now_ms)
+        self._echo(due, now_ms)
+        if not (due or woken or local):
             self._sweep(now_ms)
             return self._until_next(now_ms)
-        planned = self._plan()
-        most = min(self.worker.free, BATCH)
+        planned = self._plan() if "plan" in self._settings.roles else _Pass()
+        most = min(self.worker.free, BATCH) if self._executes else 0
         started = self._store.start_due(self.node.id, self._tasks()[0], most)
         self.worker.begin(*started.runs)
-        self._hungry = len(started.runs) >= most  # more may wait: go on when workers come free
+        self._hungry = 0 < most <= len(started.runs)  # more may wait: go on when workers come free
         if planned.more or (self._hungry and self.worker.free > 0):
             self._woken = True
             return 0
@@ -206,7 +236,7 @@ class NodeRunner:
         try:
             for _ in range(BATCHES):
                 planned = self._planner.run_once(self.node.id, self.worker.free)
-                own = [run for effects in planned.effects for run in effects.runs if run.state is State.RUNNING]
+                own = [run for effects in planned.effects for run in effects.runs if run.owner == self.node.id]
                 self.worker.begin(*own)
                 self._tell(planned.effects)
                 began, passed_over, more = began or bool(own), passed_over or planned.passed_over, planned.more
@@ -224,6 +254,13 @@ class NodeRunner:
             if effects.schedule is not None and effects.schedule.error is not None:
                 self._emitter.emit(Parked(effects.schedule.name, effects.schedule.error))
 
+    def _echo(self, due: Sequence[Hint[int]], now_ms: int) -> None:
+        """Look again shortly after a moment: a peer that was quicker may have routed runs to this node."""
+        if self._alone or not any(hint.key >= 0 for hint in due):
+            return
+        for after_ms in ECHOES_MS:
+            self._ring.put(-after_ms, now_ms + after_ms)  # no moment of the store, and no cause of further echoes
+
     def _until_next(self, now_ms: int) -> int:
         moments = [moment for moment in (self._ring.peek(), self._local.peek()) if moment is not None]
         poll = self._preread.due_in_ms(now_ms)
@@ -233,7 +270,7 @@ class NodeRunner:
         if now_ms < self._swept_ms + self._settings.sweep_ms:
             return
         self._swept_ms = now_ms
-        if self._store.sweep():
+        if self._store.sweep() + self._store.reroute(self._reroute):
             self._woken = True
         if now_ms >= self._pruned_ms + PRUNE_MS:
             self._pruned_ms = now_ms
@@ -241,6 +278,9 @@ class NodeRunner:
         if now_ms >= self._declared_ms + DECLARE_MS:
             self._declared_ms = now_ms
             self._still_declared()
+
+    def _reroute(self, run: Run, nodes: Sequence[Node], now_ms: int) -> str | None:
+        return self._router(run, 0, nodes, now_ms, busy={}) or (nodes[0].id if run.is_shard else None)
 
     def _note_idle(self, busy: bool) -> None:
         idle = not busy and not self.worker.executing()
@@ -269,6 +309,9 @@ class NodeRunner:
                 self._stop_everything()
             raise
         self._renewed_ms = sent_ms
+        self._alone = len(renewal.nodes) == 1
+        if renewal.node.state is NodeState.DRAINING and not self._draining:
+            self._be_drained()
         self._clock.measure()
         self._compare(before, renewal.own)
         for node_id, renewals in self._reaper.suspects(renewal.nodes, self.node.id, self._clock.now_ms()):
@@ -276,6 +319,12 @@ class NodeRunner:
             if self._store.take_over(node_id, renewals):
                 self.wake()
         return self._settings.heartbeat_ms
+
+    def _be_drained(self) -> None:
+        """Somebody asked this node to take no more: it gives back what has not begun, and says so to its app."""
+        self._draining = True
+        self.worker.hand_back()
+        self._emitter.emit(Draining(self.node.id, self.node.name))
 
     def _compare(self, before: dict[str, int], own: tuple[Run, ...]) -> None:
         """What the store does not hold, stop; what was never begun here, begin; what is to be cancelled, cancel.
@@ -305,9 +354,15 @@ class NodeRunner:
         self._stop_everything()
         with self._lock:
             self.node = self._incarnation()
-            self._outcomes = OutcomeWriter(self._store, self.node.id, self._after_finish)
-            self._outcomes.wake = self._loops["outcomes"].wake
+            self._make_writers()
         self._renewed_ms = self._clock.monotonic_ms()
+
+    def _make_writers(self) -> None:
+        """What writes for this incarnation."""
+        self._logs = LogWriter(self._store, self.node.id)
+        self._outcomes = OutcomeWriter(self._store, self.node.id, self._after_finish)
+        self._outcomes.wake = self._loops["outcomes"].wake
+        self._outcomes.before_writing = self._write_logs
 
     def _stop_everything(self) -> None:
         for run_id in self.worker.executing():
@@ -320,7 +375,9 @@ class NodeRunner:
             id=new_id(self._clock.now_ms()),
             name=name,
             group=self._settings.group,
-            capacity=self._settings.capacity,
+            labels=self._settings.labels,
+            roles=self._settings.roles,
+            capacity=self._settings.capacity if self._executes else 0,
             tasks=names,
             lease_ms=self._settings.lease_ms,
         )
@@ -338,6 +395,19 @@ class NodeRunner:
         if rush_since_ms is not None and self._clock.monotonic_ms() - rush_since_ms < LONGEST_RUSH_MS:
             return LOOK_AGAIN_MS
         return self._outcomes.run_once()
+
+    def write_logs_once(self) -> int | None:
+        """Write what runs have said, in batches."""
+        return self._logs.run_once()
+
+    def _keep_line(self, line: LogLine) -> None:
+        self._logs.add(line)
+
+    def _write_logs(self) -> None:
+        try:
+            self._logs.flush()
+        except Exception as error:  # what a run said must not hold up how it ended
+            self._failed("logs", error)
 
     def _report(self, outcome: Outcome) -> None:
         self._outcomes.add(outcome)

@@ -55,4 +55,6 @@ def _field(name: str) -> str:
 
 
 def _value(name: str, value: Any) -> Any:
+    if name == "depends_on":
+        return (value,) if isinstance(value, str) else tuple(value)
     return to_duration_ms(value) if name in _DURATIONS else value

@@ -50,6 +50,13 @@ def _texts(value: object) -> str | None:
     return next((problem for item in items if (problem := _text(item))), None)
 
 
+def _limit(value: object) -> str | None:
+    name, _, most = str(value).rpartition(":")
+    if isinstance(value, str) and name and most.isdecimal() and int(most) > 0:
+        return None
+    return f"{value!r} is not a group and how many of it may run at once; write it like 'mail:5'"
+
+
 POLICIES: dict[str, Check] = {
     "misfire": _one_of("fire_once", "skip", "catch_up"),
     "grace": _duration,
@@ -58,7 +65,7 @@ POLICIES: dict[str, Check] = {
     "overlap": _one_of("serial", "discard", "cover", "concurrent"),
     "max_waiting": _whole(0),
     "max_concurrent_runs": _whole(1),
-    "limit": _text,
+    "limit": _limit,
     "group": _text,
     "route": _one_of(
         "any", "first", "last", "round", "random", "lfu", "lru", "hash", "failover", "busyover", "broadcast"

@@ -11,6 +11,7 @@ from typing import Any
 from onthedot.app.files.names import name_problem
 from onthedot.app.options import Options, checked, of_the_schedule, policy_of
 from onthedot.app.page import Page
+from onthedot.app.routed import routed
 from onthedot.app.tasks import Task, Tasks
 from onthedot.errors import ScheduleNotFound, SettingsError
 from onthedot.events import Event, Paused
@@ -158,7 +159,7 @@ class Schedules:
         if args is not None:
             _, values = self._tasks.checked(schedule.task, args, unchecked=unchecked)
         key = None if token is None else f"m:{schedule.id}:{token}"
-        run = edits.manual_run(schedule, new_id(store.now_ms()), key, values, store.now_ms())
+        run = routed(edits.manual_run(schedule, new_id(store.now_ms()), key, values, store.now_ms()), store)
         return store.enqueue([run], by=self._by("trigger"))[0]
 
     def delete(self, name: str) -> bool:

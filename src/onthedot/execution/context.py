@@ -13,8 +13,17 @@ from onthedot.clock import Clock, SystemClock
 from onthedot.durations import to_duration_ms
 from onthedot.errors import OnthedotError
 from onthedot.model.run import Run
+from onthedot.stores.base import LogLine
 
 _current: ContextVar[Context | None] = ContextVar("onthedot_context", default=None)
+
+MOST_LOG_BYTES = 1_000_000
+"""What is kept of what one attempt says."""
+_LINE_BYTES = 100
+"""What a line costs beside its text."""
+
+_task_log = logging.getLogger("onthedot.task")
+_task_log.setLevel(logging.INFO)  # the root's own level leaves out INFO, and a run that says something means it
 
 
 class Retry(OnthedotError):
@@ -37,15 +46,28 @@ class Cancelled(OnthedotError):
     """Raised by `check` and `sleep` when somebody asked the run to stop, or it is no longer this node's."""
 
 
+class TimedOut(BaseException):
+    """Raised in a task when it has taken longer than its time-out, and by `check` and `sleep` from then on.
+
+    No `Exception`: `except Exception` in the task, or in what it calls, does not swallow it. It still may be caught.
+    """
+
+    def __init__(self, text: str = "it took longer than its time-out") -> None:
+        super().__init__(text)
+
+
 @dataclass(slots=True)
 class Context:
     """One attempt of one run, as the task sees it."""
 
     run: Run
-    log: logging.Logger = field(default_factory=lambda: logging.getLogger("onthedot.task"))
-    on_progress: Callable[[float, str], None] = lambda part, note: None
+    log: logging.Logger = _task_log
+    on_line: Callable[[LogLine], None] = lambda line: None
+    """Gets what the run says."""
     clock: Clock = field(default_factory=SystemClock)
+    timed_out: bool = False
     _stop: Event = field(default_factory=Event)
+    _kept_bytes: int = 0
 
     @property
     def run_id(self) -> str:
@@ -88,21 +110,39 @@ class Context:
         return self._stop.is_set()
 
     def progress(self, part: float, note: str = "") -> None:
-        """Tell how far it is, from 0 to 1."""
-        self.on_progress(min(max(part, 0.0), 1.0), note)
+        """Tell how far it is, from 0 to 1; kept with what the run says."""
+        self.keep("PROGRESS", f"{min(max(part, 0.0), 1.0):.0%} {note}".rstrip())
+
+    def keep(self, level: str, text: str) -> None:
+        """Keep a line with the run; when there are too many, one that says so, and none after it."""
+        if self._kept_bytes > MOST_LOG_BYTES:
+            return
+        room = MOST_LOG_BYTES - self._kept_bytes
+        self._kept_bytes += len(text.encode("utf-8", "replace")) + _LINE_BYTES
+        self.on_line(LogLine(self.run.id, self.run.claim_no, self.clock.now_ms(), level[:20], text[:room]))
+        if self._kept_bytes > MOST_LOG_BYTES:
+            full = f"nothing more is kept: a run's log may have {MOST_LOG_BYTES:,} bytes"
+            self.on_line(LogLine(self.run.id, self.run.claim_no, self.clock.now_ms(), "WARNING", full))
 
     def check(self) -> None:
-        """Raise `Cancelled` if the run should stop."""
+        """Raise `Cancelled` if the run should stop, `TimedOut` if it has taken too long."""
+        if self.timed_out:
+            raise TimedOut
         if self._stop.is_set():
             raise Cancelled(f"run {self.run_id} was asked to stop")
 
     def sleep(self, duration: timedelta | str) -> None:
-        """Wait, but no longer than until the run should stop; then raise `Cancelled`."""
+        """Wait, but no longer than until the run should stop; then raise `Cancelled` or `TimedOut`."""
         self.clock.wait(self._stop, to_duration_ms(duration))
         self.check()
 
     def stop(self) -> None:
         """Ask the task to stop."""
+        self._stop.set()
+
+    def time_out(self) -> None:
+        """Ask the task to stop, because it has taken too long."""
+        self.timed_out = True
         self._stop.set()
 
 
@@ -114,6 +154,11 @@ def current() -> Context:
     return context
 
 
-def enter(context: Context) -> None:
-    """Make it the current one, in this thread or asyncio task."""
+def entered() -> Context | None:
+    """The same, where there may be none."""
+    return _current.get()
+
+
+def enter(context: Context | None) -> None:
+    """Make it the current one, in this thread or asyncio task; None: there is none any more."""
     _current.set(context)

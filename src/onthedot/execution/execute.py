@@ -8,7 +8,8 @@ import traceback
 from collections.abc import Awaitable
 from typing import Any
 
-from onthedot.execution.context import Cancelled, Context, GiveUp, Retry, Skip, enter
+from onthedot.execution.context import Cancelled, Context, GiveUp, Retry, Skip, TimedOut, enter
+from onthedot.execution.deadlines import Deadline
 from onthedot.execution.targets import Target
 from onthedot.model.outcome import Outcome
 
@@ -23,22 +24,52 @@ def execute(target: Target, context: Context) -> Outcome:
         result = target.call(context, context.run.args)
     except BaseException as error:  # SystemExit too: a task must not end the node
         return outcome_of(context, error)
+    finally:
+        enter(None)
     return _succeeded(context, result)
+
+
+def execute_until(target: Target, context: Context, deadline: Deadline) -> Outcome:
+    """Call a plain function that has a time-out, which may be raised anywhere between begin and leave."""
+    enter(context)
+    result, error, ended = None, None, False
+    try:
+        try:
+            deadline.begin()
+            result = target.call(context, context.run.args)
+            ended = True
+        except BaseException as raised:
+            error = raised
+        deadline.leave()
+    except TimedOut as raised:  # it came when the call was just over
+        deadline.leave()
+        error = error if ended or error is not None else raised
+    enter(None)
+    return _succeeded(context, result) if error is None else outcome_of(context, error)
 
 
 async def execute_async(target: Target, context: Context) -> Outcome:
     """Await an `async def` function, for no longer than its time-out."""
     enter(context)
     timeout_ms = context.run.policy.timeout_ms
+    limit = asyncio.timeout(None if timeout_ms is None else timeout_ms / 1000)
     try:
-        called = target.call(context, context.run.args)
-        assert isinstance(called, Awaitable)
-        result = await asyncio.wait_for(called, None if timeout_ms is None else timeout_ms / 1000)
-    except TimeoutError as error:
-        return _outcome(context, "timed_out", error=_shown(error) or f"it took longer than {timeout_ms} ms")
+        async with limit:
+            called = target.call(context, context.run.args)
+            assert isinstance(called, Awaitable)
+            result = await called
     except BaseException as error:
+        if limit.expired():
+            context.time_out()
+            return _outcome(context, "timed_out", error=_shown(error))
         return outcome_of(context, error)
     return _succeeded(context, result)
+
+
+def stuck(context: Context, place: str) -> Outcome:
+    """The outcome of a task that went on after its time-out, and could not be stopped."""
+    said = f"it took longer than its time-out and could not be stopped: its thread is still at {place}"
+    return _outcome(context, "timed_out", error=said)
 
 
 def outcome_of(context: Context, error: BaseException) -> Outcome:
@@ -50,6 +81,8 @@ def outcome_of(context: Context, error: BaseException) -> Outcome:
             return _outcome(context, "failed", error=str(error), final=True)
         case Skip():
             return _outcome(context, "skipped", reason=str(error))
+        case TimedOut() if context.timed_out:
+            return _outcome(context, "timed_out", error=_shown(error))
         case Cancelled() | asyncio.CancelledError() if context.cancelled:
             return _outcome(context, "cancelled", reason=context.run.reason or "cancelled")
         case _:
@@ -65,7 +98,8 @@ def _succeeded(context: Context, result: Any) -> Outcome:
         return _outcome(
             context, "succeeded", reason=f"its result of {size:,} bytes was not kept: the most is {MOST_BYTES:,}"
         )
-    return _outcome(context, "succeeded", result=result)
+    reason = "it went on after its time-out, and came to its end" if context.timed_out else None
+    return _outcome(context, "succeeded", result=result, reason=reason)
 
 
 def _outcome(context: Context, ending: Any, **fields: Any) -> Outcome:

@@ -9,12 +9,14 @@ from queue import SimpleQueue
 from threading import Event, Lock, Thread
 
 from onthedot.clock import Clock
-from onthedot.events import Emitter, RunFinished, RunStarted
+from onthedot.events import Emitter, Failure, RunFinished, RunStarted
 from onthedot.execution.context import Context
-from onthedot.execution.execute import execute, execute_async
+from onthedot.execution.deadlines import Deadlines
+from onthedot.execution.execute import execute, execute_async, execute_until, stuck
 from onthedot.execution.targets import Lookup, Target
 from onthedot.model.outcome import Outcome
 from onthedot.model.run import Run
+from onthedot.stores.base import LogLine
 
 
 @dataclass(slots=True)
@@ -27,6 +29,8 @@ class Execution:
     entered: bool = False
     given_up: bool = False
     """It is no longer this node's: what comes of it is not reported."""
+    stuck: bool = False
+    """Its time-out is over and reported, and its thread has not come back."""
     future: asyncio.Task[None] | None = None
 
 
@@ -34,12 +38,22 @@ class Worker:
     """Takes up to `capacity` runs at once. Thread-safe."""
 
     def __init__(
-        self, lookup: Lookup, clock: Clock, emitter: Emitter, report: Callable[[Outcome], None], *, capacity: int
+        self,
+        lookup: Lookup,
+        clock: Clock,
+        emitter: Emitter,
+        report: Callable[[Outcome], None],
+        *,
+        capacity: int,
+        on_line: Callable[[LogLine], None] = lambda line: None,
     ) -> None:
         self._lookup = lookup
         self._clock = clock
         self._emitter = emitter
         self._report = report
+        self._on_line = on_line
+        self._deadlines = Deadlines(clock, lambda stage, error: emitter.emit(Failure(stage, error)))
+        self._stuck = 0
         self.capacity = capacity
         self._lock = Lock()
         self._executions: dict[str, Execution] = {}
@@ -55,7 +69,7 @@ class Worker:
     @property
     def free(self) -> int:
         """How many more runs can begin now."""
-        return self.capacity - len(self._executions)
+        return self.capacity - len(self._executions) - self._stuck
 
     def executing(self) -> dict[str, int]:
         """The runs that are here, with their claim numbers."""
@@ -93,7 +107,7 @@ class Worker:
         if target is None:
             self._report(Outcome(run.id, run.claim_no, "handed_back", reason=f"no task {run.task!r} on this node"))
             return None
-        execution = Execution(run, Context(run, clock=self._clock), target)
+        execution = Execution(run, Context(run, on_line=self._on_line, clock=self._clock), target)
         with self._lock:
             if self._begun.get(run.id, 0) >= run.claim_no:
                 return None
@@ -139,6 +153,7 @@ class Worker:
 
     def close(self) -> None:
         """End the threads that have nothing to do, and the event loop if it is ours."""
+        self._deadlines.close()
         for _ in range(self._threads):
             self._queue.put(None)
         if self._loop_thread is not None and self._loop is not None:
@@ -165,7 +180,24 @@ class Worker:
             if execution is None:
                 return
             if self._enter(execution):
-                self._leave(execution, execute(execution.target, execution.context))
+                self._leave(execution, self._execute(execution))
+
+    def _execute(self, execution: Execution) -> Outcome:
+        deadline = self._deadlines.watch(execution.context, lambda place: self._abandon(execution, place))
+        if deadline is None:
+            return execute(execution.target, execution.context)
+        outcome = execute_until(execution.target, execution.context, deadline)
+        self._deadlines.forget(deadline)
+        return outcome
+
+    def _abandon(self, execution: Execution, place: str) -> None:
+        """Report a run whose task cannot be stopped; its thread counts as busy until it comes back."""
+        with self._lock:
+            if execution.given_up:
+                return
+            execution.given_up = execution.stuck = True
+            self._stuck += 1
+        self._end(execution, stuck(execution.context, place))
 
     # the event loop
 
@@ -203,10 +235,16 @@ class Worker:
         return True
 
     def _leave(self, execution: Execution, outcome: Outcome) -> None:
-        run = execution.run
         with self._lock:
+            if execution.stuck:
+                self._stuck -= 1
             if execution.given_up:
                 return
+            execution.given_up = True  # reported here, so nobody else need
+        self._end(execution, outcome)
+
+    def _end(self, execution: Execution, outcome: Outcome) -> None:
+        run = execution.run
         self._report(outcome)  # before it leaves: a renewal must find it here, or as an outcome on its way
         with self._lock:
             if self._executions.get(run.id) is execution:

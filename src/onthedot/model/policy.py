@@ -34,7 +34,7 @@ class Policy:
     max_backoff_ms: int = HOUR
     timeout_ms: int | None = None
     delivery: Delivery = "at_least_once"
-    depends_on: str | None = None
+    depends_on: tuple[str, ...] = ()
     within_ms: int | None = None
     priority: int = 0
     jitter_ms: int = 0
@@ -46,13 +46,23 @@ class Policy:
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Policy:
         """What `as_json` gave, of this or an earlier version; names of a later one are left out."""
-        known = {each.name for each in fields(cls)}
-        return cls(**{name: value for name, value in values.items() if name in known})
+        known = {each.name: values[each.name] for each in fields(cls) if each.name in values}
+        if "depends_on" in known:
+            known["depends_on"] = tuple(known["depends_on"])
+        return cls(**known)
 
     @property
     def slots(self) -> int | None:
         """How many runs of a schedule may run at once, cluster-wide; None for any number."""
         return self.max_concurrent_runs if self.overlap == "concurrent" else 1
+
+    @property
+    def group_limit(self) -> tuple[str, int] | None:
+        """The group whose runs share so many places, cluster-wide: `limit="mail:5"`."""
+        if self.limit is None:
+            return None
+        name, _, most = self.limit.rpartition(":")
+        return name, int(most)
 
     def _items(self) -> list[tuple[str, Any]]:
         return [(each.name, getattr(self, each.name)) for each in fields(self)]

@@ -11,7 +11,7 @@ from onthedot.model.policy import Policy
 from onthedot.model.states import FINAL, State
 from onthedot.moments import from_ms
 
-Cause = Literal["tick", "manual", "enqueue", "backfill"]
+Cause = Literal["tick", "manual", "enqueue", "backfill", "chain"]
 
 
 @dataclass(frozen=True)  # no slots: see values.replace
@@ -38,7 +38,7 @@ class Run:
     target: str | None = None
     """The node that it was routed to; None for whoever is free."""
     parent_id: str | None = None
-    """The broadcast that it is a shard of."""
+    """The run that it came from: the broadcast that it is a shard of, or the run that it follows in a chain."""
     shard: int | None = None
     shards: int | None = None
     """Which shard of how many; on a parent only how many."""
@@ -92,6 +92,16 @@ class Run:
     def is_final(self) -> bool:
         """Whether it has ended (an operator may still have it done again)."""
         return self.state in FINAL
+
+    @property
+    def is_shard(self) -> bool:
+        """Whether it is one node's part of a broadcast."""
+        return self.shard is not None
+
+    @property
+    def is_broadcast(self) -> bool:
+        """Whether it stands for its shards: it holds their place, has no owner, and ends with the last of them."""
+        return self.shards is not None and self.shard is None
 
     @property
     def never_begun(self) -> bool:

@@ -24,6 +24,8 @@ class Standing(NamedTuple):
     """It is to be removed after its last run."""
     ended: bool
     """It has no further tick."""
+    then: tuple[str, ...] = ()
+    on_failure: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)  # no slots: see values.replace

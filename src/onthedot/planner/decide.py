@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from onthedot.errors import OnthedotError, TriggerTooNew
 from onthedot.model.decision import Decision, Reason
-from onthedot.model.rules.overlap import room_for
-from onthedot.model.rules.starting import started
+from onthedot.model.node import Node
+from onthedot.model.rules import routing
+from onthedot.model.rules.overlap import asked_to_stop, gives_way_to, room_for
+from onthedot.model.rules.starting import skipped, started
 from onthedot.model.run import Run
 from onthedot.model.schedule import Schedule
 from onthedot.model.states import State
@@ -26,40 +29,62 @@ _BLANK = Run("", "", "tick", 0, 0)
 """Runs are made from it: setting the fields that differ costs a sixth of making all of them."""
 
 
-@dataclass(slots=True)
-class _Capacity:
-    """What the node can still take in this pass."""
+class Route(Protocol):
+    """Chooses the node of a run; None for whoever is free."""
 
-    node_id: str
-    free_workers: int
-    tasks: frozenset[str]
+    def __call__(
+        self, run: Run, turn: int, nodes: Sequence[Node], now_ms: int, *, busy: Mapping[str, int]
+    ) -> str | None: ...
 
-    def take(self, task: str) -> bool:
-        if self.free_workers <= 0 or task not in self.tasks:
+
+def _by_row(run: Run, turn: int, nodes: Sequence[Node], now_ms: int, *, busy: Mapping[str, int]) -> str | None:
+    """A route that remembers nothing."""
+    able = routing.eligible(nodes, run.task, run.policy.group)
+    return routing.choose(routing.Question(run, turn, able, now_ms, routing.Known(busy)))
+
+
+class _Place:
+    """The planning node, and what it can still take in this pass."""
+
+    def __init__(self, situation: Situation, route: Route) -> None:
+        self.node_id = situation.node.id
+        self._situation = situation
+        self._route = route
+        self._free = situation.free_workers
+
+    def target_of(self, run: Run, turn: int) -> str | None:
+        situation = self._situation
+        return self._route(run, turn, situation.nodes, situation.now_ms, busy=situation.busy)
+
+    def take(self, run: Run) -> bool:
+        """Whether the run begins here at once; what is judged at the start (limits, dependencies) waits for that."""
+        policy = run.policy
+        if self._free <= 0 or policy.limit is not None or policy.depends_on or policy.route == "broadcast":
             return False
-        self.free_workers -= 1
+        node = self._situation.node
+        if run.target not in (None, node.id) or not routing.takes(node, run.task, policy.group):
+            return False
+        self._free -= 1
         return True
 
 
 class Decider:
     """Decides a batch. Ids come from outside, so that the decision itself rests on nothing but its arguments."""
 
-    def __init__(self, make_id: Callable[[], str]) -> None:
+    def __init__(self, make_id: Callable[[], str], route: Route = _by_row) -> None:
         self._make_id = make_id
+        self._route = route
 
     def __call__(self, rows: Sequence[Before], situation: Situation) -> list[Effects]:
         """One bad row stops nothing else: it is parked, with its error."""
-        executes = "execute" in situation.node.roles
-        capacity = _Capacity(
-            situation.node.id, situation.free_workers if executes else 0, frozenset(situation.node.tasks)
-        )
-        return [self._decide_or_park(row, situation.now_ms, capacity) for row in rows]
+        place = _Place(situation, self._route)
+        return [self._decide_or_park(row, situation.now_ms, place) for row in rows]
 
-    def _decide_or_park(self, row: Before, now_ms: int, capacity: _Capacity) -> Effects:
+    def _decide_or_park(self, row: Before, now_ms: int, place: _Place) -> Effects:
         schedule = row.schedule
         assert schedule is not None, "only schedules that exist are due"
         try:
-            return self._decide(schedule, row.live, now_ms, capacity)
+            return self._decide(schedule, row.live, now_ms, place)
         except TriggerTooNew:
             return Effects()  # left alone, for nodes that know it
         except (OnthedotError, ArithmeticError, LookupError, TypeError, ValueError) as error:
@@ -67,13 +92,13 @@ class Decider:
                 schedule=replace(schedule, error=f"{error}", version=schedule.version + 1, updated_ms=now_ms)
             )
 
-    def _decide(self, schedule: Schedule, live: Sequence[Run], now_ms: int, capacity: _Capacity) -> Effects:
+    def _decide(self, schedule: Schedule, live: Sequence[Run], now_ms: int, place: _Place) -> Effects:
         first_ms = schedule.next_run_ms
         if first_ms is None or first_ms > now_ms or first_ms <= schedule.settled_ms:
             return Effects()
         trigger = trigger_of(schedule)
         selection = select(trigger, first_ms, schedule.policy, now_ms)
-        work = _Work(self._make_id, schedule, trigger, list(live), now_ms, capacity)
+        work = _Work(self._make_id, schedule, trigger, list(live), now_ms, place)
         if schedule.rescheduled:
             work.leave_out("rescheduled", schedule.settled_ms + 1, first_ms - 1)
         if _undeclared(schedule, now_ms):
@@ -94,24 +119,27 @@ class _Work:
     trigger: Trigger
     live: list[Run]
     now_ms: int
-    capacity: _Capacity
+    place: _Place
     started: int = 0
     runs: list[Run] = field(default_factory=list)
+    asked_to_stop: list[Run] = field(default_factory=list)
+    ended: list[Run] = field(default_factory=list)
+    crowded: list[int] = field(default_factory=list)
+    """Ticks for which there is neither room to run nor to wait."""
     decisions: list[Decision] = field(default_factory=list)
 
     def fire(self, selection: Selection) -> None:
-        crowded: list[int] = []
         for tick in selection.fire:
             if self._ended:
                 break
             run = self._run_for(tick)
             if run is None:
-                crowded.append(tick)
+                self.crowded.append(tick)
                 continue
             self.runs.append(run)
             self.live.append(run)
-        if crowded:
-            self._decided("overlap", crowded[0], crowded[-1], len(crowded))
+        if self.crowded:
+            self._decided("overlap", self.crowded[0], self.crowded[-1], len(self.crowded))
 
     def leave_out(self, reason: Reason, first_ms: int, last_ms: int, also_ms: int | None = None) -> None:
         """Record the ticks in [first, last] as not run, if there are any."""
@@ -135,7 +163,12 @@ class _Work:
             last_enqueued_ms=self.now_ms if self.runs else before.last_enqueued_ms,
             deleted=before.auto_remove and following is None and not self.live,
         )
-        return Effects(schedule=schedule, runs=tuple(self.runs), decisions=tuple(self.decisions))
+        return Effects(
+            schedule=schedule,
+            runs=(*self.asked_to_stop, *self.runs),
+            ended=tuple(self.ended),
+            decisions=tuple(self.decisions),
+        )
 
     @property
     def _ended(self) -> bool:
@@ -158,18 +191,38 @@ class _Work:
             revision=schedule.revision,
             created_ms=self.now_ms,
         )
+        if routing.is_routed(run):
+            run = replace(run, target=self.place.target_of(run, schedule.planned_runs + len(self.runs)))
         room = room_for(schedule, self.live)
-        due = [other for other in self.live if other.state is State.WAITING and other.due_ms <= self.now_ms]
-        if room.free and not due and run.due_ms <= self.now_ms and self.capacity.take(run.task):
+        due = [each for each in self.live if each.state is State.WAITING and each.due_ms <= self.now_ms]
+        if room.free and not due and run.due_ms <= self.now_ms and self.place.take(run):
             self.started += 1
             fence = schedule.fence + self.started
-            return started(run, self.capacity.node_id, self.now_ms, fence=fence, slot=room.slot)
+            return started(run, self.place.node_id, self.now_ms, fence=fence, slot=room.slot)
         if not room.free and schedule.policy.overlap == "discard":
             return None
-        queued = sum(other.cause == "tick" and other.never_begun for other in due)
+        if schedule.policy.overlap == "cover":
+            return self._covering(run, room.free)
+        queued = sum(each.cause == "tick" and each.never_begun and not each.is_shard for each in due)
         if schedule.policy.slots is not None and queued >= schedule.policy.max_waiting and (due or not room.free):
             return None
         return run if room.free or run.due_ms > self.now_ms else replace(run, blocked=True)
+
+    def _covering(self, run: Run, free: bool) -> Run:
+        """It takes the place of older ticks that wait, and asks those that run to stop; it never starts beside them."""
+        older = {each.id for each in self.live if gives_way_to(each, run)}
+        new = {each.id for each in self.runs} & older  # never written: ticks that are left out, not runs that end
+        self.crowded += [each.scheduled_ms for each in self.runs if each.id in new]
+        self.ended += [skipped(each, "covered", self.now_ms) for each in self.live if each.id in older - new]
+        self.runs = [each for each in self.runs if each.id not in new]
+        self.live = [each for each in self.live if each.id not in older]
+        if free or run.due_ms > self.now_ms:
+            return run
+        asked = {each.id: each for each in asked_to_stop(self.live, self.now_ms)}
+        self.live = [asked.get(each.id, each) for each in self.live]
+        self.runs = [asked.pop(each.id, each) for each in self.runs]
+        self.asked_to_stop += asked.values()
+        return replace(run, blocked=True)
 
     def _decided(self, reason: Reason, first_ms: int, last_ms: int, count: int | None) -> None:
         self.decisions.append(

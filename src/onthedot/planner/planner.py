@@ -24,6 +24,7 @@ class Planner:
         self._decide = decide
         self._emit = emit
         self._careful: Careful | None = None
+        self._careful_batch = AT_ONCE
         self._asked: list[int] = []
         self._last_read: Sequence[Before] = ()
         self._failures = 0
@@ -70,14 +71,16 @@ class Planner:
         decide = self._noting(careful or self._decide)
         if careful is None:
             return self._store.plan_due(node_id, BATCH, free_workers, decide)
-        planned = self._store.plan_due(node_id, AT_ONCE, free_workers, decide)
+        planned = self._store.plan_due(node_id, self._careful_batch, free_workers, decide)
         careful.note(planned.effects)
         waits = careful.waits()
-        steps = {effects.answer for effects in planned.effects} - {Step.WAITS}
-        if not (waits or planned.passed_over or planned.more or Step.COUNTED in steps):
-            self._careful = None
-        at_once = bool(steps) and (planned.more or waits or Step.COUNTED in steps)
-        return replace(planned, passed_over=planned.passed_over or waits, more=at_once)
+        steps = {effects.answer for effects in planned.effects if isinstance(effects.answer, Step)}
+        self._careful_batch = AT_ONCE if steps else BATCH  # what is on time must not pay for what is not there
+        more = planned.more or waits or Step.COUNTED in steps
+        if not (more or planned.passed_over):
+            self._careful, self._careful_batch = None, AT_ONCE
+        moved = any(effects.schedule is not None for effects in planned.effects)
+        return replace(planned, passed_over=planned.passed_over or waits, more=more and moved)
 
     def _care(self) -> Careful | None:
         """How careful to be from now on: as was asked meanwhile."""

@@ -21,6 +21,8 @@ class OutcomeWriter:
         self._lock = Lock()
         self._pending: dict[str, Outcome] = {}
         self.wake: Callable[[], None] = lambda: None
+        self.before_writing: Callable[[], None] = lambda: None
+        """What must be in the store before the runs of a batch have ended."""
 
     def add(self, outcome: Outcome) -> None:
         """Take an outcome to be written soon."""
@@ -39,6 +41,7 @@ class OutcomeWriter:
             batch = list(self._pending.values())[:BATCH]
         if not batch:
             return None
+        self.before_writing()
         finished = self._store.finish(self._node_id, batch)
         with self._lock:
             for outcome in batch:

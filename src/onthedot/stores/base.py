@@ -79,6 +79,8 @@ class Situation:
     free_workers: int
     nodes: tuple[Node, ...]
     """Those alive."""
+    busy: Mapping[str, int] = field(default_factory=dict)
+    """How many runs each node has running; known only where a due schedule's route goes by it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +123,8 @@ class LogLine:
 
 Edit = Callable[[Before, int], Effects]
 """From a schedule and the store's time in milliseconds to what changes."""
+Reroute = Callable[[Run, Sequence[Node], int], str | None]
+"""From a run, the nodes that may take it, and the store's time to the node that shall; None for whoever is free."""
 Decide = Callable[[Sequence[Before], Situation], Sequence[Effects]]
 
 
@@ -151,6 +155,8 @@ class Finished:
     recorded: tuple[Run, ...] = ()
     refused: tuple[str, ...] = ()
     """Run ids whose claim was no longer the caller's."""
+    followed: int = 0
+    """How many runs were enqueued because of these."""
     woken: int = 0
     """How many runs that waited behind a slot may now start."""
 
@@ -305,6 +311,13 @@ class Store(ABC):
         Looks at so many, and at the next so many when it is called again: a crowd hides nothing for ever.
         """
 
+    @abstractmethod
+    def reroute(self, choose: Reroute, limit: int = 1000) -> int:
+        """Choose another node for due runs whose node is gone, drains, or did not start them in time. Says how many.
+
+        A run that starts meanwhile is left alone: both happen under the run's lock, and only a waiting one moves.
+        """
+
     # nodes
 
     @abstractmethod
@@ -318,6 +331,12 @@ class Store(ABC):
     @abstractmethod
     def leave(self, node_id: str) -> None:
         """The node has stopped and holds no runs; those that it holds all the same are taken over at once."""
+
+    @abstractmethod
+    def drain(self, node_id: str) -> Node:
+        """Ask a node to take no more runs, and to stop when it has none. It learns of it at its next renewal, and
+        stays so whatever it says of itself then. Asking twice is asking once; `NodeNotFound` if it is gone.
+        """
 
     @abstractmethod
     def nodes(self) -> list[Node]:

@@ -210,18 +210,9 @@ class _MemoryRows:
     # schedules
 
     def due_schedules(self, limit: int, on_time_from_ms: int) -> tuple[list[Schedule], bool]:
-        due = [self._tables.schedules[schedule_id] for schedule_id, _ in self._peek_due(self._tables.due_schedules)]
-        moments = sorted(due, key=lambda row: (row.next_run_ms or 0, row.id))
-        on_time = [row for row in moments if (row.next_run_ms or 0) >= on_time_from_ms]
-        overdue = [row for row in moments if (row.next_run_ms or 0) < on_time_from_ms]
-        return [*on_time, *overdue][:limit], False
-
-    def _peek_due(self, heap: IndexedHeap[str]) -> list[tuple[str, int]]:
-        """What is due, left in the heap."""
-        due = heap.pop_due(self._now_ms)
-        for key, moment in due:
-            heap.push(key, moment)
-        return due
+        due = self._tables.due_schedules.due(self._now_ms)
+        in_turn = sorted((moment < on_time_from_ms, moment, schedule_id) for schedule_id, moment in due)
+        return [self._tables.schedules[schedule_id] for *_, schedule_id in in_turn[:limit]], False
 
     def schedules_named(self, names: Collection[str]) -> dict[str, Schedule]:
         ids = ((name, self._tables.ids.get(name)) for name in names)
@@ -232,7 +223,9 @@ class _MemoryRows:
 
     def standing(self, ids: Collection[str]) -> dict[str, Standing]:
         return {
-            row.id: Standing(row.enabled, row.deleted, row.auto_remove, row.next_run_ms is None)
+            row.id: Standing(
+                row.enabled, row.deleted, row.auto_remove, row.next_run_ms is None, row.then, row.on_failure
+            )
             for row in self.schedules_if_free(ids).values()
         }
 
@@ -265,7 +258,7 @@ class _MemoryRows:
 
     def due_runs(self, node_id: str, tasks: Collection[str], limit: int) -> list[Run]:
         wanted = set(tasks)
-        due = [self._tables.runs[run_id] for run_id, _ in self._peek_due(self._tables.due_runs)]
+        due = [self._tables.runs[run_id] for run_id, _ in self._tables.due_runs.due(self._now_ms)]
         mine = [run for run in due if run.task in wanted and run.target in (None, node_id)]
         return sorted(mine, key=lambda run: (run.due_ms, -run.policy.priority, run.id))[:limit]
 
@@ -290,6 +283,16 @@ class _MemoryRows:
             and (run.due_ms, run.id) > after
         )
         return sorted(blocked, key=lambda run: (run.due_ms, run.id))[:limit]
+
+    def routed_runs(self, limit: int) -> list[Run]:
+        routed = [self._tables.runs[run_id] for run_id, _ in self._tables.due_runs.due(self._now_ms)]
+        return sorted((run for run in routed if run.target is not None), key=lambda run: (run.due_ms, run.id))[:limit]
+
+    def succeeded_since(self, schedule: str, since_ms: int) -> bool:
+        return any(
+            run.schedule == schedule and run.state is State.SUCCEEDED and (run.finished_ms or 0) >= since_ms
+            for run in self._tables.history.values()
+        )
 
     def ended_runs(self, ids: Collection[str]) -> dict[str, Run]:
         return {run_id: self._tables.history[run_id] for run_id in ids if run_id in self._tables.history}

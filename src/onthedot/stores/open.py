@@ -9,18 +9,16 @@ from pathlib import Path
 from urllib.parse import parse_qs
 
 from onthedot.clock import SystemClock
-from onthedot.errors import SettingsError, StoreError
+from onthedot.errors import DriverMissing, SettingsError, StoreError
 from onthedot.stores.base import Store
 
 _NOT_YET = {
     "mongodb": "MongoDB",
-    "redis": "Redis",
-    "rediss": "Redis",
 }
-_KNOWN = ("memory", "sqlite", "postgresql", "postgres", "mysql", "mariadb", *_NOT_YET)
+_KNOWN = ("memory", "sqlite", "postgresql", "postgres", "mysql", "mariadb", "redis", "rediss", *_NOT_YET)
 _EXAMPLES = (
     "sqlite:///jobs.db (a file), sqlite:////var/lib/jobs.db (with its whole path), "
-    "postgresql://user:password@host/database, mysql://user:password@host/database or memory://"
+    "postgresql://user:password@host/database, mysql://user:password@host/database, redis://host/0 or memory://"
 )
 
 
@@ -47,6 +45,8 @@ def open_store(url: str, *, create: bool, upgrade: bool = False, now_ms: Callabl
             from onthedot.stores.sql.mariadb import open_mariadb
 
             return open_mariadb(url, mask_url(url), create=create, upgrade=upgrade, now_ms=now_ms)
+        case "redis" | "rediss":
+            return _open_redis(url, create=create, now_ms=now_ms)
         case _:
             raise StoreError(
                 f"{_NOT_YET[scheme]} is not supported yet in this version ({mask_url(url)}); use {_EXAMPLES}"
@@ -89,6 +89,16 @@ def _open_memory(rest: str, now_ms: Callable[[], int]) -> Store:
     from onthedot.stores.memory import MemoryStore
 
     return MemoryStore(now_ms)
+
+
+def _open_redis(url: str, *, create: bool, now_ms: Callable[[], int] | None) -> Store:
+    try:
+        from onthedot.stores.redis.opening import open_redis
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.partition(".")[0] != "redis":
+            raise
+        raise DriverMissing("redis", "redis", "redis") from None
+    return open_redis(url, mask_url(url), create=create, now_ms=now_ms)
 
 
 def _sqlite_path(url: str, rest: str) -> Path:

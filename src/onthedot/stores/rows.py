@@ -70,6 +70,12 @@ class Rows(Protocol):
     def blocked_runs(self, limit: int, after: tuple[int, str] = (0, "")) -> list[Run]:
         """Blocked waiting runs whose moment has come, by due moment and id, after the one with that moment and id."""
 
+    def routed_runs(self, limit: int) -> list[Run]:
+        """Waiting runs that were routed to a node and whose moment has come, oldest first."""
+
+    def succeeded_since(self, schedule: str, since_ms: int) -> bool:
+        """Whether a run of the schedule of this name has ended well at or after that moment."""
+
     def ended_runs(self, ids: Collection[str]) -> dict[str, Run]:
         """Runs in history, by id."""
 

@@ -2,58 +2,28 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 
 import pytest
+from tests.unit.app.world import START, FileWorld
 
-from onthedot import App, every
-from onthedot.app.node import NodeRunner, NodeSettings
-from onthedot.clock import ManualClock
+from onthedot import every
+from onthedot.app.node import NodeRunner
 from onthedot.errors import StoreError
-from onthedot.events import Emitter, Event, Failure, FellBack, Recovered
-from onthedot.moments import ceil_ms
+from onthedot.events import Event, Failure, FellBack, Recovered
 from onthedot.planner.planner import FAILURES
-from onthedot.stores.open import open_store
-
-START = ceil_ms("2026-11-15T12:00:00Z")
-SOON = 20.0
 
 
-class World:
-    """A file, a clock that is moved by hand, and a node; its events are kept."""
+class World(FileWorld):
+    """Three tasks that count their calls, and a row that can be poisoned."""
 
     def __init__(self, folder: Path) -> None:
-        self.file = folder / "jobs.db"
-        self.clock = ManualClock(START)
-        self.store = open_store(f"sqlite:///{self.file}", create=True, now_ms=self.clock.now_ms)
-        self.app = App("sqlite:///unused.db", store=self.store, clock=self.clock)
+        super().__init__(folder)
         self.calls: Counter[str] = Counter()
-        self.events: list[Event] = []
         for name in ("a", "bad", "z"):
             self.app.task(name=name)(lambda name=name: self.calls.update([name]))
-
-    def node(self) -> NodeRunner:
-        emitter = Emitter(lambda event, error: None)
-        for kind in (FellBack, Recovered, Failure):
-            emitter.subscribe(kind, self.events.append)
-        tasks = self.app.tasks
-        return NodeRunner(
-            self.store,
-            self.clock,
-            emitter,
-            tasks.lookup,
-            lambda: (tasks.names(), tasks.infos()),
-            settings=NodeSettings(),
-        )
-
-    def sql(self, text: str) -> None:
-        """What somebody does to the file behind our back."""
-        with closing(sqlite3.connect(self.file)) as connection, connection:
-            connection.execute(text)
 
     def poison(self) -> None:
         self.sql(
@@ -61,15 +31,11 @@ class World:
             " BEGIN SELECT RAISE(ABORT, 'poisoned'); END"
         )
 
-    def pass_by(self, node: NodeRunner, ms: int) -> None:
-        self.clock.advance(ms)
-        node.heartbeat_once()
-        node.plan_once()
-        assert node.worker._empty.wait(SOON)
-        node.write_once()
+    def told(self) -> list[Event]:
+        return [event for event in self.events if isinstance(event, FellBack | Recovered | Failure)]
 
     def ticks(self, name: str) -> list[int]:
-        return sorted((run.scheduled_ms - START) // 1000 for run in self.app.runs.list(schedule=name))
+        return sorted((run.scheduled_ms - START) // 1000 for run in self.runs(name))
 
 
 @pytest.fixture
@@ -91,14 +57,14 @@ def fall_back(world: World) -> NodeRunner:
         with pytest.raises(StoreError, match="poisoned"):
             node.plan_once()
         node.wake()
-    world.pass_by(node, 0)
+    world.pass_by(0, node)
     return node
 
 
 def test_a_row_that_refuses_every_write_does_not_keep_the_others_from_their_ticks(world: World) -> None:
     node = fall_back(world)
     for _ in range(3):
-        world.pass_by(node, 10_000)
+        world.pass_by(10_000, node)
     assert world.ticks("a") == world.ticks("z") == [10, 20, 30, 40]
     assert world.calls == {"a": 4, "z": 4}, "a tick fired that was not written, or fired twice"
     assert world.ticks("bad") == []
@@ -107,19 +73,19 @@ def test_a_row_that_refuses_every_write_does_not_keep_the_others_from_their_tick
 def test_the_fallback_and_the_row_that_causes_it_are_told_once_each(world: World) -> None:
     node = fall_back(world)
     for _ in range(3):
-        world.pass_by(node, 10_000)
-    assert [type(event) for event in world.events] == [FellBack, Failure]
-    assert world.events[1].stage == "plan of bad"  # type: ignore[attr-defined]
+        world.pass_by(10_000, node)
+    assert [type(event) for event in world.told()] == [FellBack, Failure]
+    assert world.told()[1].stage == "plan of bad"  # type: ignore[attr-defined]
 
 
 def test_when_the_row_heals_planning_goes_on_in_batches_and_nothing_is_lost(world: World) -> None:
     node = fall_back(world)
-    world.pass_by(node, 10_000)
+    world.pass_by(10_000, node)
     world.sql("DROP TRIGGER poison")
-    world.pass_by(node, 10_000)
-    assert isinstance(world.events[-1], Recovered)
+    world.pass_by(10_000, node)
+    assert isinstance(world.told()[-1], Recovered)
     assert world.ticks("bad") == [30]
-    world.pass_by(node, 10_000)
+    world.pass_by(10_000, node)
     assert world.ticks("bad") == [30, 40]
     assert world.ticks("a") == [10, 20, 30, 40]
     assert world.calls == {"a": 4, "bad": 2, "z": 4}
@@ -135,7 +101,7 @@ def test_a_local_row_that_refuses_every_write_does_not_keep_the_others_from_thei
     node.plan_once()
     world.poison()
     for _ in range(3):
-        world.pass_by(node, 10_000)
+        world.pass_by(10_000, node)
     assert world.calls == {"a": 3, "z": 3}
 
 
@@ -151,4 +117,4 @@ def test_a_store_that_is_away_is_not_asked_row_by_row(world: World) -> None:
         with pytest.raises(StoreError):
             node.plan_once()
         node.wake()
-    assert world.events == []
+    assert world.told() == []

@@ -2,71 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from threading import Event
-from typing import TypeVar
 
 import pytest
+from tests.unit.app.world import SOON, START, World
 
-from onthedot import App, every
-from onthedot.app.node import NodeRunner, NodeSettings
-from onthedot.clock import ManualClock
-from onthedot.events import Emitter
-from onthedot.model.run import Run
-from onthedot.moments import ceil_ms
-from onthedot.stores.base import Decide, Planned, Started
-from onthedot.stores.memory import MemoryStore
-
-START = ceil_ms("2026-11-15T12:00:00Z")
-SOON = 20.0
-T = TypeVar("T")
-
-
-class LossyStore(MemoryStore):
-    """Commits, and loses the answer, as often as it is told to."""
-
-    lose = 0
-
-    def plan_due(self, node_id: str, limit: int, free_workers: int, decide: Decide) -> Planned:
-        return self._answered(super().plan_due(node_id, limit, free_workers, decide))
-
-    def start_due(self, node_id: str, tasks: Sequence[str], limit: int) -> Started:
-        return self._answered(super().start_due(node_id, tasks, limit))
-
-    def _answered(self, answer: T) -> T:
-        if self.lose and (getattr(answer, "effects", None) or getattr(answer, "runs", None)):
-            self.lose -= 1
-            raise ConnectionResetError("the answer was lost")
-        return answer
-
-
-class World:
-    """A store, a clock, an app and nodes that are moved by hand."""
-
-    def __init__(self) -> None:
-        self.clock = ManualClock(START)
-        self.store = LossyStore(self.clock.now_ms)
-        self.app = App("memory://", store=self.store, clock=self.clock)
-
-    def node(self, name: str = "node") -> NodeRunner:
-        tasks = self.app.tasks
-        return NodeRunner(
-            self.store,
-            self.clock,
-            Emitter(lambda event, error: None),
-            tasks.lookup,
-            lambda: (tasks.names(), tasks.infos()),
-            settings=NodeSettings(name=name),
-        )
-
-    def runs(self) -> list[Run]:
-        return list(self.app.runs.list().items)
-
-    def settle(self, *nodes: NodeRunner) -> None:
-        """Let the workers end, and write what came of it."""
-        for node in nodes:
-            assert node.worker._empty.wait(SOON)
-            node.write_once()
+from onthedot import every
 
 
 @pytest.fixture

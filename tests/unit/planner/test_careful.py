@@ -93,6 +93,14 @@ def test_what_became_due_since_is_planned_in_batches_beside_them(world: World) -
     assert world.planned() == {"old", "new 1", "new 2"}
 
 
+def test_where_nothing_is_overdue_care_costs_one_small_batch(world: World) -> None:
+    world.put(*(f"s{number}" for number in range(100)))
+    planner, node_id = world.process()
+    world.clock.advance(60_000)
+    world.drain(planner, node_id)
+    assert [len(batch) for batch in world.tried] == [20, 80]
+
+
 def test_after_all_that_was_overdue_planning_goes_on_in_batches(world: World) -> None:
     world.put("a", "b")
     world.clock.advance(60_000)

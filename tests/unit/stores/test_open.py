@@ -93,7 +93,6 @@ def test_options_that_would_be_ignored_are_refused() -> None:
     [
         "mongodb://u:secret@h/d",
         "mongodb+srv://u:secret@h/d",
-        "redis://:secret@h/0",
     ],
 )
 def test_stores_to_come_are_named_as_not_supported_yet_without_their_password(url: str) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from onthedot.model.outcome import Outcome
 from onthedot.model.rules.overlap import holds_back
 from onthedot.model.rules.starting import skipped
@@ -41,6 +43,20 @@ def take_over(run: Run, schedule: Standing | None, now_ms: int) -> Run:
     if crashed.crashes > run.policy.crash_retries:
         return _end(replace(crashed, error=f"its node died {crashed.crashes} times while it ran"), State.FAILED, now_ms)
     return _wait_again(crashed, schedule, now_ms, now_ms)
+
+
+def after_shards(parent: Run, shards: Sequence[Run], now_ms: int) -> Run:
+    """A broadcast after these of its shards have ended: with the last one it ends itself, and well if all did."""
+    left = (parent.shards_left or 0) - len(shards)
+    bad = [run for run in shards if run.state is not State.SUCCEEDED]
+    errors = [parent.error] if parent.error else []
+    errors += [f"shard {run.shard} {run.state}" for run in sorted(bad, key=lambda run: run.shard or 0)]
+    after = replace(parent, shards_left=max(left, 0), error=", ".join(errors) or None)
+    if left > 0:
+        return after
+    if parent.cancel_requested_ms is not None and errors:
+        return _end(after, State.CANCELLED, now_ms)
+    return _end(after, State.FAILED if errors else State.SUCCEEDED, now_ms)
 
 
 def backoff_ms(run: Run) -> int:

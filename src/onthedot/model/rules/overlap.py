@@ -8,6 +8,7 @@ from typing import NamedTuple
 from onthedot.model.run import Run, slot_name, slot_number
 from onthedot.model.schedule import Schedule, Standing
 from onthedot.model.states import State
+from onthedot.model.values import replace
 
 
 class Room(NamedTuple):
@@ -40,3 +41,18 @@ def free_slots(schedule: Schedule, live: Iterable[Run]) -> int | None:
 def holds_back(run: Run, schedule: Schedule | Standing) -> bool:
     """Whether a pause of the schedule holds this run."""
     return not schedule.enabled and run.cause == "tick" and not run.exempt
+
+
+def gives_way_to(run: Run, newer: Run) -> bool:
+    """Whether a run of a `cover` schedule is replaced by a newer tick: it waits, and was never begun."""
+    waits = run.state is State.WAITING and run.cause == "tick" and run.never_begun and not run.exempt
+    return waits and not run.is_shard and run.scheduled_ms < newer.scheduled_ms
+
+
+def asked_to_stop(live: Iterable[Run], now_ms: int) -> list[Run]:
+    """Those that hold a slot, asked to make way, as far as they were not asked before."""
+    return [
+        replace(run, cancel_requested_ms=now_ms, reason="covered by a newer run")
+        for run in live
+        if run.state is State.RUNNING and run.slot is not None and run.cancel_requested_ms is None
+    ]

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from onthedot.stores.engine.changes import Changes
 from onthedot.stores.engine.enqueuing import Enqueuing
+from onthedot.stores.engine.finishing import Finishing
 from onthedot.stores.engine.leases import Leases
 from onthedot.stores.engine.operating import Operating
 from onthedot.stores.engine.planning import Planning
-from onthedot.stores.engine.running import Running
+from onthedot.stores.engine.routing import Routing
+from onthedot.stores.engine.starting import Starting
 
 
-class Engine(Changes, Planning, Enqueuing, Running, Operating, Leases):
+class Engine(Changes, Planning, Enqueuing, Starting, Finishing, Operating, Routing, Leases):
     """Implements every writing method of `Store` with transactions over `Rows`."""

@@ -10,6 +10,7 @@ from onthedot.model.run import Run
 from onthedot.model.states import State
 from onthedot.model.values import replace
 from onthedot.stores.base import Renewal, TaskInfo
+from onthedot.stores.engine.chains import followers
 from onthedot.stores.engine.transactions import Transactions
 from onthedot.stores.rows import Rows
 
@@ -34,7 +35,7 @@ class Leases(Transactions):
             known = self._alive(rows, node.id)
             renewed = replace(
                 known,
-                state=node.state,
+                state=NodeState.DRAINING if known.state is NodeState.DRAINING else node.state,
                 capacity=node.capacity,
                 renewed_ms=rows.now_ms,
                 renewals=known.renewals + 1,
@@ -52,7 +53,9 @@ class Leases(Transactions):
             rows.save_node(replace(node, state=NodeState.STOPPED))
             return self._give_back(rows, node_id)
 
-        self._look_again(self._transact(work))
+        given_back = self._transact(work)
+        self._look_again(given_back)
+        self._look_behind_groups(given_back)
         self.notify()
 
     def take_over(self, node_id: str, seen_renewals: int) -> list[Run]:
@@ -68,6 +71,7 @@ class Leases(Transactions):
 
         given_back = self._transact(work)
         self._look_again(given_back)
+        self._look_behind_groups(given_back)
         self.notify()
         return given_back
 
@@ -79,5 +83,6 @@ class Leases(Transactions):
             for run in runs.values()
             if run.owner == node_id and run.state is State.RUNNING
         ]
-        self._settle(rows, given_back)
+        following = followers(self._settle(rows, given_back), schedules, rows.now_ms, self.tasks)
+        rows.save_runs(following)
         return given_back

@@ -21,19 +21,35 @@ class Operating(Transactions):
             if run is None:
                 return self._ended_run(rows, run_id)
             if run.state is State.WAITING:
-                cancelled = replace(run, state=State.CANCELLED, reason=reason, finished_ms=rows.now_ms, blocked=False)
+                cancelled = _cancelled(run, reason, rows.now_ms)
                 self._end(rows, [cancelled])
                 rows.add_changes(run_changed(run, cancelled, by, rows.now_ms))
                 return cancelled
             asked = replace(run, cancel_requested_ms=run.cancel_requested_ms or rows.now_ms, reason=reason)
             rows.save_runs([asked])
             rows.add_changes(run_changed(run, asked, by, rows.now_ms))
-            return asked
+            self._cancel_shards(rows, asked, reason)
+            return rows.live_runs([run_id]).get(run_id) or self._ended_run(rows, run_id)
 
         run = self._transact(work)
         self._look_again([run] if run.state is State.CANCELLED else [])
         self.notify()
         return run
+
+    def _cancel_shards(self, rows: Rows, parent: Run, reason: str) -> None:
+        """A broadcast stops when its shards do: those that wait end at once, the others are asked."""
+        if not parent.is_broadcast:
+            return
+        shards = rows.live_runs([each["run"] for each in parent.result["shards"]]).values()
+        rows.save_runs(
+            [
+                replace(run, cancel_requested_ms=run.cancel_requested_ms or rows.now_ms, reason=reason)
+                for run in shards
+                if run.state is State.RUNNING
+            ]
+        )
+        waiting = [run for run in shards if run.state is State.WAITING]
+        self._end(rows, [_cancelled(run, reason, rows.now_ms) for run in waiting])
 
     def cancels(self, node_id: str) -> list[str]:
         return self._transact(
@@ -46,6 +62,8 @@ class Operating(Transactions):
             run = live or self._ended_run(rows, run_id)
             if run.claim_no != claim_no or run.state not in FINAL - {State.SUCCEEDED}:
                 raise Conflict(f"run {run_id} is {run.state} now; look at it again")
+            if run.is_broadcast:
+                raise Conflict(f"run {run_id} is a broadcast; retry those of its shards that went wrong")
             waiting = replace(
                 run,
                 state=State.WAITING,
@@ -80,3 +98,7 @@ class Operating(Transactions):
         if run is None:
             raise RunNotFound(run_id)
         return run
+
+
+def _cancelled(run: Run, reason: str, now_ms: int) -> Run:
+    return replace(run, state=State.CANCELLED, reason=reason, finished_ms=now_ms, blocked=False)

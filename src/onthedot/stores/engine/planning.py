@@ -18,6 +18,8 @@ class Planning(Transactions):
     def plan_due(self, node_id: str, limit: int, free_workers: int, decide: Decide) -> Planned:
         planned = self._transact(lambda rows: self._plan_due(rows, node_id, limit, free_workers, decide))
         self._look_again([run for effects in planned.effects for run in effects.runs if run.blocked])
+        if any(run.target not in (None, node_id) for effects in planned.effects for run in effects.runs):
+            self.notify()
         return planned
 
     def _plan_due(self, rows: Rows, node_id: str, limit: int, free_workers: int, decide: Decide) -> Planned:
@@ -39,7 +41,10 @@ class Planning(Transactions):
             return []
         live = by_schedule(rows.live_of([schedule.id for schedule in due]))
         befores = [Before(schedule.name, schedule, tuple(live.get(schedule.id, ()))) for schedule in due]
-        return list(decide(befores, Situation(rows.now_ms, node, free_workers, tuple(rows.nodes()))))
+        nodes = tuple(rows.nodes())
+        by_load = any(schedule.policy.route == "busyover" for schedule in due)
+        busy = {each.id: len(rows.owned_by(each.id)) for each in nodes} if by_load else {}
+        return list(decide(befores, Situation(rows.now_ms, node, free_workers, nodes, busy)))
 
     def plan_one(self, node_id: str, schedule_id: str, revision: int, decide: Decide) -> Effects | None:
         def work(rows: Rows) -> Effects | None:

@@ -9,11 +9,13 @@ from typing import TypeVar
 
 from onthedot.errors import Clash, NodeDead
 from onthedot.model.node import Node
+from onthedot.model.rules.ending import after_shards
 from onthedot.model.rules.overlap import free_slots, holds_back
 from onthedot.model.run import Run
 from onthedot.model.states import FINAL, LIVE, State
 from onthedot.model.values import replace
 from onthedot.stores.base import Effects, Keep, Key, Store
+from onthedot.stores.engine.limits import Limits
 from onthedot.stores.rows import Rows, TryAgain
 
 T = TypeVar("T")
@@ -56,17 +58,32 @@ class Transactions(Store):
         rows.save_keys([key for each in all_effects for key in each.keys])
         rows.add_decisions([decision for each in all_effects for decision in each.decisions])
 
-    def _settle(self, rows: Rows, runs: Sequence[Run]) -> None:
+    def _settle(self, rows: Rows, runs: Sequence[Run]) -> list[Run]:
+        """Write runs that no longer run; those that have ended, with the broadcasts that ended with them."""
+        limits = Limits(rows)
+        limits.release(runs)
+        limits.save()
         rows.save_runs([run for run in runs if run.state in LIVE])
-        self._end(rows, [run for run in runs if run.state in FINAL])
+        return self._end(rows, [run for run in runs if run.state in FINAL])
 
-    @staticmethod
-    def _end(rows: Rows, runs: Sequence[Run]) -> None:
-        if runs:
-            rows.end_runs(runs)
-            rows.save_keys(
-                [Key(run.key, run.id, _expiry(run.key, rows.now_ms), run.state) for run in runs if run.key is not None]
-            )
+    def _end(self, rows: Rows, runs: Sequence[Run]) -> list[Run]:
+        """Move runs to history; with the last shard ends its broadcast. All that have ended."""
+        if not runs:
+            return []
+        rows.end_runs(runs)
+        rows.save_keys(
+            [Key(run.key, run.id, _expiry(run.key, rows.now_ms), run.state) for run in runs if run.key is not None]
+        )
+        shards = [run for run in runs if run.is_shard]
+        if not shards:
+            return list(runs)
+        parents = rows.live_runs({run.parent_id for run in shards if run.parent_id is not None})
+        after = [
+            after_shards(parent, [run for run in shards if run.parent_id == parent.id], rows.now_ms)
+            for parent in parents.values()
+        ]
+        rows.save_runs([parent for parent in after if parent.state in LIVE])
+        return [*runs, *self._end(rows, [parent for parent in after if parent.state in FINAL])]
 
     # waking: whoever freed a slot, or left a run behind one, looks again after its own commit
 
@@ -85,6 +102,22 @@ class Transactions(Store):
             self.notify()
         return woken
 
+    def _look_behind_groups(self, runs: Sequence[Run]) -> int:
+        """These gave places of their groups back: whoever waits for one is judged again."""
+        groups = {limit[0] for run in runs if (limit := run.policy.group_limit) is not None}
+        if not groups:
+            return 0
+
+        def work(rows: Rows) -> int:
+            waiting = [run for run in rows.blocked_runs(1000) if (run.policy.group_limit or ("",))[0] in groups]
+            woken = self._unblock(rows, {run.schedule_id for run in waiting if run.schedule_id is not None})
+            return woken + self._unblock_alone(rows, waiting)
+
+        woken = self._transact(work)
+        if woken:
+            self.notify()
+        return woken
+
     @staticmethod
     def _unblock(rows: Rows, schedule_ids: Collection[str]) -> int:
         """Let the oldest blocked runs of each schedule with room be judged again; remove schedules that have ended."""
@@ -93,17 +126,28 @@ class Transactions(Store):
         without = rows.standing([each for each in schedule_ids if each not in live])
         ended = {each for each, how in without.items() if how.auto_remove and how.ended and not how.deleted}
         schedules = rows.schedules_if_free(behind | ended) if behind or ended else {}
+        limits = Limits(rows)
         woken: list[Run] = []
         for schedule in schedules.values():
             runs = live.get(schedule.id, [])
             due = [run for run in runs if run.state is State.WAITING and run.blocked and run.due_ms <= rows.now_ms]
             startable = [run for run in due if not holds_back(run, schedule)]
-            woken += [replace(run, blocked=False) for run in startable[: free_slots(schedule, runs)]]
+            free = [run for run in startable[: free_slots(schedule, runs)] if limits.admits(run)]
+            woken += [replace(run, blocked=False) for run in free]
         gone = [
             replace(schedules[each], deleted=True, version=schedules[each].version + 1)
             for each in ended & schedules.keys()
         ]
         rows.save_schedules(gone)
+        rows.save_runs(woken)
+        return len(woken)
+
+    @staticmethod
+    def _unblock_alone(rows: Rows, blocked: Sequence[Run]) -> int:
+        """Let one-off runs that waited for a place of their group be judged again, as many as there are places."""
+        limits = Limits(rows)
+        alone = rows.live_runs([run.id for run in blocked if run.schedule_id is None and limits.admits(run)])
+        woken = [replace(run, blocked=False) for run in alone.values() if run.state is State.WAITING and run.blocked]
         rows.save_runs(woken)
         return len(woken)
 
@@ -114,6 +158,7 @@ class Transactions(Store):
         def work(rows: Rows) -> tuple[int, tuple[int, str]]:
             blocked = rows.blocked_runs(limit, self._swept)
             woken = self._unblock(rows, {run.schedule_id for run in blocked if run.schedule_id is not None})
+            woken += self._unblock_alone(rows, blocked)
             return woken, (blocked[-1].due_ms, blocked[-1].id) if len(blocked) >= limit else (0, "")
 
         woken, self._swept = self._transact(work)

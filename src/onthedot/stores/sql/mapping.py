@@ -18,7 +18,7 @@ from onthedot.model.decision import Decision
 from onthedot.model.node import Node, NodeState
 from onthedot.model.policy import Policy
 from onthedot.model.run import Run
-from onthedot.model.schedule import Schedule
+from onthedot.model.schedule import Schedule, Standing
 from onthedot.model.states import State
 from onthedot.model.values import make
 from onthedot.stores.base import By, Change, Key, LogLine, TaskInfo
@@ -179,6 +179,26 @@ def _schedule(columns: dict[str, Any]) -> Schedule:
     return make(Schedule, fields)
 
 
+def standing_from(row: Sequence[Any]) -> Standing:
+    """How a schedule stands; names of followers that cannot be read are none."""
+    enabled, deleted, auto_remove, next_run_ms, then, on_failure = row
+    return Standing(
+        enabled == 1,
+        deleted == 1,
+        auto_remove == 1,
+        next_run_ms is None,
+        _words_or_none(then),
+        _words_or_none(on_failure),
+    )
+
+
+def _words_or_none(text: str) -> tuple[str, ...]:
+    try:
+        return _words(text)
+    except _UNREADABLE:
+        return ()
+
+
 def schedule_row(row: Schedule) -> Columns:
     """All columns, in the order of the fields, then the priority."""
     return (
@@ -262,6 +282,7 @@ RUN_MOVING = (
     "due_ms",
     "state",
     "target",
+    "shards",
     "shards_left",
     "owner",
     "claim_no",
@@ -341,7 +362,7 @@ def _run_columns(run: Run) -> Columns:
 
 def live_row(run: Run) -> Columns:
     """All columns of a live run."""
-    return (*_run_columns(run), run.policy.priority, "" if run.cause == "tick" else run.id)
+    return (*_run_columns(run), run.policy.priority, "" if run.cause == "tick" and not run.is_shard else run.id)
 
 
 def ended_row(run: Run) -> Columns:
@@ -360,6 +381,7 @@ def run_moving_row(run: Run) -> Columns:
         run.due_ms,
         run.state.value,
         run.target,
+        run.shards,
         run.shards_left,
         run.owner,
         run.claim_no,

@@ -67,10 +67,7 @@ class SqlRows:
         return {row.id: row for row in self._remember_schedules(found)}
 
     def standing(self, ids: Collection[str]) -> dict[str, Standing]:
-        return {
-            schedule_id: Standing(enabled == 1, deleted == 1, auto_remove == 1, next_run_ms is None)
-            for schedule_id, enabled, deleted, auto_remove, next_run_ms in self._chunks(statements.STANDING, ids)
-        }
+        return {row[0]: mapping.standing_from(row[1:]) for row in self._chunks(statements.STANDING, ids)}
 
     def save_schedules(self, schedules: Sequence[Schedule]) -> None:
         new: list[Columns] = []
@@ -144,6 +141,14 @@ class SqlRows:
     def blocked_runs(self, limit: int, after: tuple[int, str] = (0, "")) -> list[Run]:
         due = {"now_ms": self._now_ms, "from_ms": after[0], "after_id": after[1], "most": limit}
         return [mapping.run_from(row) for row in self._connection.execute(statements.BLOCKED_RUNS, due)]
+
+    def routed_runs(self, limit: int) -> list[Run]:
+        due = {"now_ms": self._now_ms, "most": limit}
+        return [mapping.run_from(row) for row in self._connection.execute(statements.ROUTED_RUNS, due)]
+
+    def succeeded_since(self, schedule: str, since_ms: int) -> bool:
+        asked = {"kept_by": schedule, "since_ms": since_ms}
+        return self._connection.execute(statements.SUCCEEDED_SINCE, asked).first() is not None
 
     def ended_runs(self, ids: Collection[str]) -> dict[str, Run]:
         return {run.id: run for run in map(mapping.run_from, self._chunks(statements.ENDED_RUNS, ids))}

@@ -107,7 +107,13 @@ SCHEDULES_IF_FREE = (
     _SCHEDULES.where(among(_schedules.id)).order_by(_schedules.id).with_for_update(skip_locked=True, key_share=True)
 )
 STANDING = select(
-    _schedules.id, _schedules.enabled, _schedules.deleted, _schedules.auto_remove, _schedules.next_run_ms
+    _schedules.id,
+    _schedules.enabled,
+    _schedules.deleted,
+    _schedules.auto_remove,
+    _schedules.next_run_ms,
+    _schedules.then,
+    _schedules.on_failure,
 ).where(among(_schedules.id))
 INSERT_SCHEDULES = Batch(insert(tables.schedules), (*mapping.SCHEDULE, "priority"))
 MOVE_SCHEDULES = _changing(tables.schedules, mapping.SCHEDULE_MOVING)
@@ -151,6 +157,11 @@ BLOCKED_RUNS = (
     .order_by(_runs.due_ms, _runs.id)
     .limit(bindparam("most"))
 )
+ROUTED_RUNS = (
+    _RUNS.where(READY, _runs.target.is_not(None), _runs.due_ms <= bindparam("now_ms"))
+    .order_by(_runs.due_ms, _runs.id)
+    .limit(bindparam("most"))
+)
 
 
 def _coming(moment: Column[int], condition: Any) -> tuple[Select[Any], Select[Any]]:
@@ -171,6 +182,16 @@ _HISTORY = select(*_columns(tables.history, mapping.RUN))
 INSERT_HISTORY = Batch(insert(tables.history), (*mapping.RUN, "kept_by"))
 ENDED_RUNS = _HISTORY.where(among(_history.id))
 STILL_ENDED = select(_history.id).where(among(_history.id)).order_by(_history.id).with_for_update(skip_locked=True)
+SUCCEEDED_SINCE = (
+    select(_history.id)
+    .where(
+        _history.kept_by == bindparam("kept_by"),
+        _history.state == literal_column("'succeeded'"),
+        _history.finished_ms >= bindparam("since_ms"),
+    )
+    .order_by(_history.id.desc())
+    .limit(1)
+)
 DELETE_ENDED = Batch(delete(tables.history).where(_history.id == bindparam("this_id")), ("this_id",))
 NEWEST_LIVE = _RUNS.order_by(_runs.id.desc())
 NEWEST_ENDED = _HISTORY.order_by(_history.id.desc())

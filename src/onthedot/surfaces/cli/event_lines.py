@@ -10,6 +10,7 @@ import typer
 
 from onthedot.clock import SystemClock
 from onthedot.events import (
+    Draining,
     Event,
     Failure,
     FellBack,
@@ -29,7 +30,7 @@ from onthedot.surfaces.cli.texts import counted, utc_text, visible
 if TYPE_CHECKING:
     from onthedot.app.app import App
 
-Told = NodeStarted | NodeStopped | Failure | FellBack | Recovered | RunFinished | Misfired | Parked
+Told = NodeStarted | NodeStopped | Draining | Failure | FellBack | Recovered | RunFinished | Misfired | Parked
 
 _COLOURS = {
     "failed": "red",
@@ -56,7 +57,7 @@ def show_events(app: App, store: str, log_format: str) -> None:
         styled = typer.style(f"{word:<9}", fg=_COLOURS.get(word, "green"))
         typer.echo(f"{utc_text(now_ms, seconds=True)[:19]}Z {styled} {text}", err=True)
 
-    for topic in ("start", "stop", "error", "fallback", "recovery", "run_finished", "misfire", "parked"):
+    for topic in ("start", "stop", "draining", "error", "fallback", "recovery", "run_finished", "misfire", "parked"):
         app.on(topic)(show)
 
 
@@ -66,6 +67,8 @@ def _told(event: Told, store: str) -> tuple[str, str]:
             return "started", f"node {visible(event.name)} on {visible(store)}"
         case NodeStopped():
             return "stopped", f"node {visible(event.name)}"
+        case Draining():
+            return "draining", f"node {visible(event.name)}: it takes no more runs"
         case RunFinished():
             because = f": {visible(_last_line(event.error))}" if event.error else ""
             name = visible(event.schedule or event.task)
@@ -97,6 +100,7 @@ def _document(event: Event, now_ms: int) -> dict[str, Any]:
 _NAMES: dict[type[Event], str] = {
     NodeStarted: "start",
     NodeStopped: "stop",
+    Draining: "draining",
     Idle: "idle",
     Failure: "error",
     RunStarted: "run_started",

@@ -11,7 +11,7 @@ import typer
 
 from onthedot import __version__
 from onthedot.errors import OnthedotError
-from onthedot.surfaces.cli import demo, explain, forecast, migrate, overview, run, runs, schedules, triggers
+from onthedot.surfaces.cli import demo, explain, forecast, migrate, nodes, overview, run, runs, schedules, triggers
 from onthedot.surfaces.cli.failures import UsageError, exit_code, lines_of, show_error, usage_line
 from onthedot.surfaces.cli.texts import visible
 
@@ -31,6 +31,7 @@ program.command("status")(overview.show_status)
 program.command("explain")(explain.show_explanation)
 program.add_typer(schedules.group, name="schedules")
 program.add_typer(runs.group, name="runs")
+program.add_typer(nodes.group, name="nodes")
 program.command("tasks")(overview.show_tasks)
 program.command("migrate")(migrate.migrate)
 program.command("next")(triggers.show_next)

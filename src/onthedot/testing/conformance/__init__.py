@@ -23,11 +23,20 @@ from __future__ import annotations
 
 import pytest
 
-_TOPICS = ("scene", "schedules", "planning", "running", "nodes", "keys", "history", "concurrency")
+_TOPICS = ("scene", "schedules", "planning", "running", "dispatch", "nodes", "keys", "history", "concurrency")
 # Before they are imported: a failing assert then shows its values.
 pytest.register_assert_rewrite(*(f"{__name__}.{topic}" for topic in _TOPICS))
 
 from onthedot.testing.conformance.concurrency import TestManyThreadsAtOnce  # noqa: E402
+from onthedot.testing.conformance.dispatch import (  # noqa: E402
+    TestBroadcast,
+    TestChains,
+    TestCover,
+    TestDependencies,
+    TestDraining,
+    TestGroupLimits,
+    TestRouting,
+)
 from onthedot.testing.conformance.history import TestDecisions, TestLogs, TestPruning, TestRunsThatAreListed  # noqa: E402
 from onthedot.testing.conformance.keys import TestKeys, TestTriggering  # noqa: E402
 from onthedot.testing.conformance.nodes import TestCrashes, TestLeases, TestTakeover  # noqa: E402
@@ -60,11 +69,17 @@ __all__ = [
     "START_MS",
     "TestAudit",
     "TestBadRows",
+    "TestBroadcast",
     "TestCancelling",
+    "TestChains",
+    "TestCover",
     "TestCrashes",
     "TestDecisions",
     "TestDeleting",
+    "TestDependencies",
+    "TestDraining",
     "TestFinishing",
+    "TestGroupLimits",
     "TestKeys",
     "TestLeases",
     "TestListing",
@@ -80,6 +95,7 @@ __all__ = [
     "TestPruning",
     "TestPutting",
     "TestRescheduling",
+    "TestRouting",
     "TestRunsThatAreListed",
     "TestStarting",
     "TestTakeover",

@@ -157,7 +157,7 @@ def test_every_policy_is_kept_as_written() -> None:
         "overlap": "concurrent",
         "max_waiting": 0,
         "max_concurrent_runs": 3,
-        "limit": "db",
+        "limit": "db:5",
         "group": "gpu",
         "route": "broadcast",
         "pool": "process",

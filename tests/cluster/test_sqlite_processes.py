@@ -69,6 +69,31 @@ while True:
 store.close()
 """
 
+PLAN_ALL_IN_TEN_THREADS = """
+from threading import Barrier, Thread
+store = open_store(url, create=False)
+together = Barrier(10)
+planned = []
+
+def plan(number):
+    node = store.join(Node(new_id(now_ms()), f"{name}.{number}"), [])
+    together.wait()
+    while True:
+        effects = store.plan_due(node.id, 50, 0, decide).effects
+        planned.extend(run.schedule_id for each in effects for run in each.runs)
+        if not effects:
+            return
+
+threads = [Thread(target=plan, args=(number,)) for number in range(10)]
+for each in threads:
+    each.start()
+for each in threads:
+    each.join()
+for each in planned:
+    say(each)
+store.close()
+"""
+
 DECIDE_AND_WAIT = """
 store = open_store(url, create=False)
 node = store.join(Node(new_id(now_ms()), name), [])
@@ -167,7 +192,7 @@ def opened(url: str) -> Iterator[Callable[[], Store]]:
         store.close()
 
 
-def test_six_processes_open_a_store_that_does_not_exist_yet_and_work(
+def test_six_processes_open_a_file_that_does_not_exist_yet_and_work(
     processes: Processes, opened: Callable[[], Store]
 ) -> None:
     names = [f"process {number}" for number in range(6)]
@@ -204,6 +229,18 @@ def test_eight_processes_plan_two_thousand_due_schedules_and_none_twice(
     said = processes.go()
     _expect_one_run_each(store, 2000)
     assert Counter(Counter(each for lines in said for each in lines).values()) == Counter({1: 2000})
+
+
+def test_fifty_planners_plan_ten_thousand_due_schedules_and_none_twice(
+    processes: Processes, opened: Callable[[], Store]
+) -> None:
+    store = opened()
+    _make_due(store, 10_000)
+    for number in range(5):
+        processes.start(PLAN_ALL_IN_TEN_THREADS, f"planners {number}")
+    said = processes.go()
+    _expect_one_run_each(store, 10_000)
+    assert Counter(Counter(each for lines in said for each in lines).values()) == Counter({1: 10_000})
 
 
 def test_a_process_killed_inside_its_planning_transaction_leaves_nothing_behind(

@@ -1,0 +1,30 @@
+"""`app.nodes`: who is alive, and asking one to make way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from onthedot.errors import NodeNotFound
+from onthedot.model.node import Node
+from onthedot.stores.base import Store
+
+
+class Nodes:
+    """May be called from any process that can reach the store."""
+
+    def __init__(self, open_store: Callable[[], Store]) -> None:
+        self._open_store = open_store
+
+    def list(self) -> Sequence[Node]:
+        """Those that are neither dead nor stopped, by start."""
+        return self._open_store().nodes()
+
+    def drain(self, node: str) -> Node:
+        """Ask a node, by its id or name, to take no more runs and to stop when it has none; it learns of it at its next
+        heartbeat.
+        """
+        live = self._open_store().nodes()
+        found = [each for each in live if node in (each.id, each.name)]
+        if len(found) != 1:
+            raise NodeNotFound(node, [each.name for each in live])
+        return self._open_store().drain(found[0].id)

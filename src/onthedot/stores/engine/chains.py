@@ -1,0 +1,48 @@
+"""What follows the end of a run: the tasks that its schedule names in `then` and `on_failure`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from onthedot.model.ids import new_id
+from onthedot.model.policy import Policy
+from onthedot.model.run import Run
+from onthedot.model.schedule import Standing
+from onthedot.model.states import State
+from onthedot.stores.base import TaskInfo
+
+_BAD = (State.FAILED, State.TIMED_OUT, State.LOST)
+
+
+def followers(
+    ended: Sequence[Run],
+    schedules: Mapping[str, Standing],
+    now_ms: int,
+    tasks: Callable[[], Sequence[TaskInfo]],
+) -> list[Run]:
+    """A waiting run of each named task, with the policies that it was published with. Shards have no followers."""
+    named = [(run, name) for run in ended for name in _names(run, schedules.get(run.schedule_id or ""))]
+    if not named:
+        return []
+    policies = {task.name: Policy.from_json(task.policy) for task in tasks()}
+    return [
+        Run(
+            id=new_id(now_ms),
+            task=name,
+            cause="chain",
+            scheduled_ms=now_ms,
+            due_ms=now_ms,
+            policy=policies.get(name, Policy()),
+            parent_id=run.id,
+            created_ms=now_ms,
+        )
+        for run, name in named
+    ]
+
+
+def _names(run: Run, schedule: Standing | None) -> tuple[str, ...]:
+    if schedule is None or run.is_shard:
+        return ()
+    if run.state is State.SUCCEEDED:
+        return schedule.then
+    return schedule.on_failure if run.state in _BAD else ()

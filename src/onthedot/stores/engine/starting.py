@@ -1,0 +1,137 @@
+"""Starting waiting runs: those that are due, have room, and may run on this node."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from onthedot.model.rules import routing, starting
+from onthedot.model.rules.broadcast import expanded
+from onthedot.model.run import Run
+from onthedot.model.schedule import Schedule
+from onthedot.model.states import State
+from onthedot.stores.base import Started
+from onthedot.stores.engine.limits import Limits
+from onthedot.stores.engine.transactions import Transactions, by_schedule
+from onthedot.stores.rows import Rows
+
+
+class Starting(Transactions):
+    """`start_due`."""
+
+    def start_due(self, node_id: str, tasks: Sequence[str], limit: int) -> Started:
+        if limit <= 0:
+            return Started()
+        started, elsewhere = self._transact(lambda rows: self._start_due(rows, node_id, tasks, limit))
+        self._look_again(started.skipped)
+        if elsewhere:
+            self.notify()
+        return started
+
+    def _start_due(self, rows: Rows, node_id: str, tasks: Sequence[str], limit: int) -> tuple[Started, bool]:
+        """What was started, and whether runs were made for other nodes."""
+        candidates = _candidates(rows, node_id, tasks, limit)
+        ids = {run.schedule_id for run in candidates if run.schedule_id is not None}
+        schedules = rows.schedules_if_free(ids)
+        self._alive(rows, node_id)
+        work = _Work(rows, node_id, limit, frozenset(run.id for run in candidates))
+        work.start_alone(rows.live_runs([run.id for run in candidates if run.schedule_id is None]))
+        live = by_schedule(rows.live_of(list(schedules)))
+        for schedule in schedules.values():
+            work.start_of(schedule, live.get(schedule.id, ()))
+        elsewhere = work.expand()
+        rows.save_schedules(work.touched)
+        work.limits.save()
+        rows.save_runs([*work.changed, *work.begun, *elsewhere])
+        self._end(rows, work.skipped)
+        mine = tuple(run for run in work.begun if run.owner == node_id)
+        return Started(mine, tuple(work.skipped), passed_over=len(schedules) < len(ids)), bool(elsewhere)
+
+
+@dataclass(slots=True)
+class _Work:
+    """One starting pass, as it grows."""
+
+    rows: Rows
+    node_id: str
+    limit: int
+    candidates: frozenset[str]
+    limits: Limits = field(init=False)
+    begun: list[Run] = field(default_factory=list)
+    skipped: list[Run] = field(default_factory=list)
+    changed: list[Run] = field(default_factory=list)
+    touched: list[Schedule] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.limits = Limits(self.rows)
+
+    def start_alone(self, runs: Mapping[str, Run]) -> None:
+        """One-off runs: nothing holds them but their group's limit."""
+        waiting = [run for run in runs.values() if run.state is State.WAITING]
+        for run in sorted(waiting, key=lambda run: (run.due_ms, -run.policy.priority, run.id)):
+            if len(self.begun) >= self.limit:
+                return
+            if self.limits.admits(run):
+                self.begun.append(starting.started(run, self.node_id, self.rows.now_ms))
+            else:
+                self.changed.append(starting.blocked(run))
+
+    def start_of(self, schedule: Schedule, live: Sequence[Run]) -> None:
+        """The runs of one schedule, which is locked."""
+        facts = starting.Facts(
+            self.rows.now_ms, self.node_id, self.candidates, met=self._met(schedule), admits=self.limits.admits
+        )
+        starts = starting.judge(schedule, live, facts, free=self.limit - len(self.begun))
+        self.touched += [] if starts.schedule is None else [starts.schedule]
+        self.changed += starts.changed
+        self.begun += starts.started
+        self.skipped += starts.skipped
+
+    def _met(self, schedule: Schedule) -> bool:
+        since_ms = self.rows.now_ms - starting.waits_at_most_ms(schedule.policy)
+        return all(self.rows.succeeded_since(name, since_ms) for name in schedule.policy.depends_on)
+
+    def expand(self) -> list[Run]:
+        """Give every broadcast that starts a shard for each node; this node's begin with it. The others' shards."""
+        whole = [run for run in self.begun if run.policy.route == "broadcast" and not run.is_shard]
+        if not whole:
+            return []
+        nodes = self.rows.nodes()
+        elsewhere: list[Run] = []
+        for run in whole:
+            members = routing.eligible(nodes, run.task, run.policy.group)
+            if not members:  # this node drains, and is the last: what it has begun, it does alone
+                continue
+            parent, shards = expanded(run, members, self.rows.now_ms)
+            self.begun[self.begun.index(run)] = parent
+            here = [shard for shard in shards if shard.target == self.node_id]
+            self.begun += [starting.started(each, self.node_id, self.rows.now_ms, fence=parent.fence) for each in here]
+            elsewhere += [shard for shard in shards if shard.target != self.node_id]
+        return elsewhere
+
+
+def _candidates(rows: Rows, node_id: str, tasks: Sequence[str], limit: int) -> list[Run]:
+    """Up to so many due runs that may begin here; those that must not yet, do not hide the others."""
+    asked = limit
+    while True:
+        chosen = due = rows.due_runs(node_id, tasks, asked)
+        if any(run.policy.group for run in due):
+            group = next((node.group for node in rows.nodes() if node.id == node_id), None)
+            chosen = [run for run in due if run.policy.group in (None, group)]
+        if any(run.crashes for run in chosen):
+            chosen = _one_crashed_at_most(chosen, rows.owned_by(node_id))
+        if len(chosen) >= limit or len(due) < asked:
+            return chosen[:limit]
+        asked *= 4
+
+
+def _one_crashed_at_most(candidates: Sequence[Run], own: Sequence[Run]) -> list[Run]:
+    """A run that has crashed a node begins only while no other such run is here, so that the culprit stands out."""
+    crashed_here = any(run.crashes for run in own)
+    chosen: list[Run] = []
+    for run in candidates:
+        if run.crashes and crashed_here:
+            continue
+        crashed_here = crashed_here or run.crashes > 0
+        chosen.append(run)
+    return chosen

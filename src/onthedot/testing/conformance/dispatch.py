@@ -1,0 +1,401 @@
+"""Where runs go, what makes way for what, and what follows: routes, broadcasts, cover, groups, dependencies, chains."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from onthedot.errors import Conflict, NodeNotFound
+from onthedot.model.node import Node, NodeState
+from onthedot.model.policy import Policy
+from onthedot.model.run import Run
+from onthedot.model.states import State
+from onthedot.planner import edits
+from onthedot.stores.base import TaskInfo
+from onthedot.testing.conformance.scene import BY, HOUR, LEASE_MS, MINUTE, SECOND, Promises, Scene
+
+
+def _first(run: Run, nodes: Sequence[Node], now_ms: int) -> str | None:
+    return nodes[0].id
+
+
+class TestRouting(Promises):
+    def test_a_routed_run_is_started_by_its_node_only(self, scene: Scene) -> None:
+        one, two = scene.node("one"), self._later(scene, "two")
+        scene.put(route="last")
+        scene.wait(MINUTE)
+        (run,) = scene.plan(one, free=5)
+        assert (run.state, run.target) == (State.WAITING, two)
+        assert scene.start(one) == []
+        assert [each.id for each in scene.start(two)] == [run.id]
+
+    def test_a_run_that_is_routed_to_the_planning_node_begins_at_once(self, scene: Scene) -> None:
+        one, _ = scene.node("one"), self._later(scene, "two")
+        scene.put(route="first")
+        scene.wait(MINUTE)
+        (run,) = scene.plan(one, free=5)
+        assert (run.state, run.owner) == (State.RUNNING, one)
+
+    def test_a_run_of_a_group_goes_to_a_node_of_the_group(self, scene: Scene) -> None:
+        plain, special = scene.node("plain"), scene.node("special", group="gpu")
+        scene.put(group="gpu")
+        scene.wait(MINUTE)
+        (run,) = scene.plan(plain, free=5)
+        assert run.state is State.WAITING
+        assert scene.start(plain) == []
+        assert [each.id for each in scene.start(special)] == [run.id]
+
+    def test_a_run_whose_node_died_before_it_began_is_routed_again(self, scene: Scene) -> None:
+        one, two = scene.node("one"), self._later(scene, "two")
+        scene.put(route="last")
+        scene.wait(MINUTE)
+        scene.renew(one)
+        scene.store.take_over(two, 0)
+        (run,) = scene.plan(one, free=0)
+        assert run.target == one
+        three = self._later(scene, "three")
+        scene.wait(MINUTE)
+        scene.renew(one)
+        scene.end(scene.start(one)[0])
+        (run,) = scene.plan(one)
+        assert run.target == three
+        scene.wait(1)
+        scene.store.leave(three)
+        assert scene.start(one) == []
+        assert scene.store.reroute(_first) == 1
+        assert [each.id for each in scene.start(one)] == [run.id]
+
+    def test_a_run_that_its_node_does_not_start_in_time_is_routed_again(self, scene: Scene) -> None:
+        one, two = scene.node("one"), self._later(scene, "two")
+        scene.put(route="last")
+        scene.wait(MINUTE)
+        (run,) = scene.plan(one)
+        assert run.target == two
+        assert scene.store.reroute(_first) == 0
+        scene.wait(10 * SECOND)
+        assert scene.store.reroute(_first) == 1
+        assert scene.start(two) == []
+        assert [each.id for each in scene.start(one)] == [run.id]
+
+    def test_what_runs_already_is_not_routed_again(self, scene: Scene) -> None:
+        one, two = scene.node("one"), self._later(scene, "two")
+        scene.put(route="last")
+        scene.wait(MINUTE)
+        scene.plan(one)
+        (run,) = scene.start(two)
+        scene.wait(HOUR)
+        assert scene.store.reroute(_first) == 0
+        assert scene.run(run).owner == two
+
+    @staticmethod
+    def _later(scene: Scene, name: str) -> str:
+        scene.wait(1)
+        return scene.node(name)
+
+
+class TestDraining(Promises):
+    def test_a_node_that_is_drained_learns_of_it_and_stays_so(self, scene: Scene) -> None:
+        node = scene.node()
+        assert scene.store.drain(node).state is NodeState.DRAINING
+        assert scene.store.drain(node).state is NodeState.DRAINING
+        assert scene.renew(node, state=NodeState.ALIVE).node.state is NodeState.DRAINING
+
+    def test_nothing_is_routed_to_a_node_that_drains(self, scene: Scene) -> None:
+        one = scene.node("one")
+        scene.wait(1)
+        two = scene.node("two")
+        scene.store.drain(two)
+        scene.put(route="last")
+        scene.wait(MINUTE)
+        (run,) = scene.plan(one)
+        assert run.target == one
+
+    def test_who_is_gone_cannot_be_drained(self, scene: Scene) -> None:
+        node = scene.node()
+        scene.store.leave(node)
+        with pytest.raises(NodeNotFound):
+            scene.store.drain(node)
+
+
+class TestBroadcast(Promises):
+    def test_every_node_gets_each_shard_once_and_the_last_one_ends_the_whole(self, scene: Scene) -> None:
+        nodes = [scene.node(name) for name in "abc"]
+        scene.put(route="broadcast")
+        scene.wait(MINUTE)
+        (whole,) = scene.plan(nodes[0], free=5)
+        shards = [run for node in nodes for run in scene.start(node)]
+        assert sorted((run.shard, run.shards) for run in shards) == [(0, 3), (1, 3), (2, 3)]
+        assert {run.owner for run in shards} == set(nodes)
+        assert {run.parent_id for run in shards} == {whole.id}
+        for left, run in enumerate(shards[:0:-1]):
+            scene.end(run)
+            parent = scene.run(whole)
+            assert (parent.state, parent.owner, parent.shards_left) == (State.RUNNING, None, 2 - left)
+        scene.end(shards[0])
+        assert scene.run(whole).state is State.SUCCEEDED
+
+    def test_a_shard_that_fails_fails_the_whole_when_all_have_ended(self, scene: Scene) -> None:
+        one, two = scene.node("one"), scene.node("two")
+        whole, first, second = self._begun(scene, one, two)
+        scene.end(first, "failed", error="boom")
+        assert scene.run(whole).state is State.RUNNING
+        scene.end(second)
+        ended = scene.run(whole)
+        assert (ended.state, ended.error) == (State.FAILED, f"shard {first.shard} failed")
+
+    def test_the_whole_holds_the_slot_until_its_last_shard_ends(self, scene: Scene) -> None:
+        one, two = scene.node("one"), scene.node("two")
+        _, first, second = self._begun(scene, one, two)
+        scene.wait(MINUTE)
+        (behind,) = scene.plan(one, free=5)
+        assert behind.blocked
+        scene.end(first)
+        assert scene.start(one) == []
+        scene.end(second)
+        assert [run.parent_id for run in scene.start(one)] == [behind.id]
+
+    def test_a_shard_whose_node_died_goes_to_another_node(self, scene: Scene) -> None:
+        one, two = scene.node("one"), scene.node("two")
+        scene.put(route="broadcast")
+        scene.wait(MINUTE)
+        scene.plan(one)
+        (first,) = scene.start(one)
+        scene.renew(one)
+        scene.wait(LEASE_MS)
+        scene.renew(one)
+        scene.store.take_over(two, 0)
+        scene.end(first)
+        assert scene.store.reroute(_first) == 1
+        (second,) = scene.start(one)
+        assert {first.shard, second.shard} == {0, 1}
+        scene.end(second)
+        assert scene.run(second.parent_id or "").state is State.SUCCEEDED
+
+    def test_a_node_that_joins_later_has_no_part_in_it(self, scene: Scene) -> None:
+        one, two = scene.node("one"), scene.node("two")
+        _, first, second = self._begun(scene, one, two)
+        three = scene.node("three")
+        assert scene.start(three) == []
+        assert {first.shards, second.shards} == {2}
+
+    def test_cancelling_the_whole_cancels_its_shards(self, scene: Scene) -> None:
+        one, two = scene.node("one"), scene.node("two")
+        scene.put(route="broadcast")
+        scene.wait(MINUTE)
+        (whole,) = scene.plan(one)
+        (first,) = scene.start(one)
+        assert scene.store.request_cancel(whole.id, "enough", BY).cancel_requested_ms == scene.now_ms
+        assert scene.start(two) == []
+        assert scene.store.cancels(one) == [first.id]
+        scene.end(first, "cancelled")
+        assert scene.run(whole).state is State.CANCELLED
+
+    def test_the_whole_is_retried_shard_by_shard(self, scene: Scene) -> None:
+        one, two = scene.node("one"), scene.node("two")
+        whole, first, second = self._begun(scene, one, two)
+        scene.end(first, "failed")
+        scene.end(second)
+        with pytest.raises(Conflict, match="shards"):
+            scene.store.retry(whole.id, scene.run(whole).claim_no, BY)
+        again = scene.store.retry(first.id, scene.run(first).claim_no, BY)
+        assert [run.id for run in scene.start(one)] == [again.id]
+
+    @staticmethod
+    def _begun(scene: Scene, one: str, two: str) -> tuple[Run, Run, Run]:
+        scene.put(route="broadcast")
+        scene.wait(MINUTE)
+        (whole,) = scene.plan(one)
+        (first,), (second,) = scene.start(one), scene.start(two)
+        return whole, first, second
+
+
+class TestCover(Promises):
+    def test_a_newer_tick_asks_the_holder_to_stop_and_never_starts_beside_it(self, scene: Scene) -> None:
+        node = scene.node()
+        holder = scene.running(node, overlap="cover")
+        scene.wait(MINUTE)
+        newer = next(run for run in scene.plan(node, free=5) if run.id != holder.id)
+        assert scene.store.cancels(node) == [holder.id]
+        assert newer.blocked
+        assert scene.start(node) == []
+        scene.end(holder, "cancelled")
+        assert [run.id for run in scene.start(node)] == [newer.id]
+
+    def test_a_waiting_tick_is_replaced_by_a_newer_one(self, scene: Scene) -> None:
+        node = scene.node()
+        holder = scene.running(node, overlap="cover")
+        scene.wait(MINUTE)
+        scene.plan(node)
+        scene.wait(MINUTE)
+        scene.plan(node)
+        scene.end(holder, "cancelled")
+        (started,) = scene.start(node)
+        states = [(run.state, run.reason) for run in scene.runs()]
+        assert states[0][0] is State.CANCELLED
+        assert states[1] == (State.SKIPPED, "covered")
+        assert started.scheduled_ms == scene.now_ms
+
+    def test_a_manual_run_is_not_replaced(self, scene: Scene) -> None:
+        node = scene.node()
+        holder = scene.running(node, overlap="cover")
+        scene.trigger("by-hand")
+        scene.wait(MINUTE)
+        scene.plan(node)
+        scene.end(holder, "cancelled")
+        assert scene.run("by-hand").state is State.WAITING
+
+
+class TestGroupLimits(Promises):
+    def test_no_more_runs_of_a_group_run_at_once_than_it_has_places(self, scene: Scene) -> None:
+        node = scene.node()
+        for name in ("a", "b", "c"):
+            scene.put(name, limit="mail:2", overlap="concurrent")
+        scene.wait(MINUTE)
+        scene.plan(node, free=10)
+        first = scene.start(node)
+        assert len(first) == 2
+        assert scene.start(node) == []
+        scene.end(first[0])
+        (third,) = scene.start(node)
+        assert scene.start(node) == []
+        scene.end(first[1])
+        scene.end(third)
+        assert {run.state for name in "abc" for run in scene.runs(name)} == {State.SUCCEEDED}
+
+    def test_one_off_runs_and_schedules_share_the_places_of_a_group(self, scene: Scene) -> None:
+        node = scene.node()
+        held = [scene.waiting_run(policy=Policy(limit="mail:1")) for _ in range(3)]
+        scene.put(limit="mail:1")
+        scene.waiting_run(policy=Policy(limit="other:1"))
+        scene.wait(MINUTE)
+        scene.plan(node, free=5)
+        begun = scene.start(node)
+        assert sorted(run.policy.limit or "" for run in begun) == ["mail:1", "other:1"]
+        done = 0
+        mine = next(run for run in begun if run.policy.limit == "mail:1")
+        while True:
+            done += 1
+            scene.end(mine)
+            following = scene.start(node)
+            assert len(following) <= 1
+            if not following:
+                break
+            mine = following[0]
+        assert done == len(held) + 1
+
+    def test_a_place_is_given_back_by_a_retry_and_by_a_takeover(self, scene: Scene) -> None:
+        one, two = scene.node("one"), scene.node("two")
+        scene.waiting_run(policy=Policy(limit="mail:1", retries=1, backoff_ms=HOUR))
+        (run,) = scene.start(one)
+        other = scene.waiting_run(policy=Policy(limit="mail:1"))
+        assert scene.start(two) == []
+        scene.end(run, "failed")
+        (begun,) = scene.start(one)
+        assert begun.id == other.id
+        third = scene.waiting_run(policy=Policy(limit="mail:1"))
+        assert scene.start(two) == []
+        scene.wait(LEASE_MS)
+        scene.renew(two)
+        scene.store.take_over(one, 0)
+        assert len(scene.start(two)) == 1
+        assert {scene.run(other).state, scene.run(third).state} == {State.RUNNING, State.WAITING}
+
+    def test_runs_that_wait_for_a_place_do_not_hide_those_that_can_start(self, scene: Scene) -> None:
+        node = scene.node()
+        scene.waiting_run(policy=Policy(limit="mail:1"))
+        (holder,) = scene.start(node)
+        for _ in range(20):
+            scene.waiting_run(policy=Policy(limit="mail:1"))
+        scene.wait(1)
+        free = scene.waiting_run()
+        started = [run.id for _ in range(8) for run in scene.start(node, limit=5)]
+        assert started == [free.id]
+        scene.end(holder)
+        assert len(scene.start(node)) == 1
+
+
+class TestDependencies(Promises):
+    def test_a_run_waits_for_the_success_that_it_depends_on(self, scene: Scene) -> None:
+        node = scene.node()
+        scene.put("before")
+        scene.put("after", depends_on=("before",), within_ms=30 * SECOND)
+        scene.wait(MINUTE)
+        scene.plan(node)
+        (first,) = scene.start(node)
+        assert first.schedule == "before"
+        scene.end(first)
+        scene.store.sweep()
+        assert [run.schedule for run in scene.start(node)] == ["after"]
+
+    def test_a_success_that_is_too_old_does_not_count(self, scene: Scene) -> None:
+        node = scene.node()
+        scene.put("before")
+        scene.wait(MINUTE)
+        scene.end(scene.plan(node, free=1)[0])
+        scene.edit(edits.pause(None), "before")
+        scene.put("after", depends_on=("before",), within_ms=30 * SECOND)
+        scene.wait(MINUTE)
+        scene.plan(node, free=1)
+        assert scene.start(node) == []
+
+    def test_a_run_whose_dependency_does_not_come_in_time_is_skipped(self, scene: Scene) -> None:
+        node = scene.node()
+        scene.put("after", depends_on=("before",), within_ms=30 * SECOND)
+        scene.wait(MINUTE)
+        (run,) = scene.plan(node)
+        assert scene.start(node) == []
+        scene.wait(30 * SECOND + 1)
+        scene.store.sweep()
+        assert scene.start(node) == []
+        assert (scene.run(run).state, scene.run(run).reason) == (State.SKIPPED, "dependency")
+
+    def test_a_manual_run_waits_for_nobody(self, scene: Scene) -> None:
+        node = scene.node()
+        scene.put(depends_on=("before",))
+        run = scene.trigger("by-hand")
+        assert [each.id for each in scene.start(node)] == [run.id]
+
+
+class TestChains(Promises):
+    def test_what_follows_a_success_is_enqueued_with_its_outcome_once(self, scene: Scene) -> None:
+        node = scene.node(tasks=("job", "notify", "page"))
+        run = scene.running(node, then=("notify",), on_failure=("page",))
+        scene.end(run)
+        assert scene.is_refused(run)
+        (following,) = scene.start(node, tasks=("notify", "page"))
+        assert (following.task, following.cause, following.parent_id) == ("notify", "chain", run.id)
+
+    def test_what_follows_a_failure_waits_for_the_last_attempt(self, scene: Scene) -> None:
+        node = scene.node(tasks=("job", "notify", "page"))
+        run = scene.running(node, then=("notify",), on_failure=("page",), retries=1, backoff_ms=SECOND)
+        scene.end(run, "failed")
+        assert scene.start(node, tasks=("notify", "page")) == []
+        scene.wait(SECOND)
+        (again,) = scene.start(node)
+        scene.end(again, "failed")
+        assert [each.task for each in scene.start(node, tasks=("notify", "page"))] == ["page"]
+
+    def test_a_run_that_is_lost_with_its_node_is_a_failure(self, scene: Scene) -> None:
+        one, two = scene.node("one", tasks=("job", "page")), scene.node("two", tasks=("job", "page"))
+        scene.running(one, on_failure=("page",), delivery="at_most_once")
+        scene.wait(LEASE_MS)
+        scene.renew(two)
+        scene.store.take_over(one, 0)
+        assert [each.task for each in scene.start(two, tasks=("page",))] == ["page"]
+
+    def test_what_follows_has_the_policies_that_its_task_was_published_with(self, scene: Scene) -> None:
+        node = Node("n", "n", tasks=("job", "notify"))
+        scene.store.join(node, [TaskInfo("job"), TaskInfo("notify", policy={"retries": 7})])
+        scene.end(scene.running("n", then=("notify",)))
+        (following,) = scene.start("n", tasks=("notify",))
+        assert following.policy.retries == 7
+
+    def test_a_broadcast_is_followed_once(self, scene: Scene) -> None:
+        one, two = scene.node("one", tasks=("job", "notify")), scene.node("two", tasks=("job", "notify"))
+        scene.put(route="broadcast", then=("notify",))
+        scene.wait(MINUTE)
+        scene.plan(one)
+        for run in (*scene.start(one), *scene.start(two)):
+            scene.end(run)
+        assert len(scene.start(one, tasks=("notify",))) == 1

@@ -1,0 +1,166 @@
+"""Time-outs of plain functions, in real threads."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from queue import Queue
+from threading import Event
+from typing import Any
+
+import pytest
+
+from onthedot.clock import SystemClock
+from onthedot.events import Emitter
+from onthedot.execution import deadlines
+from onthedot.execution.context import Context, TimedOut
+from onthedot.execution.worker import Worker
+from onthedot.model.outcome import Outcome
+from onthedot.model.policy import Policy
+from onthedot.model.run import Run
+from onthedot.model.states import State
+
+SOON = 30.0
+Action = Callable[[Context], Any]
+
+
+@dataclass
+class Plain:
+    """A task that is a plain function."""
+
+    action: Action
+    is_async: bool = False
+
+    def call(self, context: Context, args: Mapping[str, Any]) -> Any:
+        return self.action(context)
+
+
+class Bench:
+    """A worker, and what it reports."""
+
+    def __init__(self, capacity: int = 4) -> None:
+        self.tasks: dict[str, Plain] = {}
+        self.outcomes: Queue[Outcome] = Queue()
+        emitter = Emitter(lambda event, error: None)
+        self.worker = Worker(self.tasks.get, SystemClock(), emitter, self.outcomes.put, capacity=capacity)
+
+    def begin(self, run_id: str, action: Action, timeout_ms: int | None = 50) -> None:
+        self.tasks[run_id] = Plain(action)
+        policy = Policy(timeout_ms=timeout_ms)
+        self.worker.begin(Run(run_id, run_id, "enqueue", 0, 0, State.RUNNING, policy=policy, claim_no=1))
+
+    def outcome(self) -> Outcome:
+        return self.outcomes.get(timeout=SOON)
+
+
+@pytest.fixture
+def bench() -> Iterator[Bench]:
+    bench = Bench()
+    yield bench
+    bench.worker.close()
+
+
+def test_a_function_that_never_ends_is_stopped_at_its_time_out(bench: Bench) -> None:
+    def forever(ctx: Context) -> None:
+        while True:
+            pass
+
+    bench.begin("r", forever)
+    outcome = bench.outcome()
+    assert (outcome.run_id, outcome.ending) == ("r", "timed_out")
+    assert "TimedOut" in (outcome.error or "")
+    assert "in forever" in (outcome.error or ""), "it does not say where the time was spent"
+
+
+def test_sleep_and_check_raise_at_the_time_out(bench: Bench) -> None:
+    heard: list[type[BaseException]] = []
+
+    def sleeps(ctx: Context) -> None:
+        try:
+            ctx.sleep("1h")
+        except TimedOut as error:
+            heard.append(type(error))
+        ctx.check()
+
+    bench.begin("r", sleeps)
+    assert bench.outcome().ending == "timed_out"
+    assert heard == [TimedOut]
+
+
+def test_a_function_that_ends_in_time_is_left_alone(bench: Bench) -> None:
+    bench.begin("r", lambda ctx: 42, timeout_ms=60_000)
+    outcome = bench.outcome()
+    assert (outcome.ending, outcome.result, outcome.reason) == ("succeeded", 42, None)
+
+
+def test_what_comes_to_its_end_after_its_time_out_has_succeeded_and_says_so(bench: Bench) -> None:
+    def stubborn(ctx: Context) -> str:
+        with suppress(TimedOut):
+            ctx.sleep("1h")
+        return "done"
+
+    bench.begin("r", stubborn)
+    outcome = bench.outcome()
+    assert (outcome.ending, outcome.result) == ("succeeded", "done")
+    assert "after its time-out" in (outcome.reason or "")
+
+
+def test_what_cannot_be_stopped_is_reported_with_its_place_and_its_thread_is_not_counted_as_free(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(deadlines, "LAST_CHANCE_MS", 20)
+    let_go = Event()
+    bench.begin("r", lambda ctx: let_go.wait())
+    outcome = bench.outcome()
+    assert outcome.ending == "timed_out"
+    assert "could not be stopped" in (outcome.error or "")
+    assert "threading.py" in (outcome.error or "")
+    assert (bench.worker.executing(), bench.worker.free) == ({}, 3)
+    let_go.set()
+    bench.begin("next", lambda ctx: None, timeout_ms=None)
+    assert bench.outcome().run_id == "next", "the one that came back was reported twice"
+    while bench.worker.free < 4:
+        Event().wait(0.01)
+
+
+def test_a_time_out_that_comes_just_as_a_function_ends_harms_neither_the_thread_nor_the_next_run() -> None:
+    bench = Bench(capacity=2)
+    clock = SystemClock()
+
+    def about_as_long_as_its_time_out(ctx: Context) -> None:
+        end_ms = clock.monotonic_ms() + 2
+        while clock.monotonic_ms() < end_ms:
+            pass
+
+    for number in range(300):
+        bench.begin(f"r{number}", about_as_long_as_its_time_out, timeout_ms=2)
+    outcomes = [bench.outcome() for _ in range(300)]
+    assert {outcome.run_id for outcome in outcomes} == {f"r{number}" for number in range(300)}
+    assert {outcome.ending for outcome in outcomes} <= {"succeeded", "timed_out"}
+    bench.begin("last", lambda ctx: "fine", timeout_ms=None)
+    assert bench.outcome().result == "fine"
+    bench.worker.close()
+
+
+def test_a_task_that_logs_all_the_time_is_stopped_and_logging_goes_on(caplog: pytest.LogCaptureFixture) -> None:
+    bench = Bench(capacity=2)
+    log = logging.getLogger("chatter")
+
+    def chatters(ctx: Context) -> None:
+        while True:
+            log.warning("still here")
+
+    for number in range(20):
+        bench.begin(f"r{number}", chatters, timeout_ms=10)
+    assert {bench.outcome().ending for _ in range(20)} == {"timed_out"}
+    written = Event()
+
+    def says_one_thing(ctx: Context) -> None:
+        log.warning("last")
+        written.set()
+
+    bench.begin("last", says_one_thing, timeout_ms=None)
+    assert written.wait(SOON), "a lock of the logging module was left taken"
+    bench.worker.close()
