@@ -8,8 +8,8 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from tests.cluster.cluster import LONGEST_S, TICKING, Cluster
 from tests.cluster.test_nodes_on_one_file import *  # noqa: F403  (the tests themselves)
-from tests.cluster.test_nodes_on_one_file import LONGEST_S, TICKING, Cluster
 from tests.servers.redis import running
 
 AWAY_S = 5
