@@ -12,7 +12,7 @@ from threading import Event
 from typing import Any
 
 import pytest
-from tests.cluster.test_sqlite_processes import hear, tell
+from tests.cluster.test_processes import hear, tell
 from tests.documents.places import InMongo, InSql, ago, mails
 
 ROOT = Path(__file__).parents[2]

@@ -18,7 +18,7 @@ _NOT_YET = {
 _KNOWN = ("memory", "sqlite", "postgresql", "postgres", "mysql", "mariadb", "redis", "rediss", *_NOT_YET)
 _EXAMPLES = (
     "sqlite:///jobs.db (a file), sqlite:////var/lib/jobs.db (with its whole path), "
-    "postgresql://user:password@host/database, mysql://user:password@host/database, redis://host/0 or memory://"
+    "postgresql://user:password@host/database, mysql://user:password@host/database, redis://host:6379/0 or memory://"
 )
 
 
@@ -37,6 +37,8 @@ def open_store(url: str, *, create: bool, upgrade: bool = False, now_ms: Callabl
             from onthedot.stores.sql.sqlite import open_sqlite
 
             return open_sqlite(_sqlite_path(url, rest), create=create, now_ms=read_clock)
+        case "redis" | "rediss":
+            return _open_redis(url, create=create, now_ms=now_ms)
         case "postgresql" | "postgres":
             from onthedot.stores.sql.postgresql import open_postgresql
 
@@ -45,8 +47,6 @@ def open_store(url: str, *, create: bool, upgrade: bool = False, now_ms: Callabl
             from onthedot.stores.sql.mariadb import open_mariadb
 
             return open_mariadb(url, mask_url(url), create=create, upgrade=upgrade, now_ms=now_ms)
-        case "redis" | "rediss":
-            return _open_redis(url, create=create, now_ms=now_ms)
         case _:
             raise StoreError(
                 f"{_NOT_YET[scheme]} is not supported yet in this version ({mask_url(url)}); use {_EXAMPLES}"

@@ -167,7 +167,11 @@ ROUTED_RUNS = (
 def _coming(moment: Column[int], condition: Any) -> tuple[Select[Any], Select[Any]]:
     """The earliest moment, and all those between two others: each by the index, however many share one."""
     lies_ahead = moment.between(bindparam("from_ms"), bindparam("until_ms"))
-    return select(func.min(moment)).where(condition), select(moment).where(condition, lies_ahead).distinct()
+    # Not min(): MariaDB would look at all of them, since the condition is not wholly in its index.
+    earliest = (
+        select(moment).where(condition, moment.is_not(None)).order_by(moment).limit(literal_column("1")).subquery()
+    )
+    return select(earliest.c[0]), select(moment).where(condition, lies_ahead).distinct()
 
 
 UPCOMING = union(*_coming(_schedules.next_run_ms, PLANNABLE), *_coming(_runs.due_ms, READY))
@@ -181,7 +185,6 @@ _history = tables.history.c
 _HISTORY = select(*_columns(tables.history, mapping.RUN))
 INSERT_HISTORY = Batch(insert(tables.history), (*mapping.RUN, "kept_by"))
 ENDED_RUNS = _HISTORY.where(among(_history.id))
-STILL_ENDED = select(_history.id).where(among(_history.id)).order_by(_history.id).with_for_update(skip_locked=True)
 SUCCEEDED_SINCE = (
     select(_history.id)
     .where(
@@ -192,6 +195,7 @@ SUCCEEDED_SINCE = (
     .order_by(_history.id.desc())
     .limit(1)
 )
+STILL_ENDED = select(_history.id).where(among(_history.id)).order_by(_history.id).with_for_update(skip_locked=True)
 DELETE_ENDED = Batch(delete(tables.history).where(_history.id == bindparam("this_id")), ("this_id",))
 NEWEST_LIVE = _RUNS.order_by(_runs.id.desc())
 NEWEST_ENDED = _HISTORY.order_by(_history.id.desc())

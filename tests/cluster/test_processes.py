@@ -166,7 +166,7 @@ def hear(process: subprocess.Popen[str]) -> str:
     return process.stdout.readline().strip()
 
 
-@pytest.fixture(params=["sqlite", "postgresql_15", "mariadb"])
+@pytest.fixture(params=["sqlite", "postgresql_15", "mariadb", "redis_url"])
 def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """A store that does not exist yet."""
     return f"sqlite:///{tmp_path}/jobs.db" if request.param == "sqlite" else str(request.getfixturevalue(request.param))
@@ -192,7 +192,7 @@ def opened(url: str) -> Iterator[Callable[[], Store]]:
         store.close()
 
 
-def test_six_processes_open_a_file_that_does_not_exist_yet_and_work(
+def test_six_processes_open_a_store_that_does_not_exist_yet_and_work(
     processes: Processes, opened: Callable[[], Store]
 ) -> None:
     names = [f"process {number}" for number in range(6)]

@@ -1,4 +1,4 @@
-"""What holds for nodes on one SQLite file holds for nodes on one Redis; and they survive its crash."""
+"""Nodes survive the crash of their Redis."""
 
 from __future__ import annotations
 
@@ -7,17 +7,10 @@ import time
 from collections import Counter
 from pathlib import Path
 
-import pytest
 from tests.cluster.cluster import LONGEST_S, TICKING, Cluster
-from tests.cluster.test_nodes_on_one_file import *  # noqa: F403  (the tests themselves)
 from tests.servers.redis import running
 
 AWAY_S = 5
-
-
-@pytest.fixture  # type: ignore[no-redef]
-def url(redis_url: str) -> str:
-    return redis_url
 
 
 def test_nodes_come_back_by_themselves_when_a_killed_server_does_and_nothing_is_lost_or_doubled(tmp_path: Path) -> None:
