@@ -9,6 +9,7 @@ pytest_plugins = [
     "tests.servers.postgresql",
     "tests.servers.mariadb",
     "tests.servers.mongodb",
+    "tests.servers.mongodb_set",
     "tests.servers.redis",
 ]
 

@@ -17,7 +17,7 @@ from onthedot import every
 Make = Callable[[str], Cluster]
 
 
-@pytest.fixture(params=["sqlite", "postgresql_15", "mariadb", "redis_url"])
+@pytest.fixture(params=["sqlite", "postgresql_15", "mariadb", "mongodb_new_url", "redis_url"])
 def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """A store that does not exist yet."""
     return f"sqlite:///{tmp_path}/jobs.db" if request.param == "sqlite" else str(request.getfixturevalue(request.param))

@@ -18,7 +18,7 @@ def test_nodes_come_back_by_themselves_when_a_killed_server_does_and_nothing_is_
         world = Cluster(tmp_path, server.url, TICKING)
         try:
             nodes = [world.start(), world.start()]
-            world.until(lambda: len(world.notes()) >= 3)
+            world.until(lambda: len(world.app.open_store().nodes()) == 2 and len(world.notes()) >= 3)
             server.kill()
             before = len(world.notes())
             time.sleep(AWAY_S)  # that it is away for a while is the fault itself

@@ -60,7 +60,7 @@ def test_three_nodes_go_on_by_themselves_and_nothing_is_lost_or_done_twice(
         assert {str(run.state) for run in world.runs("tick")} <= {"succeeded", "skipped"}
         assert {str(world.app.runs.get(run_id).state) for run_id in (*before, *after)} == {"succeeded"}
         done = Counter(tuple(words[:-1]) for words in world.notes())
-        assert set(done.values()) == {1}, "one attempt was made twice"
+        assert {each: times for each, times in done.items() if times > 1} == {}, "one attempt was made twice"
     finally:
         world.close()
 

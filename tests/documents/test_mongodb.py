@@ -134,10 +134,13 @@ def until(answer: Callable[[], bool]) -> None:
 
 
 def test_what_ended_while_the_server_was_away_is_written_when_it_is_back() -> None:
-    with servers.running(replica_set=True) as server:
-        client: pymongo.MongoClient[Document] = pymongo.MongoClient(server.url, serverSelectionTimeoutMS=500)
-        collection = client.test.mails
-        collection.insert_many([{"_id": key, "sleep_until": ago(60)} for key in range(5)])
+    with (
+        servers.running(replica_set=True) as server,
+        pymongo.MongoClient[Document](server.url) as patient,
+        pymongo.MongoClient[Document](server.url, serverSelectionTimeoutMS=500) as client,
+    ):
+        collection, seen = client.test.mails, patient.test.mails
+        seen.insert_many([{"_id": key, "sleep_until": ago(60)} for key in range(5)])
         errors: list[tuple[BaseException, Any]] = []
         worked: list[int] = []
         complained = Event()
@@ -154,7 +157,6 @@ def test_what_ended_while_the_server_was_away_is_written_when_it_is_back() -> No
         with Documents(collection, on_document=work, on_error=complain, workers=5, idle_delay="10ms").running():
             assert complained.wait(LONGEST_S)
             server.start()
-            until(lambda: collection.count_documents({"sleep_until": None}) == 5)
-        client.close()
+            until(lambda: seen.count_documents({"sleep_until": None}) == 5)
         assert sorted(worked) == [0, 1, 2, 3, 4]
         assert {document for _, document in errors} == {None}

@@ -9,16 +9,15 @@ from pathlib import Path
 from urllib.parse import parse_qs
 
 from onthedot.clock import SystemClock
-from onthedot.errors import DriverMissing, SettingsError, StoreError
+from onthedot.errors import DriverMissing, SettingsError
 from onthedot.stores.base import Store
 
-_NOT_YET = {
-    "mongodb": "MongoDB",
-}
-_KNOWN = ("memory", "sqlite", "postgresql", "postgres", "mysql", "mariadb", "redis", "rediss", *_NOT_YET)
+_KNOWN = ("memory", "sqlite", "postgresql", "postgres", "mysql", "mariadb", "mongodb", "redis", "rediss")
+_SQL = {"sqlite": "sqlite", "postgresql": "postgresql", "postgres": "postgresql", "mysql": "mysql", "mariadb": "mysql"}
 _EXAMPLES = (
     "sqlite:///jobs.db (a file), sqlite:////var/lib/jobs.db (with its whole path), "
-    "postgresql://user:password@host/database, mysql://user:password@host/database, redis://host:6379/0 or memory://"
+    "postgresql://user:password@host/database, mysql://user:password@host/database, "
+    "mongodb://host:27017/database, redis://host:6379/0 or memory://"
 )
 
 
@@ -37,6 +36,8 @@ def open_store(url: str, *, create: bool, upgrade: bool = False, now_ms: Callabl
             from onthedot.stores.sql.sqlite import open_sqlite
 
             return open_sqlite(_sqlite_path(url, rest), create=create, now_ms=read_clock)
+        case "mongodb":
+            return _open_mongodb(url, create=create, now_ms=now_ms)
         case "redis" | "rediss":
             return _open_redis(url, create=create, now_ms=now_ms)
         case "postgresql" | "postgres":
@@ -48,12 +49,7 @@ def open_store(url: str, *, create: bool, upgrade: bool = False, now_ms: Callabl
 
             return open_mariadb(url, mask_url(url), create=create, upgrade=upgrade, now_ms=now_ms)
         case _:
-            raise StoreError(
-                f"{_NOT_YET[scheme]} is not supported yet in this version ({mask_url(url)}); use {_EXAMPLES}"
-            )
-
-
-_SQL = {"sqlite": "sqlite", "postgresql": "postgresql", "postgres": "postgresql", "mysql": "mysql", "mariadb": "mysql"}
+            raise AssertionError(f"{scheme}:// is known, and nobody opens it")
 
 
 def sql_dialect_of(url: str) -> tuple[str | None, str | None]:
@@ -89,6 +85,16 @@ def _open_memory(rest: str, now_ms: Callable[[], int]) -> Store:
     from onthedot.stores.memory import MemoryStore
 
     return MemoryStore(now_ms)
+
+
+def _open_mongodb(url: str, *, create: bool, now_ms: Callable[[], int] | None) -> Store:
+    try:
+        from onthedot.stores.mongo.store import open_mongodb
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.partition(".")[0] not in ("pymongo", "bson"):
+            raise
+        raise DriverMissing("mongodb", "pymongo", "mongodb") from None
+    return open_mongodb(url, mask_url(url), create=create, now_ms=now_ms)
 
 
 def _open_redis(url: str, *, create: bool, now_ms: Callable[[], int] | None) -> Store:

@@ -98,6 +98,7 @@ SCHEDULES_OVERDUE = _DUE.where(_schedules.next_run_ms < bindparam("from_ms")).wi
 COUNT_DUE = select(func.count()).select_from(
     select(_schedules.id)
     .where(PLANNABLE, _schedules.next_run_ms <= bindparam("now_ms"))
+    .order_by(*_IN_TURN)  # so that PostgreSQL does not take its chance with the whole table
     .limit(bindparam("most"))
     .subquery()
 )
@@ -166,7 +167,11 @@ ROUTED_RUNS = (
 def _coming(moment: Column[int], condition: Any) -> tuple[Select[Any], Select[Any]]:
     """The earliest moment, and all those between two others: each by the index, however many share one."""
     lies_ahead = moment.between(bindparam("from_ms"), bindparam("until_ms"))
-    return select(func.min(moment)).where(condition), select(moment).where(condition, lies_ahead).distinct()
+    # Not min(): MariaDB would look at all of them, since the condition is not wholly in its index.
+    earliest = (
+        select(moment).where(condition, moment.is_not(None)).order_by(moment).limit(literal_column("1")).subquery()
+    )
+    return select(earliest.c[0]), select(moment).where(condition, lies_ahead).distinct()
 
 
 UPCOMING = union(*_coming(_schedules.next_run_ms, PLANNABLE), *_coming(_runs.due_ms, READY))

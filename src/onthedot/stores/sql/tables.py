@@ -21,7 +21,7 @@ _LONG = Text().with_variant(MEDIUMTEXT(), "mysql")  # 16 MB: its TEXT ends at 64
 
 
 def _partly(*_: Any, dialect: Dialect, **__: Any) -> bool:
-    """Whether an index may be of some rows only: see docs/decisions/0008-indexes-without-conditions.md"""
+    """Whether an index may be of some rows only: see docs/decisions/0010-indexes-without-conditions.md"""
     return dialect.name != "mysql"
 
 
