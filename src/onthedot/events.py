@@ -240,6 +240,10 @@ class Emitter:
     def subscribe(self, kind: type[Event], subscriber: Callable[[Event], object]) -> None:
         self._subscribers.setdefault(kind, []).append(subscriber)
 
+    def is_heard(self, kind: type[Event]) -> bool:
+        """Whether anybody asked for it: what nobody hears need not be made."""
+        return kind in self._subscribers
+
     def emit(self, event: Event) -> None:
         for subscriber in self._subscribers.get(type(event), ()):
             try:

@@ -134,6 +134,19 @@ def test_a_port_that_is_taken_is_told_in_one_line(place: Place) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("package", "extra", "options"),
+    [("prometheus_client", "metrics", ["--metrics-port", "9"]), ("opentelemetry", "otel", [])],
+)
+def test_a_missing_package_is_told_with_its_remedy(
+    place: Place, monkeypatch: pytest.MonkeyPatch, package: str, extra: str, options: list[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, package, None)
+    tracing = {"ONTHEDOT_TRACING": "on"} if extra == "otel" else {}
+    line = refusal(place.run("run", "jobs.toml", *options, **tracing), 2)
+    assert line.endswith(f"which is not installed: pip install 'onthedot[{extra}]'")
+
+
 def test_a_file_may_name_the_app_whose_tasks_it_schedules(place: Place, start: Start) -> None:
     (place.folder / "shop.py").write_text(
         "from onthedot import App\napp = App()\n@app.task\ndef send(to: str) -> str:\n    return to\n", encoding="utf-8"

@@ -433,7 +433,7 @@ class App:
         watching, self._watching = self._watching, None
         if watching is not None:
             watching.stop()
-            watching.join()
+            watching.join(5)  # it may be waiting for a store that is away
         self._leaving = runner
         try:
             return runner.stop()

@@ -496,9 +496,10 @@ class NodeRunner:
         self.wake()
 
     def _tell_ended(self, runs: Sequence[Run]) -> None:
-        for run in runs:
-            if run.is_final:
-                self._emitter.emit(RunEnded(run.id, run.task, run.schedule, str(run.state)))
+        if self._emitter.is_heard(RunEnded):
+            for run in runs:
+                if run.is_final:
+                    self._emitter.emit(RunEnded(run.id, run.task, run.schedule, run.state.value))
 
     def _failed(self, stage: str, error: Exception) -> None:
         if isinstance(error, NodeDead):

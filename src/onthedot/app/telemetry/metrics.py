@@ -6,8 +6,8 @@ Names of schedules are labels only if asked for, since there may be a million of
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from functools import lru_cache, partial
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from onthedot.errors import ExtraMissing
 from onthedot.events import (
@@ -28,8 +28,10 @@ from onthedot.events import (
 from onthedot.execution.pools import Counts, Pool
 
 if TYPE_CHECKING:
-    from prometheus_client import CollectorRegistry
+    from prometheus_client import CollectorRegistry, Counter, Histogram
     from prometheus_client.metrics_core import Metric
+
+M = TypeVar("M", "Counter", "Histogram")
 
 LATENESS_S = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60, 600)
 DURATION_S = (0.005, 0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800, 7200)
@@ -101,12 +103,12 @@ class Metrics:
     def _note_work(self, event: Event) -> None:
         match event:
             case RunStarted():
-                self._lateness.labels(*self._task(event)).observe(event.late_ms / 1000)
+                _labelled(self._lateness, *self._task(event)).observe(event.late_ms / 1000)
             case RunFinished():
-                self._duration.labels(*self._task(event)).observe(event.took_ms / 1000)
-                self._attempts.labels(*self._task(event), event.ending).inc()
+                _labelled(self._duration, *self._task(event)).observe(event.took_ms / 1000)
+                _labelled(self._attempts, *self._task(event), event.ending).inc()
             case RunEnded():
-                self._runs.labels(*self._task(event), event.state).inc()
+                _labelled(self._runs, *self._task(event), event.state).inc()
             case RunSkipped():
                 self._runs.labels(*self._task(event), "skipped").inc()
             case Misfired():
@@ -132,6 +134,12 @@ class Metrics:
 
     def _task(self, event: RunStarted | RunFinished | RunEnded | RunSkipped) -> tuple[str, ...]:
         return (event.task, event.schedule or "") if self._by_schedule else (event.task,)
+
+
+@lru_cache(maxsize=10_000)
+def _labelled(metric: M, *labels: str) -> M:
+    """The metric under these labels; looking that up costs more than counting does."""
+    return metric.labels(*labels)
 
 
 class _Now:
