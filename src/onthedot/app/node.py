@@ -212,8 +212,8 @@ class NodeRunner:
         self._tell(local)
         due = self._ring.due(now_ms)
         self._echo(due, now_ms)
-        if not (due or woken or local):
-            self._sweep(now_ms)
+        self._sweep(now_ms)
+        if not (due or woken or local or self._woken):
             return self._until_next(now_ms)
         planned = self._plan() if "plan" in self._settings.roles else _Pass()
         most = min(self.worker.free, BATCH) if self._executes else 0
