@@ -150,7 +150,7 @@ def test_what_ignores_sigterm_is_killed_after_its_grace(app: App, tmp_path: Path
 
 def test_a_grandchild_that_ignores_sigterm_is_killed_too(app: App, tmp_path: Path) -> None:
     inner = f"trap '' TERM; echo $$ > {tmp_path}/pid; while true; do sleep 0.05; done"
-    task = app.command("parent", ["sh", "-c", f"sh -c \"{inner}\" & wait"], timeout="500ms", kill_after="200ms")
+    task = app.command("parent", ["sh", "-c", f'sh -c "{inner}" & wait'], timeout="500ms", kill_after="200ms")
     assert done(app, task).state == "timed_out"
     pid = pid_in(tmp_path / "pid") if (tmp_path / "pid").exists() else None
     assert pid is None or not lives(pid)
@@ -166,7 +166,9 @@ def test_a_cancelled_command_ends(app: App, tmp_path: Path) -> None:
 
 
 def test_what_it_leaves_running_holds_nothing_up(app: App, tmp_path: Path) -> None:
-    run = done(app, app.command("daemon", shell=f"(echo $$ > {tmp_path}/x; exec sleep 1000) & echo $! > {tmp_path}/pid"))
+    run = done(
+        app, app.command("daemon", shell=f"(echo $$ > {tmp_path}/x; exec sleep 1000) & echo $! > {tmp_path}/pid")
+    )
     assert run.state == "succeeded"
     os.kill(pid_in(tmp_path / "pid"), signal.SIGKILL)
 
@@ -175,7 +177,9 @@ def test_a_stopping_node_ends_its_commands(tmp_path: Path) -> None:
     from onthedot.app.node import NodeSettings
 
     app = app_in_memory(node=NodeSettings(drain_ms=0))
-    task = app.command("long", shell=f"trap '' TERM; echo $$ > {tmp_path}/pid; while true; do sleep 0.05; done", kill_after="100ms")
+    task = app.command(
+        "long", shell=f"trap '' TERM; echo $$ > {tmp_path}/pid; while true; do sleep 0.05; done", kill_after="100ms"
+    )
     with app.running():
         run = app.enqueue(task)
         pid = pid_in(tmp_path / "pid")
