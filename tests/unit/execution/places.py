@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 from threading import Event
+from typing import Any
 
 from onthedot import App
 from onthedot.app.tasks import Task
@@ -20,7 +21,7 @@ def app_in_memory(**options: object) -> App:
     return App("memory://", store=MemoryStore(SystemClock().now_ms), **options)  # type: ignore[arg-type]
 
 
-def done(app: App, task: Task[..., object], **options: object) -> Run:
+def done(app: App, task: Task[..., Any], **options: object) -> Run:
     """Run it once, and wait for its end."""
     return ended(app, app.enqueue(task, **options))  # type: ignore[arg-type]
 

@@ -7,12 +7,14 @@ import os
 import signal
 import sys
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
 from tests.unit.execution.places import app_in_memory, done, ended, lives, said, until
 
 from onthedot import App, ArgumentsError, Conflict, SettingsError, cron
+from onthedot.app.node import NodeSettings
 from onthedot.execution.context import MOST_LOG_BYTES
 
 
@@ -25,6 +27,10 @@ def app() -> Iterator[App]:
 
 def python(code: str) -> list[str]:
     return [sys.executable, "-c", code]
+
+
+def _is_gone(pid: int) -> bool:
+    return not lives(pid)
 
 
 def pid_in(path: Path) -> int:
@@ -70,7 +76,8 @@ def test_a_line_for_the_shell_runs_only_where_a_shell_is_asked_for(app: App, how
 
 
 def test_it_is_told_of_its_run_and_runs_where_it_should(app: App, tmp_path: Path) -> None:
-    code = "import os, json; print(json.dumps({k: v for k, v in os.environ.items() if k[:8] == 'ONTHEDOT'} | {'cwd': os.getcwd(), 'X': os.environ['X']}))"
+    told_of = "{k: v for k, v in os.environ.items() if k[:8] == 'ONTHEDOT'}"
+    code = f"import os, json; print(json.dumps({told_of} | {{'cwd': os.getcwd(), 'X': os.environ['X']}}))"
     app.command("env", python(code), cwd=tmp_path, env={"X": "yes"})
     app.schedules.put("nightly", "env", cron("0 0 1 1 *"))
     run = ended(app, app.schedules.trigger("nightly"))
@@ -137,7 +144,7 @@ def test_at_its_time_out_the_whole_group_ends(app: App, tmp_path: Path) -> None:
     assert (run.state, run.error) == ("timed_out", "it took longer than its time-out, and ended on SIGTERM")
     for name in ("child", "grandchild"):
         pid = pid_in(tmp_path / name)
-        until(lambda pid=pid: not lives(pid))
+        until(partial(_is_gone, pid))
 
 
 def test_what_ignores_sigterm_is_killed_after_its_grace(app: App, tmp_path: Path) -> None:
@@ -174,8 +181,6 @@ def test_what_it_leaves_running_holds_nothing_up(app: App, tmp_path: Path) -> No
 
 
 def test_a_stopping_node_ends_its_commands(tmp_path: Path) -> None:
-    from onthedot.app.node import NodeSettings
-
     app = app_in_memory(node=NodeSettings(drain_ms=0))
     task = app.command(
         "long", shell=f"trap '' TERM; echo $$ > {tmp_path}/pid; while true; do sleep 0.05; done", kill_after="100ms"

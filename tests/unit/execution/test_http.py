@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import subprocess
 import sys
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -36,7 +37,7 @@ class Server(ThreadingHTTPServer):
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
-    def log_message(self, format: str, *args: Any) -> None:
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
         return None
 
     def _answer(self) -> None:
@@ -223,7 +224,6 @@ def test_without_httpx_the_remedy_is_told(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_declaring_a_call_does_not_load_httpx() -> None:
-    import subprocess
-
-    code = "import sys; from onthedot import App; App('memory://').http('p', 'GET', 'https://x.org'); sys.exit('httpx' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+    code = "import sys; from onthedot import App; App('memory://').http('p', 'GET', 'https://x.org')"
+    ended = subprocess.run([sys.executable, "-c", f"{code}; sys.exit('httpx' in sys.modules)"], check=False)
+    assert ended.returncode == 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,10 @@ from onthedot.execution.targets import process
 def app() -> Iterator[App]:
     with tasks.app.running():
         yield tasks.app
+
+
+def _is_gone(pid: int) -> bool:
+    return not lives(pid)
 
 
 def pids(folder: Path) -> list[int]:
@@ -58,7 +63,7 @@ def test_what_swallows_the_interruption_is_killed_with_all_that_it_started(
         "it took longer than its time-out, did not stop, and its process was killed",
     )
     for pid in pids(tmp_path):
-        until(lambda pid=pid: not lives(pid))
+        until(partial(_is_gone, pid))
 
 
 def test_a_cancelled_function_is_interrupted_where_it_waits(app: App, tmp_path: Path) -> None:
