@@ -1,4 +1,4 @@
-"""scripts/bench timing|planning|running [--json] [--markdown FILE]"""
+"""scripts/bench timing|planning|running|execution [--json] [--markdown FILE]"""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from pathlib import Path
 
 from rich.console import Console
 
-from bench import planning, running, timing
+from bench import execution, planning, running, timing
 from bench.report import Report, machine
 
-TOPICS = {"timing": timing.run, "planning": planning.run, "running": running.run}
+TOPICS = {"timing": timing.run, "planning": planning.run, "running": running.run, "execution": execution.run}
 
 
 def main() -> None:

@@ -8,6 +8,7 @@ import hashlib
 import importlib
 import json
 import logging
+import multiprocessing
 import os
 import signal
 import socket
@@ -350,6 +351,11 @@ class App:
 
     def start(self) -> None:
         """Start a node in the background, after `sync`."""
+        if getattr(multiprocessing.current_process(), "_inheriting", False):
+            raise OnthedotError(
+                "a process for tasks has imported this program, and must not start a node of its own:"
+                ' put what runs the app below `if __name__ == "__main__":`'
+            )
         if self._runner is not None:
             raise OnthedotError("the app is running already; stop() it first")
         self.open_store(create=True)
