@@ -99,9 +99,9 @@ def overhead(report: Report) -> None:
     ]
     section = report.section(
         "What a no-op run costs",
-        f"Microseconds of wall time for each run, {AT_ONCE} begun at once, then waited for; best of three. onthedot: from "
-        "`begin` to the reported outcome, with context and events; beside it a bare ThreadPoolExecutor, asyncio task "
-        "and ProcessPoolExecutor (spawned, 2 processes) with the same no-op.",
+        f"Microseconds of wall time for each run, {AT_ONCE} begun at once, then waited for; best of three. onthedot: "
+        "from `begin` to the reported outcome, with context and events; beside it a bare ThreadPoolExecutor, asyncio "
+        "task and ProcessPoolExecutor (spawned, 2 processes) with the same no-op.",
         *("where", "onthedot", "bare"),
     )
     section.rows += rows

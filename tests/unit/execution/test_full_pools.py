@@ -89,11 +89,11 @@ def test_a_task_that_was_slow_too_often_goes_to_the_slow_pool(app: App, gate: Ga
     assert app.runner is not None
     worker = app.runner.worker
     for _ in range(11):
-        worker._slowness.note("blocks", 501, worker._clock.monotonic_ms())
+        worker.places._slowness.note("blocks", 501, worker.places._clock.monotonic_ms())
     runs = [app.enqueue("blocks") for _ in range(3)]
     gate.wait_for(1)
     assert ended(app, app.enqueue("quick")).result == "done"
-    assert (worker.free_in("slow"), worker.free_in("fast")) == (0, 2)
+    assert (worker.places.free_in("slow"), worker.places.free_in("fast")) == (0, 2)
     assert states(app, runs) == {"running": 1, "waiting": 2}
 
 
@@ -104,7 +104,7 @@ def test_what_was_measured_to_be_slow_is_counted(app: App) -> None:
 
     done(app, drags)
     assert app.runner is not None
-    assert app.runner.worker._slowness._now == {"drags": 1}
+    assert app.runner.worker.places._slowness._now == {"drags": 1}
 
 
 def test_a_schedule_may_choose_the_pool_of_its_runs(app: App, gate: Gate) -> None:
@@ -125,7 +125,7 @@ def test_a_queue_that_is_full_gives_runs_back(gate: Gate) -> None:
 
     with app.running():
         assert app.runner is not None
-        app.runner.worker.sizes = Sizes(2, 1, 2, 1, slow_queue=0)
+        app.runner.worker.places.sizes = Sizes(2, 1, 2, 1, slow_queue=0)
         runs = [app.enqueue(blocks, pool="slow") for _ in range(3)]
         gate.wait_for(1)
         gate.open.set()
@@ -177,7 +177,7 @@ def test_a_cancel_before_the_first_step_ends_the_run(app: App) -> None:
             worker._threads["fast"].put(execution)
     until(lambda: not worker.executing())
     assert called == []
-    assert (worker.free_in("loop"), worker.free_in("fast")) == (2, 2)
+    assert (worker.places.free_in("loop"), worker.places.free_in("fast")) == (2, 2)
     until(lambda: not reported.pending())
 
 
@@ -207,7 +207,7 @@ def test_a_planner_begins_only_what_its_pools_have_room_for(gate: Gate) -> None:
 
 def _small(world: World) -> NodeRunner:
     node = world.node()
-    node.worker.sizes = Sizes(2, 1, 2, 1)
+    node.worker.places.sizes = Sizes(2, 1, 2, 1)
     return node
 
 
@@ -226,7 +226,7 @@ def test_twenty_thousand_schedules_at_the_same_second_all_run_and_their_lateness
         )
     world.clock.advance(60_000)
     node = world.node()
-    node.worker.sizes = Sizes(loop=2000)
+    node.worker.places.sizes = Sizes(loop=2000)
     while len(ran) < 20_000:
         node.plan_once()
         until(lambda: not node.worker.executing())
