@@ -18,6 +18,8 @@ LOG_FORMATS = ("text", "json")
 _PREFIX = "ONTHEDOT_"
 _NOT_SETTINGS = {"VENV", "REQUIRE_SERVERS", "POSTGRESQL_URL", "MYSQL_URL", "MONGODB_URL", "REDIS_URL"}
 """Variables of the scripts and the tests of this project."""
+_OF_A_RUN = {"RUN_ID", "SCHEDULE", "SCHEDULED_AT", "ATTEMPT", "FENCE", "SHARD", "SHARDS"}
+"""What a command is told of its run: it may well call `onthedot` itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +117,7 @@ def _given(overrides: Mapping[str, Any]) -> Iterator[Found]:
 def _environment(environment: Mapping[str, str]) -> Iterator[Found]:
     for variable in sorted(environment):
         key = variable.removeprefix(_PREFIX)
-        if key == variable or key in _NOT_SETTINGS:
+        if key == variable or key in _NOT_SETTINGS or key in _OF_A_RUN:
             continue
         name = key.lower()
         if name not in NAMES:

@@ -8,9 +8,11 @@ import hashlib
 import importlib
 import json
 import logging
+import multiprocessing
 import os
 import signal
 import socket
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -26,10 +28,14 @@ from onthedot.app.routed import routed
 from onthedot.app.runs import Runs
 from onthedot.app.schedules import Put, Schedules
 from onthedot.app.tasks import Task, Tasks
+from onthedot.app.works import command_of, http_of
 from onthedot.clock import Clock, SystemClock
 from onthedot.durations import to_duration_ms
 from onthedot.errors import OnthedotError, SettingsError
 from onthedot.events import TOPICS, Emitter, Event, Failure, Topic
+from onthedot.execution.around import Around, around_of
+from onthedot.execution.targets.command import Command
+from onthedot.execution.targets.http import HttpCall
 from onthedot.model.ids import new_id
 from onthedot.model.run import Run
 from onthedot.model.schedule import Schedule
@@ -42,6 +48,7 @@ from onthedot.triggers.codec import encode
 
 P = ParamSpec("P")
 R = TypeVar("R")
+AroundT = TypeVar("AroundT", bound=Callable[..., Any])
 
 _log = logging.getLogger("onthedot")
 
@@ -82,6 +89,7 @@ class App:
         self._given_store = store
         self._stores: dict[int, Store] = {}
         self._emitter = Emitter(self._on_broken_hook)
+        self._arounds: list[Around] = []
         self._declared: dict[str, Put] = {}
         self._runner: NodeRunner | None = None
         self._who = f"{_user()}@{socket.gethostname()}"
@@ -133,6 +141,57 @@ class App:
 
         return declare
 
+    def command(
+        self,
+        name: str,
+        command: Sequence[str] | str = (),
+        *,
+        shell: bool | str = False,
+        env: Mapping[str, str] | None = None,
+        cwd: str | os.PathLike[str] | None = None,
+        kill_after: timedelta | str = "5s",
+        aliases: Sequence[str] = (),
+        **options: Any,
+    ) -> Task[..., dict[str, Any]]:
+        """Register a command as a task: its words, or one line with `shell=True` (or `shell="a | b"`).
+
+        `env` is added to the environment of the node; a value `env:NAME` is read there when the command runs, and is
+        masked wherever it would show. On a time-out or cancel the whole process group gets SIGTERM, then SIGKILL.
+        """
+        work = command_of(name, command, shell=shell, env=env, cwd=cwd, kill_after=kill_after)
+        return self._work(name, work, aliases, options)
+
+    def http(
+        self,
+        name: str,
+        method: str,
+        url: str,
+        *,
+        headers: Mapping[str, str] | None = None,
+        body: str | bytes | None = None,
+        json: Any = None,
+        expect: Sequence[int] | int = (),
+        aliases: Sequence[str] = (),
+        **options: Any,
+    ) -> Task[..., Any]:
+        """Register an HTTP call as a task. It succeeds if the status is one of `expect` (200 to 299 if none is named).
+
+        `env:NAME` in the url and in headers is read from the node's environment at each run, and masked wherever it
+        would show. Its time-out is one minute unless another is named.
+        """
+        work = http_of(name, method, url, headers=headers, body=body, json=json, expect=expect)
+        return self._work(name, work, aliases, {"timeout": "1m"} | options)
+
+    def _work(
+        self, name: str, work: Command | HttpCall, aliases: Sequence[str], options: Mapping[str, Any]
+    ) -> Task[..., Any]:
+        given = checked(options, name)
+        if given.get("pool") == "process":
+            raise SettingsError(f"{name!r}: pool='process' is for Python functions; leave it out here")
+        task: Task[..., Any] = Task(name, work, tuple(aliases), given, declared_in=_caller(), arounds=self._arounds)
+        self.tasks.add(task)
+        return task
+
     def _task(
         self,
         function: Callable[P, R] | Task[P, R],
@@ -146,9 +205,20 @@ class App:
                 task = replace(task, options={**task.options, **checked(options, task.name)})
         else:
             task_name = name or function.__name__
-            task = Task(task_name, function, tuple(aliases), checked(options, task_name))
+            task = Task(task_name, function, tuple(aliases), checked(options, task_name), arounds=self._arounds)
+        if task.pool == "process" and "<" in task.function.__qualname__:
+            raise SettingsError(f"{task.name!r}: pool='process' needs a function at the top of a module")
         self.tasks.add(task)
         return task
+
+    def around(self, generator: AroundT) -> AroundT:
+        """Call the generator around every run, in the run's thread or loop: up to its `yield` before, the rest after.
+
+        It gets the run's context if it asks for one. What the task raises is raised at the `yield`, and cannot be
+        swallowed there; what the generator raises fails the run.
+        """
+        self._arounds.append(around_of(generator))
+        return generator
 
     def on(self, topic: Topic) -> Callable[[Callable[[Any], object]], Callable[[Any], object]]:
         """Call the function with each event of that kind. It cannot fail a run."""
@@ -281,6 +351,11 @@ class App:
 
     def start(self) -> None:
         """Start a node in the background, after `sync`."""
+        if getattr(multiprocessing.current_process(), "_inheriting", False):
+            raise OnthedotError(
+                "a process for tasks has imported this program, and must not start a node of its own:"
+                ' put what runs the app below `if __name__ == "__main__":`'
+            )
         if self._runner is not None:
             raise OnthedotError("the app is running already; stop() it first")
         self.open_store(create=True)
@@ -366,6 +441,14 @@ def _user() -> str:
         return getpass.getuser()
     except (KeyError, OSError):  # a container's user need not have a name
         return str(os.getuid())
+
+
+def _caller() -> str:
+    """The module that declares a task: the nearest one on the stack that is not this."""
+    frame = sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__") == __name__:
+        frame = frame.f_back
+    return str(frame.f_globals.get("__name__", ""))
 
 
 def _hash(definition: edits.Definition) -> str:

@@ -16,6 +16,7 @@ from onthedot.dispatch.routing import Router
 from onthedot.errors import NodeDead
 from onthedot.events import Draining, Emitter, Failure, Idle, Misfired, NodeStarted, NodeStopped, Parked
 from onthedot.execution.capture import capture_logging
+from onthedot.execution.pools import Room, Sizes
 from onthedot.execution.targets import Lookup
 from onthedot.execution.worker import Worker
 from onthedot.loop import Loop
@@ -83,7 +84,7 @@ class NodeSettings:
 
 
 class _Pass(NamedTuple):
-    """What planning did."""
+    """What planning or starting did."""
 
     began: bool = False
     passed_over: bool = False
@@ -112,7 +113,7 @@ class NodeRunner:
         self._declared_ms = 0
         self._clock = StoreClock(store.now_ms, clock)
         self._router = Router()
-        decide = Decider(lambda: new_id(self._clock.now_ms()), self._router)
+        decide = Decider(lambda: new_id(self._clock.now_ms()), self._router, self._room)
         self._planner = Planner(store, decide, emitter.emit)
         self._local = LocalPlanner(store, self._planner.plan_one, lambda: self._tasks()[0])
         self._ring: TimeRing[int] = TimeRing()
@@ -126,8 +127,10 @@ class NodeRunner:
             self._clock,
             emitter,
             self._report,
-            capacity=settings.capacity,
+            sizes=Sizes.of(settings.capacity),
             on_line=self._keep_line,
+            store=store,
+            on_completed=self._after_completion,
         )
         self._draining = False
         self._woken = self._reread = True
@@ -216,18 +219,34 @@ class NodeRunner:
         if not (due or woken or local or self._woken):
             return self._until_next(now_ms)
         planned = self._plan() if "plan" in self._settings.roles else _Pass()
-        most = min(self.worker.free, BATCH) if self._executes else 0
-        started = self._store.start_due(self.node.id, self._tasks()[0], most)
-        self.worker.begin(*started.runs)
-        self._hungry = 0 < most <= len(started.runs)  # more may wait: go on when workers come free
-        if planned.more or (self._hungry and self.worker.free > 0):
+        started = self._start() if self._executes else _Pass()
+        if planned.more or started.more:
             self._woken = True
             return 0
         if planned.passed_over or started.passed_over:
             self._woken = True
             return LOOK_AGAIN_MS
-        self._note_idle(planned.began or bool(started.runs))
+        self._note_idle(planned.began or started.began)
         return self._until_next(now_ms)
+
+    def _start(self) -> _Pass:
+        """Start what waits, in each pool as much as can begin there: what cannot stays in the store."""
+        tasks = self._tasks()[0]
+        began = passed_over = more = False
+        hungry = self.worker.places.is_full
+        for opening in self.worker.places.openings(tasks):
+            most = min(opening.room, BATCH)
+            started = self._store.start_due(self.node.id, opening.tasks, most)
+            self.worker.begin(*started.runs)
+            began, passed_over = began or bool(started.runs), passed_over or started.passed_over
+            if len(started.runs) >= most:  # more may wait: go on when workers come free
+                hungry = True
+                more = more or bool(self.worker.places.openings(opening.tasks))
+        self._hungry = hungry
+        return _Pass(began, passed_over, more)
+
+    def _room(self) -> Room:
+        return self.worker.places.room()
 
     def _plan(self) -> _Pass:
         """Plan what is due, a few batches one after the other; outcomes wait meanwhile."""
@@ -235,7 +254,7 @@ class NodeRunner:
         self._rush_since_ms = self._clock.monotonic_ms()
         try:
             for _ in range(BATCHES):
-                planned = self._planner.run_once(self.node.id, self.worker.free)
+                planned = self._planner.run_once(self.node.id, self.worker.places.free)
                 own = [run for effects in planned.effects for run in effects.runs if run.owner == self.node.id]
                 self.worker.begin(*own)
                 self._tell(planned.effects)
@@ -418,6 +437,11 @@ class NodeRunner:
             self.wake()
         elif finished.woken or self._hungry:
             self._go_on()
+
+    def _after_completion(self) -> None:
+        """A task has ended its run in its own transaction: who waited behind it may be judged again."""
+        self._store.sweep()
+        self.wake()
 
     def _failed(self, stage: str, error: Exception) -> None:
         if isinstance(error, NodeDead):

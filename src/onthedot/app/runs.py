@@ -14,6 +14,8 @@ from onthedot.model.run import Run
 from onthedot.model.states import State
 from onthedot.stores.base import By, LogLine, Store
 
+Lines = list[LogLine]  # inside the class `list` is a method
+
 _POLL_MS = 100
 
 
@@ -54,8 +56,11 @@ class Runs:
         return self._open_store().retry(run_id, run.claim_no, self._by("retry"))
 
     def logs(self, run_id: str) -> tuple[LogLine, ...]:
-        """What the run said."""
-        return tuple(self._open_store().logs(run_id))
+        """What the run said, all of it."""
+        lines: Lines = []
+        while page := self._open_store().logs(run_id, after=len(lines)):
+            lines += page
+        return tuple(lines)
 
     def wait(self, run_id: str, *, timeout: timedelta | str = "1m") -> Run:
         """Wait until the run has ended, or the time is over; the run as it is then."""

@@ -43,13 +43,28 @@ def _by_row(run: Run, turn: int, nodes: Sequence[Node], now_ms: int, *, busy: Ma
     return routing.choose(routing.Question(run, turn, able, now_ms, routing.Known(busy)))
 
 
+class Room(Protocol):
+    """What can begin on the planning node."""
+
+    def take(self, run: Run) -> bool:
+        """Whether the run can; if so, its place is taken."""
+
+
+class _AnyRoom:
+    """Room for whatever comes: only the free workers count."""
+
+    def take(self, run: Run) -> bool:
+        return True
+
+
 class _Place:
     """The planning node, and what it can still take in this pass."""
 
-    def __init__(self, situation: Situation, route: Route) -> None:
+    def __init__(self, situation: Situation, route: Route, room: Room) -> None:
         self.node_id = situation.node.id
         self._situation = situation
         self._route = route
+        self._room = room
         self._free = situation.free_workers
 
     def target_of(self, run: Run, turn: int) -> str | None:
@@ -64,20 +79,25 @@ class _Place:
         node = self._situation.node
         if run.target not in (None, node.id) or not routing.takes(node, run.task, policy.group):
             return False
+        if not self._room.take(run):
+            return False
         self._free -= 1
         return True
 
 
 class Decider:
-    """Decides a batch. Ids come from outside, so that the decision itself rests on nothing but its arguments."""
+    """Decides a batch. Ids and room come from outside, so that the decision itself rests only on its arguments."""
 
-    def __init__(self, make_id: Callable[[], str], route: Route = _by_row) -> None:
+    def __init__(
+        self, make_id: Callable[[], str], route: Route = _by_row, make_room: Callable[[], Room] = _AnyRoom
+    ) -> None:
         self._make_id = make_id
         self._route = route
+        self._make_room = make_room
 
     def __call__(self, rows: Sequence[Before], situation: Situation) -> list[Effects]:
         """One bad row stops nothing else: it is parked, with its error."""
-        place = _Place(situation, self._route)
+        place = _Place(situation, self._route, self._make_room())
         return [self._decide_or_park(row, situation.now_ms, place) for row in rows]
 
     def _decide_or_park(self, row: Before, now_ms: int, place: _Place) -> Effects:

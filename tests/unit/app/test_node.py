@@ -174,13 +174,11 @@ def test_what_was_never_entered_is_handed_back_when_the_node_drains(world: World
         blocker.wait(SOON)
 
     fresh = world.node()
-    fresh.worker.capacity = 1
+    fresh.worker._threads["fast"].size = 1  # no further thread is made: the second waits in the queue
     first = world.app.enqueue(long)
     fresh.plan_once()
     assert entered.wait(SOON)
     second = world.app.enqueue(long)
-    fresh.worker.capacity = 2
-    fresh.worker._threads = 2  # no further thread is made: the second waits in the queue
     fresh.wake()
     fresh.plan_once()
     fresh.worker.hand_back()
