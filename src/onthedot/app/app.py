@@ -6,6 +6,7 @@ import asyncio
 import getpass
 import importlib
 import logging
+import multiprocessing
 import os
 import signal
 import socket
@@ -401,6 +402,11 @@ class App:
 
     def start(self) -> None:
         """Start a node in the background, after `sync`."""
+        if getattr(multiprocessing.current_process(), "_inheriting", False):
+            raise OnthedotError(
+                "a process for tasks has imported this program, and must not start a node of its own:"
+                ' put what runs the app below `if __name__ == "__main__":`'
+            )
         if self._runner is not None:
             raise OnthedotError("the app is running already; stop() it first")
         self._serve_metrics()

@@ -251,8 +251,8 @@ class NodeRunner:
         self._tell(local)
         due = self._ring.due(now_ms)
         self._echo(due, now_ms)
-        if not (due or woken or local):
-            self._sweep(now_ms)
+        self._sweep(now_ms)
+        if not (due or woken or local or self._woken):
             return self._until_next(now_ms)
         planned = self._plan() if "plan" in self._settings.roles else _Pass()
         started = self._start() if self._executes else _Pass()
@@ -269,8 +269,8 @@ class NodeRunner:
         """Start what waits, in each pool as much as can begin there: what cannot stays in the store."""
         tasks = self._tasks()[0]
         began = passed_over = more = False
-        hungry = self.worker.is_full
-        for opening in self.worker.openings(tasks):
+        hungry = self.worker.places.is_full
+        for opening in self.worker.places.openings(tasks):
             most = min(opening.room, BATCH)
             started = self._store.start_due(self.node.id, opening.tasks, most)
             self.worker.begin(*started.runs)
@@ -279,12 +279,12 @@ class NodeRunner:
             began, passed_over = began or bool(started.runs), passed_over or started.passed_over
             if len(started.runs) >= most:  # more may wait: go on when workers come free
                 hungry = True
-                more = more or bool(self.worker.openings(opening.tasks))
+                more = more or bool(self.worker.places.openings(opening.tasks))
         self._hungry = hungry
         return _Pass(began, passed_over, more)
 
     def _room(self) -> Room:
-        return self.worker.room()
+        return self.worker.places.room()
 
     def _plan(self) -> _Pass:
         """Plan what is due, a few batches one after the other; outcomes wait meanwhile."""
@@ -293,7 +293,7 @@ class NodeRunner:
         try:
             for _ in range(BATCHES):
                 began_ms = self._clock.monotonic_ms()
-                planned = self._planner.run_once(self.node.id, self.worker.free)
+                planned = self._planner.run_once(self.node.id, self.worker.places.free)
                 own = [run for effects in planned.effects for run in effects.runs if run.owner == self.node.id]
                 self.worker.begin(*own)
                 self._tell_batch(planned.effects, self._clock.monotonic_ms() - began_ms)

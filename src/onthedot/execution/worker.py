@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from threading import Event, Lock
 
@@ -14,8 +14,8 @@ from onthedot.execution.deadlines import Deadlines
 from onthedot.execution.event_loop import EventLoop
 from onthedot.execution.execute import execute, execute_async, execute_until, outcome_of, rolled_back, stuck
 from onthedot.execution.facts import NOTHING, Facts, StoreFacts
-from onthedot.execution.pools import POOLS, Counts, Opening, Pool, Room, Sizes, ThreadPool, openings
-from onthedot.execution.slowness import SLOW_MS, Slowness
+from onthedot.execution.places import Places
+from onthedot.execution.pools import POOLS, Counts, Pool, Sizes, ThreadPool
 from onthedot.execution.targets import Lookup, Target
 from onthedot.execution.targets.process import Processes
 from onthedot.model.outcome import Outcome
@@ -68,12 +68,10 @@ class Worker:
         self._facts: Facts = NOTHING if store is None else StoreFacts(store)
         self._on_completed = on_completed
         self._deadlines = Deadlines(clock, lambda stage, error: emitter.emit(Failure(stage, error)))
-        self.sizes = sizes
-        self._slowness = Slowness()
+        self.places = Places(lookup, clock, sizes)
         self._lock = Lock()
         self._executions: dict[str, Execution] = {}
         self._begun: dict[str, int] = {}
-        self._taken: dict[Pool, int] = dict.fromkeys(POOLS, 0)
         self._loop = EventLoop()
         self._processes = Processes(clock)
         self._threads: dict[Pool, ThreadPool[Execution]] = {
@@ -83,49 +81,6 @@ class Worker:
         """The runs that have processes of their own to end."""
         self._empty = Event()
         self._empty.set()
-
-    # room
-
-    @property
-    def free(self) -> int:
-        """How many more runs can begin now, in all pools together."""
-        return sum(max(self.free_in(pool), 0) for pool in POOLS)
-
-    @property
-    def is_full(self) -> bool:
-        """Whether there is a pool in which nothing more can begin now."""
-        return any(self.free_in(pool) <= 0 for pool in POOLS)
-
-    def free_in(self, pool: Pool) -> int:
-        """How many more runs can begin in the pool; less than none if some wait in its queue."""
-        return self.sizes.of_pool(pool) - self._taken[pool]
-
-    def room(self) -> Room:
-        """What can begin now, for a planner to count down."""
-        return Room({pool: self.free_in(pool) for pool in POOLS}, self.pool_of)
-
-    def openings(self, tasks: Sequence[str]) -> list[Opening]:
-        """What can be started now of these tasks."""
-        by_pool: dict[Pool, list[str]] = {}
-        for task in tasks:
-            by_pool.setdefault(self._pool_for(task, self._lookup(task), None), []).append(task)
-        return openings(by_pool, {pool: self.free_in(pool) for pool in by_pool})
-
-    def pool_of(self, run: Run) -> Pool:
-        """Where the run would be executed."""
-        return self._pool_for(run.task, self._lookup(run.task), run.policy.pool)
-
-    def _pool_for(self, task: str, target: Target | None, chosen: str | None) -> Pool:
-        if target is None:
-            return "fast"
-        chosen = chosen or target.pool
-        if chosen == "process" and not target.stops_itself:
-            return "process"
-        if target.is_async:
-            return "loop"
-        if chosen == "slow" or (chosen != "fast" and self._slowness.is_slow(task, self._clock.monotonic_ms())):
-            return "slow"
-        return "fast"
 
     # what is here
 
@@ -140,8 +95,8 @@ class Worker:
             here = [(each.pool, each.entered) for each in self._executions.values()]
         return {
             pool: Counts(
-                self.sizes.of_pool(pool),
-                max(self.free_in(pool), 0),
+                self.places.sizes.of_pool(pool),
+                max(self.places.free_in(pool), 0),
                 here.count((pool, True)),
                 here.count((pool, False)),
             )
@@ -201,16 +156,15 @@ class Worker:
         if target is None:
             self._report(Outcome(run.id, run.claim_no, "handed_back", reason=f"no task {run.task!r} on this node"))
             return None
-        pool = self._pool_for(run.task, target, run.policy.pool)
+        pool = self.places.pool_of(run)
         context = Context(run, on_line=self._on_line, clock=self._clock, facts=self._facts)
         execution = Execution(run, context, target, pool)
         with self._lock:
             if self._begun.get(run.id, 0) >= run.claim_no:
                 return None
             self._begun[run.id] = run.claim_no
-            full = pool in ("fast", "slow") and -self.free_in(pool) >= self.sizes.queue_of(pool)
+            full = not self.places.take(pool)
             if not full:
-                self._taken[pool] += 1
                 self._executions[run.id] = execution
                 self._empty.clear()
         if full:
@@ -351,8 +305,7 @@ class Worker:
         if release:
             self._release(execution)
         took_ms = max(self._clock.now_ms() - execution.entered_ms, 0) if execution.entered else 0
-        if took_ms > SLOW_MS:
-            self._slowness.note(run.task, took_ms, self._clock.monotonic_ms())
+        self.places.note(run.task, took_ms)
         self._emitter.emit(RunFinished(run.id, run.task, run.schedule, outcome.ending, took_ms, outcome.error))
         self._note_empty()
 
@@ -368,7 +321,7 @@ class Worker:
         with self._lock:
             if not execution.released:
                 execution.released = True
-                self._taken[execution.pool] -= 1
+                self.places.give_back(execution.pool)
 
     def _note_empty(self) -> None:
         with self._lock:

@@ -168,9 +168,8 @@ def _coming(moment: Column[int], condition: Any) -> tuple[Select[Any], Select[An
     """The earliest moment, and all those between two others: each by the index, however many share one."""
     lies_ahead = moment.between(bindparam("from_ms"), bindparam("until_ms"))
     # Not min(): MariaDB would look at all of them, since the condition is not wholly in its index.
-    earliest = (
-        select(moment).where(condition, moment.is_not(None)).order_by(moment).limit(literal_column("1")).subquery()
-    )
+    in_turn = select(moment).where(condition, moment <= bindparam("until_ms")).order_by(moment)
+    earliest = in_turn.limit(literal_column("1")).subquery()
     return select(earliest.c[0]), select(moment).where(condition, lies_ahead).distinct()
 
 
