@@ -156,6 +156,10 @@ class SqlStore(Engine):
 
     def finish_in(self, connection: Any, node_id: str, outcome: Outcome) -> bool:
         with self._shared(connection) as rows:
+            # The node's row stays unlocked: the caller may take its time, and the node must renew meanwhile. The run's
+            # own row is locked, so a takeover comes wholly before this (another claim number) or finds the run ended.
+            if not any(node.id == node_id for node in rows.nodes()):
+                return False
             finished, _ = self._finish(rows, node_id, [outcome])
         return bool(finished.recorded)
 
