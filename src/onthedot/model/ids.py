@@ -49,7 +49,7 @@ def new_id(now_ms: int) -> str:
 
 @contextmanager
 def seeded(seed: int) -> Iterator[None]:
-    """Inside, this process makes the same ids in every replay: for simulations, never beside a node that really runs."""
+    """Inside, this process makes the same ids in every replay: for simulations, never beside a real node."""
     global _series  # noqa: PLW0603  (the one series of this process)
     held, _series = _series, _Series(seed)
     try:

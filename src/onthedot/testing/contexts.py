@@ -31,7 +31,7 @@ class MadeContext(Context):
 
 def context(**given: Any) -> MadeContext:
     """A context with these fields of a run: `context(attempt=2, scheduled_at="2026-03-29T02:30Z")`."""
-    values = {"id": new_id(_START), "task": "task", "cause": "tick", "scheduled_ms": _START, "attempt": 1, "fence": 1}
+    values: dict[str, Any] = {"task": "task", "cause": "tick", "scheduled_ms": _START, "attempt": 1, "fence": 1}
     known = {*_MOMENTS, "run_id", *(each.name for each in fields(Run))}
     for name, value in given.items():
         if name not in known:
@@ -42,4 +42,5 @@ def context(**given: Any) -> MadeContext:
         else:
             values["id" if name == "run_id" else name] = value
     values.setdefault("due_ms", values["scheduled_ms"])
+    values.setdefault("id", new_id(values["due_ms"]))
     return MadeContext(Run(**values), clock=CallClock(ManualClock(values["due_ms"])))

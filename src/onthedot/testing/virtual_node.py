@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from onthedot.app.node import NodeRunner
 from onthedot.stores.base import Store
+from onthedot.testing.virtual_store import NEVER
 from onthedot.testing.virtual_worker import VirtualWorker
-
-_NEVER = 1 << 62
 
 
 class VirtualNode:
@@ -17,7 +16,7 @@ class VirtualNode:
         self.runner = runner
         self.worker = runner.worker
         self._store = store
-        self._next_ms = {"heartbeat": now_ms, "plan": now_ms, "outcomes": _NEVER, "logs": _NEVER}
+        self._next_ms = {"heartbeat": now_ms, "plan": now_ms, "outcomes": NEVER, "logs": NEVER}
         self._unlisten = store.listen(runner.wake)
 
     @property
@@ -40,14 +39,14 @@ class VirtualNode:
         for name, loop in self.runner.loops.items():
             if loop.is_woken or (self._next_ms[name] <= now_ms and (looks or name != "plan" or self.runner.goes_on)):
                 wait_ms = loop.step()
-                self._next_ms[name] = _NEVER if wait_ms is None else now_ms + wait_ms
+                self._next_ms[name] = NEVER if wait_ms is None else now_ms + wait_ms
                 acted = True
         return acted
 
     def next_ms(self, *, looks: bool) -> int:
         """When something happens here by itself; with the passes that only look whether something did, if so asked."""
         end_ms = self.worker.next_end_ms()
-        moments = [_NEVER if end_ms is None else end_ms, self._next_ms["outcomes"], self._next_ms["logs"]]
+        moments = [NEVER if end_ms is None else end_ms, self._next_ms["outcomes"], self._next_ms["logs"]]
         if looks or self.runner.goes_on:
             moments.append(self._next_ms["plan"])
         if looks:

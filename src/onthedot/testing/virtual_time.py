@@ -61,7 +61,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         return self._waits.waited_ms / 1000
 
 
-class _Skipping(selectors.DefaultSelector):  # type: ignore[valid-type,misc]  # which one it is, the system says
+class _Skipping(selectors.DefaultSelector):
     """Where the loop would wait for a timer, the time has come at once; what is really ready goes first."""
 
     def __init__(self, clock: CallClock) -> None:
@@ -73,7 +73,6 @@ class _Skipping(selectors.DefaultSelector):  # type: ignore[valid-type,misc]  # 
         if ready or timeout == 0:
             return ready
         if timeout is None:  # no timer at all: somebody in another thread will wake the loop
-            ready = super().select(None)
-            return ready
+            return list(super().select(None))
         self._waits.waited_ms += -int(-timeout * 1000 // 1)
         return ready

@@ -25,7 +25,6 @@ class Script:
 
     takes: Takes = field(default_factory=dict)
     is_called: Callable[[str], bool] = lambda task: False
-    on_outcome: Callable[[Run, Outcome], None] = lambda run, outcome: None
 
     def takes_ms(self, run: Run) -> int:
         """How long the run takes, beside what its task waits."""
@@ -69,7 +68,6 @@ class VirtualWorker(Worker):
         while (moment := self.next_end_ms()) is not None and moment <= now_ms:
             _, _, execution, outcome = heappop(self._ends)
             self._leave(execution, outcome)
-            self._script.on_outcome(execution.run, outcome)
             ended = True
         return ended
 

@@ -1,8 +1,8 @@
 """`simulate`: the real planning, dispatch and overlap code in virtual time, with nodes that can be killed.
 
 A world drives the loops of real nodes by hand. Time jumps from one moment at which something happens to the next. In
-between, nodes would only renew their leases and find nothing to do, so these passes are left out, unless something hangs
-on them: a node that died, a run that nobody could take, a cancellation or a dependency that only a look will find.
+between, nodes would only renew their leases and find nothing to do, so these passes are left out, unless something
+hangs on them: a node that died, a run that nobody took, a cancellation or a dependency that only a look will find.
 """
 
 from __future__ import annotations
@@ -23,21 +23,22 @@ from onthedot.clock import ManualClock
 from onthedot.durations import to_duration_ms
 from onthedot.errors import OnthedotError, SettingsError
 from onthedot.events import TOPICS, Emitter, Failure
+from onthedot.execution.targets import Target
 from onthedot.model.decision import Decision
 from onthedot.model.ids import seeded
-from onthedot.model.outcome import Outcome
 from onthedot.model.run import Run
 from onthedot.model.values import replace as with_fields
 from onthedot.moments import ceil_ms, from_ms
-from onthedot.stores.base import Before, By, Effects
+from onthedot.stores.base import Before, By, Effects, TaskInfo
 from onthedot.testing.virtual_node import VirtualNode
-from onthedot.testing.virtual_store import VirtualStore
+from onthedot.testing.virtual_store import NEVER, VirtualStore
 from onthedot.testing.virtual_time import WorldClock
 from onthedot.testing.virtual_worker import Script, Takes, VirtualWorker
 from onthedot.triggers.keys import spread_over
 
-_MOST_PASSES = 100_000
-_NEVER = 1 << 62
+_MOST_PASSES = 3000
+_PATIENCE_MS = 60_000
+"""How long nodes are watched while they look at something that is due, and that none of them takes."""
 START = "2026-01-01T00:00Z"
 
 
@@ -79,29 +80,31 @@ class World:
         self.app = app
         self._clock = ManualClock(start_ms)
         self.store = VirtualStore(self._clock.now_ms)
-        self.clock = WorldClock(self._clock, self._pass_by)
+        self.clock = WorldClock(self._clock, self.pass_by)
         self._cast = cast
         self._stand_ins = {name: Task(name, function) for name, function in cast.tasks.items()}
         self._seed = seed
         self._nodes: dict[int, VirtualNode] = {}
+        self._numbers: dict[str, int] = {}
         self._dead: set[str] = set()
         self._looks_until_ms = start_ms
-        self._moving = False
+        self.is_moving = False
+        self._known: tuple[int, tuple[str, ...], list[TaskInfo]] | None = None
         self._failures: list[Failure] = []
         self._emitter = Emitter(lambda event, error: None)  # the app's hooks have their own
         self._emitter.subscribe(Failure, self._failures.append)  # type: ignore[arg-type]
         for kind in TOPICS.values() if cast.call else ():
             self._emitter.subscribe(kind, app.events.emit)
 
-    def open(self, nodes: int, roles: tuple[str, ...] = ("plan", "execute")) -> None:
+    def open(self, nodes: int) -> None:
         """Write down what the app declares, and start the nodes."""
         names = self.app.sync().created
         if names:
-            self.store.change(names, _always_declared, By("simulate", "testing", "sync"))
+            self.store.change(names, self._declared, By("simulate", "testing", "sync"))
         self._check_names(names)
         for number in range(1, nodes + 1):
-            self._start(number, roles)
-        self._settle()
+            self.start(number)
+        self.settle()
 
     # time
 
@@ -112,54 +115,59 @@ class World:
 
     def advance(self, by: timedelta | str) -> None:
         """Let so much time pass, with all that happens in it."""
-        self._pass_by(to_duration_ms(by))
+        self.pass_by(to_duration_ms(by))
 
     def advance_to(self, moment: datetime | str) -> None:
         """Let time pass until this moment, which must lie ahead."""
         by_ms = ceil_ms(moment) - self._clock.now_ms()
         if by_ms < 0:
             raise SettingsError(f"advance_to: {moment} is over; here it is {self.now.isoformat()}")
-        self._pass_by(by_ms)
+        self.pass_by(by_ms)
 
-    def _pass_by(self, by_ms: int) -> None:
-        if self._moving:
+    def pass_by(self, by_ms: int) -> None:
+        """The same, in milliseconds."""
+        if self.is_moving:
             raise OnthedotError("a task cannot let the world's time pass; inside a task, wait with ctx.sleep()")
         end_ms = self._clock.now_ms() + by_ms
         self._look_for_a_while()
-        self._settle()
-        while (moment := self._next_ms()) <= end_ms:
+        self.settle()
+        while (moment := self.next_ms()) <= end_ms:
             self._clock.advance(moment - self._clock.now_ms())
-            self._settle()
+            self.settle()
         self._clock.advance(end_ms - self._clock.now_ms())
 
     def _look_for_a_while(self) -> None:
         """What is done from outside may only be seen at the next renewal."""
         self._looks_until_ms = self._clock.now_ms() + self._settings(0).heartbeat_ms
 
-    def _next_ms(self) -> int:
-        now_ms, due_ms = self._clock.now_ms(), self.store.next_due_ms()
-        looks = self._looks(now_ms, due_ms)
-        moments = [node.next_ms(looks=looks) for node in self._nodes.values()]
-        return min([*moments, due_ms if due_ms is not None and due_ms > now_ms else _NEVER])
+    def next_ms(self, *, idle: bool = True) -> int:
+        """When something happens by itself, with or without looks that may find nothing; `NEVER` if nothing does."""
+        now_ms = self._clock.now_ms()
+        looks = idle and self._looks(now_ms)
+        look_ms, due_ms = self.store.next_look_ms(), self.store.next_due_ms(now_ms)
+        # what was left out so far may begin to matter: it is then done now, not in the past
+        moments = [max(node.next_ms(looks=looks), now_ms) for node in self._nodes.values()]
+        return min([*moments, *(each for each in (look_ms, due_ms) if each is not None and each > now_ms), NEVER])
 
-    def _looks(self, now_ms: int, due_ms: int | None) -> bool:
+    def _looks(self, now_ms: int) -> bool:
         """Whether something hangs on the passes that nodes make to look whether there is something to do."""
-        if now_ms < self._looks_until_ms or (due_ms is not None and due_ms <= now_ms):
+        if now_ms < self._looks_until_ms or self._dead:
             return True
-        return bool(self._dead) or self.store.needs_a_look()
+        due_ms, look_ms = self.store.next_due_ms(), self.store.next_look_ms()
+        return (due_ms is not None and due_ms <= now_ms < due_ms + _PATIENCE_MS) or look_ms == now_ms
 
-    def _settle(self) -> None:
+    def settle(self) -> None:
         """All that happens now."""
         now_ms = self._clock.now_ms()
         nodes = self._in_turn(now_ms)
-        looks = self._looks(now_ms, None)
-        self._moving = True
+        looks = self._looks(now_ms)
+        self.is_moving = True
         try:
-            for node in nodes:
+            for node in nodes if len(nodes) > 1 else ():  # one that is alone cannot be taken for dead
                 node.catch_up(now_ms)
             self._go_round(nodes, now_ms, looks)
         finally:
-            self._moving = False
+            self.is_moving = False
         if self._dead:
             self._dead &= {node.id for node in self.store.nodes()}
         if self._failures:
@@ -170,7 +178,8 @@ class World:
         """Let the nodes act until none has anything to do; what is due goes to the first that can take it."""
         in_turn = iter(nodes)
         for _ in range(_MOST_PASSES):
-            if any([node.step(now_ms, looks=looks) for node in nodes]):
+            acted = [node.step(now_ms, looks=looks) for node in nodes]
+            if any(acted):
                 continue
             due_ms = self.store.next_due_ms()
             node = next(in_turn, None) if due_ms is not None and due_ms <= now_ms else None
@@ -191,7 +200,7 @@ class World:
         """End a node without a word, as `kill -9` does: what it ran is taken over when its lease is over."""
         if number not in self._nodes:
             raise SettingsError(f"kill: no node {number} is alive; there are {_listed(self._nodes)}")
-        self._settle()  # it had renewed its lease until now, and its peers have seen that
+        self.settle()  # it had renewed its lease until now, and its peers have seen that
         node = self._nodes.pop(number)
         node.leave()
         self._dead.add(node.id)
@@ -200,31 +209,43 @@ class World:
         """Start a node again, or one more."""
         if number in self._nodes:
             raise SettingsError(f"start: node {number} is alive; kill it first")
-        self._start(number, ("plan", "execute"))
-
-    def _start(self, number: int, roles: tuple[str, ...]) -> None:
         runner = NodeRunner(
             self.store,
             self._clock,
             self._emitter,
             self._lookup,
-            lambda: (self.app.tasks.names(), self.app.tasks.infos()),
-            settings=replace(self._settings(number), roles=roles),
-            make_worker=partial(VirtualWorker, script=Script(self._cast.takes, self._is_called, self._on_outcome)),
+            self._tasks,
+            settings=self._settings(number),
+            make_worker=partial(VirtualWorker, script=Script(self._cast.takes, self._is_called)),
         )
         self._nodes[number] = VirtualNode(runner, self.store, self._clock.now_ms())
+        self._numbers[runner.node.id] = number
+
+    def node_of(self, run: Run) -> int | None:
+        """The number of the node that the run is on, or ended on; None if it never began."""
+        return None if run.owner is None else self._numbers[run.owner]
+
+    def _tasks(self) -> tuple[tuple[str, ...], list[TaskInfo]]:
+        known = len(self.app.tasks)
+        if self._known is None or self._known[0] != known:
+            self._known = known, self.app.tasks.names(), self.app.tasks.infos()
+        return self._known[1:]
 
     def _settings(self, number: int) -> NodeSettings:
         return replace(self.app.node_settings, name=f"node-{number}")
 
-    def _lookup(self, name: str) -> Task[..., Any] | None:
+    def _lookup(self, name: str) -> Target | None:
         return self._stand_ins.get(name) or self.app.tasks.lookup(name)
 
     def _is_called(self, task: str) -> bool:
         return self._cast.call or task in self._stand_ins
 
-    def _on_outcome(self, run: Run, outcome: Outcome) -> None:
-        """Nothing hangs on it here."""
+    @staticmethod
+    def _declared(before: Before, now_ms: int) -> Effects:
+        """The code that declares a schedule lives as long as the world: it needs not say so again and again."""
+        assert before.schedule is not None
+        schedule = with_fields(before.schedule, declared_seen_ms=None, version=before.schedule.version + 1)
+        return Effects(schedule=schedule, answer=schedule)
 
     # what happened
 
@@ -255,13 +276,6 @@ class World:
                     near = get_close_matches(name, known, n=1)
                     hint = f"did you mean {near[0]!r}?" if near else f"there are {_listed(known)}"
                     raise SettingsError(f"simulate: {argument}= names {name!r}, which the app does not have; {hint}")
-
-
-def _always_declared(before: Before, now_ms: int) -> Effects:
-    """The code that declares it lives as long as the world: it needs not say so again and again."""
-    assert before.schedule is not None
-    schedule = with_fields(before.schedule, declared_seen_ms=None, version=before.schedule.version + 1)
-    return Effects(schedule=schedule, answer=schedule)
 
 
 def _listed(names: Iterable[object]) -> str:
