@@ -1,4 +1,4 @@
-"""scripts/bench timing|planning|running [--json] [--markdown FILE]"""
+"""scripts/bench timing|planning|running|documents|stores [--json] [--markdown FILE]"""
 
 from __future__ import annotations
 
@@ -8,10 +8,16 @@ from pathlib import Path
 
 from rich.console import Console
 
-from bench import planning, running, timing
+from bench import documents, planning, running, stores, timing
 from bench.report import Report, machine
 
-TOPICS = {"timing": timing.run, "planning": planning.run, "running": running.run}
+TOPICS = {
+    "timing": timing.run,
+    "planning": planning.run,
+    "running": running.run,
+    "documents": documents.run,
+    "stores": stores.run,
+}
 
 
 def main() -> None:

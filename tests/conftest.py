@@ -1,8 +1,17 @@
-"""One Hypothesis profile for every test: the same examples on every machine, and no limits by the wall clock."""
+"""For every test: real servers as fixtures, and one Hypothesis profile (the same examples on every machine, no limits
+by the wall clock)."""
 
 from __future__ import annotations
 
 from hypothesis import HealthCheck, settings
+
+pytest_plugins = [
+    "tests.servers.postgresql",
+    "tests.servers.mariadb",
+    "tests.servers.mongodb",
+    "tests.servers.mongodb_set",
+    "tests.servers.redis",
+]
 
 settings.register_profile(
     "onthedot",

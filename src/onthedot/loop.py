@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable
 from threading import Event, Thread
 
@@ -14,7 +15,7 @@ class Loop:
     """A thread around `run_once`, which makes one pass and says how many milliseconds may pass until the next.
 
     `None` means: until somebody calls `wake`. A pass that raises is reported and tried again, after a pause that
-    doubles up to ten seconds.
+    doubles up to ten seconds, less a part at random.
     """
 
     def __init__(
@@ -66,6 +67,6 @@ class Loop:
         except Exception as error:  # whatever it is, the node must go on
             self._on_error(self.name, error)
             pause, self._pause_ms = self._pause_ms, min(self._pause_ms * 2, _LONGEST_PAUSE_MS)
-            return pause
+            return int(pause * random.uniform(0.5, 1))  # so that all nodes do not come back in the same moment
         self._pause_ms = _FIRST_PAUSE_MS
         return wait_ms

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -20,9 +21,24 @@ BLOCKS = [
 ]
 
 
+SERVERS = {"redis://localhost:6379/0": "redis_url", "mongodb://localhost:27017/jobs": "mongodb_new_url"}
+"""What a page says, and the fixture that has a server in its place."""
+ASKED = {"MONGODB_URL": "mongodb_standalone"}
+"""A variable that a block reads, and the fixture that has what it shall find there."""
+
+
 @pytest.mark.parametrize("block", BLOCKS)
-def test_a_block_of_code_runs_as_it_is_written(block: str, tmp_path: Path) -> None:
-    ended = subprocess.run([sys.executable, "-c", block], cwd=tmp_path, capture_output=True, text=True, check=False)
+def test_a_block_of_code_runs_as_it_is_written(block: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    environment = {**os.environ}
+    for name, fixture in ASKED.items():
+        if name in block:
+            environment[name] = request.getfixturevalue(fixture)
+    for said, fixture in SERVERS.items():
+        if said in block:
+            block = block.replace(said, request.getfixturevalue(fixture))
+    ended = subprocess.run(
+        [sys.executable, "-c", block], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+    )
     assert ended.returncode == 0, ended.stderr
 
 

@@ -6,8 +6,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from random import Random
 
+from tests.model.tables import MakeStore
 from tests.model.watch import Violation
-from tests.model.world import NodeRules, World
+from tests.model.world import VARIANTS, NodeRules, World
+
+from onthedot.stores.memory import MemoryStore
 
 Step = tuple[str, tuple[int, ...]]
 
@@ -68,6 +71,7 @@ STEPS: dict[str, tuple[int, Callable[[Dice], tuple[int, ...]]]] = {
     "leave": (1, Dice.node),
     "take_over": (9, Dice.node),
     "sweep": (2, lambda dice: ()),
+    "reroute": (2, lambda dice: ()),
     "prune": (3, lambda dice: (dice.choice((0, 20_000)),)),
     "put": (4, lambda dice: dice.schedule() + dice.up_to(2)),
     "pause": (3, Dice.schedule),
@@ -120,7 +124,7 @@ def draw(seed: int, length: int = 70) -> History:
             steps += _work(dice, weights)
         else:
             steps.append(_step(dice, weights))
-    return History(seed % 4, tuple(steps))
+    return History(seed % len(VARIANTS), tuple(steps))
 
 
 def _step(dice: Dice, weights: Sequence[float]) -> Step:
@@ -140,10 +144,10 @@ def _work(dice: Dice, weights: Sequence[float]) -> Iterator[Step]:
         dice.leave()
 
 
-def violation(history: History, rules: NodeRules | None = None) -> str | None:
+def violation(history: History, rules: NodeRules | None = None, make_store: MakeStore = MemoryStore) -> str | None:
     """What the history breaks; None where every promise is kept to the end."""
     try:
-        world = World(history.variant, rules or NodeRules())
+        world = World(history.variant, rules or NodeRules(), make_store)
         for name, values in history.steps:
             world.step(name, *values)
         world.settle()

@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from itertools import chain
-from typing import TYPE_CHECKING
 
 from tests.model.node import Claim, SimNode
+from tests.model.tables import tables_of
 
 from onthedot.model.decision import Decision
 from onthedot.model.node import NodeState
 from onthedot.model.run import Run
 from onthedot.model.schedule import Schedule
 from onthedot.model.states import FINAL, LEGAL, State
-from onthedot.stores.memory import MemoryStore
+from onthedot.stores.engine import Engine
 from onthedot.triggers.base import Trigger
 from onthedot.triggers.codec import decode
-
-if TYPE_CHECKING:
-    from onthedot.stores.memory import _Tables
-
 
 _LIVING = (NodeState.ALIVE, NodeState.DRAINING)
 
@@ -38,11 +34,14 @@ def require(holds: bool, promise: str, *values: object) -> None:
 class Watch:
     """Remembers everything that was ever recorded, also what has been pruned since."""
 
-    def __init__(self, store: MemoryStore) -> None:
+    def __init__(self, store: Engine, names: Collection[str]) -> None:
         self._store = store
+        self._names = names
+        self._tables = tables_of(store, names)
         self._runs: dict[str, Run] = {}
         self._ticks: dict[tuple[str, int], str] = {}
         self._rows: dict[str, Schedule] = {}
+        self._shards: set[tuple[str, int]] = set()
         self._decisions: set[str] = set()
         self._triggers: dict[tuple[str, int], Trigger] = {}
         self._entered: Counter[Claim] = Counter()
@@ -52,10 +51,6 @@ class Watch:
         self.retried: str | None = None
         """The run that an operator has done again in this step."""
         self.retries: Counter[str] = Counter()
-
-    @property
-    def _tables(self) -> _Tables:
-        return self._store._tables
 
     def entered(self, claim: Claim) -> None:
         """User code was called."""
@@ -69,6 +64,7 @@ class Watch:
     def after(self, step: str, nodes: Iterable[SimNode]) -> None:
         """Everything, after a step."""
         self.latest_ms = max(self.latest_ms, self._store.now_ms())
+        self._tables = tables_of(self._store, self._names)
         for run in chain(self._tables.runs.values(), self._tables.history.values()):
             old = self._runs.get(run.id)
             if old is not run and old != run:
@@ -100,7 +96,11 @@ class Watch:
             self._check_start(run)
 
     def _check_birth(self, run: Run) -> None:
-        if run.cause == "tick":
+        if run.is_shard:
+            shard = (run.parent_id or "", run.shard or 0)
+            require(shard not in self._shards and shard[1] < (run.shards or 0), "each shard of the total once", run)
+            self._shards.add(shard)
+        elif run.cause == "tick":
             key = (run.schedule_id or "", run.scheduled_ms)
             require(self._ticks.setdefault(key, run.id) == run.id, "one run per tick, ever", run)
             row = self._tables.schedules[run.schedule_id or ""]
@@ -109,6 +109,10 @@ class Watch:
     def _check_start(self, run: Run) -> None:
         now_ms = self._store.now_ms()
         require(run.due_ms <= now_ms, "never early", run, now_ms)
+        if run.is_broadcast:
+            require(run.owner is None, "a broadcast has no owner", run)
+            return
+        require(run.target in (None, run.owner), "a routed run starts on its node only", run)
         owner = self._tables.nodes[run.owner or ""]
         require(owner.state in _LIVING, "a dead node starts nothing", run, owner)
         if run.schedule_id is not None:
@@ -118,6 +122,9 @@ class Watch:
 
     def _check_ending(self, step: str, old: Run, run: Run) -> None:
         require(run.claim_no > old.claim_no or run.state in FINAL, "who waits again has a new claim", old, run)
+        if old.is_broadcast:
+            require(run.shards_left == 0, "a broadcast ends with its last shard", old, run)
+            return
         if step in ("take_over", "leave", "pass", "settle") and self.reporting is None:
             return
         require(self.reporting is not None, "only its owner or a takeover ends a run", step, old, run)
@@ -129,13 +136,17 @@ class Watch:
     def _check_running(self) -> None:
         running = [run for run in self._tables.runs.values() if run.state is State.RUNNING]
         for run in running:
+            if run.is_broadcast:
+                continue
             owner = self._tables.nodes[run.owner or ""]
             require(owner.state in _LIVING, "no run is left with a dead node", run, owner)
         if len(running) < 2:
             return
         slots = [run.slot for run in running if run.slot is not None]
         require(len(slots) == len(set(slots)), "never two owners of one slot", *running)
-        for schedule_id, count in Counter(run.schedule_id or "" for run in running).items():
+        for (group, places), count in Counter(filter(None, (run.policy.group_limit for run in running))).items():
+            require(count <= places, f"never more at once than {group} has places", *running)
+        for schedule_id, count in Counter(run.schedule_id or "" for run in running if not run.is_shard).items():
             most = self._tables.schedules[schedule_id].policy.slots
             require(most is None or count <= most, "never more at once than slots", *running)
 
@@ -194,9 +205,15 @@ class Watch:
             mine = run is not None and (run.owner, run.claim_no) == (node.row.id, claim_no)
             require(mine, "who executes owns", node.row, run or self._runs[run_id], claim_no)
 
+    @property
+    def at_rest(self) -> bool:
+        """Whether no run lives."""
+        return not self._tables.runs
+
     def check_end(self) -> None:
         """After all have had the time to do their work: nothing is left undone."""
         for run in self._tables.runs.values():
             row = self._tables.schedules[run.schedule_id or ""]
-            held = run.state is State.WAITING and not row.enabled and run.cause == "tick" and not run.exempt
+            waits = run.state is State.WAITING or run.is_broadcast
+            held = waits and not row.enabled and run.cause == "tick" and not run.exempt
             require(held, "everything comes to an end", run)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from tests.model.node import SimNode
+from tests.model.tables import MakeStore
 from tests.model.watch import Watch
 
 from onthedot.errors import Conflict, RunNotFound, ScheduleNotFound
@@ -31,6 +32,12 @@ VARIANTS: tuple[tuple[Policy, Policy], ...] = (
     (_QUICK, replace(_QUICK, overlap="discard", delivery="at_most_once", retries=0, misfire="skip")),
     (replace(_QUICK, max_waiting=1, crash_retries=1), replace(_QUICK, jitter_ms=8000, misfire="skip", grace_ms=25_000)),
     (replace(_QUICK, misfire="catch_up"), replace(_QUICK, overlap="concurrent")),
+    (replace(_QUICK, overlap="cover"), replace(_QUICK, route="round", overlap="cover", misfire="catch_up")),
+    (replace(_QUICK, route="broadcast"), replace(_QUICK, route="hash", limit="group:1", overlap="concurrent")),
+    (
+        replace(_QUICK, limit="group:2", overlap="concurrent", misfire="catch_up", max_catch_up=4),
+        replace(_QUICK, depends_on=("A",), within_ms=40_000, limit="group:2"),
+    ),
 )
 
 
@@ -46,13 +53,13 @@ class NodeRules:
 class World:
     """Each `do_…` is one step; all of them can happen at any time, and do nothing where they make no sense."""
 
-    def __init__(self, variant: int, rules: NodeRules) -> None:
+    def __init__(self, variant: int, rules: NodeRules, make_store: MakeStore = MemoryStore) -> None:
         self.rules = rules
         self.mono = 0
         self.offset = START_MS
         self.made = 0
-        self.store = MemoryStore(lambda: self.mono + self.offset)
-        self.watch = Watch(self.store)
+        self.store = make_store(lambda: self.mono + self.offset)
+        self.watch = Watch(self.store, NAMES)
         self.policies = VARIANTS[variant % len(VARIANTS)]
         self.nodes = [SimNode(self, number) for number in range(3)]
         self.step("put", 0, 0)
@@ -156,6 +163,9 @@ class World:
     def do_sweep(self) -> None:
         self.store.sweep()
 
+    def do_reroute(self) -> None:
+        self.store.reroute(lambda run, nodes, now_ms: nodes[0].id)
+
     def do_prune(self, keep_ms: int) -> None:
         self.store.prune(Keep(history_ms=keep_ms, per_schedule=3))
 
@@ -233,9 +243,7 @@ class World:
                 self.step("report", number)
                 self.step("receive", number)
             self.step("sweep")
-            if self._at_rest():
+            self.step("reroute")
+            if self.watch.at_rest:
                 break
         self.watch.check_end()
-
-    def _at_rest(self) -> bool:
-        return not self.store._tables.runs

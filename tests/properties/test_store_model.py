@@ -19,6 +19,8 @@ from onthedot.model.run import Run
 from onthedot.model.states import State
 from onthedot.planner import decide, edits
 from onthedot.stores.base import Before, Edit, Effects
+from onthedot.stores.engine import transactions
+from onthedot.stores.engine.limits import Limits
 
 HISTORIES = 3000
 PARTS = 8
@@ -102,6 +104,18 @@ def _forget_what_an_edit_leaves_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(edits, "_undecided", lambda schedule, reason, now_ms: ())
 
 
+def _admit_everybody(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Limits, "admits", lambda limits, run: True)
+
+
+def _keep_the_places(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Limits, "release", lambda limits, runs: None)
+
+
+def _forget_shards(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(transactions, "after_shards", lambda parent, shards, now_ms: parent)
+
+
 BROKEN = (
     Broken("watermark not advanced", "the watermark passes every tick", _leave_the_watermark),
     Broken("watermark moved backwards", "the watermark only moves forward", _set_the_watermark_to_the_clock),
@@ -113,6 +127,9 @@ BROKEN = (
     Broken("pause not judged at the start", "pause means pause", _start_inside_a_pause),
     Broken("the dead go on", "a dead node starts nothing", _let_the_dead_go_on),
     Broken("edits record nothing", "no tick vanishes", _forget_what_an_edit_leaves_out),
+    Broken("groups admit everybody", "never more at once than group has places", _admit_everybody),
+    Broken("places are not given back", "everything comes to an end", _keep_the_places),
+    Broken("shards are not counted", "everything comes to an end", _forget_shards),
 )
 
 

@@ -8,9 +8,10 @@ import sys
 
 import pytest
 
-HEAVY = {"numpy", "sqlalchemy", "alembic", "fastapi"}
+HEAVY = {"numpy", "sqlalchemy", "alembic", "fastapi", "pymongo"}
 
 IMPORT = "import onthedot"
+DOCUMENTS = "import onthedot.documents"
 NEXT = "from onthedot.surfaces.cli import main\nassert main(['next', '0 9 * * *']) == 0"
 DESCRIBE = "from onthedot.surfaces.cli import main\nassert main(['describe', '0 9 * * *']) == 0"
 HELP = "from onthedot.surfaces.cli import main\nassert main(['--help']) == 0"
@@ -25,7 +26,9 @@ def _loaded(code: str) -> set[str]:
     return set(json.loads(done.stderr))
 
 
-@pytest.mark.parametrize("code", [IMPORT, NEXT, DESCRIBE, HELP], ids=["import", "next", "describe", "help"])
+@pytest.mark.parametrize(
+    "code", [IMPORT, DOCUMENTS, NEXT, DESCRIBE, HELP], ids=["import", "documents", "next", "describe", "help"]
+)
 def test_nothing_heavy_is_loaded(code: str) -> None:
     assert _loaded(code) & HEAVY == set()
 

@@ -7,7 +7,7 @@ from types import ModuleType
 
 import pytest
 
-PACKAGES = ["onthedot", "onthedot.triggers", "onthedot.app.files"]
+PACKAGES = ["onthedot", "onthedot.triggers", "onthedot.app.files", "onthedot.documents"]
 
 
 def _module(name: str) -> ModuleType:

@@ -323,7 +323,7 @@ class App:
 
     # the store
 
-    def open_store(self, *, create: bool = False) -> Store:
+    def open_store(self, *, create: bool = False, upgrade: bool = False) -> Store:
         """The store, opened on first use in each process."""
         if self._given_store is not None:
             return self._given_store
@@ -331,7 +331,7 @@ class App:
         if store is None:
             from onthedot.stores.open import open_store
 
-            store = self._stores[os.getpid()] = open_store(self.url, create=create)
+            store = self._stores[os.getpid()] = open_store(self.url, create=create, upgrade=upgrade)
         return store
 
     @contextmanager

@@ -223,8 +223,8 @@ class NodeRunner:
         self._tell(local)
         due = self._ring.due(now_ms)
         self._echo(due, now_ms)
-        if not (due or woken or local):
-            self._sweep(now_ms)
+        self._sweep(now_ms)
+        if not (due or woken or local or self._woken):
             return self._until_next(now_ms)
         planned = self._plan() if "plan" in self._settings.roles else _Pass()
         most = min(self.worker.free, BATCH) if self._executes else 0
@@ -348,17 +348,18 @@ class NodeRunner:
             if run_id not in pending and (run_id not in held or held[run_id].claim_no != claim_no):
                 self.worker.give_up(run_id)
         here = self.worker.executing()
+        pending = self._outcomes.pending()  # in this order: what leaves the worker has reported before
         ended = {run.id: run.claim_no for run in own if run.id not in here and self.worker.has_begun(run)}
         for run in own:
             if run.cancel_requested_ms is not None:
                 self.worker.cancel(run.id)
             if run.id in ended:
-                if run.id not in self._outcomes.pending() and self._ended.get(run.id) == run.claim_no:
+                if run.id not in pending and self._ended.get(run.id) == run.claim_no:
                     self._report(Outcome(run.id, run.claim_no, "failed", error="it ended without an outcome"))
             elif run.id not in here and not self._draining:
                 self.worker.begin(run)
         self._ended = ended
-        self.worker.forget_begun(held)
+        self.worker.forget_begun({*held, *pending})
 
     def _join_anew(self) -> None:
         """Declared dead: stop all that runs here, and go on as another incarnation."""

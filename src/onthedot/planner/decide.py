@@ -124,21 +124,22 @@ class _Work:
     runs: list[Run] = field(default_factory=list)
     asked_to_stop: list[Run] = field(default_factory=list)
     ended: list[Run] = field(default_factory=list)
+    crowded: list[int] = field(default_factory=list)
+    """Ticks for which there is neither room to run nor to wait."""
     decisions: list[Decision] = field(default_factory=list)
 
     def fire(self, selection: Selection) -> None:
-        crowded: list[int] = []
         for tick in selection.fire:
             if self._ended:
                 break
             run = self._run_for(tick)
             if run is None:
-                crowded.append(tick)
+                self.crowded.append(tick)
                 continue
             self.runs.append(run)
             self.live.append(run)
-        if crowded:
-            self._decided("overlap", crowded[0], crowded[-1], len(crowded))
+        if self.crowded:
+            self._decided("overlap", self.crowded[0], self.crowded[-1], len(self.crowded))
 
     def leave_out(self, reason: Reason, first_ms: int, last_ms: int, also_ms: int | None = None) -> None:
         """Record the ticks in [first, last] as not run, if there are any."""
@@ -210,8 +211,10 @@ class _Work:
     def _covering(self, run: Run, free: bool) -> Run:
         """It takes the place of older ticks that wait, and asks those that run to stop; it never starts beside them."""
         older = {each.id for each in self.live if gives_way_to(each, run)}
-        self.ended += [skipped(each, "covered", self.now_ms) for each in self.live if each.id in older]
-        self.runs = [each for each in self.runs if each.id not in older]
+        new = {each.id for each in self.runs} & older  # never written: ticks that are left out, not runs that end
+        self.crowded += [each.scheduled_ms for each in self.runs if each.id in new]
+        self.ended += [skipped(each, "covered", self.now_ms) for each in self.live if each.id in older - new]
+        self.runs = [each for each in self.runs if each.id not in new]
         self.live = [each for each in self.live if each.id not in older]
         if free or run.due_ms > self.now_ms:
             return run

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from onthedot.model.decision import Decision
@@ -19,6 +20,8 @@ _REASONS = {
     "replaced": "the schedule was changed before it was planned",
     "undeclared": "no live node declared the schedule any more",
     "deleted": "the schedule was deleted",
+    "covered": "a newer run took its place",
+    "dependency": "what it depends on did not succeed in time",
 }
 
 
@@ -38,7 +41,9 @@ def explain(store: Store, schedule: Schedule, moment_ms: int) -> Explanation:
     """What became of the tick at that moment."""
     runs = tuple(run for run in store.runs(schedule=schedule.name, limit=10_000) if run.scheduled_ms == moment_ms)
     if runs:
-        return Explanation("; ".join(_told(run) for run in runs), runs)
+        names = {node.id: node.name for node in store.nodes()}
+        in_order = sorted(runs, key=lambda run: (run.is_shard, run.shard or 0, run.id))
+        return Explanation("; ".join(_told(run, names) for run in in_order), runs)
     decisions = tuple(store.decisions(schedule.id, first_ms=moment_ms, last_ms=moment_ms))
     revision = _in_force(store, schedule, moment_ms)
     trigger = decode(revision.trigger)
@@ -74,14 +79,40 @@ def _undecided(schedule: Schedule, moment_ms: int, now_ms: int) -> str:
     return f"{iso(moment_ms)} is due, but no node has planned it yet"
 
 
-def _told(run: Run) -> str:
+def _told(run: Run, names: Mapping[str, str]) -> str:
     story = f"run {run.id} {run.state}"
-    if run.started_ms is not None:
-        story += f", begun {iso(run.started_ms)} on node {run.owner}, attempt {run.attempt}"
+    if run.is_broadcast:
+        story = f"broadcast {run.id} to {run.shards} nodes {run.state}"
+    elif run.is_shard:
+        story = f"shard {run.shard} of {run.shards}: {story}"
+    if run.target is not None:
+        why = "" if run.is_shard else f" by route {run.policy.route}"
+        story += f", sent to node {_named(run.target, names)}{why}"
+    if run.started_ms is not None and run.owner is not None:
+        story += f", begun {iso(run.started_ms)} on node {_named(run.owner, names)}, attempt {run.attempt}"
     if run.finished_ms is not None:
         story += f", ended {iso(run.finished_ms)}"
-    because = run.reason or (run.error or "").strip().rpartition("\n")[2]
+    because = _waits_for(run) or _because(run)
     return f"{story}: {because}" if because else story
+
+
+def _named(node_id: str, names: Mapping[str, str]) -> str:
+    return names.get(node_id, node_id)
+
+
+def _because(run: Run) -> str:
+    if run.reason is not None:
+        return _REASONS.get(run.reason, run.reason)
+    return (run.error or "").strip().rpartition("\n")[2]
+
+
+def _waits_for(run: Run) -> str:
+    if not run.blocked:
+        return ""
+    waits = ["the schedule to be resumed or another run of it to end"]
+    waits += [f"{', '.join(run.policy.depends_on)} to succeed"] if run.policy.depends_on else []
+    waits += [f"a place of {run.policy.limit}"] if run.policy.limit else []
+    return f"it waits for {', or '.join(reversed(waits))}"
 
 
 def _in_force(store: Store, schedule: Schedule, moment_ms: int) -> Schedule:

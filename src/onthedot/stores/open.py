@@ -6,28 +6,26 @@ import re
 from collections.abc import Callable
 from difflib import get_close_matches
 from pathlib import Path
+from urllib.parse import parse_qs
 
 from onthedot.clock import SystemClock
-from onthedot.errors import SettingsError, StoreError
+from onthedot.errors import DriverMissing, SettingsError
 from onthedot.stores.base import Store
 
-_NOT_YET = {
-    "postgresql": "PostgreSQL",
-    "postgres": "PostgreSQL",
-    "mysql": "MySQL",
-    "mariadb": "MariaDB",
-    "mongodb": "MongoDB",
-    "redis": "Redis",
-    "rediss": "Redis",
-}
-_KNOWN = ("memory", "sqlite", *_NOT_YET)
-_EXAMPLES = "sqlite:///jobs.db (a file), sqlite:////var/lib/jobs.db (with its whole path) or memory://"
+_KNOWN = ("memory", "sqlite", "postgresql", "postgres", "mysql", "mariadb", "mongodb", "redis", "rediss")
+_SQL = {"sqlite": "sqlite", "postgresql": "postgresql", "postgres": "postgresql", "mysql": "mysql", "mariadb": "mysql"}
+_EXAMPLES = (
+    "sqlite:///jobs.db (a file), sqlite:////var/lib/jobs.db (with its whole path), "
+    "postgresql://user:password@host/database, mysql://user:password@host/database, "
+    "mongodb://host:27017/database, redis://host:6379/0 or memory://"
+)
 
 
-def open_store(url: str, *, create: bool, now_ms: Callable[[], int] | None = None) -> Store:
+def open_store(url: str, *, create: bool, upgrade: bool = False, now_ms: Callable[[], int] | None = None) -> Store:
     """The store that the URL names; one that is not there yet is made only if `create`.
 
-    `now_ms` replaces this machine's clock where that is the store's (memory and SQLite).
+    Older tables on a server, where other nodes may be at work, are changed only if `upgrade`. `now_ms` replaces the
+    store's clock, for tests.
     """
     scheme, rest = _split(url)
     read_clock = now_ms or SystemClock().now_ms
@@ -38,10 +36,27 @@ def open_store(url: str, *, create: bool, now_ms: Callable[[], int] | None = Non
             from onthedot.stores.sql.sqlite import open_sqlite
 
             return open_sqlite(_sqlite_path(url, rest), create=create, now_ms=read_clock)
+        case "mongodb":
+            return _open_mongodb(url, create=create, now_ms=now_ms)
+        case "redis" | "rediss":
+            return _open_redis(url, create=create, now_ms=now_ms)
+        case "postgresql" | "postgres":
+            from onthedot.stores.sql.postgresql import open_postgresql
+
+            return open_postgresql(url, mask_url(url), create=create, upgrade=upgrade, now_ms=now_ms)
+        case "mysql" | "mariadb":
+            from onthedot.stores.sql.mariadb import open_mariadb
+
+            return open_mariadb(url, mask_url(url), create=create, upgrade=upgrade, now_ms=now_ms)
         case _:
-            raise StoreError(
-                f"{_NOT_YET[scheme]} is not supported yet in this version ({mask_url(url)}); use {_EXAMPLES}"
-            )
+            raise AssertionError(f"{scheme}:// is known, and nobody opens it")
+
+
+def sql_dialect_of(url: str) -> tuple[str | None, str | None]:
+    """Which SQL the store at this URL speaks (None: no SQL), and in which schema its tables are, if it says."""
+    scheme, rest = _split(url)
+    options = parse_qs(rest.partition("?")[2])
+    return _SQL.get(scheme), options.get("schema", [None])[0]
 
 
 def mask_url(url: str) -> str:
@@ -70,6 +85,26 @@ def _open_memory(rest: str, now_ms: Callable[[], int]) -> Store:
     from onthedot.stores.memory import MemoryStore
 
     return MemoryStore(now_ms)
+
+
+def _open_mongodb(url: str, *, create: bool, now_ms: Callable[[], int] | None) -> Store:
+    try:
+        from onthedot.stores.mongo.store import open_mongodb
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.partition(".")[0] not in ("pymongo", "bson"):
+            raise
+        raise DriverMissing("mongodb", "pymongo", "mongodb") from None
+    return open_mongodb(url, mask_url(url), create=create, now_ms=now_ms)
+
+
+def _open_redis(url: str, *, create: bool, now_ms: Callable[[], int] | None) -> Store:
+    try:
+        from onthedot.stores.redis.opening import open_redis
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.partition(".")[0] != "redis":
+            raise
+        raise DriverMissing("redis", "redis", "redis") from None
+    return open_redis(url, mask_url(url), create=create, now_ms=now_ms)
 
 
 def _sqlite_path(url: str, rest: str) -> Path:

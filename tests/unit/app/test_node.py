@@ -9,6 +9,8 @@ import pytest
 from tests.unit.app.world import SOON, START, World
 
 from onthedot import every
+from onthedot.model.node import Node
+from onthedot.stores.base import Renewal
 
 
 @pytest.fixture
@@ -77,6 +79,32 @@ def test_a_run_whose_answer_was_lost_is_executed_once_at_the_next_heartbeat(worl
     world.settle(node)
     assert len(calls) == 1
     assert [run.state for run in world.runs()] == ["succeeded"]
+
+
+def test_a_run_that_began_and_ended_while_a_renewal_was_under_way_is_not_begun_again(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls: list[int] = []
+    world.app.task(name="work")(lambda: calls.append(1))
+    node = world.node()
+    renew = world.store.renew
+
+    def renew_slowly(of: Node) -> Renewal:
+        """The store answers; before that arrives, a run begins and ends here, and its outcome is not written yet."""
+        renewal = renew(of)
+        if not calls:
+            world.app.enqueue("work")
+            node.wake()
+            node.plan_once()
+            assert node.worker._empty.wait(SOON)
+        return renewal
+
+    monkeypatch.setattr(world.store, "renew", renew_slowly)
+    node.heartbeat_once()
+    node.heartbeat_once()
+    world.settle(node)
+    assert calls == [1]
+    assert [str(run.state) for run in world.runs()] == ["succeeded"]
 
 
 def test_the_runs_of_a_dead_node_are_taken_over_after_one_lease_and_not_before(world: World) -> None:

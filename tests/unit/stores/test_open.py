@@ -89,25 +89,6 @@ def test_options_that_would_be_ignored_are_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    "url",
-    [
-        "postgresql://u:secret@h/d",
-        "postgres://u:secret@h/d",
-        "postgresql+psycopg://u:secret@h/d",
-        "mysql://u:secret@h/d",
-        "mariadb://u:secret@h/d",
-        "mongodb://u:secret@h/d",
-        "mongodb+srv://u:secret@h/d",
-        "redis://:secret@h/0",
-    ],
-)
-def test_stores_to_come_are_named_as_not_supported_yet_without_their_password(url: str) -> None:
-    text = _refusal(url, StoreError)
-    assert "not supported yet" in text
-    assert "secret" not in text
-
-
-@pytest.mark.parametrize(
     ("url", "shown"),
     [
         ("postgresql://u:p@h/d", "postgresql://u:***@h/d"),

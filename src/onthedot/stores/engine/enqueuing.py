@@ -34,7 +34,8 @@ class Enqueuing(Transactions):
         keys = rows.keys({run.key for run in runs if run.key is not None})
         id_of = {key: known.run_id for key, known in keys.items()}
         wanted = [run.id if run.key is None else id_of.setdefault(run.key, run.id) for run in runs]
-        known = {**rows.ended_runs(wanted), **rows.live_runs(wanted)}
+        live = rows.live_runs(wanted)  # before history: a run that ends between the two reads is then found in it
+        known = {**rows.ended_runs(wanted), **live}
         known |= {key.run_id: _pruned(key) for key in keys.values() if key.run_id not in known}
         fresh = {
             run.id: replace(run, created_ms=rows.now_ms, due_ms=run.due_ms or rows.now_ms)

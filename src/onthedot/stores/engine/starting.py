@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from onthedot.model.node import Node
 from onthedot.model.rules import routing, starting
 from onthedot.model.rules.broadcast import expanded
 from onthedot.model.run import Run
@@ -31,8 +30,7 @@ class Starting(Transactions):
 
     def _start_due(self, rows: Rows, node_id: str, tasks: Sequence[str], limit: int) -> tuple[Started, bool]:
         """What was started, and whether runs were made for other nodes."""
-        node = next((each for each in rows.nodes() if each.id == node_id), None)
-        candidates = _candidates(rows, node_id, node, tasks, limit)
+        candidates = _candidates(rows, node_id, tasks, limit)
         ids = {run.schedule_id for run in candidates if run.schedule_id is not None}
         schedules = rows.schedules_if_free(ids)
         self._alive(rows, node_id)
@@ -112,13 +110,14 @@ class _Work:
         return elsewhere
 
 
-def _candidates(rows: Rows, node_id: str, node: Node | None, tasks: Sequence[str], limit: int) -> list[Run]:
+def _candidates(rows: Rows, node_id: str, tasks: Sequence[str], limit: int) -> list[Run]:
     """Up to so many due runs that may begin here; those that must not yet, do not hide the others."""
     asked = limit
-    group = None if node is None else node.group
     while True:
-        due = rows.due_runs(node_id, tasks, asked)
-        chosen = [run for run in due if run.policy.group in (None, group)]
+        chosen = due = rows.due_runs(node_id, tasks, asked)
+        if any(run.policy.group for run in due):
+            group = next((node.group for node in rows.nodes() if node.id == node_id), None)
+            chosen = [run for run in due if run.policy.group in (None, group)]
         if any(run.crashes for run in chosen):
             chosen = _one_crashed_at_most(chosen, rows.owned_by(node_id))
         if len(chosen) >= limit or len(due) < asked:

@@ -30,8 +30,14 @@ def is_busy(error: BaseException, dialect: Dialect) -> bool:
     return isinstance(error, DBAPIError) and dialect.fault(error) is Fault.BUSY
 
 
+def _said(error: DBAPIError) -> str:
+    """The driver's words, without its number, in one line."""
+    arguments = getattr(error.orig, "args", ())
+    return " ".join(str(arguments[-1] if arguments else error.orig).split())
+
+
 def _meaning(fault: Fault, place: str, error: DBAPIError) -> Exception:
-    said = " ".join(str(error.orig).split())
+    said = _said(error)
     match fault:
         case Fault.CLASH:
             return TryAgain(said)
@@ -45,13 +51,13 @@ def _meaning(fault: Fault, place: str, error: DBAPIError) -> Exception:
         case Fault.AWAY:
             return StoreUnavailable(f"{place} does not answer: {said}")
         case Fault.READ_ONLY:
-            return StoreError(
-                f"{place} cannot be written: {said}; give this user write permission to it and its folder"
-            )
+            return StoreError(f"{place} cannot be written: {said}; give this user the permission to write it")
         case Fault.NO_TABLES:
             return SchemaError(f"{place} has no tables of onthedot ({said}); run `onthedot migrate`")
         case Fault.NO_DATABASE:
-            return StoreError(f"{place} is not a database, or is damaged: {said}")
+            return StoreError(f"{place} is no database, or a damaged one: {said}")
+        case Fault.NOT_LET_IN:
+            return StoreError(f"{place} does not let us in: {said}; check user and password")
         case Fault.OTHER:
             return StoreError(f"{place}: {said}")
         case _:

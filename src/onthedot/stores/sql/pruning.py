@@ -57,8 +57,8 @@ def _find(connection: Connection, now_ms: int, keep: Keep, limit: int) -> _Old:
 
 def _remove(connection: Connection, old: _Old, now_ms: int) -> int:
     # An operator may have revived a run since, and somebody have taken an expired key anew.
-    runs = [(row[0],) for row in in_chunks(connection, statements.ENDED_RUNS, old.runs)]
-    held = {row[0]: row[2] for row in in_chunks(connection, statements.KEYS, old.keys)}
+    runs = [(row[0],) for row in in_chunks(connection, statements.STILL_ENDED, old.runs)]
+    held = {row[0]: row[2] for row in in_chunks(connection, statements.LOCK_KEYS, old.keys)}
     keys = [(key,) for key, expires_ms in held.items() if expires_ms is not None and expires_ms <= now_ms]
     statements.DELETE_ENDED.run(connection, runs)
     statements.DELETE_LOGS.run(connection, runs)

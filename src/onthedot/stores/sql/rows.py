@@ -97,6 +97,21 @@ class SqlRows:
     # runs
 
     def due_runs(self, node_id: str, tasks: Collection[str], limit: int) -> list[Run]:
+        """Of those without a schedule only what nobody else is about to start: nodes share them, none waits."""
+        asked = limit
+        while True:
+            due = self._due_runs(node_id, tasks, asked)
+            free = due if self._dialect.exclusive else self._without_locked(due)
+            if len(free) >= limit or len(due) < asked:
+                return free[:limit]
+            asked *= 4
+
+    def _without_locked(self, due: Sequence[Run]) -> list[Run]:
+        alone = [run.id for run in due if run.schedule_id is None]
+        free = {run_id for (run_id,) in self._chunks(statements.STILL_READY, alone)}
+        return [run for run in due if run.schedule_id is not None or run.id in free]
+
+    def _due_runs(self, node_id: str, tasks: Collection[str], limit: int) -> list[Run]:
         mine = {"node_id": node_id, "now_ms": self._now_ms, "most": limit}
         due = [mapping.run_from(row) for row in self._chunks(statements.DUE_RUNS, tasks, mine)]
         if self._dialect.exclusive:
@@ -110,9 +125,10 @@ class SqlRows:
     def live_runs(self, ids: Collection[str]) -> dict[str, Run]:
         if self._dialect.exclusive and self._read_runs.keys() >= set(ids):
             return {run_id: self._read_runs[run_id] for run_id in ids}
-        held = [
-            self._claims.run_of(row) for row in self._chunks(statements.HELD, [i for i in ids if i in self._claims])
-        ]
+        known = [run_id for run_id in ids if run_id in self._claims]
+        if not self._dialect.exclusive and len(known) < len(ids):
+            known = []  # all in one statement, and so locked in one order
+        held = [self._claims.run_of(row) for row in self._chunks(statements.HELD, known)]
         live = {run.id: run for run in held if run is not None}
         self._read_runs.update(live)
         others = [run_id for run_id in ids if run_id not in live]
@@ -159,7 +175,8 @@ class SqlRows:
             self.ended.append(run.id)
 
     def revive_runs(self, runs: Sequence[Run]) -> None:
-        statements.DELETE_ENDED.run(self._connection, [(run.id,) for run in runs])
+        if statements.DELETE_ENDED.run(self._connection, [(run.id,) for run in runs]) != len(runs):
+            raise TryAgain  # somebody else was first, since history is read without a lock
         self.save_runs(runs)
 
     def _remember_runs(self, found: Iterable[Sequence[Any]]) -> list[Run]:
@@ -178,16 +195,30 @@ class SqlRows:
         self._look_up_keys([key.key for key in keys])
         new: dict[str, Key] = {}
         changed: dict[str, Key] = {}
+        before: dict[str, Key | None] = {}
         for key in keys:
             held = self._read_keys[key.key]
             if held is not None and held.run_id != key.run_id and not self._expired(held):
                 raise TryAgain
             (new if held is None or key.key in new else changed)[key.key] = key
+            before.setdefault(key.key, held)
             self._read_keys[key.key] = key
         # Plainly: a key that somebody inserted since we looked is a clash, never an update of theirs.
-        statements.INSERT_KEYS.run(self._connection, [mapping.key_row(key) for key in new.values()])
+        # In order: two who insert the same keys then wait for each other in one direction only.
+        statements.INSERT_KEYS.run(self._connection, [mapping.key_row(new[key]) for key in sorted(new)])
+        self._lock_keys({key: before[key] for key in changed})
         moved = [mapping.key_row(key) for key in changed.values()]
         statements.CHANGE_KEYS.run(self._connection, [(*rest, key) for key, *rest in moved])
+
+    def _lock_keys(self, known: dict[str, Key | None]) -> None:
+        """Keys come last: whoever asks for one waits for nobody's run, and whoever ends a run changes its key after it.
+
+        So they are read without a lock, and must be as they were read when they are changed.
+        """
+        if self._dialect.exclusive or not known:
+            return
+        if {row[0]: Key(*row) for row in self._chunks(statements.LOCK_KEYS, known)} != known:
+            raise TryAgain
 
     def _look_up_keys(self, keys: Collection[str]) -> None:
         unknown = {key for key in keys if key not in self._read_keys}
@@ -239,14 +270,18 @@ class SqlRows:
     def _chunks(
         self, statement: Select[Any], values: Collection[str], parameters: dict[str, Any] | None = None
     ) -> Iterator[Sequence[Any]]:
-        return in_chunks(self._connection, statement, values, parameters)
+        return in_chunks(self._connection, statement, values, parameters, self._dialect.most_values)
 
 
 def in_chunks(
-    connection: Connection, statement: Select[Any], values: Collection[str], parameters: dict[str, Any] | None = None
+    connection: Connection,
+    statement: Select[Any],
+    values: Collection[str],
+    parameters: dict[str, Any] | None = None,
+    most: int = CHUNK,
 ) -> Iterator[Sequence[Any]]:
     """What the statement finds among the values, so many at a time as a database takes; in the order of the values."""
     ordered = sorted(values)
-    for start in range(0, len(ordered), CHUNK):
-        among = {**(parameters or {}), "among": ordered[start : start + CHUNK]}
+    for start in range(0, len(ordered), most):
+        among = {**(parameters or {}), "among": ordered[start : start + most]}
         yield from connection.execute(statement, among).fetchall()

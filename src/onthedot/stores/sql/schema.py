@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from sqlalchemy import Connection, insert
+from sqlalchemy import Connection, delete, insert, inspect, make_url
 from sqlalchemy.exc import DBAPIError
+from sqlalchemy.schema import CreateSchema
 
 from onthedot.errors import SchemaError
 from onthedot.stores.sql import statements, tables
@@ -21,7 +24,8 @@ HEAD = "0001"
 def version_of(connection: Connection, dialect: Dialect) -> str | None:
     """The version of the tables that are there; None where there are none."""
     try:
-        return connection.execute(statements.VERSION).scalar_one_or_none()
+        with connection.begin_nested():  # a statement that fails would take the whole transaction with it
+            return connection.execute(statements.VERSION).scalar_one_or_none()
     except DBAPIError as error:
         if dialect.fault(error) is Fault.NO_TABLES:
             return None
@@ -37,19 +41,54 @@ def is_current(version: str, place: str) -> bool:
     return version == HEAD
 
 
-def create(connection: Connection) -> None:
-    """All tables, in the transaction of the connection; without Alembic, which takes longer to load than to create."""
-    tables.metadata.create_all(connection)
+@contextmanager
+def being_made(connection: Connection, dialect: Dialect, place: str) -> Iterator[None]:
+    """Nobody else makes or changes the tables of this place meanwhile."""
+    if dialect.hold_creation is not None:
+        dialect.hold_creation(connection, place)
+    yield
+    if dialect.let_go_of_creation is not None:
+        dialect.let_go_of_creation(connection, place)
+
+
+def create(connection: Connection, schema: str | None = None) -> None:
+    """All tables, in the transaction of the connection; without Alembic, which takes longer to load than to create.
+
+    Where tables are no part of a transaction (MariaDB), it goes on where one that was killed has stopped.
+    """
+    if schema is not None:
+        connection.execute(CreateSchema(schema, if_not_exists=True))
+    if not tables.metadata.tables.keys() & set(inspect(connection).get_table_names(schema)):
+        tables.metadata.create_all(connection, checkfirst=False)
+    else:
+        for table in tables.metadata.sorted_tables:
+            table.create(connection, checkfirst=True)
+            for index in table.indexes:
+                index.create(connection, checkfirst=True)
+        connection.execute(delete(tables.meta))
     connection.execute(insert(tables.meta), {"version_num": HEAD})
 
 
-def upgrade(connection: Connection) -> None:
+def upgrade(connection: Connection, schema: str | None = None) -> None:
     """From whatever version is there (or none) to the latest, in the transaction of the connection."""
     from alembic import command
 
     config = alembic_config()
     config.attributes["connection"] = connection
+    config.attributes["schema"] = schema
     command.upgrade(config, "head")
+
+
+def show_sql(dialect: str, schema: str | None = None) -> None:
+    """Print the SQL that makes all tables in this database's own words."""
+    from alembic import command
+
+    config = alembic_config()
+    config.attributes["dialect"] = dialect
+    if schema is not None:
+        name = make_url(f"{dialect}://").get_dialect()().identifier_preparer.quote_schema(schema)
+        config.print_stdout(f"CREATE SCHEMA IF NOT EXISTS {name};\n\nSET search_path TO {name};\n")
+    command.upgrade(config, "head", sql=True)
 
 
 def alembic_config() -> Config:

@@ -13,7 +13,7 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import QueuePool
 
 from onthedot.errors import SchemaError, StoreError
-from onthedot.stores.sql.dialects import SQLITE
+from onthedot.stores.sql.dialects.sqlite import SQLITE
 from onthedot.stores.sql.store import SqlStore
 
 _BUSY_SECONDS = 0.05

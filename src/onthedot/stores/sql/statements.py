@@ -45,23 +45,27 @@ class Batch:
             statement.values({name: bindparam(name) for name in names}) if isinstance(statement, Insert) else statement
         )
         self._names = tuple(names)
-        self._texts: dict[tuple[str, str], str | None] = {}
+        self._texts: dict[tuple[str, str, str | None], str | None] = {}
 
-    def run(self, connection: Connection, rows: Sequence[Columns]) -> None:
-        """Write the rows, each in the order of the names."""
+    def run(self, connection: Connection, rows: Sequence[Columns]) -> int:
+        """Write the rows, each in the order of the names; how many there were, where the driver counts them."""
         if not rows:
-            return
+            return 0
         text = self._text(connection)
         if text is None:
-            connection.execute(self._statement, [dict(zip(self._names, row, strict=True)) for row in rows])
-        else:
-            connection.exec_driver_sql(text, list(rows))
+            values = [dict(zip(self._names, row, strict=True)) for row in rows]
+            return connection.execute(self._statement, values).rowcount
+        return connection.exec_driver_sql(text, list(rows)).rowcount
 
     def _text(self, connection: Connection) -> str | None:
         """The statement in the database's own words; None where its driver takes no parameters by position."""
-        key = (connection.dialect.name, connection.dialect.paramstyle)
+        schemas = connection.get_execution_options().get("schema_translate_map") or {}
+        key = (connection.dialect.name, connection.dialect.paramstyle, schemas.get(None))
         if key not in self._texts:
-            compiled = self._statement.compile(dialect=connection.dialect)
+            translated: dict[str, Any] = (
+                {"schema_translate_map": schemas, "render_schema_translate": True} if schemas else {}
+            )
+            compiled = self._statement.compile(dialect=connection.dialect, **translated)
             in_order = compiled.positional and tuple(compiled.positiontup or ()) == self._names
             self._texts[key] = str(compiled) if in_order else None
         return self._texts[key]
@@ -94,6 +98,7 @@ SCHEDULES_OVERDUE = _DUE.where(_schedules.next_run_ms < bindparam("from_ms")).wi
 COUNT_DUE = select(func.count()).select_from(
     select(_schedules.id)
     .where(PLANNABLE, _schedules.next_run_ms <= bindparam("now_ms"))
+    .order_by(*_IN_TURN)  # so that PostgreSQL does not take its chance with the whole table
     .limit(bindparam("most"))
     .subquery()
 )
@@ -128,7 +133,7 @@ DUE_RUNS = (
     .order_by(_runs.due_ms, _runs.priority.desc(), _runs.id)
     .limit(bindparam("most"))
 )
-LIVE_OF = _RUNS.where(among(_runs.schedule_id)).with_for_update()
+LIVE_OF = _RUNS.where(among(_runs.schedule_id)).order_by(_runs.id).with_for_update()
 LIVE_RUNS = _RUNS.where(among(_runs.id)).order_by(_runs.id).with_for_update()
 BEHIND = select(_runs.schedule_id).where(among(_runs.schedule_id), BLOCKED).distinct()
 HELD = select(*_columns(tables.runs, claims.COLUMNS)).where(among(_runs.id)).order_by(_runs.id).with_for_update()
@@ -139,6 +144,9 @@ CANCELS = select(_runs.id).where(
     _runs.owner == bindparam("node_id"),
     _runs.state == literal_column("'running'"),
     _runs.cancel_requested_ms.is_not(None),
+)
+STILL_READY = (
+    select(_runs.id).where(among(_runs.id), READY).order_by(_runs.id).with_for_update(skip_locked=True, key_share=True)
 )
 BLOCKED_RUNS = (
     _RUNS.where(
@@ -159,7 +167,10 @@ ROUTED_RUNS = (
 def _coming(moment: Column[int], condition: Any) -> tuple[Select[Any], Select[Any]]:
     """The earliest moment, and all those between two others: each by the index, however many share one."""
     lies_ahead = moment.between(bindparam("from_ms"), bindparam("until_ms"))
-    return select(func.min(moment)).where(condition), select(moment).where(condition, lies_ahead).distinct()
+    # Not min(): MariaDB would look at all of them, since the condition is not wholly in its index.
+    in_turn = select(moment).where(condition, moment <= bindparam("until_ms")).order_by(moment)
+    earliest = in_turn.limit(literal_column("1")).subquery()
+    return select(earliest.c[0]), select(moment).where(condition, lies_ahead).distinct()
 
 
 UPCOMING = union(*_coming(_schedules.next_run_ms, PLANNABLE), *_coming(_runs.due_ms, READY))
@@ -183,6 +194,7 @@ SUCCEEDED_SINCE = (
     .order_by(_history.id.desc())
     .limit(1)
 )
+STILL_ENDED = select(_history.id).where(among(_history.id)).order_by(_history.id).with_for_update(skip_locked=True)
 DELETE_ENDED = Batch(delete(tables.history).where(_history.id == bindparam("this_id")), ("this_id",))
 NEWEST_LIVE = _RUNS.order_by(_runs.id.desc())
 NEWEST_ENDED = _HISTORY.order_by(_history.id.desc())
@@ -209,7 +221,8 @@ BEYOND = (
 # keys
 
 _keys = tables.keys.c
-KEYS = select(*_columns(tables.keys, mapping.KEY)).where(among(_keys.key)).with_for_update()
+KEYS = select(*_columns(tables.keys, mapping.KEY)).where(among(_keys.key)).order_by(_keys.key)
+LOCK_KEYS = KEYS.with_for_update()
 INSERT_KEYS = Batch(insert(tables.keys), mapping.KEY)
 CHANGE_KEYS = Batch(
     update(tables.keys)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -23,6 +24,7 @@ from onthedot.stores.base import By, Change, Keep, LogLine, TaskInfo
 from onthedot.stores.engine import Engine
 from onthedot.stores.rows import TryAgain
 from onthedot.stores.sql import mapping, reading, schema, statements
+from onthedot.stores.sql.channel import Channel
 from onthedot.stores.sql.claims import Claims
 from onthedot.stores.sql.dialects import Dialect
 from onthedot.stores.sql.faults import in_our_words, is_busy
@@ -34,6 +36,7 @@ T = TypeVar("T")
 _WAIT_MS = 15_000
 """How long a writer waits for others before it says so: half a lease, so that a node can still renew after it."""
 _PAUSE_MS = 10
+_CLASH_MS = 10
 
 _left_alone: list[object] = []
 """Connections inherited by fork: they are the parent's, so they are neither used nor closed here."""
@@ -45,21 +48,32 @@ class _Opened:
 
     engine: sqlalchemy.Engine
     writer: sqlalchemy.Engine
+    asker: sqlalchemy.Engine
+    turn: Lock | None
+    """Where a database has one lock for all, writers of one process queue here, in order, instead of polling for it."""
+    channel: Channel | None
     pid: int = field(default_factory=os.getpid)
-    writing: Lock = field(default_factory=Lock)
-    """Writers of one process queue here, in order, instead of polling for the database's lock."""
 
 
 class SqlStore(Engine):
     """Connections are opened on first use in each process, so it may be made before a fork."""
 
     def __init__(
-        self, make_engine: Callable[[], sqlalchemy.Engine], dialect: Dialect, place: str, now_ms: Callable[[], int]
+        self,
+        make_engine: Callable[[], sqlalchemy.Engine],
+        dialect: Dialect,
+        place: str,
+        now_ms: Callable[[], int] | None,
+        *,
+        schema: str | None = None,
+        channel: Callable[[sqlalchemy.Engine, str | None, Callable[[], None]], Channel] | None = None,
     ) -> None:
         self._make_engine = make_engine
         self._dialect = dialect
         self._place = place
-        self._read_clock = now_ms
+        self._read_clock = now_ms  # None: the server's is asked
+        self._schema = schema
+        self._make_channel = channel
         self._clock = SystemClock()
         self._opening = Lock()
         self._now_open: _Opened | None = None
@@ -67,13 +81,11 @@ class SqlStore(Engine):
         self._claims = Claims()
 
     def now_ms(self) -> int:
-        if self._dialect.clock is None:
-            return self._read_clock()
-        return self._reading(self._server_ms)
+        return self._reading(self._server_ms) if self._read_clock is None else self._read_clock()
 
     def _server_ms(self, connection: Connection) -> int:
-        if self._dialect.clock is None:
-            return self._read_clock()
+        if self._read_clock is not None or self._dialect.clock is None:
+            return (self._read_clock or self._clock.now_ms)()
         return connection.execute(sqlalchemy.select(self._dialect.clock)).scalar_one()
 
     # transactions
@@ -89,21 +101,35 @@ class SqlStore(Engine):
     @contextmanager
     def _writing(self) -> Iterator[Connection]:
         opened = self._opened()
-        if not opened.writing.acquire(timeout=_WAIT_MS / 1000):
+        with self._in_turn(opened.turn), in_our_words(self._dialect, self._place):
+            transaction = self._patiently(lambda: _begun(opened.writer))
+            with transaction.connection as connection, transaction:
+                yield connection
+
+    @contextmanager
+    def _in_turn(self, turn: Lock | None) -> Iterator[None]:
+        if turn is None:
+            try:
+                yield
+            except TryAgain:
+                self._clock.wait(Event(), random.randint(0, _CLASH_MS))  # those who clashed shall not meet again
+                raise
+            return
+        if not turn.acquire(timeout=_WAIT_MS / 1000):
             raise StoreUnavailable(f"{self._place}: another thread of this process has been writing for too long")
         try:
-            with in_our_words(self._dialect, self._place):
-                transaction = self._patiently(lambda: _begun(opened.writer))
-                with transaction.connection as connection, transaction:
-                    yield connection
+            yield
         finally:
-            opened.writing.release()
+            turn.release()
 
-    def _reading(self, work: Callable[[Connection], T]) -> T:
-        """One transaction that only reads: all its statements see one state."""
+    def _reading(self, work: Callable[[Connection], T], *, snapshot: bool = False) -> T:
+        """One read; or several that all see one state."""
 
         def once() -> T:
-            with self._opened().engine.connect() as connection, connection.begin():
+            opened = self._opened()
+            with (opened.engine if snapshot else opened.asker).connect() as connection, connection.begin():
+                if snapshot and self._dialect.begin_snapshot is not None:
+                    connection.exec_driver_sql(self._dialect.begin_snapshot)
                 return work(connection)
 
         with in_our_words(self._dialect, self._place):
@@ -123,9 +149,9 @@ class SqlStore(Engine):
     def enqueue_in(self, connection: Any, runs: Sequence[Run], by: By | None = None) -> list[Run]:
         if not isinstance(connection, Connection):
             raise StoreError(f"connection= takes a SQLAlchemy Connection (session.connection()), not {connection!r}")
-        if connection.dialect.name != self._dialect.name:
+        if not self._dialect.is_of(connection):
             raise StoreError(f"connection= goes to {connection.dialect.name}, but the store is {self._place}")
-        with in_our_words(self._dialect, "the database of connection="):
+        with in_our_words(self._dialect, "the database of connection="), _in_schema(connection, self._schema):
             if self._dialect.take_write_lock is not None:
                 connection.exec_driver_sql(self._dialect.take_write_lock)
             rows = SqlRows(connection, self._dialect, self._server_ms(connection), self._claims)
@@ -136,24 +162,42 @@ class SqlStore(Engine):
 
     # the tables
 
-    def prepare(self, *, create: bool, before_creation: Callable[[], None] = lambda: None) -> None:
-        """Make sure that the tables are there and of this version; whoever comes first makes them, under a lock."""
-        version = self._reading(lambda connection: schema.version_of(connection, self._dialect))
+    def prepare_or_close(self, *, create: bool, upgrade: bool = False) -> None:
+        """`prepare`, and nothing stays open if that fails."""
+        try:
+            self.prepare(create=create, upgrade=upgrade)
+        except BaseException:
+            self.close()
+            raise
+
+    def prepare(
+        self, *, create: bool, upgrade: bool = False, before_creation: Callable[[], None] = lambda: None
+    ) -> None:
+        """Make sure that the tables are there and of this version; whoever comes first makes them, under a lock.
+
+        Older tables are changed only where the database has one machine's nodes, or where `upgrade` says so.
+        """
+        version = self._reading(lambda connection: schema.version_of(connection, self._dialect), snapshot=True)
         if version is not None and schema.is_current(version, self._place):
             return
         if version is None and not create:
             raise SchemaError(f"no onthedot store at {self._place}: run `onthedot migrate` or start a node")
+        if version is not None and not (upgrade or self._dialect.upgrades_itself):
+            raise SchemaError(
+                f"{self._place} has the tables of an older onthedot (schema {version}, needed here: {schema.HEAD}); "
+                "run `onthedot migrate`"
+            )
         with in_our_words(self._dialect, self._place):
             self._patiently(before_creation)
-        with self._writing() as connection:
+        with self._writing() as connection, schema.being_made(connection, self._dialect, self._place):
             self._bring_up_to_date(connection)
 
     def _bring_up_to_date(self, connection: Connection) -> None:
         version = schema.version_of(connection, self._dialect)  # somebody may have been first
         if version is None:
-            schema.create(connection)
+            schema.create(connection, self._schema)
         elif not schema.is_current(version, self._place):
-            schema.upgrade(connection)
+            schema.upgrade(connection, self._schema)
 
     # reading
 
@@ -200,7 +244,7 @@ class SqlStore(Engine):
         limit: int = 100,
     ) -> list[Run]:
         wanted = reading.Wanted(ids, schedule, state, before, limit)
-        return self._reading(lambda connection: reading.runs(connection, wanted))
+        return self._reading(lambda connection: reading.runs(connection, wanted), snapshot=True)
 
     def cancels(self, node_id: str) -> list[str]:
         return [run_id for (run_id,) in self._all(statements.CANCELS, {"node_id": node_id})]
@@ -236,14 +280,25 @@ class SqlStore(Engine):
 
     def listen(self, wake: Callable[[], None]) -> Callable[[], None]:
         self._listeners.append(wake)
+        channel = self._opened().channel
+        if channel is not None:
+            channel.listen()
 
         def end() -> None:
             if wake in self._listeners:
                 self._listeners.remove(wake)
+            if channel is not None and not self._listeners:
+                channel.unlisten()
 
         return end
 
     def notify(self) -> None:
+        self._wake_here()
+        channel = self._opened().channel
+        if channel is not None:
+            channel.announce()
+
+    def _wake_here(self) -> None:
         for wake in list(self._listeners):
             wake()
 
@@ -253,6 +308,8 @@ class SqlStore(Engine):
         if opened is None:
             return
         if opened.pid == os.getpid():
+            if opened.channel is not None:
+                opened.channel.close()
             opened.engine.dispose()
         else:
             _left_alone.append(opened)
@@ -272,11 +329,16 @@ class SqlStore(Engine):
 
     def _open(self) -> _Opened:
         engine = self._make_engine()
-        writer = engine.execution_options(onthedot_writes=True)
         begin_writing = self._dialect.begin_writing
         if begin_writing is not None:
             event.listen(engine, "begin", lambda connection: _begin(connection, begin_writing))
-        return _Opened(engine, writer)
+        return _Opened(
+            engine,
+            writer=engine.execution_options(onthedot_writes=True),
+            asker=engine.execution_options(**self._dialect.one_read),
+            turn=Lock() if self._dialect.exclusive else None,
+            channel=None if self._make_channel is None else self._make_channel(engine, self._schema, self._wake_here),
+        )
 
 
 def _begun(engine: sqlalchemy.Engine) -> sqlalchemy.RootTransaction:
@@ -291,3 +353,17 @@ def _begun(engine: sqlalchemy.Engine) -> sqlalchemy.RootTransaction:
 def _begin(connection: Connection, begin_writing: str) -> None:
     writes = connection.get_execution_options().get("onthedot_writes", False)
     connection.exec_driver_sql(begin_writing if writes else "BEGIN")
+
+
+@contextmanager
+def _in_schema(connection: Connection, schema: str | None) -> Iterator[None]:
+    """Our tables are in our schema, wherever the caller's connection has its own."""
+    theirs = connection.get_execution_options().get("schema_translate_map")
+    if schema is None and theirs is None:
+        yield
+        return
+    connection.execution_options(schema_translate_map={None: schema})
+    try:
+        yield
+    finally:
+        connection.execution_options(schema_translate_map=theirs or {})

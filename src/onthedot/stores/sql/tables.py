@@ -6,7 +6,10 @@ rows; the comment beside it says which.
 
 from __future__ import annotations
 
-from sqlalchemy import BigInteger, Column, Index, Integer, MetaData, SmallInteger, String, Table, Text, and_
+from typing import Any
+
+from sqlalchemy import BigInteger, Column, Dialect, Index, Integer, MetaData, SmallInteger, String, Table, Text, and_
+from sqlalchemy.dialects.mysql import MEDIUMTEXT
 from sqlalchemy.sql.expression import literal_column
 
 from onthedot.stores.sql import PREFIX
@@ -14,14 +17,25 @@ from onthedot.stores.sql import PREFIX
 metadata = MetaData()
 
 _NUMBER = BigInteger().with_variant(Integer, "sqlite")  # SQLite counts rows by itself only under INTEGER
+_LONG = Text().with_variant(MEDIUMTEXT(), "mysql")  # 16 MB: its TEXT ends at 64 kB
+
+
+def _partly(*_: Any, dialect: Dialect, **__: Any) -> bool:
+    """Whether an index may be of some rows only: see docs/decisions/0010-indexes-without-conditions.md"""
+    return dialect.name != "mysql"
+
+
+def _string(length: int) -> String:
+    """Compared and ordered byte by byte, whatever language the database speaks (MySQL: see the end)."""
+    return String(length).with_variant(String(length, collation="C"), "postgresql")
 
 
 def _id(name: str, *, primary_key: bool = False, nullable: bool = False) -> Column[str]:
-    return Column(name, String(36), primary_key=primary_key, nullable=nullable)
+    return Column(name, _string(36), primary_key=primary_key, nullable=nullable)
 
 
 def _name(name: str, *, nullable: bool = False) -> Column[str]:
-    return Column(name, String(200), nullable=nullable)
+    return Column(name, _string(200), nullable=nullable)
 
 
 def _word(name: str) -> Column[str]:
@@ -29,7 +43,7 @@ def _word(name: str) -> Column[str]:
 
 
 def _text(name: str, *, nullable: bool = False) -> Column[str]:
-    return Column(name, Text, nullable=nullable)
+    return Column(name, _LONG, nullable=nullable)
 
 
 def _ms(name: str, *, nullable: bool = False) -> Column[int]:
@@ -103,10 +117,17 @@ Index(
     schedules.c.id,
     sqlite_where=PLANNABLE,
     postgresql_where=PLANNABLE,
-)
+).ddl_if(callable_=_partly)
+Index(
+    "onthedot_schedules_plannable",
+    *(schedules.c[name] for name in ("enabled", "deleted", "mode", "next_run_ms", "id")),
+).ddl_if(dialect="mysql")
 # Which are local? Asked by every node once a second; most schedules are not in it.
 LOCAL = schedules.c.mode == literal_column("'local'")
-Index("onthedot_schedules_local", schedules.c.name, sqlite_where=LOCAL, postgresql_where=LOCAL)
+Index("onthedot_schedules_local", schedules.c.name, sqlite_where=LOCAL, postgresql_where=LOCAL).ddl_if(
+    callable_=_partly
+)
+Index("onthedot_schedules_mode", schedules.c.mode, schedules.c.name).ddl_if(dialect="mysql")
 
 
 def _run_columns() -> list[Column[str] | Column[int]]:
@@ -122,7 +143,7 @@ def _run_columns() -> list[Column[str] | Column[int]]:
         _id("schedule_id", nullable=True),
         _name("schedule", nullable=True),
         _count("revision", nullable=True),
-        Column("key", String(700), nullable=True),
+        Column("key", _string(700), nullable=True),
         _id("target", nullable=True),
         _id("parent_id", nullable=True),
         _count("shard", nullable=True),
@@ -133,7 +154,7 @@ def _run_columns() -> list[Column[str] | Column[int]]:
         _count("attempt"),
         _count("crashes"),
         _ms("fence"),
-        Column("slot", String(60), nullable=True),
+        Column("slot", _string(60), nullable=True),
         _flag("blocked"),
         _flag("exempt"),
         _ms("cancel_requested_ms", nullable=True),
@@ -165,6 +186,10 @@ Index(
     runs.c.id,
     sqlite_where=READY,
     postgresql_where=READY,
+).ddl_if(callable_=_partly)
+# Both this and the blocked ones.
+Index("onthedot_runs_waiting", runs.c.state, runs.c.blocked, runs.c.due_ms, runs.c.priority.desc(), runs.c.id).ddl_if(
+    dialect="mysql"
 )
 # The live runs of a schedule; and the net under the watermark: no two runs of one tick.
 Index("onthedot_runs_tick", runs.c.schedule_id, runs.c.scheduled_ms, runs.c.apart, unique=True)
@@ -174,13 +199,15 @@ Index("onthedot_runs_owner", runs.c.owner, sqlite_where=_OWNED, postgresql_where
 _HELD = runs.c.slot.is_not(None)
 Index("onthedot_runs_slot", runs.c.slot, unique=True, sqlite_where=_HELD, postgresql_where=_HELD)
 # The sweep: blocked runs whose moment has come.
-Index("onthedot_runs_blocked", runs.c.due_ms, sqlite_where=BLOCKED, postgresql_where=BLOCKED)
+Index("onthedot_runs_blocked", runs.c.due_ms, sqlite_where=BLOCKED, postgresql_where=BLOCKED).ddl_if(callable_=_partly)
 
 history = Table(
     f"{PREFIX}history",
     metadata,
     *_run_columns(),
-    Column("kept_by", String(201), nullable=False),  # the schedule's name, or "/" and the task's: what `Keep` counts by
+    Column(
+        "kept_by", _string(201), nullable=False
+    ),  # the schedule's name, or "/" and the task's: what `Keep` counts by
 )
 # A schedule's history, newest first; and how many of it to forget.
 Index("onthedot_history_schedule", history.c.kept_by, history.c.id)
@@ -199,7 +226,7 @@ Index(
 keys = Table(
     f"{PREFIX}keys",
     metadata,
-    Column("key", String(700), primary_key=True),
+    Column("key", _string(700), primary_key=True),
     _id("run_id"),
     _ms("expires_ms", nullable=True),
     Column("state", String(20), nullable=True),
@@ -265,7 +292,7 @@ tasks = Table(
     f"{PREFIX}tasks",
     metadata,
     _id("node_id", primary_key=True),
-    Column("name", String(200), primary_key=True),
+    Column("name", _string(200), primary_key=True),
     _text("parameters"),
     _text("doc"),
     _text("policy"),
@@ -286,3 +313,6 @@ Index("onthedot_logs_run", logs.c.run_id, logs.c.seq)
 # One row: the version of these tables. Alembic keeps it there too, so there are no two truths.
 meta = Table(f"{PREFIX}meta", metadata, Column("version_num", String(32), primary_key=True))
 meta.primary_key.name = f"{PREFIX}meta_pkc"
+
+for _table in metadata.tables.values():
+    _table.dialect_kwargs.update(mysql_engine="InnoDB", mysql_charset="utf8mb4", mysql_collate="utf8mb4_bin")

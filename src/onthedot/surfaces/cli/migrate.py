@@ -25,18 +25,16 @@ def migrate(
         if sql:
             _show_sql(app.url)
             return
-        app.open_store(create=True)
+        app.open_store(create=True, upgrade=True)
         typer.echo(f"{visible(mask_url(app.url))} is up to date")
 
 
 def _show_sql(url: str) -> None:
-    scheme = url.partition("://")[0].lower()
-    if scheme != "sqlite":
-        raise StoreError(f"there is no SQL to show for {visible(scheme)}://; --sql is for sqlite:// in this version")
-    from alembic import command
+    from onthedot.stores.open import sql_dialect_of
+    from onthedot.stores.sql.schema import show_sql
 
-    from onthedot.stores.sql.schema import alembic_config
-
-    config = alembic_config()
-    config.attributes["dialect"] = scheme
-    command.upgrade(config, "head", sql=True)
+    dialect, schema = sql_dialect_of(url)
+    if dialect is None:
+        scheme = url.partition("://")[0].lower()
+        raise StoreError(f"there is no SQL to show for {visible(scheme)}://; --sql is for SQL databases")
+    show_sql(dialect, schema)

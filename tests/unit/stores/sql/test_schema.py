@@ -35,6 +35,11 @@ def _definitions(path: Path) -> dict[str, str]:
         return {name: " ".join(sql.split()).replace("( ", "(").replace(" )", ")") for name, sql in found}
 
 
+def _is_of_sqlite(_thing: object, name: str | None, *_: object) -> bool:
+    """Not the indexes that stand in for those which MySQL cannot have."""
+    return name not in ("onthedot_runs_waiting", "onthedot_schedules_plannable", "onthedot_schedules_mode")
+
+
 def _migrated(path: Path) -> Path:
     with _transaction(path) as connection:
         schema.upgrade(connection)
@@ -54,7 +59,8 @@ def test_alembic_from_empty_to_head_makes_the_declared_tables(tmp_path: Path) ->
 
 def test_alembic_finds_nothing_to_change_in_what_the_first_node_made(tmp_path: Path) -> None:
     with _transaction(_created(tmp_path / "a.db")) as connection:
-        context = MigrationContext.configure(connection, opts={"version_table": tables.meta.name})
+        options = {"version_table": tables.meta.name, "include_object": _is_of_sqlite}
+        context = MigrationContext.configure(connection, opts=options)
         assert compare_metadata(context, tables.metadata) == []
 
 
@@ -96,7 +102,7 @@ def test_tables_of_an_older_onthedot_are_upgraded_by_opening_them(
     path = _created(tmp_path / "a.db")
     upgraded: list[str] = []
     monkeypatch.setattr(schema, "HEAD", "0002")
-    monkeypatch.setattr(schema, "upgrade", lambda connection: upgraded.append(connection.dialect.name))
+    monkeypatch.setattr(schema, "upgrade", lambda connection, _schema: upgraded.append(connection.dialect.name))
     open_store(f"sqlite:///{path}", create=False).close()
     assert upgraded == ["sqlite"]
 

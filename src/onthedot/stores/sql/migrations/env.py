@@ -11,6 +11,7 @@ context.configure(
     dialect_name=context.config.attributes.get("dialect"),
     target_metadata=tables.metadata,
     version_table=tables.meta.name,
+    version_table_schema=context.config.attributes.get("schema"),
     render_as_batch=True,
     literal_binds=context.is_offline_mode(),
 )

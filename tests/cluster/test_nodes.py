@@ -1,109 +1,39 @@
-"""Real processes on one SQLite file, and real signals: nothing is lost, nothing is done twice, and all can be told."""
+"""Real processes on one store, and real signals: nothing is lost, nothing is done twice, and all can be told."""
 
 from __future__ import annotations
 
 import signal
 import subprocess
 import sys
-import textwrap
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from tests.cluster.cluster import LONGEST_S, TICKING, Cluster
 
-from onthedot import App, every
-from onthedot.model.run import Run
-from onthedot.stores.open import open_store
-
-LONGEST_S = 60.0
-
-HEADER = """
-import os, sys, time
-from pathlib import Path
-from onthedot import App, Context, every
-from onthedot.app.node import NodeSettings
-
-folder = Path(__file__).parent
-app = App(
-    f"sqlite:///{folder}/jobs.db",
-    node=NodeSettings(name="same name", lease_ms=3000, heartbeat_ms=500, poll_ms=200, drain_ms=10_000),
-)
-
-def note(text):
-    with (folder / "notes").open("a") as notes:
-        notes.write(f"{text} {os.getpid()}\\n")
-"""
-
-
-class Cluster:
-    """Processes that run one program on one file."""
-
-    def __init__(self, folder: Path, body: str) -> None:
-        self.folder = folder
-        self.processes: list[subprocess.Popen[bytes]] = []
-        self.program = folder / "jobs.py"
-        self.program.write_text(HEADER + textwrap.dedent(body) + "\napp.run()\n")
-        self.url = f"sqlite:///{folder}/jobs.db"
-        self._app: App | None = None
-
-    @property
-    def app(self) -> App:
-        """For asking and enqueueing; it makes the store if no node has."""
-        if self._app is None:
-            self._app = App(self.url, store=open_store(self.url, create=True))
-        return self._app
-
-    def start(self) -> subprocess.Popen[bytes]:
-        process = subprocess.Popen([sys.executable, str(self.program)], cwd=self.folder)
-        self.processes.append(process)
-        return process
-
-    def notes(self) -> list[list[str]]:
-        """What tasks have written down: words, the last one the process."""
-        path = self.folder / "notes"
-        return [line.split() for line in path.read_text().splitlines()] if path.exists() else []
-
-    def runs(self, schedule: str | None = None) -> list[Run]:
-        return list(self.app.runs.list(schedule=schedule, limit=10_000).items)
-
-    def until(self, holds: Callable[[], bool]) -> None:
-        """Wait for something that must come true."""
-        end = time.monotonic() + LONGEST_S
-        while not holds():
-            assert time.monotonic() < end, "it did not come true"
-            time.sleep(0.05)
-
-    def close(self) -> None:
-        for process in self.processes:
-            process.kill()
-            process.wait()
-        if self._app is not None:
-            self._app.open_store().close()
-
+from onthedot import every
 
 Make = Callable[[str], Cluster]
 
 
+@pytest.fixture(params=["sqlite", "postgresql_15", "mariadb", "mongodb_new_url", "redis_url"])
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """A store that does not exist yet."""
+    return f"sqlite:///{tmp_path}/jobs.db" if request.param == "sqlite" else str(request.getfixturevalue(request.param))
+
+
 @pytest.fixture
-def cluster(tmp_path: Path) -> Iterator[Make]:
+def cluster(tmp_path: Path, url: str) -> Iterator[Make]:
     made: list[Cluster] = []
 
     def make(body: str) -> Cluster:
-        made.append(Cluster(tmp_path, body))
+        made.append(Cluster(tmp_path, url, body))
         return made[-1]
 
     yield make
     for each in made:
         each.close()
-
-
-TICKING = """
-@app.schedule(every("1s"), overlap="concurrent")
-def tick(ctx: Context) -> None:
-    note(f"{int(ctx.scheduled_at.timestamp())} {ctx.attempt}")
-"""
 
 
 def test_when_one_of_two_nodes_is_killed_every_tick_still_becomes_one_run(cluster: Make) -> None:
@@ -115,12 +45,7 @@ def test_when_one_of_two_nodes_is_killed_every_tick_still_becomes_one_run(cluste
     world.until(lambda: len(world.notes()) >= killed_after + 6)
     second.send_signal(signal.SIGTERM)
     assert second.wait(LONGEST_S) == 0
-    schedule = world.app.schedules.get("tick")
-    ticks = Counter(run.scheduled_ms for run in world.runs("tick"))
-    decided = world.app.open_store().decisions(schedule.id)
-    assert set(ticks.values()) == {1}, "a tick was run twice"
-    covered = set(ticks) | {ms for each in decided for ms in range(each.first_ms, each.last_ms + 1, 1000)}
-    assert covered >= set(range(min(ticks), max(ticks) + 1, 1000)), "a tick vanished"
+    world.expect_every_tick_once("tick")
     assert "succeeded" in str(world.app.schedules.explain("tick", world.runs("tick")[-1].scheduled_at))
 
 
@@ -275,7 +200,7 @@ def test_a_node_told_to_stop_under_load_finishes_or_hands_back_and_exits_with_0(
     assert set(states) <= {"succeeded", "waiting"}, "something was left running"
 
 
-def test_four_processes_start_at_once_on_a_file_that_does_not_exist_and_work(cluster: Make) -> None:
+def test_four_processes_start_at_once_on_a_store_that_does_not_exist_and_work(cluster: Make) -> None:
     world = cluster(TICKING)
     processes = [world.start() for _ in range(4)]
     world.until(lambda: len(world.notes()) >= 3)

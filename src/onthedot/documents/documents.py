@@ -1,0 +1,241 @@
+"""`Documents`: a collection or table of the user's own, worked as a queue in place."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from threading import Event, Lock, Thread, current_thread, get_ident, main_thread
+from typing import Any, TypeVar, Unpack
+
+from onthedot.clock import Clock, SystemClock
+from onthedot.documents.crew import Crew
+from onthedot.documents.handler import Caller, Handler
+from onthedot.documents.hooks import Hooks, Idled, Started, Stopped
+from onthedot.documents.jobs import Change
+from onthedot.documents.options import Options, read_options
+from onthedot.documents.recording import Recorder
+from onthedot.documents.sources import open_source
+from onthedot.documents.working import Held, Working
+from onthedot.durations import to_duration_ms
+from onthedot.errors import OnthedotError, SettingsError
+from onthedot.loop import Loop
+
+_LONGEST_UNWRITTEN_MS = 1000
+H = TypeVar("H", bound=Callable[..., object])
+
+
+class Documents:
+    """Calls `on_document` for each document whose `sleep_until` has come, once among all workers on all machines.
+
+    `source` is a pymongo collection, a SQLAlchemy table or mapped class (with `engine=`), or a `JobStore`. `condition`
+    is a filter of MongoDB or a SQL expression: other documents are left alone. See `Options` for the rest.
+    """
+
+    def __init__(
+        self,
+        source: Any,
+        *,
+        condition: Any = None,
+        engine: Any = None,
+        clock: Clock | None = None,
+        on_document: Handler | None = None,
+        on_start: Callable[[], object] | None = None,
+        on_stop: Callable[[], object] | None = None,
+        on_idle: Callable[[], object] | None = None,
+        on_error: Callable[[BaseException, Any], object] | None = None,
+        **options: Unpack[Options],
+    ) -> None:
+        fields, self._pace = read_options(options)
+        self._clock = clock or SystemClock()
+        self._store = open_source(source, engine, fields, condition, self._clock)
+        self._hooks = Hooks()
+        self._caller: Caller | None = None
+        self._crew: Crew | None = None
+        self._loop: Loop | None = None
+        self._recorder = Recorder(self._store, self._clock, self._hooks)
+        self._starting = Lock()
+        self._stopped = Event()
+        self._stopped.set()
+        self._loop_ident: int | None = None
+        self._is_idle = False
+        self._look_again_ms = 0
+        given = (on_document, self.on_document), (on_start, self.on_start), (on_stop, self.on_stop)
+        for hook, take in (*given, (on_idle, self.on_idle), (on_error, self.on_error)):
+            if hook is not None:
+                take(hook)
+
+    # what the user is called for; each of these is a decorator, too
+
+    def on_document(self, handler: H) -> H:
+        """Work one document, which it is given as the collection or table has it (a row as a dict); plain or async.
+
+        If it raises, the error is kept on the document, which is worked again at its next tick or when its lock is
+        over, whichever is sooner.
+        """
+        if self._caller is not None:
+            raise SettingsError("there is an on_document already: a document is worked by one handler")
+        self._caller = Caller(handler)
+        return handler
+
+    def on_start(self, hook: H) -> H:
+        """Called without arguments when this process begins to look for documents."""
+        self._hooks.call(Started, hook)
+        return hook
+
+    def on_stop(self, hook: H) -> H:
+        """Called without arguments when the last document was worked and written."""
+        self._hooks.call(Stopped, hook)
+        return hook
+
+    def on_idle(self, hook: H) -> H:
+        """Called without arguments when nothing is due and nothing is worked here; once per idle period."""
+        self._hooks.call(Idled, hook)
+        return hook
+
+    def on_error(self, hook: H) -> H:
+        """Called with the error and the document, or None where it is the store that failed."""
+        self._hooks.call_with_error(hook)
+        return hook
+
+    @property
+    def is_running(self) -> bool:
+        """Whether it was started and not stopped."""
+        return self._loop is not None
+
+    @property
+    def is_processing(self) -> bool:
+        """Whether a handler is at work in this process."""
+        return self._crew is not None and self._crew.working > 0
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether it runs, and found nothing to do when it last looked."""
+        return self.is_running and self._is_idle
+
+    # living
+
+    def run(self) -> None:
+        """Work documents until SIGTERM or Ctrl-C, then finish those at hand. Needs the main thread."""
+        if current_thread() is not main_thread():
+            raise OnthedotError("run() handles signals and needs the main thread; elsewhere use start() and stop()")
+        stopped = Event()
+        numbers = (signal.SIGTERM, signal.SIGINT)
+        previous = {number: signal.signal(number, lambda *_: stopped.set()) for number in numbers}
+        try:
+            with self.running():
+                while self.is_running and not self._clock.wait(stopped, 500):
+                    pass
+        finally:
+            for number, handler in previous.items():
+                signal.signal(number, handler)
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """Work documents in the background while the block is open."""
+        self.start()
+        try:
+            yield
+        finally:
+            self.stop()
+
+    def start(self) -> None:
+        """Work documents in threads of this process, until `stop`."""
+        with self._starting:
+            self._refuse_running()
+            working = Working(self._handler(), self._pace, self._clock, self._hooks)
+            loop = Loop("documents", self._pass, self._clock, lambda _, error: self._hooks.fail(error))
+            self._crew = Crew(self._pace.workers, working.work, self._pace.next_delay, self._clock, loop.wake)
+            self._is_idle, self._look_again_ms = False, 0
+            self._loop = loop
+            self._stopped.clear()
+        self._hooks.emit(Started())
+        self._crew.start()
+        loop.start()
+
+    def stop(self, wait: timedelta | str = "30s") -> bool:
+        """Begin no further document, and wait so long for those that have begun; whether all of them have ended.
+
+        What had not begun is free for others at once; what does not end in time is worked again when its lock is over.
+        Called by a handler or a hook it cannot wait: it returns False at once and is done by another thread.
+        """
+        wait_ms = to_duration_ms(wait)
+        if self._is_inside():
+            Thread(target=self.stop, args=(wait,), name="onthedot-documents-stop").start()
+            return False
+        with self._starting:
+            loop, crew, self._loop = self._loop, self._crew, None
+        if loop is None or crew is None:
+            return self._clock.wait(self._stopped, wait_ms)  # by who was faster, or it never ran
+        try:
+            return self._end(loop, crew, wait_ms)
+        finally:
+            self._stopped.set()
+
+    def _end(self, loop: Loop, crew: Crew, wait_ms: int) -> bool:
+        loop.stop()
+        loop.join()
+        self._loop_ident = None  # the system gives the number to other threads
+        not_begun = crew.stop()
+        all_ended = crew.join(wait_ms)
+        handed_back = [(held, Change(held.job, held.job.sleep_until)) for held in not_begun]
+        self._recorder.record([*crew.take_outcomes(), *handed_back])
+        if all_ended:
+            self._handler().close()
+        self._hooks.emit(Stopped())
+        return all_ended
+
+    def run_once(self, limit: int = 100) -> int:
+        """Work up to so many documents that are due now, one after the other in this thread; how many it were."""
+        self._refuse_running()
+        working = Working(self._handler(), self._pace, self._clock, self._hooks)
+        jobs = self._lock_due(limit)
+        for held in jobs:
+            outcome = working.work(held)
+            if outcome is not None:
+                self._recorder.record([(held, outcome)])
+        return len(jobs)
+
+    def _refuse_running(self) -> None:
+        if not self._stopped.is_set():
+            raise OnthedotError("it is running already, in threads of its own; stop() it first")
+
+    def _is_inside(self) -> bool:
+        """Whether this is one of our own threads."""
+        here = current_thread()
+        if here.ident == self._loop_ident:
+            return True
+        return any(each is not None and each.owns(here) for each in (self._crew, self._caller))
+
+    # one pass of the loop
+
+    def _pass(self) -> int | None:
+        """Write what has ended, and lock as many documents as there are workers for."""
+        crew, self._loop_ident = self._crew, get_ident()
+        assert crew is not None
+        self._recorder.record(crew.take_outcomes())
+        now_ms = self._clock.monotonic_ms()
+        room = crew.room()
+        if now_ms < self._look_again_ms or not room:
+            return max(self._look_again_ms - now_ms, _LONGEST_UNWRITTEN_MS if not room else 0)
+        jobs = self._lock_due(room)
+        if jobs:
+            self._is_idle = False
+            crew.give(jobs)
+            return 0
+        self._look_again_ms = self._clock.monotonic_ms() + self._pace.idle_delay
+        if crew.is_empty and not self._is_idle:
+            self._is_idle = True
+            self._hooks.emit(Idled())
+        return self._pace.idle_delay
+
+    def _lock_due(self, limit: int) -> list[Held]:
+        since_ms = self._clock.monotonic_ms()  # before asking: the lock may begin to run at once
+        jobs = self._store.lock_due(limit, self._pace.lock_duration)
+        return [Held(job, since_ms, since_ms + self._pace.lock_duration) for job in jobs]
+
+    def _handler(self) -> Caller:
+        if self._caller is None:
+            raise SettingsError("no handler: decorate a function with @documents.on_document first")
+        return self._caller

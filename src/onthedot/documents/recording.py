@@ -1,0 +1,65 @@
+"""Writing what became of documents: in batches, and again where the store did not answer."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+
+from onthedot.clock import Clock
+from onthedot.documents.hooks import Hooks
+from onthedot.documents.jobs import Change, Job
+from onthedot.documents.store import JobStore
+from onthedot.documents.working import Held, Outcome, Removal
+from onthedot.errors import Conflict
+
+
+class Recorder:
+    """Owned by one thread. What could not be written is kept until its lock is over: then another will do it again."""
+
+    def __init__(self, store: JobStore, clock: Clock, hooks: Hooks) -> None:
+        self._store = store
+        self._clock = clock
+        self._hooks = hooks
+        self._unwritten: deque[tuple[Held, Outcome]] = deque()
+
+    def record(self, outcomes: Sequence[tuple[Held, Outcome]]) -> None:
+        """Write them all; a store that is away is reported, not raised."""
+        self._record_again()
+        if not outcomes:
+            return
+        try:
+            self._write([outcome for _, outcome in outcomes])
+        except Exception as error:
+            self._hooks.fail(error)
+            self._unwritten.extend(outcomes)
+
+    def _record_again(self) -> None:
+        """One by one, so that one that can never be written does not keep the others back."""
+        now_ms = self._clock.monotonic_ms()
+        self._unwritten = deque(each for each in self._unwritten if each[0].until_ms > now_ms)
+        for _ in range(len(self._unwritten)):
+            try:
+                self._write([self._unwritten[0][1]])
+            except Exception:  # reported when it was first tried
+                self._unwritten.rotate(-1)
+                return
+            self._unwritten.popleft()
+
+    def _write(self, outcomes: Sequence[Outcome]) -> None:
+        changes = [outcome for outcome in outcomes if isinstance(outcome, Change)]
+        removed = [outcome.job for outcome in outcomes if isinstance(outcome, Removal)]
+        lost: list[Job] = []
+        if changes:
+            lost += self._store.update(changes)
+        if removed:
+            lost += self._store.remove(removed)
+        for job in lost:
+            self._hooks.fail(_lost(job), job.document)
+
+
+def _lost(job: Job) -> Conflict:
+    took = job.locked_until - job.locked_at
+    return Conflict(
+        f"document {job.id!r} is another's by now, so nothing of this work was written: it outlived its lock of "
+        f"{took.total_seconds():g} s (raise lock_duration), or was replaced"
+    )

@@ -1,0 +1,262 @@
+"""A SQL table as a JobStore, through SQLAlchemy Core: SQLite, PostgreSQL, MySQL and MariaDB."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
+from datetime import UTC, datetime, timedelta
+from typing import Any, TypeVar
+
+import sqlalchemy as sa
+from sqlalchemy import Column, ColumnElement, Connection, Engine, Table
+from sqlalchemy.types import TypeDecorator, TypeEngine
+
+from onthedot.clock import Clock
+from onthedot.documents.jobs import Change, Fields, Job, Lock, as_utc, new_token
+from onthedot.errors import SettingsError
+from onthedot.moments import from_ms
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class _Dialect:
+    """What differs between databases."""
+
+    clock: Callable[[bool], ColumnElement[datetime]] | None
+    """The server's time, with a zone or as UTC without one; None: no server, so that this machine's clock counts."""
+    keeps_zones: bool = False
+    isolation_level: str | None = None
+    clashes: frozenset[object] = frozenset()
+    """Codes of errors that mean: another transaction was first, and this one left nothing behind."""
+
+
+def _postgresql_clock(with_zone: bool) -> ColumnElement[datetime]:
+    # now() is the start of the transaction, and clock_timestamp() is no condition for an index.
+    now = sa.func.statement_timestamp(type_=sa.DateTime(timezone=True))
+    return now if with_zone else sa.func.timezone("UTC", now, type_=sa.DateTime())
+
+
+def _mysql_clock(with_zone: bool) -> ColumnElement[datetime]:
+    return sa.literal_column("UTC_TIMESTAMP(6)", sa.DateTime())
+
+
+# At REPEATABLE READ, locking reads of MySQL lock the gaps as well, and those of PostgreSQL fail where they should skip.
+_READ_COMMITTED = "READ COMMITTED"
+_POSTGRESQL = _Dialect(_postgresql_clock, True, _READ_COMMITTED, frozenset({"40001", "40P01"}))
+_MYSQL = _Dialect(_mysql_clock, False, _READ_COMMITTED, frozenset({1213, 1205, 1020}))
+_DIALECTS = {
+    "sqlite": _Dialect(clock=None),
+    "postgresql": _POSTGRESQL,
+    "mysql": _MYSQL,
+    "mariadb": _MYSQL,
+}
+_TRIES = 20
+_NEEDED = {"sleep_until", "locked_by", "locked_until"}
+
+
+class SqlJobStore:
+    """Finds with SKIP LOCKED where there is such a thing, and locks by a conditional update everywhere."""
+
+    def __init__(self, table: Table, engine: Engine, names: Fields, condition: Any, clock: Clock) -> None:
+        self._dialect = _dialect(engine)
+        level = self._dialect.isolation_level
+        self._engine = engine if level is None else engine.execution_options(isolation_level=level)
+        self._clock = clock
+        self._names = names
+        self._columns = _columns(table, names)
+        self._key = _key(table)
+        self._make_statements(table, condition)
+
+    def _make_statements(self, table: Table, condition: Any) -> None:
+        key, due_at = self._key, self._columns["sleep_until"]
+        token, until = self._columns["locked_by"], self._columns["locked_until"]
+        now = self._now(due_at)
+        free = sa.or_(until.is_(None), until <= self._now(until))
+        due = sa.and_(due_at <= now, free, *([] if condition is None else [_expression(condition)]))
+        keys = key.in_(sa.bindparam("b_keys", expanding=True))
+        self._find = (
+            sa.select(key, now.label("b_now"))
+            .where(due)
+            .order_by(due_at)
+            .limit(sa.bindparam("b_limit"))
+            .with_for_update(skip_locked=True, key_share=True)
+        )
+        self._lock = (
+            sa.update(table).where(keys, due).values({token: sa.bindparam("b_token"), until: sa.bindparam("b_until")})
+        )
+        self._read = sa.select(table).where(keys, token == sa.bindparam("b_token")).order_by(due_at)
+        held = sa.and_(key == sa.bindparam("b_key"), token == sa.bindparam("b_token"))
+        still_due = due_at <= sa.bindparam("b_locked_at")
+        values: dict[Column[Any], Any] = {
+            due_at: sa.case((still_due, sa.bindparam("b_sleep_until", type_=due_at.type)), else_=due_at),
+            until: sa.bindparam("b_until"),
+        }
+        if "last_error" in self._columns:
+            values[self._columns["last_error"]] = sa.bindparam("b_error")
+        self._end = sa.update(table).where(held).values(values)
+        self._delete = sa.delete(table).where(held, still_due)
+        self._owners = sa.select(key, token).where(keys)
+
+    def _now(self, column: Column[Any]) -> ColumnElement[datetime]:
+        """The time in the terms of this column."""
+        if self._dialect.clock is None:
+            return sa.bindparam(f"b_now_{column.key}", type_=column.type)
+        return self._dialect.clock(bool(getattr(column.type, "timezone", False)))
+
+    def lock_due(self, limit: int, lock_ms: int) -> list[Job]:
+        for _ in range(_TRIES):
+            jobs, found = self._again(lambda: self._try_lock(limit, lock_ms))
+            if jobs or not found:  # else others were faster with all that we found
+                return jobs
+        return []
+
+    def _try_lock(self, limit: int, lock_ms: int) -> tuple[list[Job], int]:
+        clock = self._machine_clock()
+        with self._engine.connect() as connection:
+            found = connection.execute(self._find, {"b_limit": limit, **clock}).all()
+            if not found:
+                return [], 0
+            if self._dialect.clock is None:
+                connection.rollback()  # a transaction of SQLite that began with a read may be unable to write
+            at = as_utc(found[0].b_now)
+            lock = Lock(new_token(), at, at + timedelta(milliseconds=lock_ms))
+            keys = [row[0] for row in found]
+            connection.execute(
+                self._lock, {"b_keys": keys, "b_token": lock.token, "b_until": self._until(lock.until), **clock}
+            )
+            rows = connection.execute(self._read, {"b_keys": keys, "b_token": lock.token}).mappings().all()
+            connection.commit()
+        return [self._job(dict(row), lock) for row in rows], len(found)
+
+    def _machine_clock(self) -> dict[str, Any]:
+        if self._dialect.clock is not None:
+            return {}
+        now, columns = from_ms(self._clock.now_ms()), (self._columns["sleep_until"], self._columns["locked_until"])
+        return {f"b_now_{column.key}": self._stored(now, column) for column in columns}
+
+    def _job(self, document: dict[str, Any], lock: Lock) -> Job:
+        return lock.job(document, document[self._key.key], self._names)
+
+    def update(self, changes: Sequence[Change]) -> list[Job]:
+        return self._again(lambda: self._write(lambda connection: self._update(connection, changes)))
+
+    def _update(self, connection: Connection, changes: Sequence[Change]) -> list[Job]:
+        connection.execute(
+            self._end,
+            [
+                {
+                    **self._held(change.job),
+                    "b_sleep_until": self._due_at(change.sleep_until),
+                    "b_until": self._until(change.locked_until),
+                    **self._error(change.last_error),
+                }
+                for change in changes
+            ],
+        )
+        return self._lost(connection, [change.job for change in changes])
+
+    def remove(self, jobs: Sequence[Job]) -> list[Job]:
+        return self._again(lambda: self._write(lambda connection: self._remove(connection, jobs)))
+
+    def _remove(self, connection: Connection, jobs: Sequence[Job]) -> list[Job]:
+        removed = connection.execute(self._delete, [self._held(job) for job in jobs])
+        if removed.rowcount == len(jobs):
+            return []
+        return self._update(connection, [Change(job, None) for job in jobs])
+
+    def _write(self, act: Callable[[Connection], list[Job]]) -> list[Job]:
+        with self._engine.begin() as connection:
+            return act(connection)
+
+    def _again(self, act: Callable[[], T]) -> T:
+        """Do it, and do it again where it clashed with another transaction."""
+        for _ in range(_TRIES):
+            try:
+                return act()
+            except sa.exc.DBAPIError as error:
+                if not _codes(error) & self._dialect.clashes:
+                    raise
+        return act()
+
+    def _held(self, job: Job) -> dict[str, Any]:
+        return {"b_key": job.id, "b_token": job.token, "b_locked_at": self._due_at(job.locked_at)}
+
+    def _error(self, text: str | None) -> dict[str, str | None]:
+        if "last_error" not in self._columns:
+            return {}
+        length = getattr(self._columns["last_error"].type, "length", None)
+        return {"b_error": text[:length] if text and length else text}
+
+    def _lost(self, connection: Connection, jobs: Sequence[Job]) -> list[Job]:
+        rows = connection.execute(self._owners, {"b_keys": [job.id for job in jobs]})
+        owners = {row[0]: row[1] for row in rows}
+        return [job for job in jobs if job.id in owners and owners[job.id] != job.token]
+
+    def _due_at(self, moment: datetime | None) -> datetime | None:
+        return self._stored(moment, self._columns["sleep_until"])
+
+    def _until(self, moment: datetime | None) -> datetime | None:
+        return self._stored(moment, self._columns["locked_until"])
+
+    def _stored(self, moment: datetime | None, column: Column[Any]) -> datetime | None:
+        """As the column takes it."""
+        if moment is None or _takes_zone(column.type, self._dialect):
+            return moment
+        return moment.astimezone(UTC).replace(tzinfo=None)
+
+
+def _codes(error: sa.exc.DBAPIError) -> set[object]:
+    """The database's own: five characters of SQL, or the number that drivers of MySQL give first."""
+    return {getattr(error.orig, "sqlstate", None), *getattr(error.orig, "args", ())[:1]}
+
+
+def _dialect(engine: Engine) -> _Dialect:
+    if not isinstance(engine, Engine):
+        raise SettingsError("a table needs engine=, the SQLAlchemy Engine (not an async one) of its database")
+    if engine.dialect.name not in _DIALECTS:
+        known = ", ".join(sorted(_DIALECTS))
+        raise SettingsError(f"tables of {engine.dialect.name} cannot be worked; there is {known}, or write a JobStore")
+    return _DIALECTS[engine.dialect.name]
+
+
+def _expression(condition: Any) -> ColumnElement[bool]:
+    try:
+        return sa.and_(condition)
+    except sa.exc.ArgumentError:
+        raise SettingsError(f"condition is a SQL expression, like table.c.approved, not {condition!r}") from None
+
+
+def _columns(table: Table, names: Fields) -> dict[str, Column[Any]]:
+    """The columns that there are, by their meaning; those nobody named may be missing, if work can do without."""
+    columns: dict[str, Column[Any]] = {}
+    for field in fields(names):
+        name = getattr(names, field.name)
+        if name in table.c:
+            columns[field.name] = table.c[name]
+        elif field.name in _NEEDED or name != field.default:
+            there = ", ".join(table.c.keys())
+            raise SettingsError(
+                f"table {table.name} has no column {name!r} for {field.name}: add it, or name another "
+                f"({field.name}=…) of {there}"
+            )
+    _check_moment(table, columns["sleep_until"])
+    _check_moment(table, columns["locked_until"])
+    return columns
+
+
+def _check_moment(table: Table, column: Column[Any]) -> None:
+    if not isinstance(column.type, sa.DateTime | TypeDecorator):
+        raise SettingsError(f"column {table.name}.{column.name} is {column.type!r}; moments are kept as DateTime")
+
+
+def _key(table: Table) -> Column[Any]:
+    keys = list(table.primary_key.columns)
+    if len(keys) != 1:
+        raise SettingsError(f"table {table.name} needs a primary key of one column; it has {len(keys)}")
+    return keys[0]
+
+
+def _takes_zone(type_: TypeEngine[Any], dialect: _Dialect) -> bool:
+    """Whether moments go in with a zone: a type of the user's own is taken to want the whole moment."""
+    return isinstance(type_, TypeDecorator) or (dialect.keeps_zones and bool(getattr(type_, "timezone", False)))

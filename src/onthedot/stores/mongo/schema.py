@@ -1,0 +1,135 @@
+"""The collections and their indexes, and the version that they are of.
+
+Indexes cost with every write, so each one here is asked for by a query that must stay fast whatever the number of
+documents; the comment beside it says which.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pymongo import ASCENDING, DESCENDING, IndexModel
+from pymongo.database import Database
+from pymongo.errors import CollectionInvalid, OperationFailure
+from pymongo.write_concern import WriteConcern
+
+from onthedot.errors import SchemaError
+from onthedot.stores.mongo.documents import Document
+
+HEAD = 1
+"""The version of what is declared here."""
+
+PREFIX = "onthedot_"
+SCHEDULES = f"{PREFIX}schedules"
+RUNS = f"{PREFIX}runs"
+HISTORY = f"{PREFIX}history"
+KEYS = f"{PREFIX}keys"
+NODES = f"{PREFIX}nodes"
+GATES = f"{PREFIX}gates"
+"""Eight of each node: whoever claims runs for the node passes through one, and a takeover closes all of them."""
+GATES_EACH = 8
+TASKS = f"{PREFIX}tasks"
+DECISIONS = f"{PREFIX}decisions"
+CHANGES = f"{PREFIX}changes"
+REVISIONS = f"{PREFIX}revisions"
+LOGS = f"{PREFIX}logs"
+WAKES = f"{PREFIX}wakes"
+"""One of each process that had news, for the others to see; see `wakes`."""
+META = f"{PREFIX}meta"
+
+PLANNABLE: Document = {"plannable": 1}
+READY: Document = {"state": "waiting", "blocked": 0}
+BLOCKED: Document = {"state": "waiting", "blocked": 1}
+WENT_WRONG: Document = {"wrong": 1}
+_TEXT: Document = {"$gt": ""}
+_EXISTS = 48
+
+SCHEDULES_DUE = "due"
+RUNS_DUE = "due"
+RUNS_BLOCKED = "blocked"
+RUNS_TICK = "tick"
+RUNS_OWNER = "owner"
+
+
+def _index(name: str, *keys: str, unique: bool = False, only: Document | None = None) -> IndexModel:
+    """`-name` is a descending key; `only` makes it partial."""
+    spec = [(key.lstrip("-"), DESCENDING if key.startswith("-") else ASCENDING) for key in keys]
+    partial: dict[str, Any] = {} if only is None else {"partialFilterExpression": only}
+    return IndexModel(spec, name=name, unique=unique, **partial)
+
+
+INDEXES: dict[str, list[IndexModel]] = {
+    SCHEDULES: [
+        _index("name", "name", unique=True),
+        # Which schedules are due? The id is in it because ten thousand at one moment would be sorted for each batch.
+        _index(SCHEDULES_DUE, "next_run_ms", "_id", only=PLANNABLE),
+    ],
+    RUNS: [
+        # Which runs are due? In the order in which they start.
+        _index(RUNS_DUE, "due_ms", "-priority", "_id", only=READY),
+        # The live runs of a schedule; and the net under the watermark: no two runs of one tick.
+        _index(RUNS_TICK, "schedule_id", "scheduled_ms", "apart", unique=True),
+        # What does a node run? Asked at every renewal.
+        _index(RUNS_OWNER, "owner", "_id", only={"owner": _TEXT}),
+        # No two runs in one slot.
+        _index("slot", "slot", unique=True, only={"slot": _TEXT}),
+        # The sweep: blocked runs whose moment has come.
+        _index(RUNS_BLOCKED, "due_ms", "_id", only=BLOCKED),
+    ],
+    HISTORY: [
+        # A schedule's history, newest first; and how many of it to forget.
+        _index("schedule", "kept_by", "_id"),
+        # How old is the oldest?
+        _index("finished", "finished_ms"),
+        # What went wrong? Nearly everything succeeds and is not in it.
+        _index("wrong", "state", "_id", only=WENT_WRONG),
+    ],
+    KEYS: [_index("expires", "expires_ms", only={"expires_ms": {"$gt": 0}})],
+    NODES: [],
+    GATES: [],
+    TASKS: [],
+    DECISIONS: [_index("schedule", "schedule_id", "seq"), _index("decided", "decided_ms")],
+    CHANGES: [_index("schedule", "schedule", "seq"), _index("seq", "seq")],
+    REVISIONS: [_index("schedule", "schedule_id", "revision", "seq")],
+    LOGS: [_index("run", "run_id", "seq")],
+    # Processes that are gone are forgotten after a day, by the server itself.
+    WAKES: [IndexModel("at", name="at", expireAfterSeconds=86_400)],
+    META: [],
+}
+
+
+def version_of(database: Database[Document]) -> int | None:
+    """The version of the collections that are there; None where there are none."""
+    found = database[META].find_one({"_id": "schema"})
+    return None if found is None else int(found["version"])
+
+
+def is_current(version: int, place: str) -> bool:
+    """Whether nothing is to be done; `SchemaError` if a newer version of onthedot made these collections."""
+    if version > HEAD:
+        raise SchemaError(
+            f"{place} has the collections of a newer onthedot (schema {version}, known here: {HEAD}); "
+            "upgrade onthedot here"
+        )
+    return version == HEAD
+
+
+def create(database: Database[Document]) -> None:
+    """Everything that is missing; the version last, so that who finds it finds all. Any number may do it at once."""
+    sure = WriteConcern("majority")
+    for name, indexes in INDEXES.items():
+        _make(database, name)
+        if indexes:
+            database.get_collection(name, write_concern=sure).create_indexes(indexes)
+    meta = database.get_collection(META, write_concern=sure)
+    meta.update_one({"_id": "schema"}, {"$set": {"version": HEAD}}, upsert=True)
+
+
+def _make(database: Database[Document], name: str) -> None:
+    try:
+        database.create_collection(name, write_concern=WriteConcern("majority"))
+    except CollectionInvalid:
+        return  # the driver has seen that it is there
+    except OperationFailure as error:
+        if error.code != _EXISTS:  # somebody was faster than we looked
+            raise

@@ -1,0 +1,278 @@
+"""The store on MongoDB: transactions for the engine, and what a process has open."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from random import randrange
+from threading import Event, Lock
+from typing import Any, TypeVar
+
+import pymongo
+from bson import ObjectId
+from pymongo import MongoClient
+from pymongo.client_session import ClientSession
+from pymongo.database import Database
+from pymongo.errors import PyMongoError
+from pymongo.read_concern import ReadConcern
+from pymongo.write_concern import WriteConcern
+
+from onthedot.clock import SystemClock
+from onthedot.errors import Conflict, SchemaError, SettingsError, StoreError, StoreUnavailable
+from onthedot.model.run import Run
+from onthedot.stores.base import By, Keep
+from onthedot.stores.mongo import pruning, schema
+from onthedot.stores.mongo.candidates import Manners
+from onthedot.stores.mongo.connecting import Opened, app_name, check, connect, database_of
+from onthedot.stores.mongo.documents import Document
+from onthedot.stores.mongo.faults import in_our_words, may_be_committed, may_be_repeated
+from onthedot.stores.mongo.hints import Hints
+from onthedot.stores.mongo.reading import Reading
+from onthedot.stores.mongo.rows import MongoRows
+from onthedot.stores.mongo.stuck import Stuck
+from onthedot.stores.mongo.wakes import Wakes
+from onthedot.stores.rows import Rows, TryAgain
+
+T = TypeVar("T")
+
+_WAIT_MS = 15_000
+"""How long a call tries before it says so: half a lease, so that a node can still renew after it."""
+_LONGEST_MS = 20_000
+"""Whatever happens in it, a call ends by then: a node gives its runs up after 25 s without a renewal."""
+_STUCK_MS = 500
+"""After clashing for so long, it looks whether somebody holds a transaction open and does nothing."""
+_LONGEST_PAUSE_MS = 60
+_COMMIT_MS = 5000
+_MOST_CROWDED = 5
+
+_left_alone: list[object] = []
+"""Clients inherited by fork: they are the parent's, so they are neither used nor closed here."""
+
+
+class MongoStore(Reading):
+    """Connections are opened on first use in each process, so it may be made before a fork."""
+
+    def __init__(self, url: str, place: str, now_ms: Callable[[], int] | None) -> None:
+        self._url = url
+        self._place = place
+        self._read_clock = now_ms
+        self._clock = SystemClock()
+        self._opening = Lock()
+        self._now_open: Opened | None = None
+        self._wakes = Wakes(lambda: self._opened().database[schema.WAKES], self._clock)
+        self._nodes: int | None = None
+        """How many lived when they were last read."""
+        self._crowd = 0
+
+    def now_ms(self) -> int:
+        if self._read_clock is not None:
+            return self._read_clock()
+        return self._reading(lambda opened: _server_ms(opened.client))
+
+    # transactions
+
+    def begin(self) -> AbstractContextManager[MongoRows]:
+        return self._begun(0)
+
+    def _transact(self, work: Callable[[Rows], T]) -> T:
+        """Once more after a clash, after a pause that grows; and who is stuck meanwhile is cut off."""
+        began_ms = self._clock.monotonic_ms()
+        tries = 0
+        with pymongo.timeout(_LONGEST_MS / 1000):
+            while True:
+                try:
+                    with self._begun(tries) as rows:
+                        return work(rows)
+                except TryAgain as clash:
+                    waited_ms = self._clock.monotonic_ms() - began_ms
+                    if waited_ms >= _WAIT_MS:
+                        raise StoreUnavailable(
+                            f"{self._place} was tried for {_WAIT_MS // 1000} s without success: {clash}"
+                        ) from clash
+                    if waited_ms >= _STUCK_MS:
+                        self._cut_off_stuck()
+                tries += 1
+                self._clock.wait(Event(), 1 + randrange(min(2 << min(tries, 10), _LONGEST_PAUSE_MS)))
+
+    @contextmanager
+    def _begun(self, tries: int) -> Iterator[MongoRows]:
+        opened = self._opened()
+        gate = opened.gates.pop() if opened.gates else None
+        any_gate = randrange(schema.GATES_EACH) if gate is None else gate
+        manners = Manners(any_gate, hints=tries > 0 or self._nodes != 1, tries=tries, crowd=self._crowd)
+        clashed = True
+        try:
+            with in_our_words(self._place), opened.client.start_session(causal_consistency=True) as session:
+                now_ms = _server_ms(opened.client) if self._read_clock is None else self._read_clock()
+                hints = Hints(opened.database, session, now_ms, str(ObjectId()))
+                _start(session)
+                rows = MongoRows(opened.database, session, now_ms, hints, manners)
+                try:
+                    yield rows
+                    rows.finish()
+                    self._commit(session)
+                    clashed = False
+                finally:
+                    hints.release(() if clashed else rows.written)
+        finally:
+            if gate is not None:
+                opened.gates.append(gate)
+            self._learn(manners, clashed=clashed)
+
+    def _commit(self, session: ClientSession) -> None:
+        """Asked again while the answer is not known: a commit that is repeated is one commit."""
+        until_ms = self._clock.monotonic_ms() + _WAIT_MS
+        while True:
+            try:
+                return session.commit_transaction()
+            except PyMongoError as error:
+                if not may_be_committed(error) or self._clock.monotonic_ms() >= until_ms:
+                    raise
+            self._clock.wait(Event(), 50)
+
+    def _learn(self, manners: Manners, *, clashed: bool) -> None:
+        step = 1 if clashed or manners.lost else -1
+        self._crowd = min(max(self._crowd + step, 0), _MOST_CROWDED)
+        if manners.nodes is not None:
+            self._nodes = manners.nodes
+        if manners.lapsed:
+            self._cut_off_stuck()
+
+    def _cut_off_stuck(self) -> None:
+        opened = self._opened()
+        opened.stuck.look(opened.client)
+
+    def _reading(self, work: Callable[[Opened], T]) -> T:
+        """Once more while the primary changes, up to a bound."""
+        until_ms = self._clock.monotonic_ms() + _WAIT_MS
+        while True:
+            try:
+                with in_our_words(self._place), pymongo.timeout(_LONGEST_MS / 1000):
+                    return work(self._opened())
+            except TryAgain as error:
+                if self._clock.monotonic_ms() >= until_ms:
+                    raise StoreUnavailable(f"{self._place} does not answer: {error}") from error
+            self._clock.wait(Event(), 50)
+
+    def enqueue_in(self, connection: Any, runs: Sequence[Run], by: By | None = None) -> list[Run]:
+        if not isinstance(connection, ClientSession):
+            raise StoreError(f"connection= takes a PyMongo ClientSession in a transaction, not {connection!r}")
+        if not connection.in_transaction:
+            raise StoreError("the session of connection= is in no transaction; call session.start_transaction() first")
+        name = self._opened().database.name
+        database: Database[Document] = connection.client[name]
+        try:
+            if database[schema.META].find_one({"_id": "schema"}, session=connection) is None:
+                raise SchemaError(f"the database {name} of connection= has no collections of onthedot")
+            now_ms = self.now_ms()
+            hints = Hints(database, connection, now_ms, "")
+            rows = MongoRows(database, connection, now_ms, hints, Manners(0, hints=False))
+            stored = self._enqueue(rows, runs, by)
+            rows.finish()
+            return stored
+        except TryAgain:
+            raise _just_enqueued() from None
+        except PyMongoError as error:
+            if may_be_repeated(error):
+                raise  # as it is: the driver's with_transaction repeats the caller's work for it
+            try:
+                with in_our_words("the database of connection="):
+                    raise
+            except TryAgain:
+                raise _just_enqueued() from error
+
+    # the collections
+
+    def prepare(self, *, create: bool) -> None:
+        """Make sure that the server can keep our promises, and that the collections are there and of this version."""
+        opened = self._opened()
+        check(opened.client, self._url, self._place)
+        version = self._reading(lambda opened: schema.version_of(opened.database))
+        if version is not None and schema.is_current(version, self._place):
+            return
+        if version is None and not create:
+            raise SchemaError(f"no onthedot store at {self._place}: run `onthedot migrate` or start a node")
+        self._reading(lambda opened: schema.create(opened.database))
+
+    # forgetting
+
+    def prune(self, keep: Keep, limit: int = 1000) -> int:
+        now_ms = self.now_ms()
+        old = self._reading(lambda opened: pruning.find(opened.database, now_ms, keep, limit))
+        if not old:
+            return 0
+
+        def remove(rows: Rows) -> int:
+            assert isinstance(rows, MongoRows)
+            return pruning.remove(rows.database, rows.session, old, now_ms)
+
+        return self._transact(remove)
+
+    # life
+
+    def listen(self, wake: Callable[[], None]) -> Callable[[], None]:
+        return self._wakes.listen(wake)
+
+    def notify(self) -> None:
+        self._wakes.notify()
+
+    def close(self) -> None:
+        self._wakes.close()
+        with self._opening:
+            opened, self._now_open = self._now_open, None
+        if opened is None:
+            return
+        if opened.pid == os.getpid():
+            opened.client.close()
+        else:
+            _left_alone.append(opened)
+
+    def _opened(self) -> Opened:
+        opened = self._now_open
+        if opened is not None and opened.pid == os.getpid():
+            return opened
+        if opened is not None:
+            self._opening = Lock()  # the parent's may be held by a thread that does not exist here
+        with self._opening:
+            if self._now_open is opened:
+                if opened is not None:
+                    _left_alone.append(opened)
+                self._now_open = self._open()
+            return self._now_open or self._open()
+
+    def _open(self) -> Opened:
+        with in_our_words(self._place):
+            try:
+                client = connect(self._url)
+            except ValueError as error:  # of the driver, for a port or an option
+                raise SettingsError(f"{self._place}: {error}") from error
+            return Opened(client, database_of(client), Stuck(app_name(self._url), self._clock))
+
+
+def open_mongodb(url: str, place: str, *, create: bool, now_ms: Callable[[], int] | None) -> MongoStore:
+    """The store at this URL, which messages call `place`; `now_ms` replaces the server's clock, in tests."""
+    store = MongoStore(url, place, now_ms)
+    try:
+        store.prepare(create=create)
+    except BaseException:
+        store.close()
+        raise
+    return store
+
+
+def _start(session: ClientSession) -> None:
+    """Nothing is sent yet: the snapshot is that of the first read."""
+    session.start_transaction(
+        read_concern=ReadConcern("snapshot"), write_concern=WriteConcern("majority"), max_commit_time_ms=_COMMIT_MS
+    )
+
+
+def _server_ms(client: MongoClient[Document]) -> int:
+    """The primary's clock, in the cheapest of all commands."""
+    moment = client.admin.command("hello")["localTime"]
+    return int(moment.timestamp() * 1000 + 0.5)
+
+
+def _just_enqueued() -> Conflict:
+    return Conflict("another transaction has just enqueued the same key; roll back and try again")

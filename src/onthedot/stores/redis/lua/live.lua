@@ -1,0 +1,4 @@
+-- All live runs of these schedules: ids, rows, and how many each schedule has.
+-- ARGV: ids of schedules
+local ids, runs, sizes = live(ARGV)
+return {ids, runs, sizes}

@@ -1,0 +1,224 @@
+"""Values as text and text as values: JSON arrays in a fixed order, to which later versions only append.
+
+What many rows share (policies, triggers) is a text inside the text, decoded once for all of them. Arguments never are
+shared: they reach user code, which may change them in place. No script ever reads the JSON.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import MISSING, asdict, fields
+from functools import lru_cache
+from operator import attrgetter
+from typing import Any
+
+from onthedot.model.decision import Decision
+from onthedot.model.node import Node, NodeState
+from onthedot.model.policy import DEFAULT, Policy
+from onthedot.model.run import Run
+from onthedot.model.schedule import Schedule
+from onthedot.model.states import State
+from onthedot.model.values import make
+from onthedot.stores.base import By, Change, Key, LogLine, TaskInfo
+
+_encode = json.JSONEncoder(separators=(",", ":"), check_circular=False).encode
+_decoder = json.JSONDecoder()
+_UNREADABLE = (ValueError, TypeError, KeyError, RecursionError)
+
+
+def _decode(text: str) -> Any:
+    value, end = _decoder.raw_decode(text)  # half the time of `loads`, which looks for white space that we never write
+    if end != len(text):
+        raise ValueError(f"something stands behind the JSON, from character {end} on")
+    return value
+
+
+def _defaults(kind: Any, names: Sequence[str]) -> list[Any]:
+    """What the fields of these names are where nothing is said of them."""
+    found: dict[str, Any] = {}
+    for each in fields(kind):
+        if each.default is not MISSING:
+            found[each.name] = each.default
+        elif each.default_factory is not MISSING:
+            found[each.name] = each.default_factory()
+    return [found.get(name) for name in names]
+
+
+def _named(names: Sequence[str], values: list[Any], defaults: list[Any]) -> dict[str, Any]:
+    """The fields of a row; an earlier version has not written all of them, a later one perhaps more."""
+    if len(values) < len(names):
+        values = values + defaults[len(values) :]
+    return dict(zip(names, values, strict=False))
+
+
+# policies
+
+
+@lru_cache(maxsize=4096)
+def _text_of(policy: Policy) -> str:
+    return _encode(policy.as_json())
+
+
+def _policy_text(policy: Policy) -> str:
+    return "{}" if policy is DEFAULT else _text_of(policy)
+
+
+@lru_cache(maxsize=4096)
+def _policy(text: str) -> Policy:
+    return DEFAULT if text == "{}" else Policy.from_json(_decode(text))
+
+
+# schedules
+
+SCHEDULE = (
+    *("id", "name", "task", "trigger", "policy", "args", "given", "kind", "tags", "mode", "origin", "max_runs"),
+    *("auto_remove", "then", "on_failure", "enabled", "paused_note", "error", "deleted", "declared_hash"),
+    *("declared_seen_ms", "next_run_ms", "rescheduled", "settled_ms", "last_run_ms", "last_enqueued_ms", "revision"),
+    *("version", "fence", "planned_runs", "plan_attempts", "created_ms", "updated_ms"),
+)
+"""The order of a row. A new field comes at the end."""
+_schedule_values = attrgetter(*SCHEDULE)
+_SCHEDULE_DEFAULTS = _defaults(Schedule, SCHEDULE)
+_WORDS = ("given", "tags", "then", "on_failure")
+
+
+def schedule_text(row: Schedule) -> str:
+    """The whole row."""
+    values = list(_schedule_values(row))
+    values[3], values[4] = _encode(row.trigger), _policy_text(row.policy)
+    return _encode(values)
+
+
+def schedule_from(schedule_id: str, text: str) -> Schedule:
+    """The schedule of a text, always: one that cannot be read has a trigger that nobody can read either."""
+    try:
+        return _schedule(_decode(text))
+    except _UNREADABLE as error:
+        return _unreadable(schedule_id, text, error)
+
+
+def _schedule(values: list[Any]) -> Schedule:
+    row = _named(SCHEDULE, values, _SCHEDULE_DEFAULTS)
+    row["trigger"] = _trigger(row["trigger"])
+    row["policy"] = _policy(row["policy"])
+    for name in _WORDS:
+        row[name] = tuple(row[name])
+    return make(Schedule, row)
+
+
+@lru_cache(maxsize=65_536)
+def _trigger(text: str) -> dict[str, Any]:
+    """One object for all rows that have this text: no user's code gets to see a trigger as JSON."""
+    value = _decode(text)
+    if not isinstance(value, dict):
+        raise ValueError("the trigger is not a JSON object")
+    return value
+
+
+def _unreadable(schedule_id: str, text: str, error: Exception) -> Schedule:
+    """What a planner parks. Its text goes with it, so that nothing of it is lost."""
+    head = re.match(r'\["(?:[^"\\]|\\.)*",("(?:[^"\\]|\\.)*"),', text)
+    name = schedule_id if head is None else json.loads(head[1])
+    trigger = {"v": 1, "type": f"unreadable ({error})", "text": text}
+    return Schedule(schedule_id, name, "", trigger, next_run_ms=0)
+
+
+# runs
+
+RUN = (
+    *("id", "state", "policy", "task", "cause", "scheduled_ms", "due_ms", "args", "schedule_id", "schedule"),
+    *("revision", "key", "target", "parent_id", "shard", "shards", "shards_left", "owner", "claim_no", "attempt"),
+    *("crashes", "fence", "slot", "blocked", "exempt", "cancel_requested_ms", "created_ms", "started_ms"),
+    *("finished_ms", "result", "error", "reason"),
+)
+"""The order of a row. A new field comes at the end."""
+_run_values = attrgetter(*RUN)
+_RUN_DEFAULTS = _defaults(Run, RUN)
+_STATES = {state.value: state for state in State}
+
+
+def run_text(run: Run) -> str:
+    """The whole row; `TypeError` if an argument or result is none of JSON."""
+    values = list(_run_values(run))
+    values[2] = _policy_text(run.policy)
+    return _encode(values)
+
+
+def run_from(text: str) -> Run:
+    """The run of a text."""
+    row = _named(RUN, _decode(text), _RUN_DEFAULTS)
+    row["state"] = _STATES[row["state"]]
+    row["policy"] = _policy(row["policy"])
+    return make(Run, row)
+
+
+# the others
+
+
+def key_text(key: Key) -> str:
+    """All but the key itself."""
+    return _encode([key.run_id, key.expires_ms, None if key.state is None else str(key.state)])
+
+
+def key_from(key: str, text: str) -> Key:
+    """What `key_text` gave."""
+    return Key(key, *_decode(text))
+
+
+def node_text(node: Node) -> str:
+    """The whole row."""
+    return _encode({**node.__dict__, "labels": dict(node.labels), "state": node.state.value})
+
+
+def node_from(text: str) -> Node:
+    """The node of a text."""
+    values = _decode(text)
+    values["roles"], values["tasks"] = tuple(values["roles"]), tuple(values["tasks"])
+    values["state"] = NodeState(values["state"])
+    return make(Node, {name: values[name] for name in _NODE_NAMES})
+
+
+_NODE_NAMES = tuple(each.name for each in fields(Node))
+
+
+def tasks_text(tasks: list[TaskInfo]) -> str:
+    """What one node publishes."""
+    return _encode([[each.name, [dict(one) for one in each.parameters], each.doc, dict(each.policy)] for each in tasks])
+
+
+def tasks_from(text: str) -> list[TaskInfo]:
+    """What `tasks_text` gave."""
+    return [TaskInfo(name, tuple(parameters), doc, policy) for name, parameters, doc, policy in _decode(text)]
+
+
+def decision_text(decision: Decision) -> str:
+    """The moment first, and a blank: the one thing that a script reads."""
+    return f"{decision.decided_ms} {_encode(asdict(decision))}"
+
+
+def decision_from(text: str) -> Decision:
+    """What `decision_text` gave."""
+    return Decision(**_decode(text.partition(" ")[2]))
+
+
+def line_text(line: LogLine) -> str:
+    """All but the run."""
+    return _encode([line.claim_no, line.at_ms, line.level, line.text])
+
+
+def line_from(run_id: str, text: str) -> LogLine:
+    """What `line_text` gave."""
+    return LogLine(run_id, *_decode(text))
+
+
+def change_text(change: Change) -> str:
+    """The whole row."""
+    return _encode(asdict(change))
+
+
+def change_from(text: str) -> Change:
+    """What `change_text` gave."""
+    values = _decode(text)
+    return Change(**{**values, "by": By(**values["by"])})

@@ -1,0 +1,153 @@
+"""The store on Redis: transactions for the engine, and everything that only reads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
+from random import uniform
+from threading import Event, Lock, local
+from typing import Any, cast
+
+from onthedot.errors import StoreError, StoreUnavailable
+from onthedot.model.decision import Decision
+from onthedot.model.node import Node
+from onthedot.model.run import Run
+from onthedot.model.schedule import Mode, Schedule
+from onthedot.model.states import State
+from onthedot.stores.base import By, Change, Keep, LogLine, TaskInfo
+from onthedot.stores.engine import Engine
+from onthedot.stores.redis import mapping, reading
+from onthedot.stores.redis.listening import Listening
+from onthedot.stores.redis.pruning import prune
+from onthedot.stores.redis.rows import RedisRows
+from onthedot.stores.redis.server import Server
+from onthedot.stores.rows import TryAgain
+
+_LONGEST_PAUSE_MS = 64
+_TURN_S = 0.5
+
+
+class RedisStore(Engine):
+    """May be used by many threads, and be made before a fork."""
+
+    def __init__(self, server: Server, now_ms: Callable[[], int] | None = None) -> None:
+        self._server = server
+        self._read_clock = now_ms
+        self._listening = Listening(server)
+        self._turn = Lock()
+        self._here = local()
+
+    def now_ms(self) -> int:
+        return self._server.now_ms() if self._read_clock is None else self._read_clock()
+
+    # transactions
+
+    @contextmanager
+    def begin(self) -> Iterator[RedisRows]:
+        clashes: int = getattr(self._here, "clashes", 0)
+        self._here.clashes = 0
+        with self._one_after_the_other(clashes):
+            rows = RedisRows(self._server, self._read_clock, clashes)
+            try:
+                yield rows
+                rows.commit()
+            except TryAgain:
+                rows.let_go()
+                self._here.clashes = clashes + 1
+                self._server.clock.wait(Event(), int(uniform(0, min(1 << clashes, _LONGEST_PAUSE_MS))))
+                raise
+            except StoreUnavailable:
+                raise  # nobody is there to let go of anything: it passes by itself
+            except BaseException:
+                rows.let_go()
+                raise
+
+    @contextmanager
+    def _one_after_the_other(self, clashes: int) -> Iterator[None]:
+        """Threads of one process that were overtaken take turns, so that they do not overtake each other again.
+
+        Only for a while: the lock of a parent process may be held by a thread that does not exist here.
+        """
+        mine = clashes > 0 and self._turn.acquire(timeout=_TURN_S)
+        try:
+            yield
+        finally:
+            if mine:
+                self._turn.release()
+
+    def behind(self, schedule_ids: Collection[str]) -> Collection[str]:
+        return cast(list[str], self._server.read_script("behind", *schedule_ids))
+
+    def enqueue_in(self, connection: Any, runs: Sequence[Run], by: By | None = None) -> list[Run]:
+        raise StoreError("Redis has no transactions to share with your own; leave connection= out")
+
+    # reading
+
+    def schedules(
+        self,
+        *,
+        names: Sequence[str] | None = None,
+        tag: str | None = None,
+        mode: Mode | None = None,
+        after: str = "",
+        limit: int = 100,
+    ) -> list[Schedule]:
+        return reading.schedules(self._server, reading.Asked(names, tag, mode, after, limit))
+
+    def revisions(self, schedule_id: str) -> list[Schedule]:
+        texts = self._server.ask("LRANGE", f"revisions:{schedule_id}", 0, -1)
+        return [mapping.schedule_from(schedule_id, text) for text in texts]
+
+    def changes(self, *, name: str | None = None, limit: int = 100) -> list[Change]:
+        return reading.changes(self._server, name, limit)
+
+    def upcoming(self, after_ms: int, until_ms: int) -> list[int]:
+        return reading.upcoming(self._server, after_ms, until_ms)
+
+    def runs(
+        self,
+        *,
+        ids: Sequence[str] | None = None,
+        schedule: str | None = None,
+        state: State | None = None,
+        before: str | None = None,
+        limit: int = 100,
+    ) -> list[Run]:
+        return reading.runs(self._server, reading.Wanted(ids, schedule, state, before, limit))
+
+    def cancels(self, node_id: str) -> list[str]:
+        return sorted(self._server.ask("SMEMBERS", f"asked:{node_id}"))
+
+    def decisions(
+        self, schedule_id: str, *, first_ms: int = 0, last_ms: int = 1 << 62, limit: int = 100
+    ) -> list[Decision]:
+        return reading.decisions(self._server, schedule_id, first_ms, last_ms, limit)
+
+    def logs(self, run_id: str, *, after: int = 0, limit: int = 1000) -> list[LogLine]:
+        texts = self._server.ask("LRANGE", f"log:{run_id}", after, after + limit - 1)
+        return [mapping.line_from(run_id, text) for text in texts]
+
+    def nodes(self) -> list[Node]:
+        return reading.nodes(self._server)
+
+    def tasks(self) -> list[TaskInfo]:
+        return reading.tasks(self._server)
+
+    def prune(self, keep: Keep, limit: int = 1000) -> int:
+        def transact(work: Callable[[RedisRows], int]) -> int:
+            return self._transact(lambda rows: work(cast(RedisRows, rows)))
+
+        return prune(self._server, transact, self.now_ms(), keep, limit)
+
+    # life
+
+    def listen(self, wake: Callable[[], None]) -> Callable[[], None]:
+        return self._listening.add(wake)
+
+    def notify(self) -> None:
+        self._listening.tell()
+
+    def close(self) -> None:
+        self._listening.close()
+        # Not those in use by other threads: what they have asked is still answered.
+        self._server.client.connection_pool.disconnect(inuse_connections=False)

@@ -1,0 +1,104 @@
+"""What a transaction knows of one hash of rows: what it has read, what it relies upon, what it will write."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from onthedot.model.node import Node
+from onthedot.model.run import Run
+from onthedot.model.schedule import Schedule
+from onthedot.stores.base import Key
+from onthedot.stores.redis import mapping, places
+from onthedot.stores.redis.commit import Commit
+from onthedot.stores.redis.places import Places
+
+T = TypeVar("T")
+
+STAMP = 12
+"""So many characters before the JSON of a row are its stamp: another one with every write, and the same never again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kind(Generic[T]):
+    """One hash of rows."""
+
+    name: str
+    to_text: Callable[[T], str]
+    from_text: Callable[[str, str], T]
+    places: Callable[[T], Places]
+
+
+SCHEDULES: Kind[Schedule] = Kind("schedules", mapping.schedule_text, mapping.schedule_from, places.schedule_places)
+RUNS: Kind[Run] = Kind("runs", mapping.run_text, lambda _, text: mapping.run_from(text), places.run_places)
+KEYS: Kind[Key] = Kind("keys", mapping.key_text, mapping.key_from, places.key_places)
+NODES: Kind[Node] = Kind("nodes", mapping.node_text, lambda _, text: mapping.node_from(text), places.node_places)
+
+
+_NOTHING = "", None
+"""What is known of a row that was not read: it is new."""
+
+
+class Table(Generic[T]):
+    """A row that was read once is not read again: if it has changed since, the comparison at the end will tell."""
+
+    def __init__(self, kind: Kind[T]) -> None:
+        self._kind = kind
+        self._read: dict[str, tuple[str, T | None]] = {}
+        self._relied: set[str] = set()
+        self._written: dict[str, T | None] = {}
+
+    @property
+    def name(self) -> str:
+        """The key of the hash."""
+        return self._kind.name
+
+    def unknown(self, ids: Iterable[str]) -> list[str]:
+        """Those that were not read yet."""
+        return [each for each in dict.fromkeys(ids) if each not in self._read]
+
+    def learn(self, ids: Iterable[str], texts: Iterable[str | None]) -> None:
+        """What the hash has under these ids."""
+        for each, text in zip(ids, texts, strict=True):
+            if each in self._read:
+                continue
+            if text is None:
+                self._read[each] = "", None
+            else:
+                self._read[each] = text[:STAMP], self._kind.from_text(each, text[STAMP:])
+
+    def known(self, ids: Iterable[str]) -> list[T]:
+        """Rows that have been read or written, in the order of the ids; without those that do not exist."""
+        found = (self._written[each] if each in self._written else self._read[each][1] for each in ids)
+        return [value for value in found if value is not None]
+
+    def before(self, row_id: str) -> T | None:
+        """The row as it was read."""
+        return self._read.get(row_id, _NOTHING)[1]
+
+    def rely(self, ids: Collection[str]) -> list[T]:
+        """The same as `known`; but they, and what does not exist of them, must stay so until the end."""
+        self._relied.update(ids)
+        return self.known(ids)
+
+    def write(self, row_id: str, value: T | None) -> None:
+        """The row as it shall be; None: it shall not be."""
+        self._written[row_id] = value
+
+    def changes(self) -> list[tuple[str, T | None, T | None]]:
+        """Each row that is written: its id, as it was, as it shall be."""
+        read = self._read
+        return [(each, read.get(each, _NOTHING)[1], value) for each, value in self._written.items()]
+
+    def gather(self, commit: Commit, stamp: str) -> None:
+        """Everything that is to be compared and written."""
+        compared = list(self._relied.union(self._written))
+        commit.expect_rows(self.name, compared, [self._read.get(each, _NOTHING)[0] for each in compared])
+        to_text, places = self._kind.to_text, self._kind.places
+        for each, before, value in self.changes():
+            if value is None:
+                commit.write("HDEL", self.name, each)
+            else:
+                commit.values("HSET", self.name).extend((each, stamp + to_text(value)))
+            commit.move({} if before is None else places(before), {} if value is None else places(value))

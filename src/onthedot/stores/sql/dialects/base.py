@@ -1,0 +1,67 @@
+"""What differs between databases, and nothing else: one small object each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import Enum, auto
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection
+from sqlalchemy.exc import DBAPIError
+
+
+class Fault(Enum):
+    """What a database's error means for us."""
+
+    CLASH = auto()
+    """Another transaction was first, and this one left nothing behind: once more."""
+    BUSY = auto()
+    """Locked by another for longer than we wait."""
+    READ_FIRST = auto()
+    """A transaction that began with a read can no longer write."""
+    AWAY = auto()
+    """It does not answer now, and may later."""
+    READ_ONLY = auto()
+    """This user, or this copy of the database, may not write."""
+    NO_TABLES = auto()
+    NO_DATABASE = auto()
+    """What is there is no database, or a damaged one; or a server has none of that name."""
+    NOT_LET_IN = auto()
+    """The server knows no such user, or not with this password."""
+    OTHER = auto()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Dialect:
+    """One database. Locks that it does not have (`FOR UPDATE` on SQLite) its compiler leaves out by itself."""
+
+    name: str
+    also_known_as: frozenset[str]
+    """Other names that SQLAlchemy gives to connections to it."""
+    fault: Callable[[DBAPIError], Fault]
+    exclusive: bool
+    """Whether a writing transaction has the whole database to itself: what it has read stays true, nothing is locked
+    by others, and writers of one process had better queue in it."""
+    upgrades_itself: bool
+    """Whether a node may change older tables: only where no node of an older version can be at work on them."""
+    most_values: int
+    """How many values one statement may name."""
+    clock: ColumnElement[int] | None = None
+    """The server's time in milliseconds; None: there is no server, and this machine's clock is the store's."""
+    begin_writing: str | None = None
+    """How a transaction that will write begins; None: as the driver does it."""
+    begin_snapshot: str | None = None
+    """First statement of a transaction whose reads shall all see one state; None: they do anyway."""
+    one_read: Mapping[str, Any] = field(default_factory=dict)
+    """Execution options of a transaction that makes one read only."""
+    take_write_lock: str | None = None
+    """First statement in a caller's transaction, where reading before writing could fail; None: not needed."""
+    hold_creation: Callable[[Connection, str], None] | None = None
+    """Wait until nobody else makes the tables of this place; None: the transaction itself is that lock."""
+    let_go_of_creation: Callable[[Connection, str], None] | None = None
+    """Where the lock does not end with the transaction."""
+
+    def is_of(self, connection: Connection) -> bool:
+        """Whether this connection goes to such a database."""
+        return connection.dialect.name == self.name or connection.dialect.name in self.also_known_as

@@ -1,0 +1,79 @@
+"""MariaDB 10.6 and newer, MySQL 8."""
+
+from __future__ import annotations
+
+from sqlalchemy import BigInteger, Connection, literal_column, text
+from sqlalchemy.exc import DBAPIError
+
+from onthedot.errors import StoreUnavailable
+from onthedot.stores.sql.dialects.base import Dialect, Fault
+
+_HOLD_S = 30
+
+_FAULTS = {
+    1020: Fault.CLASH,  # the record has changed since it was read
+    1062: Fault.CLASH,  # duplicate entry
+    1205: Fault.CLASH,  # waited too long for a lock
+    1213: Fault.CLASH,  # deadlock
+    1044: Fault.NOT_LET_IN,
+    1045: Fault.NOT_LET_IN,
+    1698: Fault.NOT_LET_IN,
+    1049: Fault.NO_DATABASE,
+    1142: Fault.READ_ONLY,
+    1143: Fault.READ_ONLY,
+    1227: Fault.READ_ONLY,
+    1146: Fault.NO_TABLES,
+    1040: Fault.AWAY,  # too many connections
+    1053: Fault.AWAY,  # it shuts down
+    1077: Fault.AWAY,
+    1079: Fault.AWAY,
+    1129: Fault.AWAY,
+    1152: Fault.AWAY,
+    1158: Fault.AWAY,
+    1159: Fault.AWAY,
+    1160: Fault.AWAY,
+    1161: Fault.AWAY,
+    1184: Fault.AWAY,
+    1203: Fault.AWAY,
+    1290: Fault.AWAY,  # read-only: a copy, until the other one is back
+    1317: Fault.AWAY,  # interrupted
+    1836: Fault.AWAY,
+    1927: Fault.AWAY,  # the connection was killed
+    1969: Fault.AWAY,  # max_statement_time
+    3024: Fault.AWAY,  # max_execution_time
+    4031: Fault.AWAY,  # idle for too long
+}
+
+
+def _fault(error: DBAPIError) -> Fault:
+    arguments = getattr(error.orig, "args", ())
+    code = arguments[0] if arguments and isinstance(arguments[0], int) else None
+    if code in _FAULTS:
+        return _FAULTS[code]
+    lost = error.connection_invalidated or type(error.orig).__name__ == "InterfaceError"
+    return Fault.AWAY if lost or (code is not None and 2000 <= code < 2100) else Fault.OTHER
+
+
+def _hold_creation(connection: Connection, place: str) -> None:
+    held = connection.execute(text("SELECT GET_LOCK(SHA1(:place), :most)"), {"place": place, "most": _HOLD_S})
+    if held.scalar_one() != 1:
+        raise StoreUnavailable(f"{place}: another process has been making the tables for {_HOLD_S} s")
+
+
+def _let_go_of_creation(connection: Connection, place: str) -> None:
+    connection.execute(text("SELECT RELEASE_LOCK(SHA1(:place))"), {"place": place}).scalar_one()
+
+
+MARIADB = Dialect(
+    name="mysql",
+    also_known_as=frozenset({"mariadb"}),
+    fault=_fault,
+    exclusive=False,
+    upgrades_itself=False,
+    most_values=10_000,
+    # UNIX_TIMESTAMP() would read the moment in the session's zone. Never rounded up.
+    clock=literal_column("TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000", BigInteger),
+    begin_snapshot="SET TRANSACTION ISOLATION LEVEL REPEATABLE READ",
+    hold_creation=_hold_creation,
+    let_go_of_creation=_let_go_of_creation,
+)

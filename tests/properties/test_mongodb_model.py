@@ -1,0 +1,33 @@
+"""The same random histories as for the rules themselves, with every row in MongoDB."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from tests.model.histories import draw, violation
+from tests.servers.mongodb_set import emptied
+
+from onthedot.stores.engine import Engine
+from onthedot.stores.open import open_store
+
+HISTORIES = 24
+PARTS = 4
+
+
+@pytest.mark.parametrize("part", range(PARTS))
+def test_every_promise_holds_after_every_step_of_every_history(part: int, mongodb_url: str) -> None:
+    opened: list[Engine] = []
+
+    def make_store(now_ms: Callable[[], int]) -> Engine:
+        store = open_store(emptied(mongodb_url), create=True, now_ms=now_ms)
+        assert isinstance(store, Engine)
+        opened.append(store)
+        return store
+
+    for seed in range(part, HISTORIES, PARTS):
+        history = draw(seed)
+        broken = violation(history, make_store=make_store)
+        opened.pop().close()
+        if broken is not None:
+            pytest.fail(f"seed {seed}\n{history}\n{broken}", pytrace=False)

@@ -1,0 +1,73 @@
+"""Whether every index of a store on Redis is what its rows say, no more and no less."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import redis
+
+from onthedot.model.states import FINAL
+from onthedot.stores.redis.places import Places, kept_by
+from onthedot.stores.redis.tables import KEYS, NODES, RUNS, SCHEDULES, STAMP, Kind
+
+_SETS = ("live:", "owned:", "asked:", "behind:")
+_SORTED = (
+    "due",
+    "ready:",
+    "blocked",
+    "state:",
+    "ended:",
+    "finished",
+    "listed",
+    "local",
+    "routed",
+    "tag:",
+    "expiring",
+    "living",
+    "gone",
+)
+
+
+def check_indexes(url: str) -> None:
+    """An assertion fails where they differ."""
+    bare, _, namespace = url.partition("?namespace=")
+    client: Any = redis.Redis.from_url(bare, decode_responses=True)
+    prefix = f"{{{namespace}}}:"
+    try:
+        rows = {kind.name: _rows(client, prefix, kind) for kind in (SCHEDULES, RUNS, KEYS, NODES)}
+        wanted: Places = {}
+        for kind in (SCHEDULES, RUNS, KEYS, NODES):
+            for row in rows[kind.name].values():
+                wanted.update(kind.places(row))
+        assert _indexes(client, prefix) == wanted
+        runs = rows["runs"].values()
+        assert client.hgetall(prefix + "slots") == {run.slot: run.id for run in runs if run.slot is not None}
+        assert client.hgetall(prefix + "names") == {row.name: row.id for row in rows["schedules"].values()}
+        kept = {name: int(count) for name, count in client.zrange(prefix + "kept", 0, -1, withscores=True) if count}
+        assert kept == Counter(kept_by(run) for run in runs if run.state in FINAL)
+        queues = {index.removeprefix("ready:") for index, _ in wanted if index.startswith("ready:")}
+        assert queues <= client.smembers(prefix + "queues")
+        assert client.zcard(prefix + "busy") == 0, "something was left held"
+    finally:
+        client.close()
+
+
+def _rows(client: Any, prefix: str, kind: Kind[Any]) -> dict[str, Any]:
+    return {each: kind.from_text(each, text[STAMP:]) for each, text in client.hgetall(prefix + kind.name).items()}
+
+
+def _indexes(client: Any, prefix: str) -> Places:
+    found: Places = {}
+    for key in client.scan_iter(match=_escaped(prefix) + "*", count=1000):
+        name = key.removeprefix(prefix)
+        if name.startswith(_SETS):
+            found.update({(name, member): None for member in client.smembers(key)})
+        elif name.startswith(_SORTED):
+            scores = client.zrange(key, 0, -1, withscores=True)
+            found.update({(name, member): int(score) for member, score in scores})
+    return found
+
+
+def _escaped(text: str) -> str:
+    return "".join(f"\\{each}" if each in "*?[]\\" else each for each in text)

@@ -1,0 +1,168 @@
+"""Faults at connecting, before a commit and after it (the reply is lost); many nodes on the same rows at once."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import psycopg
+import pymysql
+import pytest
+from sqlalchemy import event
+from tests.stores.crowd import BY, LEASE_MS, START_MS, Crowd
+
+from onthedot import App, at
+from onthedot.app.node import NodeSettings
+from onthedot.model.ids import new_id
+from onthedot.model.node import Node
+from onthedot.planner import edits
+from onthedot.planner.decide import Decider
+from onthedot.stores.base import Store
+from onthedot.stores.open import open_store
+from onthedot.stores.sql.store import SqlStore
+from onthedot.testing.clock import ManualClock
+
+CHANCE = 0.2
+OPERATIONS = 2000
+
+
+@pytest.fixture
+def clock() -> ManualClock:
+    return ManualClock(START_MS)
+
+
+@pytest.fixture(params=["sqlite", "postgresql_15", "mariadb"])
+def url(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.setattr("onthedot.stores.sql.mariadb.IDLE_IN_TRANSACTION_S", 60)  # this machine may be starved
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path}/a.db"
+    patient = "?options=-c%20idle_in_transaction_session_timeout%3D60s" if request.param != "mariadb" else ""
+    return str(request.getfixturevalue(request.param)) + patient
+
+
+@contextmanager
+def opened(url: str, clock: ManualClock, count: int) -> Iterator[list[Store]]:
+    with ExitStack() as stack:
+        stores = []
+        for _ in range(count):
+            stores.append(open_store(url, create=True, now_ms=clock))
+            stack.callback(stores[-1].close)
+        yield stores
+
+
+class BadLuck:
+    """One in five connections is not made, one in five commits is not made, one in five is, and nobody hears of it."""
+
+    def __init__(self, stores: list[Store]) -> None:
+        self.on = True
+        self._dice = Random(1)
+        for store in stores:
+            assert isinstance(store, SqlStore)
+            self._strike(store)
+
+    def _strike(self, store: SqlStore) -> None:
+        engine = store._opened().engine
+        error = _ERRORS[engine.dialect.name]
+        commit = engine.dialect.do_commit
+
+        def unlucky_commit(connection: Any) -> None:
+            lot = self._dice.random() if self.on else 1
+            if lot < CHANCE:
+                raise error()
+            commit(connection)
+            if lot < 2 * CHANCE:
+                raise error()
+
+        def unlucky_checkout(*_: object) -> None:
+            if self.on and self._dice.random() < CHANCE:
+                raise error()
+
+        engine.dialect.do_commit = unlucky_commit  # type: ignore[method-assign, assignment]
+        event.listen(engine, "checkout", unlucky_checkout)
+
+
+def _sqlite_error() -> Exception:
+    error = sqlite3.OperationalError("disk I/O error")
+    error.sqlite_errorcode = sqlite3.SQLITE_IOERR
+    return error
+
+
+_ERRORS: dict[str, Callable[[], Exception]] = {
+    "sqlite": _sqlite_error,
+    "postgresql": lambda: psycopg.OperationalError("the connection is lost"),
+    "mysql": lambda: pymysql.err.OperationalError(2013, "Lost connection to server during query"),
+}
+
+
+def test_every_promise_holds_when_a_fifth_of_all_connections_commits_and_replies_is_lost(
+    url: str, clock: ManualClock
+) -> None:
+    with opened(url, clock, 4) as stores:
+        crowd = Crowd(stores, clock, OPERATIONS)
+        crowd.put_schedules()
+        bad_luck = BadLuck(stores)
+        crowd.work()
+        bad_luck.on = False
+        crowd.settle()
+        crowd.check()
+        assert crowd.failures > OPERATIONS * CHANCE / 2
+
+
+def test_ten_nodes_on_the_same_rows_share_them_without_an_error(url: str, clock: ManualClock) -> None:
+    with opened(url, clock, 10) as stores:
+        crowd = Crowd(stores, clock, OPERATIONS, schedules=6)
+        crowd.put_schedules()
+        crowd.work()
+        crowd.settle()
+        crowd.check()
+        assert crowd.failures == 0
+        if url.startswith("postgresql"):
+            with psycopg.connect(url.partition("?")[0]) as connection:
+                found = connection.execute("SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()")
+                assert found.fetchone() == (0,)
+
+
+PLANNERS, SCHEDULES = 50, 10_000
+
+
+def test_fifty_planners_make_one_run_of_each_of_ten_thousand_due_schedules(url: str, clock: ManualClock) -> None:
+    names = [f"schedule {number:05}" for number in range(SCHEDULES)]
+    once = edits.put(edits.Definition("job", at("2027-01-01T00:00Z")))
+    with opened(url, clock, 5) as stores:
+        for start in range(0, SCHEDULES, 1000):
+            stores[0].change(names[start : start + 1000], once, BY)
+
+        def plan(number: int) -> int:
+            store, made = stores[number % len(stores)], 0
+            node = store.join(Node(new_id(clock.now_ms), f"n{number}", lease_ms=LEASE_MS), [])
+            while True:
+                planned = store.plan_due(node.id, 200, 0, Decider(lambda: new_id(clock.now_ms)))
+                made += sum(len(effects.runs) for effects in planned.effects)
+                if not planned.effects and not planned.passed_over:
+                    return made
+
+        with ThreadPoolExecutor(PLANNERS) as pool:
+            assert sum(pool.map(plan, range(PLANNERS))) == SCHEDULES
+        runs = stores[0].runs(limit=2 * SCHEDULES)
+        assert len(runs) == len({run.schedule for run in runs}) == SCHEDULES
+
+
+def test_what_nobody_was_notified_of_is_found_by_polling(postgresql_15: str) -> None:
+    app = App(postgresql_15, node=NodeSettings(poll_ms=100))
+
+    @app.task
+    def mail() -> str:
+        return "sent"
+
+    with app.running():
+        store = app.open_store()
+        assert isinstance(store, SqlStore)
+        with store._opened().engine.begin() as connection:  # a user's transaction never notifies
+            run = app.enqueue(mail, connection=connection)
+        assert app.runs.wait(run.id, timeout="1m").result == "sent"
+    app.close()

@@ -1,0 +1,25 @@
+"""MongoDB, put to every promise."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from onthedot.stores.base import Store
+from onthedot.stores.open import open_store
+from onthedot.testing.clock import ManualClock
+from onthedot.testing.conformance import *  # noqa: F403  (the tests themselves)
+from onthedot.testing.conformance import START_MS
+
+
+@pytest.fixture
+def clock() -> ManualClock:
+    return ManualClock(START_MS)
+
+
+@pytest.fixture
+def store(clock: ManualClock, mongodb_url: str) -> Iterator[Store]:
+    store = open_store(mongodb_url, create=True, now_ms=clock)
+    yield store
+    store.close()

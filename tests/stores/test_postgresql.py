@@ -1,0 +1,35 @@
+"""PostgreSQL, the oldest version that Debian has and the newest, put to every promise."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from tests.servers.emptying import empty
+from tests.servers.postgresql import database_in
+
+from onthedot.stores.base import Store
+from onthedot.stores.open import open_store
+from onthedot.testing.clock import ManualClock
+from onthedot.testing.conformance import *  # noqa: F403  (the tests themselves)
+from onthedot.testing.conformance import START_MS
+
+
+@pytest.fixture
+def clock() -> ManualClock:
+    return ManualClock(START_MS)
+
+
+@pytest.fixture(params=[15, 18], scope="session")
+def database(request: pytest.FixtureRequest) -> Iterator[str]:
+    """One for all tests, since making one takes longer than most of them; on a machine that may be starved."""
+    with database_in(request.getfixturevalue(f"postgresql_{request.param}_server")) as url:
+        yield f"{url}?options=-c%20idle_in_transaction_session_timeout%3D60s"
+
+
+@pytest.fixture
+def store(database: str, clock: ManualClock) -> Iterator[Store]:
+    store = open_store(database, create=True, now_ms=clock)
+    yield store
+    store.close()
+    empty(database)

@@ -1,0 +1,208 @@
+"""Every statement of the hot path uses its index, with 100,000 schedules and a million runs in history."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import sqlalchemy
+from sqlalchemy import Connection, event, text
+from tests.servers import mariadb, postgresql
+
+from onthedot.stores.open import open_store
+from onthedot.stores.sql import statements, tables
+
+SCHEDULES, HISTORY, LIVE = 100_000, 1_000_000, 20_000
+NOW_MS = 1_800_000_000_000
+
+GIVEN = {
+    "now_ms": NOW_MS,
+    "from_ms": NOW_MS - 10_000,
+    "until_ms": NOW_MS + 5000,
+    "before_ms": 500,
+    "most": 100,
+    "keep": 1000,
+    "among": ["10", "20"],
+    "node_id": "n1",
+    "schedule_id": "s1",
+    "kept_by": "s1",
+    "skip": 0,
+    "run_id": "r1",
+    "after_id": "",
+}
+# What each column gets, of the number n of its row: a tenth of the schedules is paused, and long overdue.
+VALUES = {
+    "onthedot_schedules": {
+        "id": "{text}",
+        "name": "{text}",
+        "mode": "'durable'",
+        "enabled": "CASE WHEN n % 10 = 0 THEN 0 ELSE 1 END",
+        "next_run_ms": f"CASE WHEN n % 10 = 0 THEN 1 ELSE {NOW_MS} + n * 1000 - 100000 END",
+    },
+    "onthedot_history": {
+        "id": "{text}",
+        "state": "CASE WHEN n % 1000 = 0 THEN 'failed' ELSE 'succeeded' END",
+        "finished_ms": "n",
+        "kept_by": "{name}",
+    },
+    # A hundred may start; before them as many as you like are blocked behind slots.
+    "onthedot_runs": {
+        "id": "{text}",
+        "state": "CASE WHEN n % 20 = 0 THEN 'running' ELSE 'waiting' END",
+        "blocked": "CASE WHEN n <= 19900 THEN 1 ELSE 0 END",
+        "due_ms": f"{NOW_MS} + n - 20000",
+        "owner": "CASE WHEN n % 20 = 0 THEN {name} ELSE NULL END",
+        "schedule_id": "{text}",
+        "slot": "NULL",
+        "apart": "{text}",
+        "task": "'job'",
+    },
+    "onthedot_keys": {"key": "{text}", "expires_ms": "CASE WHEN n % 2 = 0 THEN NULL ELSE n END"},
+}
+ROWS = {
+    "onthedot_schedules": SCHEDULES,
+    "onthedot_history": HISTORY,
+    "onthedot_runs": LIVE,
+    "onthedot_keys": SCHEDULES,
+}
+WORDS = {
+    "postgresql": {"text": "CAST(n AS text)", "name": "'n' || (n % 100)", "rows": "generate_series(1, {count}) AS n"},
+    "mysql": {
+        "text": "CAST(n AS char)",
+        "name": "CONCAT('n', n % 100)",
+        "rows": "(SELECT seq AS n FROM seq_1_to_{count}) AS numbers",
+    },
+}
+"""MariaDB counts with its own storage engine of sequences."""
+
+
+def fill(connection: Connection) -> None:
+    """As many rows as it says, made by the server itself."""
+    words = WORDS[connection.dialect.name]
+    quote = connection.dialect.identifier_preparer.quote
+    for name, values in VALUES.items():
+        table = tables.metadata.tables[name]
+        columns = [column for column in table.c if not column.nullable or column.name in values]
+        written = [values.get(column.name, "''" if column.type.python_type is str else "0") for column in columns]
+        names = ", ".join(quote(column.name) for column in columns)
+        chosen = ", ".join(each.format(**words) for each in written)
+        connection.exec_driver_sql(
+            f"INSERT INTO {name} ({names}) SELECT {chosen} FROM {words['rows'].format(count=ROWS[name])}".replace(
+                "%", "%%"
+            )
+        )
+
+
+@pytest.fixture(scope="module", params=["postgresql", "mariadb"])
+def connection(request: pytest.FixtureRequest) -> Iterator[Connection]:
+    name = "postgresql_15" if request.param == "postgresql" else "mariadb"
+    module: Any = postgresql if request.param == "postgresql" else mariadb
+    with module.database_in(request.getfixturevalue(f"{name}_server")) as url:
+        open_store(url, create=True).close()
+        driver = {"postgresql": "postgresql+psycopg", "mariadb": "mysql+pymysql"}[request.param]
+        engine = sqlalchemy.create_engine(sqlalchemy.make_url(url).set(drivername=driver))
+        with engine.connect() as connection:
+            fill(connection)
+            connection.commit()
+            for table in ROWS:
+                analyze = "ANALYZE" if request.param == "postgresql" else "ANALYZE TABLE"
+                connection.execute(text(f"{analyze} {table}")).close()
+            yield connection
+        engine.dispose()
+
+
+def plan_of(connection: Connection, statement: sqlalchemy.Select[Any]) -> str:
+    """How the server would find the rows of the statement, exactly as it is sent."""
+    sent: list[tuple[str, Any]] = []
+
+    def remember(_connection: object, _cursor: object, words: str, parameters: Any, *_: object) -> None:
+        sent.append((words, parameters))
+
+    event.listen(connection, "before_cursor_execute", remember)
+    connection.execute(statement, GIVEN).fetchall()
+    event.remove(connection, "before_cursor_execute", remember)
+    ((words, parameters),) = sent
+    postgres = connection.dialect.name == "postgresql"
+    form = "EXPLAIN (FORMAT JSON, COSTS OFF)" if postgres else "EXPLAIN FORMAT=JSON"
+    plan = connection.exec_driver_sql(f"{form} {words}", parameters).scalar_one()
+    return plan if isinstance(plan, str) else json.dumps(plan)
+
+
+def _scanned(plan: Any) -> Iterator[str]:
+    """Our tables that MariaDB would read from end to end; not what it has put together on the way."""
+    if isinstance(plan, dict):
+        if plan.get("access_type") == "ALL" and str(plan.get("table_name")).startswith("onthedot"):
+            yield plan["table_name"]
+        plan = list(plan.values())
+    for part in plan if isinstance(plan, list) else ():
+        yield from _scanned(part)
+
+
+HOT = [
+    (statements.SCHEDULES_ON_TIME, "onthedot_schedules_due", "onthedot_schedules_plannable"),
+    (statements.SCHEDULES_OVERDUE, "onthedot_schedules_due", "onthedot_schedules_plannable"),
+    (statements.COUNT_DUE, "onthedot_schedules_due", "onthedot_schedules_plannable"),
+    (statements.UPCOMING, "onthedot_schedules_due", "onthedot_schedules_plannable"),
+    (statements.DUE_RUNS, "onthedot_runs_due", "onthedot_runs_waiting"),
+    (statements.BLOCKED_RUNS, "onthedot_runs_blocked", "onthedot_runs_waiting"),
+    (statements.LIVE_OF, "onthedot_runs_tick", "onthedot_runs_tick"),
+    (statements.LIVE_RUNS, "onthedot_runs_pkey", "PRIMARY"),
+    (statements.HELD, "onthedot_runs_pkey", "PRIMARY"),
+    (statements.OWNED_BY, "onthedot_runs_owner", "onthedot_runs_owner"),
+    (statements.CANCELS, "onthedot_runs_owner", "onthedot_runs_owner"),
+    (statements.SCHEDULES_IF_FREE, "onthedot_schedules_pkey", "PRIMARY"),
+    (statements.SCHEDULES_NAMED, "onthedot_schedules_name", "onthedot_schedules_name"),
+    (statements.STANDING, "onthedot_schedules_pkey", "PRIMARY"),
+    (statements.KEYS, "onthedot_keys_pkey", "PRIMARY"),
+    (statements.ENDED_RUNS, "onthedot_history_pkey", "PRIMARY"),
+    (statements.OLD_HISTORY, "onthedot_history_finished", "onthedot_history_finished"),
+    (statements.BEYOND, "onthedot_history_schedule", "onthedot_history_schedule"),
+]
+
+
+@pytest.mark.parametrize(("statement", "on_postgresql", "on_mariadb"), HOT, ids=lambda each: str(each)[:30])
+def test_a_hot_statement_uses_its_index(
+    connection: Connection, statement: sqlalchemy.Select[Any], on_postgresql: str, on_mariadb: str
+) -> None:
+    plan = plan_of(connection, statement)
+    postgres = connection.dialect.name == "postgresql"
+    assert f'"{on_postgresql if postgres else on_mariadb}"' in plan, plan
+    assert '"Seq Scan"' not in plan
+    assert list(_scanned(json.loads(plan))) == []
+
+
+IN_ORDER = [statements.SCHEDULES_ON_TIME, statements.SCHEDULES_OVERDUE, statements.DUE_RUNS]
+
+
+@pytest.mark.parametrize("statement", IN_ORDER, ids=["on time", "overdue", "due runs"])
+def test_a_crowd_at_one_moment_is_not_sorted_for_each_batch(
+    connection: Connection, statement: sqlalchemy.Select[Any]
+) -> None:
+    plan = plan_of(connection, statement)
+    assert '"Sort"' not in plan
+    assert "filesort" not in plan
+
+
+def test_the_paused_and_the_blocked_cost_nothing(connection: Connection) -> None:
+    """What a claim looks at is what it gets: 10,000 paused and 19,000 blocked ones lie before it."""
+    looked_at = []
+    for statement in (statements.SCHEDULES_OVERDUE, statements.DUE_RUNS, statements.UPCOMING):
+        before = _rows_read(connection)
+        connection.execute(statement, GIVEN).fetchall()
+        looked_at.append(_rows_read(connection) - before)
+    connection.rollback()
+    assert max(looked_at) < 2000, looked_at
+
+
+def _rows_read(connection: Connection) -> int:
+    """How many rows this session has looked at so far."""
+    if connection.dialect.name == "mysql":
+        found = connection.exec_driver_sql("SHOW SESSION STATUS LIKE 'Handler_read_%%'").fetchall()
+        return sum(int(count) for _, count in found)
+    return int(
+        connection.exec_driver_sql(
+            "SELECT sum(idx_tup_fetch + seq_tup_read) FROM pg_stat_xact_user_tables WHERE relname LIKE 'onthedot%%'"
+        ).scalar_one()
+    )

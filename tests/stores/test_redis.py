@@ -1,0 +1,27 @@
+"""Redis, put to every promise."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from tests.stores.redis_indexes import check_indexes
+
+from onthedot.stores.base import Store
+from onthedot.stores.open import open_store
+from onthedot.testing.clock import ManualClock
+from onthedot.testing.conformance import *  # noqa: F403  (the tests themselves)
+from onthedot.testing.conformance import START_MS
+
+
+@pytest.fixture
+def clock() -> ManualClock:
+    return ManualClock(START_MS)
+
+
+@pytest.fixture
+def store(clock: ManualClock, redis_url: str) -> Iterator[Store]:
+    store = open_store(redis_url, create=True, now_ms=clock)
+    yield store
+    store.close()
+    check_indexes(redis_url)

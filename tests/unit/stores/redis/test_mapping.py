@@ -1,0 +1,64 @@
+"""What is written comes back as it was, also from an earlier or a later version."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import fields
+
+from onthedot.model.policy import Policy
+from onthedot.model.run import Run
+from onthedot.model.schedule import Schedule
+from onthedot.model.states import State
+from onthedot.stores.redis import mapping
+
+POLICY = Policy(overlap="discard", priority=-3, jitter_ms=7)
+SCHEDULE = Schedule(
+    "id",
+    'a "name"',
+    "task",
+    {"v": 1, "type": "x"},
+    {"a": [1]},
+    POLICY,
+    tags=("x", "y"),
+    auto_remove=True,
+    error="\ud800",
+)
+RUN = Run(
+    "id", "task", "tick", 1, 2, State.RUNNING, {"a": {}}, POLICY, "s", "name", shard=0, result=[None], blocked=True
+)
+
+
+def test_every_field_has_its_place_in_a_row() -> None:
+    assert set(mapping.SCHEDULE) == {each.name for each in fields(Schedule)}
+    assert set(mapping.RUN) == {each.name for each in fields(Run)}
+
+
+def test_a_row_comes_back_as_it_was() -> None:
+    assert mapping.schedule_from("id", mapping.schedule_text(SCHEDULE)) == SCHEDULE
+    assert mapping.run_from(mapping.run_text(RUN)) == RUN
+
+
+def test_fields_that_an_earlier_version_did_not_write_are_as_by_default() -> None:
+    written = json.loads(mapping.run_text(RUN))
+    earlier = mapping.run_from(json.dumps(written[:-3]))
+    assert (earlier.id, earlier.shard, earlier.result, earlier.error, earlier.reason) == ("id", 0, None, None, None)
+
+
+def test_fields_that_only_a_later_version_knows_are_passed_over() -> None:
+    assert mapping.run_from(json.dumps([*json.loads(mapping.run_text(RUN)), "new"])) == RUN
+    later = json.dumps([*json.loads(mapping.schedule_text(SCHEDULE)), "new"])
+    assert mapping.schedule_from("id", later) == SCHEDULE
+
+
+def test_arguments_are_never_shared_between_two_readings_of_a_row() -> None:
+    text = mapping.run_text(RUN)
+    assert mapping.run_from(text).args is not mapping.run_from(text).args
+    plain = mapping.run_text(Run("id", "task", "tick", 1, 2))
+    assert mapping.run_from(plain).args is not mapping.run_from(plain).args
+
+
+def test_a_text_that_cannot_be_read_keeps_its_name_and_is_kept_itself() -> None:
+    text = mapping.schedule_text(SCHEDULE)[:-5]
+    row = mapping.schedule_from("id", text)
+    assert (row.id, row.name, row.trigger["text"]) == ("id", 'a "name"', text)
+    assert mapping.schedule_from("id", "rubbish").name == "id"
