@@ -45,10 +45,19 @@ class Loop:
     def join(self, timeout_s: float | None = None) -> None:
         self._thread.join(timeout_s)
 
+    @property
+    def is_woken(self) -> bool:
+        """Whether somebody asked for a pass since the last one began."""
+        return self._wake.is_set()
+
+    def step(self) -> int | None:
+        """One pass in the caller's thread, and how long until the next: simulations drive it so, without the thread."""
+        self._wake.clear()
+        return self._pass()
+
     def _run(self) -> None:
         while not self._stopping:
-            self._wake.clear()
-            wait_ms = self._pass()
+            wait_ms = self.step()
             if not self._stopping:
                 self._clock.wait(self._wake, wait_ms)
 

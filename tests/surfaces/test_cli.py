@@ -412,9 +412,3 @@ def test_a_full_disk_is_told_in_one_line() -> None:
         )
     assert done.returncode == 1
     assert done.stderr == b"error: [Errno 28] No space left on device\n"
-
-
-def test_the_living_example_runs_its_schedules_when_piped_and_ends_by_itself() -> None:
-    text = printed("demo", "--seconds", "4", columns=110)
-    assert all(name in text for name in ("heartbeat", "report", "flaky", "crowded", "tokyo"))
-    assert "succeeded" in text

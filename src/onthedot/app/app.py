@@ -11,7 +11,8 @@ import os
 import signal
 import socket
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime, timedelta
 from threading import Event as ThreadEvent
@@ -461,6 +462,16 @@ class App:
         """The node of this process, while it runs."""
         return self._runner
 
+    @property
+    def node_settings(self) -> NodeSettings:
+        """How its nodes behave."""
+        return self._node_settings
+
+    @property
+    def events(self) -> Emitter:
+        """What `on` subscribes to."""
+        return self._emitter
+
     # the store
 
     def open_store(self, *, create: bool = False, upgrade: bool = False) -> Store:
@@ -473,6 +484,18 @@ class App:
 
             store = self._stores[os.getpid()] = open_store(self.url, create=create, upgrade=upgrade)
         return store
+
+    @contextmanager
+    def standing_on(self, store: Store, clock: Clock) -> Iterator[None]:
+        """Inside, everything that is asked of this app happens on another store, by another clock: for tests."""
+        if self._runner is not None:
+            raise OnthedotError("the app is running; stop() it first")
+        held = self._given_store, self._clock, self.runs
+        self._given_store, self._clock, self.runs = store, clock, Runs(self.open_store, clock, self._by)
+        try:
+            yield
+        finally:
+            self._given_store, self._clock, self.runs = held
 
     def close(self) -> None:
         """Let go of the store in this process; the next call opens it anew."""

@@ -120,6 +120,7 @@ class NodeRunner:
         *,
         settings: NodeSettings,
         still_declared: Callable[[], None] = lambda: None,
+        make_worker: Callable[..., Worker] = Worker,
     ) -> None:
         self._store = store
         self._emitter = emitter
@@ -138,7 +139,7 @@ class NodeRunner:
         self._lock = Lock()
         self.node = self._incarnation()
         self._renewed_ms = self._clock.monotonic_ms()
-        self.worker = Worker(
+        self.worker = make_worker(
             lookup,
             self._clock,
             emitter,
@@ -166,6 +167,16 @@ class NodeRunner:
         self._unlisten: Callable[[], None] = lambda: None
 
     # life
+
+    @property
+    def loops(self) -> Mapping[str, Loop]:
+        """What this node does again and again, for those who drive it by hand instead of starting it."""
+        return self._loops
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether the last pass of planning left something to be looked at again as soon as it said."""
+        return self._woken
 
     def start(self) -> None:
         """Join, and begin to plan and execute."""

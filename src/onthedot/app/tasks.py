@@ -139,6 +139,9 @@ class Tasks:
         """The task of that name or alias, if this process has it."""
         return self._by_name.get(self._aliases.get(name, name))
 
+    def __len__(self) -> int:
+        return len(self._by_name)
+
     def names(self) -> tuple[str, ...]:
         """All names and aliases that this process can run."""
         return tuple(sorted({*self._by_name, *self._aliases}))

@@ -1,6 +1,6 @@
 """The time ring: hints about what comes due within the next seconds."""
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 from threading import Lock
 from typing import Generic, NamedTuple, TypeVar
 
@@ -68,7 +68,7 @@ class TimeRing(Generic[K]):
         O(k log n) for k due hints; what is not due is not looked at, except for one head in each slot.
         """
         with self._lock:
-            due = [self._hints.pop(key) for slot in self._slots for key, _ in slot.pop_due(now_ms)]
+            due = [self._hints.pop(key) for slot in self._taken() for key, _ in slot.pop_due(now_ms)]
         # Equal moments come from one slot and in put order, which a stable sort keeps.
         due.sort(key=lambda hint: (hint.moment_ms, -hint.priority))
         return due
@@ -76,7 +76,7 @@ class TimeRing(Generic[K]):
     def peek(self) -> int | None:
         """Return the earliest moment held, in epoch milliseconds, or None when empty. O(1): one head in each slot."""
         with self._lock:
-            heads = [slot.peek() for slot in self._slots]
+            heads = [slot.peek() for slot in self._taken()]
         return min((head[1] for head in heads if head is not None), default=None)
 
     def __len__(self) -> int:
@@ -86,6 +86,12 @@ class TimeRing(Generic[K]):
     def __contains__(self, key: object) -> bool:
         with self._lock:
             return key in self._hints
+
+    def _taken(self) -> Iterable[IndexedHeap[K]]:
+        """The slots that may hold something: few hints are in few of them."""
+        if len(self._hints) > SLOTS // 4:
+            return self._slots
+        return [self._slots[number] for number in {hint.moment_ms // 1000 % SLOTS for hint in self._hints.values()}]
 
     def _slot(self, hint: Hint[K]) -> IndexedHeap[K]:
         return self._slots[hint.moment_ms // 1000 % SLOTS]

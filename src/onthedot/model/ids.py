@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import os
 import random
+from collections.abc import Iterator
+from contextlib import contextmanager
 from threading import Lock
 
-# Ids must be unique, not secret: a generator that the system seeds once costs a twentieth of asking it each time.
-_generator = random.Random(os.urandom(32))
 _STEP_BITS = 32
 
 
 class _Series:
     """The ids of one process: of one millisecond each is larger than the one before, so a batch fills whole pages."""
 
-    def __init__(self) -> None:
+    def __init__(self, seed: int | bytes) -> None:
+        # Unique, not secret: a generator that the system seeds once costs a twentieth of asking it each time.
+        self._generator = random.Random(seed)
         self._lock = Lock()
         self._ms = -1
         self._bits = 0
@@ -22,20 +24,19 @@ class _Series:
     def next_bits(self, now_ms: int) -> int:
         with self._lock:
             if now_ms == self._ms:
-                self._bits += 1 + _generator.getrandbits(_STEP_BITS)
+                self._bits += 1 + self._generator.getrandbits(_STEP_BITS)
             else:
                 self._ms = now_ms
-                self._bits = _generator.getrandbits(73)  # one bit less than there is room for: it cannot run over
+                self._bits = self._generator.getrandbits(73)  # one bit less than there is room for: it cannot run over
             return self._bits
 
 
 def _begin_anew() -> None:
     global _series  # noqa: PLW0603  (a forked child has its own)
-    _generator.seed(os.urandom(32))
-    _series = _Series()
+    _series = _Series(os.urandom(32))
 
 
-_series = _Series()
+_series = _Series(os.urandom(32))
 os.register_at_fork(after_in_child=_begin_anew)
 
 
@@ -44,3 +45,14 @@ def new_id(now_ms: int) -> str:
     bits = _series.next_bits(now_ms)
     text = f"{now_ms & 0xFFFFFFFFFFFF:012x}{0x7000 | bits >> 62:04x}{1 << 63 | bits & 0x3FFFFFFFFFFFFFFF:016x}"
     return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
+
+
+@contextmanager
+def seeded(seed: int) -> Iterator[None]:
+    """Inside, this process makes the same ids in every replay: for simulations, never beside a real node."""
+    global _series  # noqa: PLW0603  (the one series of this process)
+    held, _series = _series, _Series(seed)
+    try:
+        yield
+    finally:
+        _series = held

@@ -82,16 +82,8 @@ class MemoryStore(Engine):
 
     def upcoming(self, after_ms: int, until_ms: int) -> list[int]:
         with self._lock:
-            moments = {
-                row.next_run_ms
-                for row in self._tables.schedules.values()
-                if row.plannable and row.next_run_ms is not None and row.next_run_ms <= until_ms
-            }
-            moments |= {
-                run.due_ms
-                for run in self._tables.runs.values()
-                if run.state is State.WAITING and not run.blocked and run.due_ms <= until_ms
-            }
+            heaps = self._tables.due_schedules, self._tables.due_runs
+            moments = {moment for heap in heaps for _, moment in heap.due(until_ms)}
         overdue = {moment for moment in moments if moment <= after_ms}
         return sorted(moments - overdue | ({min(overdue)} if overdue else set()))
 
@@ -182,6 +174,8 @@ class _Tables:
         self.due_runs: IndexedHeap[str] = IndexedHeap()
         self.slots: dict[str, str] = {}
         self.history: dict[str, Run] = {}
+        self.succeeded: dict[str, int] = {}
+        """When each schedule last did: a look through the whole history would grow with every run."""
         self.keys: dict[str, Key] = {}
         self.nodes: dict[str, Node] = {}
         self.tasks: dict[str, tuple[TaskInfo, ...]] = {}
@@ -289,10 +283,7 @@ class _MemoryRows:
         return sorted((run for run in routed if run.target is not None), key=lambda run: (run.due_ms, run.id))[:limit]
 
     def succeeded_since(self, schedule: str, since_ms: int) -> bool:
-        return any(
-            run.schedule == schedule and run.state is State.SUCCEEDED and (run.finished_ms or 0) >= since_ms
-            for run in self._tables.history.values()
-        )
+        return self._tables.succeeded.get(schedule, -1) >= since_ms
 
     def ended_runs(self, ids: Collection[str]) -> dict[str, Run]:
         return {run_id: self._tables.history[run_id] for run_id in ids if run_id in self._tables.history}
@@ -331,6 +322,9 @@ class _MemoryRows:
             self._undo.append(lambda run_id=run.id, old=old: self._set_run(run_id, old))  # type: ignore[misc]
             self._set_run(run.id, None)
             self._put(self._tables.history, run.id, replace(run, slot=None))
+            if run.state is State.SUCCEEDED and run.schedule is not None:
+                before_ms = self._tables.succeeded.get(run.schedule, 0)
+                self._put(self._tables.succeeded, run.schedule, max(run.finished_ms or 0, before_ms))
 
     def revive_runs(self, runs: Sequence[Run]) -> None:
         for run in runs:

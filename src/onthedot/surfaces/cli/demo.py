@@ -32,16 +32,16 @@ def show_demo(
     *,
     tour: Annotated[bool, typer.Option("--tour", help="Show what onthedot knows about time instead.")] = False,
     seconds: Annotated[
-        float | None, typer.Option("--seconds", min=0, help="End by itself.", show_default="until Ctrl-C, or 6")
+        float | None, typer.Option("--seconds", min=0, help="End by itself.", show_default="until q, or 8")
     ] = None,
 ) -> None:
-    """A living example: a handful of schedules on a SQLite file, and a table that shows them live."""
+    """A living example: a dozen lively schedules, two nodes, and a live view of them."""
     if tour:
         _show_tour()
         return
-    from onthedot.surfaces.cli.living import show_living
+    from onthedot.surfaces.cli.living.show import show_living
 
-    show_living(seconds if seconds is not None or sys.stdout.isatty() else 6.0)
+    show_living(seconds if seconds is not None or sys.stdout.isatty() else 8.0)
 
 
 def _show_tour() -> None:

@@ -1,0 +1,96 @@
+"""The store of a world: in memory, it forgets nothing, and it can say when anything will be due."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from onthedot.heap import IndexedHeap
+from onthedot.model.decision import Decision
+from onthedot.model.rules.starting import waits_at_most_ms
+from onthedot.model.run import Run
+from onthedot.model.schedule import Mode, Schedule
+from onthedot.model.states import State
+from onthedot.stores.base import By, Edit, Effects, Keep
+from onthedot.stores.memory import MemoryStore
+
+NEVER = 1 << 62
+
+
+class VirtualStore(MemoryStore):
+    """For one world, in one thread."""
+
+    def __init__(self, now_ms: Callable[[], int]) -> None:
+        super().__init__(now_ms)
+        self._local: tuple[str, ...] = ()
+        self.ticks = True
+        """Whether there are nodes that plan."""
+        self.on_enqueued: Callable[[list[Run]], list[Run]] = lambda runs: runs
+        """Gets what was enqueued, and gives what to answer."""
+
+    def change(self, names: Sequence[str], edit: Edit, by: By) -> list[Effects]:
+        effects = super().change(names, edit, by)
+        self._local = tuple(row.id for row in self._tables.schedules.values() if row.mode == "local")
+        return effects
+
+    def schedules(
+        self,
+        *,
+        names: Sequence[str] | None = None,
+        tag: str | None = None,
+        mode: Mode | None = None,
+        after: str = "",
+        limit: int = 100,
+    ) -> list[Schedule]:
+        if mode == "local" and not self._local:  # nodes ask once a second
+            return []
+        return super().schedules(names=names, tag=tag, mode=mode, after=after, limit=limit)
+
+    def enqueue(self, runs: Sequence[Run], connection: Any = None, by: By | None = None) -> list[Run]:
+        return self.on_enqueued(super().enqueue(runs, None, by))  # a connection leads to another database
+
+    def prune(self, keep: Keep, limit: int = 1000) -> int:
+        return 0
+
+    def next_due_ms(self, after_ms: int = -1) -> int | None:
+        """The first moment after this one at which a schedule or a waiting run is due."""
+        tables = self._tables
+        heads = [_first_after(heap, after_ms) for heap in (tables.due_runs, *([tables.due_schedules] * self.ticks))]
+        if self._local:
+            rows = [tables.schedules[each] for each in self._local]
+            heads += [row.next_run_ms for row in rows if row.enabled and not row.deleted and row.error is None]
+        return min((head for head in heads if head is not None and head > after_ms), default=None)
+
+    def next_look_ms(self) -> int | None:
+        """When a node's regular look will find what nothing else tells of: a cancellation, or a dependency."""
+        return min((self._look_ms(run) for run in self._tables.runs.values()), default=None)
+
+    def _look_ms(self, run: Run) -> int:
+        now_ms = self.now_ms()
+        if run.cancel_requested_ms is not None and run.state is State.RUNNING and not run.is_broadcast:
+            return now_ms
+        if not (run.blocked and run.policy.depends_on):
+            return NEVER
+        patience_ms = waits_at_most_ms(run.policy)
+        since_ms = now_ms - patience_ms
+        if all(self._tables.succeeded.get(name, -1) >= since_ms for name in run.policy.depends_on):
+            return now_ms
+        return max(run.due_ms + patience_ms + 1, now_ms)
+
+    def all_runs(self) -> Iterable[Run]:
+        """All that ever were, in no promised order."""
+        yield from self._tables.history.values()
+        yield from self._tables.runs.values()
+
+    def all_decisions(self) -> Iterable[Decision]:
+        """All that ever were, in no promised order."""
+        for decisions in self._tables.decisions.values():
+            yield from decisions
+
+
+def _first_after(heap: IndexedHeap[str], after_ms: int) -> int | None:
+    """O(1), unless something is there that nobody takes."""
+    head = heap.peek()
+    if head is None or head[1] > after_ms:
+        return None if head is None else head[1]
+    return min((moment for each in heap if (moment := heap.moment_of(each)) > after_ms), default=None)

@@ -1,0 +1,96 @@
+"""A worker whose runs take as long as they are said to, in virtual time and without threads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from heapq import heappop, heappush
+from itertools import count
+from typing import Any
+
+from onthedot.durations import to_duration_ms
+from onthedot.execution.execute import execute, execute_async
+from onthedot.execution.worker import Execution, Worker
+from onthedot.model.outcome import Outcome
+from onthedot.model.run import Run
+from onthedot.testing.virtual_time import CallClock, VirtualLoop
+
+Takes = Mapping[str, Any]
+"""How long runs take, by the name of their schedule or task: a duration, or a function of the run that gives one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    """What happens when a run begins."""
+
+    takes: Takes = field(default_factory=dict)
+    is_called: Callable[[str], bool] = lambda task: False
+
+    def takes_ms(self, run: Run) -> int:
+        """How long the run takes, beside what its task waits."""
+        said = self.takes.get(run.schedule or "", self.takes.get(run.task, "0s"))
+        return to_duration_ms(said(run) if callable(said) else said)
+
+
+class VirtualWorker(Worker):
+    """Calls a task when its run begins, if it is to be called at all, and reports the outcome when its time is over."""
+
+    def __init__(self, *args: Any, script: Script, **named: Any) -> None:
+        super().__init__(*args, **named)
+        self._script = script
+        self._numbers = count()
+        self._ends: list[tuple[int, int, Execution, Outcome]] = []
+
+    def begin(self, *runs: Run) -> None:
+        for run in runs:
+            execution = self._take(run)
+            if execution is not None and self._enter(execution):
+                outcome, took_ms = self._outcome(execution)
+                heappush(self._ends, (self._clock.now_ms() + took_ms, next(self._numbers), execution, outcome))
+
+    def cancel(self, run_id: str) -> None:
+        """A simulated task stops as soon as it is asked to."""
+        execution = self._executions.get(run_id)
+        if execution is not None:
+            execution.context.stop()
+            run = execution.run
+            self._leave(execution, Outcome(run.id, run.claim_no, "cancelled", reason=run.reason or "cancelled"))
+
+    def next_end_ms(self) -> int | None:
+        """When the next run ends."""
+        while self._ends and self._ends[0][2].given_up:
+            heappop(self._ends)
+        return self._ends[0][0] if self._ends else None
+
+    def end_due(self) -> bool:
+        """Report the runs whose time is over; whether there were any."""
+        now_ms, ended = self._clock.now_ms(), False
+        while (moment := self.next_end_ms()) is not None and moment <= now_ms:
+            _, _, execution, outcome = heappop(self._ends)
+            self._leave(execution, outcome)
+            ended = True
+        return ended
+
+    def _outcome(self, execution: Execution) -> tuple[Outcome, int]:
+        """How the run will end, and after how long."""
+        run = execution.run
+        took_ms, limit_ms = self._script.takes_ms(run), run.policy.timeout_ms
+        outcome = Outcome(run.id, run.claim_no, "succeeded")
+        if self._script.is_called(run.task):
+            outcome, waited_ms = self._called(execution)
+            took_ms += waited_ms
+        if limit_ms is not None and took_ms > limit_ms:
+            return Outcome(run.id, run.claim_no, "timed_out", error="it took longer than its time-out"), limit_ms
+        return outcome, took_ms
+
+    def _called(self, execution: Execution) -> tuple[Outcome, int]:
+        context = execution.context
+        context.clock = clock = CallClock(self._clock)
+        if not execution.target.is_async:
+            return execute(execution.target, context), clock.waited_ms
+        loop = VirtualLoop(clock)
+        try:
+            return loop.run_until_complete(execute_async(execution.target, context)), clock.waited_ms
+        finally:
+            loop.run_until_complete(loop.shutdown_asyncgens())
+            loop.close()
