@@ -18,6 +18,7 @@ from onthedot.app.node import NodeRunner, NodeSettings
 from onthedot.clock import ManualClock, SystemClock
 from onthedot.events import Emitter
 from onthedot.model.finding import Finding, Level
+from onthedot.model.ids import new_id
 from onthedot.model.node import Node
 from onthedot.records.doctor import examine, judge_zones
 from onthedot.stores.base import Store
@@ -83,6 +84,14 @@ def test_an_index_that_was_dropped_is_a_problem_and_the_statement_it_shows_makes
         assert found["what"].startswith("onthedot_runs_tick is missing")
         connection.execute(found["remedy"])
     assert "problem" not in {each["level"] for each in doctor(url)[1]}
+
+
+def test_a_table_that_was_dropped_is_a_problem(url: str, store: Store, tmp_path: Path) -> None:
+    with closing(sqlite3.connect(tmp_path / "jobs.db")) as connection:
+        connection.execute("DROP TABLE onthedot_logs")
+    code, findings = doctor(url)
+    (found,) = [each for each in findings if each["level"] == "problem"]
+    assert (code, found["what"]) == (1, "the table onthedot_logs is missing")
 
 
 @pytest.mark.parametrize(("minutes", "side"), [(10, "10m ahead of"), (-10, "9m59s behind")])
@@ -178,6 +187,25 @@ def test_an_open_transaction_elsewhere_that_keeps_old_rows_is_named(
         assert wrong(store.examine()) == [], "it is younger than a minute"
         connection.rollback()
         assert wrong(store.examine(old_ms=0)) == []
+
+
+def test_sessions_that_this_user_may_not_look_at_are_said_to_be_hidden(postgresql_15: str) -> None:
+    role = f"limited_{new_id(0)[-12:]}".replace("-", "_")
+    open_store(postgresql_15, create=True).close()
+    limited = sqlalchemy.make_url(postgresql_15).set(username=role).render_as_string(hide_password=False)
+    with another_program(postgresql_15) as connection:
+        connection.execute(sqlalchemy.text(f"CREATE ROLE {role} LOGIN"))
+        connection.execute(sqlalchemy.text(f"GRANT ALL ON ALL TABLES IN SCHEMA public TO {role}"))
+        connection.commit()
+        try:
+            with closing(open_store(limited, create=False)) as store:
+                (found,) = wrong(store.examine())
+        finally:
+            connection.execute(sqlalchemy.text(f"DROP OWNED BY {role}"))
+            connection.execute(sqlalchemy.text(f"DROP ROLE {role}"))
+            connection.commit()
+    assert (found.level, found.about) == (Level.WARNING, "snapshot")
+    assert "pg_read_all_stats" in found.remedy
 
 
 @pytest.mark.parametrize("name", ["postgresql_15", "mariadb"])

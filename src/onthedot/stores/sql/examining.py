@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sqlalchemy import Connection, Index, inspect
+from sqlalchemy import Connection, Index, Table, inspect
 from sqlalchemy.schema import CreateIndex
 
 from onthedot.model.finding import Finding, Level
@@ -16,6 +16,10 @@ def examine(connection: Connection, dialect: Dialect, in_schema: str | None, old
     """What every SQL database is asked, and what only this one is."""
     return [
         _version(connection, dialect),
+        *(
+            Finding(Level.PROBLEM, "schema", f"the table {table.name} is missing", "bring it back from a backup")
+            for table in _missing_tables(connection, in_schema)
+        ),
         *_indexes(connection, in_schema),
         *(dialect.examine(connection, old_ms) if dialect.examine is not None else ()),
     ]
@@ -31,7 +35,7 @@ def _version(connection: Connection, dialect: Dialect) -> Finding:
 
 def _indexes(connection: Connection, in_schema: str | None) -> Iterator[Finding]:
     """Nothing else makes a missing one again: `migrate` goes by the version."""
-    missing = list(_missing(connection, in_schema))
+    missing = sorted(_missing(connection, in_schema), key=lambda each: str(each.name))
     if not missing:
         yield Finding(Level.OK, "index", "all are there")
     for index in missing:
@@ -43,11 +47,14 @@ def _indexes(connection: Connection, in_schema: str | None) -> Iterator[Finding]
 
 def _missing(connection: Connection, in_schema: str | None) -> Iterator[Index]:
     inspector = inspect(connection)
-    for table in tables.metadata.sorted_tables:
-        there = {each["name"]: each["column_names"] for each in inspector.get_indexes(table.name, in_schema)}
-        for index in sorted(table.indexes, key=lambda each: str(each.name)):
-            if _belongs(index, connection) and there.get(str(index.name)) is None:
-                yield index
+    for table in set(tables.metadata.sorted_tables) - set(_missing_tables(connection, in_schema)):
+        there = {each["name"] for each in inspector.get_indexes(table.name, in_schema)}
+        yield from (each for each in table.indexes if each.name not in there and _belongs(each, connection))
+
+
+def _missing_tables(connection: Connection, in_schema: str | None) -> list[Table]:
+    there = inspect(connection).get_table_names(in_schema)
+    return [table for table in tables.metadata.sorted_tables if table.name not in there]
 
 
 def _belongs(index: Index, connection: Connection) -> bool:
