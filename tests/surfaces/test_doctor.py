@@ -10,6 +10,7 @@ from contextlib import closing, contextmanager, redirect_stdout
 from pathlib import Path
 from typing import Any
 
+import pymongo
 import pytest
 import sqlalchemy
 
@@ -241,3 +242,14 @@ def test_mariadb_says_its_isolation_level_and_what_a_crash_would_lose(mariadb: s
             connection.execute(sqlalchemy.text(f"SET GLOBAL innodb_flush_log_at_trx_commit = {before}"))
     engine.dispose()
     assert seen == {0: [(Level.WARNING, "durability")], 1: []}
+
+
+def test_an_index_that_was_dropped_in_mongodb_is_a_problem(mongodb_new_url: str) -> None:
+    with closing(open_store(mongodb_new_url, create=True)) as store:
+        assert wrong(store.examine()) == []
+        with pymongo.MongoClient[dict[str, Any]](mongodb_new_url) as client:
+            client.get_default_database()["onthedot_runs"].drop_index("tick")
+        (found,) = wrong(store.examine())
+    assert (found.level, found.what) == (Level.PROBLEM, "tick of the collection onthedot_runs is missing")
+    keys = '{"schedule_id": 1, "scheduled_ms": 1, "apart": 1}'
+    assert found.remedy == f'db.onthedot_runs.createIndex({keys}, {{"name": "tick", "unique": true}})'
