@@ -53,8 +53,8 @@ class Cluster:
             self._app = App(self.url, store=open_store(self.url, create=True))
         return self._app
 
-    def start(self) -> subprocess.Popen[bytes]:
-        where = {**os.environ, "CLUSTER_URL": self.url}
+    def start(self, **environment: str) -> subprocess.Popen[bytes]:
+        where = {**os.environ, "CLUSTER_URL": self.url, **environment}
         process = subprocess.Popen([sys.executable, str(self.program)], cwd=self.folder, env=where)
         self.processes.append(process)
         return process

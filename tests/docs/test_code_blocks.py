@@ -21,7 +21,12 @@ BLOCKS = [
 ]
 
 
-SERVERS = {"redis://localhost:6379/0": "redis_url", "mongodb://localhost:27017/jobs": "mongodb_new_url"}
+SERVERS = {
+    "redis://localhost:6379/0": "redis_url",
+    "mongodb://localhost:27017/jobs": "mongodb_new_url",
+    "postgresql://localhost/jobs": "postgresql_15",
+    "mysql://localhost/jobs": "mariadb",
+}
 """What a page says, and the fixture that has a server in its place."""
 ASKED = {"MONGODB_URL": "mongodb_standalone"}
 """A variable that a block reads, and the fixture that has what it shall find there."""

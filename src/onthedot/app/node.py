@@ -37,7 +37,7 @@ from onthedot.execution.targets import Lookup
 from onthedot.execution.worker import Worker
 from onthedot.loop import Loop
 from onthedot.model.ids import new_id
-from onthedot.model.node import Node, NodeState
+from onthedot.model.node import SKEW_LABEL, ZONES_LABEL, Node, NodeState
 from onthedot.model.outcome import Outcome
 from onthedot.model.run import Run
 from onthedot.model.states import State
@@ -50,6 +50,7 @@ from onthedot.records.outcomes import OutcomeWriter
 from onthedot.records.reaper import Reaper
 from onthedot.settings import Settings
 from onthedot.stores.base import Effects, Finished, Keep, LogLine, Store, TaskInfo
+from onthedot.triggers.tzfile import zones_version
 
 BATCHES = 4
 """How many batches are planned before waiting runs get their turn."""
@@ -137,6 +138,7 @@ class NodeRunner:
         self._preread = PreRead(store, self._ring, every_ms=settings.poll_ms)
         self._reaper = Reaper(clock)
         self._lock = Lock()
+        self._zones = zones_version()
         self.node = self._incarnation()
         self._renewed_ms = self._clock.monotonic_ms()
         self.worker = make_worker(
@@ -375,7 +377,7 @@ class NodeRunner:
         before = self.worker.executing()  # what begins after the store has answered is not in its answer
         state = NodeState.DRAINING if self._draining else NodeState.ALIVE
         try:
-            renewal = self._store.renew(replace(self.node, state=state))
+            renewal = self._store.renew(replace(self.node, state=state, labels=self._labels()))
         except NodeDead:
             self._join_anew()
             return 0
@@ -455,7 +457,7 @@ class NodeRunner:
             id=new_id(self._clock.now_ms()),
             name=name,
             group=self._settings.group,
-            labels=self._settings.labels,
+            labels=self._labels(),
             roles=self._settings.roles,
             capacity=self._settings.capacity if self._executes else 0,
             tasks=names,
@@ -466,6 +468,10 @@ class NodeRunner:
             # Somebody is alive, or died without a word: which of the two, nobody can tell within a lease.
             self._planner.be_careful(self._clock.now_ms())
         return joined
+
+    def _labels(self) -> dict[str, str]:
+        """What was set, and what an operator cannot see from elsewhere."""
+        return {**self._settings.labels, SKEW_LABEL: str(self._clock.skew_ms), ZONES_LABEL: self._zones}
 
     # outcomes
 

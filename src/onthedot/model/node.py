@@ -6,6 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+SKEW_LABEL = "skew_ms"
+"""By this label a node says how far its wall clock is ahead of the store's."""
+ZONES_LABEL = "tzdata"
+"""By this label a node says which version of the time zone data it goes by."""
+
 
 class NodeState(StrEnum):
     """A dead one never comes back: the process goes on as another incarnation."""

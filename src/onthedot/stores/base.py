@@ -23,6 +23,7 @@ from typing import Any
 
 from onthedot.errors import StoreError
 from onthedot.model.decision import Decision
+from onthedot.model.finding import Finding
 from onthedot.model.node import Node
 from onthedot.model.outcome import Outcome
 from onthedot.model.run import Run
@@ -121,6 +122,9 @@ class LogLine:
     level: str
     text: str
 
+
+OLD_MS = 60_000
+"""A transaction of somebody else's that is older than this is worth a word."""
 
 Edit = Callable[[Before, int], Effects]
 """From a schedule and the store's time in milliseconds to what changes."""
@@ -335,7 +339,10 @@ class Store(ABC):
 
     @abstractmethod
     def renew(self, node: Node) -> Renewal:
-        """Extend the lease by the store's clock, and answer with everything at once. `NodeDead` if the node is."""
+        """Extend the lease by the store's clock, and answer with everything at once. `NodeDead` if the node is.
+
+        State, capacity and labels are as the node now says.
+        """
 
     @abstractmethod
     def leave(self, node_id: str) -> None:
@@ -396,6 +403,10 @@ class Store(ABC):
         """
 
     # life
+
+    def examine(self, old_ms: int = OLD_MS) -> list[Finding]:
+        """What only this store knows of its own health; transactions elsewhere count as old from `old_ms` on."""
+        return []
 
     @abstractmethod
     def listen(self, wake: Callable[[], None]) -> Callable[[], None]:

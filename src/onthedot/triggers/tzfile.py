@@ -35,6 +35,27 @@ def read_transitions(key: str) -> tuple[int, list[Transition]]:
     return first, transitions
 
 
+def zones_version() -> str:
+    """The version of the zone files that are read here, such as "2025b"; "unknown" where the machine's do not say."""
+    from zoneinfo import TZPATH
+
+    for folder in TZPATH:
+        if Path(folder, "UTC").is_file():
+            return _said_in(Path(folder))
+    from importlib import import_module
+
+    return str(import_module("tzdata").IANA_VERSION)
+
+
+def _said_in(folder: Path) -> str:
+    for name in ("tzdata.zi", "+VERSION"):
+        path = folder / name
+        if path.is_file():
+            with path.open(encoding="ascii", errors="replace") as file:
+                return file.readline().removeprefix("# version").strip() or "unknown"
+    return "unknown"
+
+
 def _load(key: str) -> bytes:
     from zoneinfo import TZPATH
 

@@ -36,6 +36,7 @@ class Leases(Transactions):
                 known,
                 state=NodeState.DRAINING if known.state is NodeState.DRAINING else node.state,
                 capacity=node.capacity,
+                labels=node.labels,
                 renewed_ms=rows.now_ms,
                 renewals=known.renewals + 1,
             )

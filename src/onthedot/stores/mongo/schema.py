@@ -6,6 +6,8 @@ documents; the comment beside it says which.
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from typing import Any
 
 from pymongo import ASCENDING, DESCENDING, IndexModel
@@ -14,6 +16,7 @@ from pymongo.errors import CollectionInvalid, OperationFailure
 from pymongo.write_concern import WriteConcern
 
 from onthedot.errors import SchemaError
+from onthedot.model.finding import Finding, Level
 from onthedot.stores.mongo.documents import Document
 
 HEAD = 1
@@ -102,6 +105,23 @@ def version_of(database: Database[Document]) -> int | None:
     """The version of the collections that are there; None where there are none."""
     found = database[META].find_one({"_id": "schema"})
     return None if found is None else int(found["version"])
+
+
+def examine(database: Database[Document]) -> list[Finding]:
+    """The version, and every index that is not there; nothing else makes one again."""
+    found = [Finding(Level.OK, "schema", f"version {version_of(database)}")]
+    for name, indexes in INDEXES.items():
+        there = database[name].index_information()
+        for index in (each.document for each in indexes):
+            if index["name"] not in there:
+                what = f"{index['name']} of the collection {name} is missing"
+                found.append(Finding(Level.PROBLEM, "index", what, _in_mongosh(name, index)))
+    return found if len(found) > 1 else [*found, Finding(Level.OK, "index", "all are there")]
+
+
+def _in_mongosh(collection: str, index: Mapping[str, Any]) -> str:
+    options = {name: value for name, value in index.items() if name != "key"}
+    return f"db.{collection}.createIndex({json.dumps(dict(index['key']))}, {json.dumps(options)})"
 
 
 def is_current(version: int, place: str) -> bool:

@@ -20,8 +20,9 @@ from pymongo.write_concern import WriteConcern
 
 from onthedot.clock import SystemClock
 from onthedot.errors import Conflict, SchemaError, SettingsError, StoreError, StoreUnavailable
+from onthedot.model.finding import Finding
 from onthedot.model.run import Run
-from onthedot.stores.base import By, Keep
+from onthedot.stores.base import OLD_MS, By, Keep
 from onthedot.stores.mongo import pruning, schema
 from onthedot.stores.mongo.candidates import Manners
 from onthedot.stores.mongo.connecting import Opened, app_name, check, connect, database_of
@@ -210,6 +211,9 @@ class MongoStore(Reading):
         return self._transact(remove)
 
     # life
+
+    def examine(self, old_ms: int = OLD_MS) -> list[Finding]:
+        return self._reading(lambda opened: schema.examine(opened.database))
 
     def listen(self, wake: Callable[[], None]) -> Callable[[], None]:
         return self._wakes.listen(wake)

@@ -16,15 +16,16 @@ from sqlalchemy import Connection, event
 from onthedot.clock import SystemClock
 from onthedot.errors import Conflict, SchemaError, StoreError, StoreUnavailable
 from onthedot.model.decision import Decision
+from onthedot.model.finding import Finding
 from onthedot.model.node import Node
 from onthedot.model.outcome import Outcome
 from onthedot.model.run import Run
 from onthedot.model.schedule import Mode, Schedule
 from onthedot.model.states import State
-from onthedot.stores.base import By, Change, Keep, LogLine, TaskInfo
+from onthedot.stores.base import OLD_MS, By, Change, Keep, LogLine, TaskInfo
 from onthedot.stores.engine import Engine
 from onthedot.stores.rows import TryAgain
-from onthedot.stores.sql import mapping, reading, schema, statements
+from onthedot.stores.sql import examining, mapping, reading, schema, statements
 from onthedot.stores.sql.channel import Channel
 from onthedot.stores.sql.claims import Claims
 from onthedot.stores.sql.dialects import Dialect
@@ -292,6 +293,11 @@ class SqlStore(Engine):
         return prune(self._reading, self._writing, self.now_ms(), keep, limit)
 
     # life
+
+    def examine(self, old_ms: int = OLD_MS) -> list[Finding]:
+        return self._reading(
+            lambda connection: examining.examine(connection, self._dialect, self._schema, old_ms), snapshot=True
+        )
 
     def listen(self, wake: Callable[[], None]) -> Callable[[], None]:
         self._listeners.append(wake)

@@ -13,6 +13,7 @@ from onthedot import __version__
 from onthedot.errors import OnthedotError
 from onthedot.surfaces.cli import (
     demo,
+    doctor,
     explain,
     files,
     forecast,
@@ -49,6 +50,7 @@ program.command("migrate")(migrate.migrate)
 program.command("check")(files.check_file)
 program.command("import")(files.import_file)
 program.command("export")(files.export_file)
+program.command("doctor")(doctor.show_findings)
 program.command("next")(triggers.show_next)
 program.command("describe")(triggers.show_description)
 program.command("forecast")(forecast.show_forecast)

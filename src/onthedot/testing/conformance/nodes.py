@@ -54,9 +54,10 @@ class TestLeases(Promises):
         node, peer = scene.node("a"), scene.node("b")
         run = scene.running(node)
         scene.wait(10 * SECOND)
-        renewal = scene.renew(node, capacity=7, state=NodeState.DRAINING)
+        renewal = scene.renew(node, capacity=7, state=NodeState.DRAINING, labels={"disk": "full"})
         assert (renewal.node.renewed_ms, renewal.node.renewals) == (scene.now_ms, 1)
         assert (renewal.node.capacity, renewal.node.state) == (7, NodeState.DRAINING)
+        assert dict(renewal.node.labels) == {"disk": "full"}
         assert renewal.own == (run,)
         assert {each.id for each in renewal.nodes} == {node, peer}
         assert renewal.node in scene.store.nodes()

@@ -10,6 +10,8 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection
 from sqlalchemy.exc import DBAPIError
 
+from onthedot.model.finding import Finding
+
 
 class Fault(Enum):
     """What a database's error means for us."""
@@ -61,6 +63,9 @@ class Dialect:
     """Wait until nobody else makes the tables of this place; None: the transaction itself is that lock."""
     let_go_of_creation: Callable[[Connection, str], None] | None = None
     """Where the lock does not end with the transaction."""
+
+    examine: Callable[[Connection, int], list[Finding]] | None = None
+    """What only this database can tell of its health; transactions are old from so many milliseconds on."""
 
     def is_of(self, connection: Connection) -> bool:
         """Whether this connection goes to such a database."""

@@ -6,6 +6,7 @@ from sqlalchemy import BigInteger, Connection, literal_column, text
 from sqlalchemy.exc import DBAPIError
 
 from onthedot.errors import StoreUnavailable
+from onthedot.model.finding import Finding, Level
 from onthedot.stores.sql.dialects.base import Dialect, Fault
 
 _HOLD_S = 30
@@ -64,6 +65,33 @@ def _let_go_of_creation(connection: Connection, place: str) -> None:
     connection.execute(text("SELECT RELEASE_LOCK(SHA1(:place))"), {"place": place}).scalar_one()
 
 
+_VARIABLES = text("""
+    SHOW SESSION VARIABLES WHERE Variable_name IN
+        ('tx_isolation', 'transaction_isolation', 'log_bin', 'binlog_format', 'innodb_flush_log_at_trx_commit')
+""")
+
+
+def _examine(connection: Connection, _old_ms: int) -> list[Finding]:
+    said = {str(name): str(value) for name, value in connection.execute(_VARIABLES)}
+    level = said.get("transaction_isolation") or said.get("tx_isolation", "unknown")
+    found = [
+        Finding(Level.OK, "isolation", level)
+        if level == "READ-COMMITTED"
+        else Finding(Level.PROBLEM, "isolation", f"{level}, not READ-COMMITTED", _LEAVE_IT)
+    ]
+    if said.get("log_bin") == "ON" and said.get("binlog_format") == "STATEMENT":
+        what = "binlog_format is STATEMENT, which refuses the writes of READ COMMITTED"
+        found.append(Finding(Level.PROBLEM, "binlog", what, "SET GLOBAL binlog_format = 'ROW', or MIXED"))
+    flush = said.get("innodb_flush_log_at_trx_commit", "1")
+    if flush in ("0", "2"):
+        what = f"innodb_flush_log_at_trx_commit is {flush}: a crash of the {_LOST_WITH[flush]} loses the last second"
+        found.append(Finding(Level.WARNING, "durability", what, "set it to 1, or ticks of that second run again"))
+    return found
+
+
+_LEAVE_IT = "the store sets it by itself: remove init_command from the URL, or init_connect on the server"
+_LOST_WITH = {"0": "server", "2": "machine"}
+
 MARIADB = Dialect(
     name="mysql",
     also_known_as=frozenset({"mariadb"}),
@@ -76,4 +104,5 @@ MARIADB = Dialect(
     begin_snapshot="SET TRANSACTION ISOLATION LEVEL REPEATABLE READ",
     hold_creation=_hold_creation,
     let_go_of_creation=_let_go_of_creation,
+    examine=_examine,
 )

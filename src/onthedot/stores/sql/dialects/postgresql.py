@@ -5,6 +5,8 @@ from __future__ import annotations
 from sqlalchemy import BigInteger, Connection, literal_column, text
 from sqlalchemy.exc import DBAPIError
 
+from onthedot.durations import format_duration
+from onthedot.model.finding import Finding, Level
 from onthedot.stores.sql.dialects.base import Dialect, Fault
 
 _FAULTS = {
@@ -56,6 +58,42 @@ def _hold_creation(connection: Connection, place: str) -> None:
     connection.execute(text("SELECT pg_advisory_xact_lock(hashtext(:place))"), {"place": f"onthedot {place}"})
 
 
+# What keeps rows that nobody needs any more from being cleaned away, so that each claim reads past them.
+_OLD = text("""
+    SELECT pid, coalesce(nullif(application_name, ''), 'an unnamed program'), usename, state,
+        CAST(extract(epoch FROM clock_timestamp() - xact_start) AS bigint)
+    FROM pg_stat_activity
+    WHERE datname = current_database() AND pid <> pg_backend_pid()
+        AND (backend_xmin IS NOT NULL OR backend_xid IS NOT NULL)
+        AND xact_start <= clock_timestamp() - make_interval(secs => :old_s)
+    ORDER BY xact_start
+""")
+_HIDDEN = text("""
+    SELECT count(*) FROM pg_stat_activity
+    WHERE datname = current_database() AND query = '<insufficient privilege>'
+""")
+
+
+def _examine(connection: Connection, old_ms: int) -> list[Finding]:
+    old = [_old_transaction(*row) for row in connection.execute(_OLD, {"old_s": old_ms / 1000})]
+    hidden = connection.execute(_HIDDEN).scalar_one()
+    if hidden:
+        what = f"{hidden} sessions of other users cannot be looked at"
+        old.append(Finding(Level.WARNING, "snapshot", what, "GRANT pg_read_all_stats to this user to see them"))
+    return old or [Finding(Level.OK, "snapshot", "no old transaction is open in this database")]
+
+
+def _old_transaction(pid: int, program: str, user: str, state: str, seconds: int) -> Finding:
+    """One that does nothing was forgotten; one that works may be a backup."""
+    idle = state.startswith("idle")
+    what = (
+        f"a transaction has been open for {format_duration(seconds * 1000)} ({state}), and keeps old rows:"
+        f" pid {pid}, {program}, user {user}"
+    )
+    remedy = f"end it there, or here by SELECT pg_terminate_backend({pid})" if idle else "let it end; claims are slower"
+    return Finding(Level.PROBLEM if idle else Level.WARNING, "snapshot", what, remedy)
+
+
 POSTGRESQL = Dialect(
     name="postgresql",
     also_known_as=frozenset(),
@@ -68,4 +106,5 @@ POSTGRESQL = Dialect(
     begin_snapshot="SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY",
     one_read={"isolation_level": "AUTOCOMMIT"},
     hold_creation=_hold_creation,
+    examine=_examine,
 )
