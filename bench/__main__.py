@@ -1,4 +1,4 @@
-"""scripts/bench timing|planning|running|documents|stores [--json] [--markdown FILE]"""
+"""scripts/bench timing|planning|running|execution|documents|stores [--json] [--markdown FILE]"""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ from pathlib import Path
 
 from rich.console import Console
 
-from bench import documents, planning, running, stores, timing
+from bench import documents, execution, planning, running, stores, timing
 from bench.report import Report, machine
 
 TOPICS = {
     "timing": timing.run,
     "planning": planning.run,
     "running": running.run,
+    "execution": execution.run,
     "documents": documents.run,
     "stores": stores.run,
 }

@@ -13,12 +13,20 @@ Topic = Literal[
     "error",
     "run_started",
     "run_finished",
+    "run_ended",
+    "run_skipped",
+    "planned",
     "misfire",
     "paused",
     "parked",
     "fallback",
     "recovery",
     "draining",
+    "lease_lost",
+    "takeover",
+    "refused",
+    "file_loaded",
+    "file_broken",
 ]
 
 
@@ -97,6 +105,35 @@ class RunFinished(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class RunEnded(Event):
+    """The store has the outcome, and the run is over; one that is tried again has finished, but not ended."""
+
+    run_id: str
+    task: str
+    schedule: str | None
+    state: str
+
+
+@dataclass(frozen=True, slots=True)
+class RunSkipped(Event):
+    """A waiting run was left out when it was to start, and why."""
+
+    run_id: str
+    task: str
+    schedule: str | None
+    reason: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class BatchPlanned(Event):
+    """What was due was planned in one transaction."""
+
+    schedules: int
+    runs: int
+    took_ms: int
+
+
+@dataclass(frozen=True, slots=True)
 class Misfired(Event):
     """Ticks that were not run, and why."""
 
@@ -122,6 +159,51 @@ class Parked(Event):
     error: str
 
 
+@dataclass(frozen=True, slots=True)
+class LeaseLost(Event):
+    """This node was declared dead: it has stopped its runs, and goes on as another incarnation."""
+
+    node_id: str
+    name: str
+    runs: int
+
+
+@dataclass(frozen=True, slots=True)
+class TookOver(Event):
+    """Another node died, and its runs were given back."""
+
+    node_id: str
+    runs: int
+
+
+@dataclass(frozen=True, slots=True)
+class OutcomeRefused(Event):
+    """The store did not take the outcome of a run, since the run is no longer this node's."""
+
+    run_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class FileLoaded(Event):
+    """A file of schedules was read after it had changed, and its schedules were written to the store."""
+
+    path: str
+    created: tuple[str, ...] = ()
+    updated: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+    """No longer in the file."""
+    pruned: tuple[str, ...] = ()
+    """Deleted from the store."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileBroken(Event):
+    """A file of schedules has changed and cannot be read: what it said before goes on."""
+
+    path: str
+    problems: tuple[str, ...]
+
+
 TOPICS: dict[Topic, type[Event]] = {
     "start": NodeStarted,
     "stop": NodeStopped,
@@ -129,13 +211,23 @@ TOPICS: dict[Topic, type[Event]] = {
     "error": Failure,
     "run_started": RunStarted,
     "run_finished": RunFinished,
+    "run_ended": RunEnded,
+    "run_skipped": RunSkipped,
+    "planned": BatchPlanned,
     "misfire": Misfired,
     "paused": Paused,
     "parked": Parked,
     "fallback": FellBack,
     "recovery": Recovered,
     "draining": Draining,
+    "lease_lost": LeaseLost,
+    "takeover": TookOver,
+    "refused": OutcomeRefused,
+    "file_loaded": FileLoaded,
+    "file_broken": FileBroken,
 }
+NAMES: dict[type[Event], Topic] = {kind: topic for topic, kind in TOPICS.items()}
+"""The one name of each event, wherever it is told."""
 
 
 class Emitter:
@@ -147,6 +239,10 @@ class Emitter:
 
     def subscribe(self, kind: type[Event], subscriber: Callable[[Event], object]) -> None:
         self._subscribers.setdefault(kind, []).append(subscriber)
+
+    def is_heard(self, kind: type[Event]) -> bool:
+        """Whether anybody asked for it: what nobody hears need not be made."""
+        return kind in self._subscribers
 
     def emit(self, event: Event) -> None:
         for subscriber in self._subscribers.get(type(event), ()):

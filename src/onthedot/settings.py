@@ -14,10 +14,13 @@ from onthedot.durations import to_duration_ms
 from onthedot.errors import DurationError, SettingsError
 
 LOG_FORMATS = ("text", "json")
+_WORDS = {"log_format": LOG_FORMATS, "metrics_by": ("task", "schedule"), "tracing": ("off", "on")}
 
 _PREFIX = "ONTHEDOT_"
 _NOT_SETTINGS = {"VENV", "REQUIRE_SERVERS", "POSTGRESQL_URL", "MYSQL_URL", "MONGODB_URL", "REDIS_URL"}
 """Variables of the scripts and the tests of this project."""
+_OF_A_RUN = {"RUN_ID", "SCHEDULE", "SCHEDULED_AT", "ATTEMPT", "FENCE", "SHARD", "SHARDS"}
+"""What a command is told of its run: it may well call `onthedot` itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +41,13 @@ class Settings:
     drain: str = "30s"
     history: str = "30d"
     log_format: str = "text"
+    metrics_port: int = 0
+    """Where the node serves /metrics and /healthz; 0 for nowhere."""
+    metrics_host: str = "0.0.0.0"
+    metrics_by: str = "task"
+    """"schedule" adds the names of schedules to the metrics, of which there may be many."""
+    tracing: str = "off"
+    """Whether runs are traced with OpenTelemetry."""
 
     @property
     def role_names(self) -> tuple[str, ...]:
@@ -115,7 +125,7 @@ def _given(overrides: Mapping[str, Any]) -> Iterator[Found]:
 def _environment(environment: Mapping[str, str]) -> Iterator[Found]:
     for variable in sorted(environment):
         key = variable.removeprefix(_PREFIX)
-        if key == variable or key in _NOT_SETTINGS:
+        if key == variable or key in _NOT_SETTINGS or key in _OF_A_RUN:
             continue
         name = key.lower()
         if name not in NAMES:
@@ -152,7 +162,9 @@ def _read(path: Path) -> dict[str, Any]:
 
 def _checked(name: str, value: Any, place: str) -> Any:
     if name == "workers":
-        return _whole(value, place)
+        return _whole(value, place, least=1)
+    if name == "metrics_port":
+        return _whole(value, place, least=0, most=65_535)
     if not isinstance(value, str):
         raise SettingsError(f"{place}: {value!r} is not text")
     if name in _DURATIONS:
@@ -162,15 +174,17 @@ def _checked(name: str, value: Any, place: str) -> Any:
             raise SettingsError(f"{place}: {error}") from None
         if not least and name != "drain":
             raise SettingsError(f"{place}: {value} is too short")
-    if name == "log_format" and value not in LOG_FORMATS:
-        raise SettingsError(f"{place}: {value!r} is not known; there are {' and '.join(LOG_FORMATS)}")
+    words = _WORDS.get(name)
+    if words is not None and value not in words:
+        raise SettingsError(f"{place}: {value!r} is not known; there are {' and '.join(words)}")
     return value
 
 
-def _whole(value: Any, place: str) -> int:
+def _whole(value: Any, place: str, *, least: int, most: int | None = None) -> int:
     number = int(value) if isinstance(value, str) and value.strip().isdecimal() else value
-    if isinstance(number, bool) or not isinstance(number, int) or number < 1:
-        raise SettingsError(f"{place}: {value!r} is not a whole number of 1 or more")
+    if isinstance(number, bool) or not isinstance(number, int) or number < least or (most and number > most):
+        span = f"of {least} or more" if most is None else f"from {least} to {most}"
+        raise SettingsError(f"{place}: {value!r} is not a whole number {span}")
     return number
 
 

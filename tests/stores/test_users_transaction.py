@@ -12,7 +12,7 @@ from sqlalchemy import Connection, text
 from sqlalchemy.ext.asyncio import AsyncSession, create_async_engine
 from sqlalchemy.orm import Session
 
-from onthedot import App
+from onthedot import App, Context
 from onthedot.stores.open import open_store
 
 SYNC = {"sqlite": "sqlite", "postgresql": "postgresql+psycopg", "mariadb": "mysql+pymysql"}
@@ -93,3 +93,43 @@ def test_it_never_was_when_the_transaction_is_rolled_back(world: World, way: Cal
     assert world.counts() == (0, 0)
     way(world, commit=True)
     assert world.counts() == (1, 1)
+
+
+# a run that ends in the user's own transaction
+
+
+@pytest.mark.parametrize("commit", [True, False], ids=["commit", "rollback"])
+def test_a_run_ends_with_the_users_transaction_or_goes_on(world: World, commit: bool) -> None:
+    seen: list[str] = []
+
+    @world.app.task
+    def sells(ctx: Context) -> None:
+        with world.engine.connect() as connection:
+            ctx.complete({"sold": 1}, connection=connection)
+            connection.execute(ORDER)
+            seen.append(world.app.runs.get(ctx.run_id).state)
+            connection.commit() if commit else connection.rollback()
+            seen.append(world.app.runs.get(ctx.run_id).state)
+
+    with world.app.running():
+        run = world.app.runs.wait(world.app.enqueue(sells).id)
+    assert seen == ["running", "succeeded" if commit else "running"]
+    assert (run.state, run.result) == (("succeeded", {"sold": 1}) if commit else ("failed", None))
+    assert world.counts() == (1, 1 if commit else 0)
+
+
+def test_a_node_renews_while_a_task_of_it_holds_its_transaction(world: World) -> None:
+    if world.url.drivername == "sqlite":
+        return  # a transaction that writes locks the whole file
+
+    @world.app.task
+    def sells(ctx: Context) -> bool:
+        runner = world.app.runner
+        assert runner is not None
+        with world.engine.begin() as connection:
+            ctx.complete("renewed", connection=connection)
+            return runner.heartbeat_once() is not None
+
+    with world.app.running():
+        run = world.app.runs.wait(world.app.enqueue(sells).id)
+    assert (run.state, run.result) == ("succeeded", "renewed")

@@ -266,7 +266,7 @@ def test_forecast_of_an_empty_file_says_that_nothing_is_in_it() -> None:
 
 def test_forecast_without_numpy_names_the_extra_in_one_line(jobs: str) -> None:
     done = run_code(f"{BLOCK_NUMPY}from onthedot.surfaces.cli import main\nsys.exit(main(['forecast', {jobs!r}]))")
-    assert done.returncode == 1
+    assert done.returncode == 2
     assert len(done.stderr.splitlines()) == 1
     assert done.stderr.startswith("error: ")
     assert "onthedot[forecast]" in done.stderr

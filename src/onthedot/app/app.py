@@ -4,57 +4,59 @@ from __future__ import annotations
 
 import asyncio
 import getpass
-import hashlib
 import importlib
-import json
 import logging
+import multiprocessing
 import os
 import signal
 import socket
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 from threading import Event as ThreadEvent
 from threading import current_thread, main_thread
-from typing import Any, ParamSpec, TypeVar, overload
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, overload
 
+from onthedot.app.files import JobFile
+from onthedot.app.files.loading import LoadedFile
+from onthedot.app.files.watching import FileWatch
 from onthedot.app.modules import modules_of
-from onthedot.app.node import DECLARE_MS, NodeRunner, NodeSettings
+from onthedot.app.node import NodeRunner, NodeSettings
 from onthedot.app.nodes import Nodes
 from onthedot.app.options import checked, policy_of
 from onthedot.app.routed import routed
 from onthedot.app.runs import Runs
 from onthedot.app.schedules import Put, Schedules
+from onthedot.app.sync import Declarations, Declared, Synced
 from onthedot.app.tasks import Task, Tasks
+from onthedot.app.telemetry.metrics import Gauges, Metrics
+from onthedot.app.telemetry.tracing import Asking, Tracing, untraced
+from onthedot.app.works import command_of, http_of
 from onthedot.clock import Clock, SystemClock
 from onthedot.durations import to_duration_ms
 from onthedot.errors import OnthedotError, SettingsError
 from onthedot.events import TOPICS, Emitter, Event, Failure, Topic
+from onthedot.execution.around import Around, around_of
+from onthedot.execution.targets.command import Command
+from onthedot.execution.targets.http import HttpCall
+from onthedot.loop import Loop
 from onthedot.model.ids import new_id
 from onthedot.model.run import Run
-from onthedot.model.schedule import Schedule
 from onthedot.moments import ceil_ms
-from onthedot.planner import edits
 from onthedot.settings import load_settings
 from onthedot.stores.base import By, Store
 from onthedot.triggers.base import Trigger
-from onthedot.triggers.codec import encode
+
+if TYPE_CHECKING:
+    from onthedot.app.telemetry.endpoint import Endpoint
 
 P = ParamSpec("P")
 R = TypeVar("R")
+AroundT = TypeVar("AroundT", bound=Callable[..., Any])
 
 _log = logging.getLogger("onthedot")
-
-
-@dataclass(frozen=True, slots=True)
-class Synced:
-    """What `sync` did."""
-
-    created: tuple[str, ...]
-    updated: tuple[str, ...]
-    unchanged: tuple[str, ...]
-    pruned: tuple[str, ...] = ()
 
 
 class App:
@@ -69,9 +71,14 @@ class App:
         node: NodeSettings | None = None,
         clock: Clock | None = None,
         store: Store | None = None,
+        metrics_port: int | None = None,
+        tracing: bool | None = None,
         **defaults: Any,
     ) -> None:
-        settings = load_settings({"store": url, "timezone": timezone})
+        settings = load_settings(
+            {"store": url, "timezone": timezone, "metrics_port": metrics_port, "tracing": _on_or_off(tracing)}
+        )
+        self._settings = settings
         self.url = settings.store
         self.timezone = settings.timezone
         self.surface = "python"
@@ -83,15 +90,33 @@ class App:
         self._given_store = store
         self._stores: dict[int, Store] = {}
         self._emitter = Emitter(self._on_broken_hook)
-        self._declared: dict[str, Put] = {}
+        self._arounds: list[Around] = []
         self._runner: NodeRunner | None = None
+        self._leaving: NodeRunner | None = None
+        """The node while it drains: it is still asked how it stands."""
+        self._metrics: Metrics | None = None
+        self._endpoint: Endpoint | None = None
         self._who = f"{_user()}@{socket.gethostname()}"
+        self._asking: Asking = untraced
+        if settings.tracing == "on":
+            traces = Tracing()
+            self._asking = traces.asking
+            self._arounds.append(around_of(traces.around))
         self.tasks = Tasks(self.open_store)
         self.schedules = Schedules(
-            self.open_store, self.tasks, self._defaults, self.timezone, self._by, emit=self._emitter.emit
+            self.open_store,
+            self.tasks,
+            self._defaults,
+            self.timezone,
+            self._by,
+            emit=self._emitter.emit,
+            asking=self._asking,
         )
         self.runs = Runs(self.open_store, self._clock, self._by)
         self.nodes = Nodes(self.open_store)
+        self._declared = Declarations(self.open_store, self.schedules, self._by)
+        self._files: list[LoadedFile] = []
+        self._watching: Loop | None = None
 
     # declaring
 
@@ -129,10 +154,62 @@ class App:
             schedule_name = name or task.name
             if schedule_name in self._declared and name is None:
                 raise SettingsError(f"{task.name!r} has a schedule already; give the second one a name=")
-            self._declared[schedule_name] = Put(schedule_name, task, trigger, args, checked(options, schedule_name))
+            put = Put(schedule_name, task, trigger, args, checked(options, schedule_name))
+            self._declared.add(Declared(put))
             return task
 
         return declare
+
+    def command(
+        self,
+        name: str,
+        command: Sequence[str] | str = (),
+        *,
+        shell: bool | str = False,
+        env: Mapping[str, str] | None = None,
+        cwd: str | os.PathLike[str] | None = None,
+        kill_after: timedelta | str = "5s",
+        aliases: Sequence[str] = (),
+        **options: Any,
+    ) -> Task[..., dict[str, Any]]:
+        """Register a command as a task: its words, or one line with `shell=True` (or `shell="a | b"`).
+
+        `env` is added to the environment of the node; a value `env:NAME` is read there when the command runs, and is
+        masked wherever it would show. On a time-out or cancel the whole process group gets SIGTERM, then SIGKILL.
+        """
+        work = command_of(name, command, shell=shell, env=env, cwd=cwd, kill_after=kill_after)
+        return self._work(name, work, aliases, options)
+
+    def http(
+        self,
+        name: str,
+        method: str,
+        url: str,
+        *,
+        headers: Mapping[str, str] | None = None,
+        body: str | bytes | None = None,
+        json: Any = None,
+        expect: Sequence[int] | int = (),
+        aliases: Sequence[str] = (),
+        **options: Any,
+    ) -> Task[..., Any]:
+        """Register an HTTP call as a task. It succeeds if the status is one of `expect` (200 to 299 if none is named).
+
+        `env:NAME` in the url and in headers is read from the node's environment at each run, and masked wherever it
+        would show. Its time-out is one minute unless another is named.
+        """
+        work = http_of(name, method, url, headers=headers, body=body, json=json, expect=expect)
+        return self._work(name, work, aliases, {"timeout": "1m"} | options)
+
+    def _work(
+        self, name: str, work: Command | HttpCall, aliases: Sequence[str], options: Mapping[str, Any]
+    ) -> Task[..., Any]:
+        given = checked(options, name)
+        if given.get("pool") == "process":
+            raise SettingsError(f"{name!r}: pool='process' is for Python functions; leave it out here")
+        task: Task[..., Any] = Task(name, work, tuple(aliases), given, declared_in=_caller(), arounds=self._arounds)
+        self.tasks.add(task)
+        return task
 
     def _task(
         self,
@@ -147,9 +224,20 @@ class App:
                 task = replace(task, options={**task.options, **checked(options, task.name)})
         else:
             task_name = name or function.__name__
-            task = Task(task_name, function, tuple(aliases), checked(options, task_name))
+            task = Task(task_name, function, tuple(aliases), checked(options, task_name), arounds=self._arounds)
+        if task.pool == "process" and "<" in task.function.__qualname__:
+            raise SettingsError(f"{task.name!r}: pool='process' needs a function at the top of a module")
         self.tasks.add(task)
         return task
+
+    def around(self, generator: AroundT) -> AroundT:
+        """Call the generator around every run, in the run's thread or loop: up to its `yield` before, the rest after.
+
+        It gets the run's context if it asks for one. What the task raises is raised at the `yield`, and cannot be
+        swallowed there; what the generator raises fails the run.
+        """
+        self._arounds.append(around_of(generator))
+        return generator
 
     def on(self, topic: Topic) -> Callable[[Callable[[Any], object]], Callable[[Any], object]]:
         """Call the function with each event of that kind. It cannot fail a run."""
@@ -162,13 +250,60 @@ class App:
 
         return subscribe
 
-    def override(self, *, url: str | None = None, name: str | None = None, workers: int | None = None) -> None:
+    def override(
+        self,
+        *,
+        url: str | None = None,
+        name: str | None = None,
+        workers: int | None = None,
+        metrics_port: int | None = None,
+    ) -> None:
         """What the command line says counts more than the code; to be called before the store is first used."""
         if url is not None and self._given_store is not None:
             raise SettingsError("the app was made with a store of its own; leave out --store")
         self.url = url or self.url
         node = self._node_settings
         self._node_settings = replace(node, name=name or node.name, capacity=workers or node.capacity)
+        if metrics_port is not None:
+            self._settings = replace(self._settings, metrics_port=metrics_port)
+
+    # telling
+
+    def log_events(self, logger: logging.Logger | None = None, *, log_format: str | None = None) -> None:
+        """Make a record of the standard `logging` module of each event, as text or JSON; the setting `log_format` else.
+
+        DEBUG is what happens all the time. The logger is "onthedot.events" unless one is given.
+        """
+        from onthedot.app.telemetry.logs import LOGGER, event_logger
+        from onthedot.stores.open import mask_url
+
+        form = load_settings({"log_format": log_format}).log_format
+        log = event_logger(logger or logging.getLogger(LOGGER), mask_url(self.url), form, self._clock)
+        for kind in TOPICS.values():
+            self._emitter.subscribe(kind, log)
+
+    @property
+    def metrics(self) -> Metrics:
+        """The Prometheus metrics of this app, counted from the first time that they are asked for."""
+        if self._metrics is None:
+            by_schedule = self._settings.metrics_by == "schedule"
+            self._metrics = Metrics(self._emitter, self._gauges, by_schedule=by_schedule)
+        return self._metrics
+
+    def _serve_metrics(self) -> None:
+        host, port = self._settings.metrics_host, self._settings.metrics_port
+        if port:
+            from onthedot.app.telemetry.endpoint import Endpoint
+
+            self._endpoint = Endpoint(host, port, self.metrics, self._is_healthy)
+
+    def _gauges(self) -> Gauges | None:
+        runner = self._runner or self._leaving
+        return None if runner is None else runner.gauges()
+
+    def _is_healthy(self) -> bool:
+        runner = self._runner or self._leaving
+        return runner is not None and runner.is_healthy
 
     # one-off work
 
@@ -192,68 +327,54 @@ class App:
         now_ms = store.now_ms()
         due_ms = ceil_ms(at) if at is not None else now_ms + (0 if delay is None else to_duration_ms(delay))
         local = self.tasks.lookup(name)
-        run = Run(
-            id=new_id(now_ms),
-            task=name,
-            cause="enqueue",
-            scheduled_ms=due_ms,
-            due_ms=due_ms,
-            args=values,
-            policy=policy_of(self._defaults, {} if local is None else local.options, checked(options, name)),
-            key=None if key is None else f"k:{name}:{key}",
-        )
-        return store.enqueue([routed(run, store)], connection)[0]
+        with self._asking(name, None) as trace:
+            run = Run(
+                id=new_id(now_ms),
+                task=name,
+                cause="enqueue",
+                scheduled_ms=due_ms,
+                due_ms=due_ms,
+                args=values,
+                policy=policy_of(self._defaults, {} if local is None else local.options, checked(options, name)),
+                key=None if key is None else f"k:{name}:{key}",
+                trace=trace,
+            )
+            return store.enqueue([routed(run, store)], connection)[0]
 
     # declared schedules
 
     def sync(self, *, prune: bool = False) -> Synced:
         """Create what is new, update what was changed in its declaration; an operator's edits and pauses stay."""
         self._import_included()
-        store = self.open_store()
-        created: list[str] = []
-        updated: list[str] = []
-        unchanged: list[str] = []
-        for name, put in self._declared.items():
-            definition = self.schedules.define(put, origin="code")
-            definition = replace(definition, declared_hash=_hash(definition))
-            held = next(iter(store.schedules(names=[name])), None)
-            if held is not None and (
-                held.declared_hash == definition.declared_hash or self._is_older(store, held, definition)
-            ):
-                unchanged.append(name)
-                store.change([name], edits.touch_declared(definition.declared_hash), self._by("sync"))
-                continue
-            store.change([name], edits.put(definition), self._by("sync"))
-            (created if held is None else updated).append(name)
-        pruned = self._prune_undeclared(store) if prune else ()
-        return Synced(tuple(created), tuple(updated), tuple(unchanged), pruned)
+        return self._declared.sync(prune=prune)
 
-    @staticmethod
-    def _is_older(store: Store, held: Schedule, definition: edits.Definition) -> bool:
-        """Whether the store had this declaration before a later one that live nodes still make.
+    def load_file(self, path: str | os.PathLike[str]) -> JobFile:
+        """Declare the schedules of a jobs.toml or crontab, its commands and HTTP calls as tasks; `FileError` if wrong.
 
-        Old code must not undo what newer code said; once nobody says that any more, it is a rollback, and counts.
+        A node that is started looks at the file once a second, and takes what it says then.
         """
-        seen_ms = held.declared_seen_ms
-        if seen_ms is None or store.now_ms() - seen_ms > 3 * DECLARE_MS:
-            return False
-        return any(each.declared_hash == definition.declared_hash for each in store.revisions(held.id))
+        loaded = LoadedFile(path, self.tasks, self.schedules, self._declared, self._arounds)
+        job_file = loaded.load()
+        self._files.append(loaded)
+        return job_file
 
-    def _prune_undeclared(self, store: Store) -> tuple[str, ...]:
-        gone = [
-            each.name
-            for each in store.schedules(limit=1_000_000)
-            if each.origin == "code" and each.name not in self._declared
-        ]
-        for name in gone:
-            store.change([name], edits.delete(), self._by("sync --prune"))
-        return tuple(gone)
+    def named_tasks(self) -> Sequence[tuple[str, str]]:
+        """The schedules that are declared here, each with the name of its task, which another node may have."""
+        return [*self._declared.tasks()]
 
-    def _still_declared(self) -> None:
-        """Tell the store that the schedules of this code are still meant."""
-        for name, put in self._declared.items():
-            declared = _hash(self.schedules.define(put, origin="code"))
-            self.open_store().change([name], edits.touch_declared(declared), self._by("sync"))
+    def _watch_files(self) -> None:
+        if self._files:
+            watch = FileWatch(self._files, self._resync, self._emitter.emit)
+            self._watching = Loop("files", watch.run_once, self._clock, self._on_failure)
+            self._watching.start()
+
+    def _resync(self) -> Synced:
+        if self._runner is not None:
+            self._runner.publish_tasks()
+        return self._declared.sync()
+
+    def _on_failure(self, stage: str, error: Exception) -> None:
+        self._emitter.emit(Failure(stage, error))
 
     def _import_included(self) -> None:
         for pattern in self.include:
@@ -282,8 +403,21 @@ class App:
 
     def start(self) -> None:
         """Start a node in the background, after `sync`."""
+        if getattr(multiprocessing.current_process(), "_inheriting", False):
+            raise OnthedotError(
+                "a process for tasks has imported this program, and must not start a node of its own:"
+                ' put what runs the app below `if __name__ == "__main__":`'
+            )
         if self._runner is not None:
             raise OnthedotError("the app is running already; stop() it first")
+        self._serve_metrics()
+        try:
+            self._start()
+        except BaseException:
+            self._close_endpoint()
+            raise
+
+    def _start(self) -> None:
         self.open_store(create=True)
         self.sync()
         self._runner = NodeRunner(
@@ -293,14 +427,31 @@ class App:
             self.tasks.lookup,
             lambda: (self.tasks.names(), self.tasks.infos()),
             settings=self._node_settings,
-            still_declared=self._still_declared,
+            still_declared=self._declared.touch,
         )
         self._runner.start()
+        self._watch_files()
 
     def stop(self) -> bool:
         """Drain and stop the node; whether everything ended in time."""
         runner, self._runner = self._runner, None
-        return True if runner is None else runner.stop()
+        if runner is None:
+            return True
+        watching, self._watching = self._watching, None
+        if watching is not None:
+            watching.stop()
+            watching.join(5)  # it may be waiting for a store that is away
+        self._leaving = runner
+        try:
+            return runner.stop()
+        finally:
+            self._leaving = None
+            self._close_endpoint()
+
+    def _close_endpoint(self) -> None:
+        endpoint, self._endpoint = self._endpoint, None
+        if endpoint is not None:
+            endpoint.close()
 
     def running(self) -> Running:
         """`with app.running():` or `async with app.running():`"""
@@ -384,6 +535,10 @@ class Running:
         await asyncio.to_thread(self._app.stop)
 
 
+def _on_or_off(value: bool | None) -> str | None:
+    return None if value is None else "on" if value else "off"
+
+
 def _user() -> str:
     try:
         return getpass.getuser()
@@ -391,19 +546,9 @@ def _user() -> str:
         return str(os.getuid())
 
 
-def _hash(definition: edits.Definition) -> str:
-    """Of all that a declaration says, so that a change of it can be told from an operator's edit."""
-    said = {
-        "task": definition.task,
-        "trigger": encode(definition.trigger),
-        "args": dict(definition.args),
-        "policy": definition.policy.as_json(),
-        "given": definition.given,
-        "tags": definition.tags,
-        "mode": definition.mode,
-        "max_runs": definition.max_runs,
-        "auto_remove": definition.auto_remove,
-        "then": definition.then,
-        "on_failure": definition.on_failure,
-    }
-    return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()[:16]
+def _caller() -> str:
+    """The module that declares a task: the nearest one on the stack that is not this."""
+    frame = sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__") == __name__:
+        frame = frame.f_back
+    return str(frame.f_globals.get("__name__", ""))

@@ -9,13 +9,30 @@ from dataclasses import dataclass, field
 from threading import Lock
 from typing import NamedTuple
 
+from onthedot.app.telemetry.metrics import Gauges
 from onthedot.clock import Clock, StoreClock
 from onthedot.dispatch.preread import PreRead
 from onthedot.dispatch.ring import Hint, TimeRing
 from onthedot.dispatch.routing import Router
 from onthedot.errors import NodeDead
-from onthedot.events import Draining, Emitter, Failure, Idle, Misfired, NodeStarted, NodeStopped, Parked
+from onthedot.events import (
+    BatchPlanned,
+    Draining,
+    Emitter,
+    Failure,
+    Idle,
+    LeaseLost,
+    Misfired,
+    NodeStarted,
+    NodeStopped,
+    OutcomeRefused,
+    Parked,
+    RunEnded,
+    RunSkipped,
+    TookOver,
+)
 from onthedot.execution.capture import capture_logging
+from onthedot.execution.pools import Room, Sizes
 from onthedot.execution.targets import Lookup
 from onthedot.execution.worker import Worker
 from onthedot.loop import Loop
@@ -83,7 +100,7 @@ class NodeSettings:
 
 
 class _Pass(NamedTuple):
-    """What planning did."""
+    """What planning or starting did."""
 
     began: bool = False
     passed_over: bool = False
@@ -113,7 +130,7 @@ class NodeRunner:
         self._declared_ms = 0
         self._clock = StoreClock(store.now_ms, clock)
         self._router = Router()
-        decide = Decider(lambda: new_id(self._clock.now_ms()), self._router)
+        decide = Decider(lambda: new_id(self._clock.now_ms()), self._router, self._room)
         self._planner = Planner(store, decide, emitter.emit)
         self._local = LocalPlanner(store, self._planner.plan_one, lambda: self._tasks()[0])
         self._ring: TimeRing[int] = TimeRing()
@@ -127,8 +144,10 @@ class NodeRunner:
             self._clock,
             emitter,
             self._report,
-            capacity=settings.capacity,
+            sizes=Sizes.of(settings.capacity),
             on_line=self._keep_line,
+            store=store,
+            on_completed=self._after_completion,
         )
         self._draining = False
         self._woken = self._reread = True
@@ -167,6 +186,13 @@ class NodeRunner:
             loop.start()
         self._emitter.emit(NodeStarted(self.node.id, self.node.name))
 
+    def publish_tasks(self) -> None:
+        """Tell the store which tasks this node has now: they have changed while it runs."""
+        names, infos = self._tasks()
+        with self._lock:
+            self.node = self._store.join(replace(self.node, tasks=names), infos)
+        self.wake()
+
     def wake(self) -> None:
         """Look now: something may have become due, or was put."""
         self._reread = True
@@ -203,6 +229,19 @@ class NodeRunner:
         """Whether it was asked from outside to take no more, and has nothing left to do."""
         return self._draining and not self.worker.executing() and not self._outcomes.pending()
 
+    def gauges(self) -> Gauges:
+        """How it stands now, for metrics."""
+        return Gauges(
+            pools=self.worker.counts(),
+            clock_offset_ms=self._clock.skew_ms,
+            renewed_for_ms=self._clock.monotonic_ms() - self._renewed_ms,
+        )
+
+    @property
+    def is_healthy(self) -> bool:
+        """Whether it holds its lease: one that does not calls no task."""
+        return not self._cut_off
+
     @property
     def _executes(self) -> bool:
         return "execute" in self._settings.roles
@@ -227,18 +266,36 @@ class NodeRunner:
         if not (due or woken or local or self._woken):
             return self._until_next(now_ms)
         planned = self._plan() if "plan" in self._settings.roles else _Pass()
-        most = min(self.worker.free, BATCH) if self._executes else 0
-        started = self._store.start_due(self.node.id, self._tasks()[0], most)
-        self.worker.begin(*started.runs)
-        self._hungry = 0 < most <= len(started.runs)  # more may wait: go on when workers come free
-        if planned.more or (self._hungry and self.worker.free > 0):
+        started = self._start() if self._executes else _Pass()
+        if planned.more or started.more:
             self._woken = True
             return 0
         if planned.passed_over or started.passed_over:
             self._woken = True
             return LOOK_AGAIN_MS
-        self._note_idle(planned.began or bool(started.runs))
+        self._note_idle(planned.began or started.began)
         return self._until_next(now_ms)
+
+    def _start(self) -> _Pass:
+        """Start what waits, in each pool as much as can begin there: what cannot stays in the store."""
+        tasks = self._tasks()[0]
+        began = passed_over = more = False
+        hungry = self.worker.places.is_full
+        for opening in self.worker.places.openings(tasks):
+            most = min(opening.room, BATCH)
+            started = self._store.start_due(self.node.id, opening.tasks, most)
+            self.worker.begin(*started.runs)
+            for run in started.skipped:
+                self._emitter.emit(RunSkipped(run.id, run.task, run.schedule, run.reason))
+            began, passed_over = began or bool(started.runs), passed_over or started.passed_over
+            if len(started.runs) >= most:  # more may wait: go on when workers come free
+                hungry = True
+                more = more or bool(self.worker.places.openings(opening.tasks))
+        self._hungry = hungry
+        return _Pass(began, passed_over, more)
+
+    def _room(self) -> Room:
+        return self.worker.places.room()
 
     def _plan(self) -> _Pass:
         """Plan what is due, a few batches one after the other; outcomes wait meanwhile."""
@@ -246,10 +303,11 @@ class NodeRunner:
         self._rush_since_ms = self._clock.monotonic_ms()
         try:
             for _ in range(BATCHES):
-                planned = self._planner.run_once(self.node.id, self.worker.free)
+                began_ms = self._clock.monotonic_ms()
+                planned = self._planner.run_once(self.node.id, self.worker.places.free)
                 own = [run for effects in planned.effects for run in effects.runs if run.owner == self.node.id]
                 self.worker.begin(*own)
-                self._tell(planned.effects)
+                self._tell_batch(planned.effects, self._clock.monotonic_ms() - began_ms)
                 began, passed_over, more = began or bool(own), passed_over or planned.passed_over, planned.more
                 if not more:
                     break
@@ -257,6 +315,12 @@ class NodeRunner:
             self._rush_since_ms = None
             self._loops["outcomes"].wake()
         return _Pass(began, passed_over, more)
+
+    def _tell_batch(self, all_effects: Sequence[Effects], took_ms: int) -> None:
+        if all_effects:
+            runs = sum(len(effects.runs) for effects in all_effects)
+            self._emitter.emit(BatchPlanned(len(all_effects), runs, took_ms))
+        self._tell(all_effects)
 
     def _tell(self, all_effects: Sequence[Effects]) -> None:
         for effects in all_effects:
@@ -327,7 +391,10 @@ class NodeRunner:
         self._compare(before, renewal.own)
         for node_id, renewals in self._reaper.suspects(renewal.nodes, self.node.id, self._clock.now_ms()):
             self._planner.be_careful(self._clock.now_ms())
-            if self._store.take_over(node_id, renewals):
+            taken = self._store.take_over(node_id, renewals)
+            if taken:
+                self._emitter.emit(TookOver(node_id, len(taken)))
+                self._tell_ended(taken)
                 self.wake()
         return self._settings.heartbeat_ms
 
@@ -363,6 +430,7 @@ class NodeRunner:
 
     def _join_anew(self) -> None:
         """Declared dead: stop all that runs here, and go on as another incarnation."""
+        self._emitter.emit(LeaseLost(self.node.id, self.node.name, len(self.worker.executing())))
         self._stop_everything()
         with self._lock:
             self.node = self._incarnation()
@@ -425,10 +493,24 @@ class NodeRunner:
         self._outcomes.add(outcome)
 
     def _after_finish(self, finished: Finished) -> None:
+        self._tell_ended(finished.recorded)
+        for run_id in finished.refused:
+            self._emitter.emit(OutcomeRefused(run_id))
         if any(run.state is State.WAITING for run in finished.recorded):
             self.wake()
         elif finished.woken or self._hungry:
             self._go_on()
+
+    def _after_completion(self) -> None:
+        """A task has ended its run in its own transaction: who waited behind it may be judged again."""
+        self._store.sweep()
+        self.wake()
+
+    def _tell_ended(self, runs: Sequence[Run]) -> None:
+        if self._emitter.is_heard(RunEnded):
+            for run in runs:
+                if run.is_final:
+                    self._emitter.emit(RunEnded(run.id, run.task, run.schedule, run.state.value))
 
     def _failed(self, stage: str, error: Exception) -> None:
         if isinstance(error, NodeDead):

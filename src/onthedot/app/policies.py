@@ -70,7 +70,7 @@ POLICIES: dict[str, Check] = {
     "route": _one_of(
         "any", "first", "last", "round", "random", "lfu", "lru", "hash", "failover", "busyover", "broadcast"
     ),
-    "pool": _text,
+    "pool": _one_of("fast", "slow", "process"),
     "retries": _whole(0),
     "crash_retries": _whole(0),
     "backoff": _duration,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import timedelta
 from threading import Event
 
@@ -14,7 +14,10 @@ from onthedot.model.run import Run
 from onthedot.model.states import State
 from onthedot.stores.base import By, LogLine, Store
 
+Lines = list[LogLine]  # inside the class `list` is a method
+
 _POLL_MS = 100
+_FOLLOW_MS = 500
 
 
 class Runs:
@@ -54,8 +57,23 @@ class Runs:
         return self._open_store().retry(run_id, run.claim_no, self._by("retry"))
 
     def logs(self, run_id: str) -> tuple[LogLine, ...]:
-        """What the run said."""
-        return tuple(self._open_store().logs(run_id))
+        """What the run said, all of it."""
+        lines: Lines = []
+        while page := self._open_store().logs(run_id, after=len(lines)):
+            lines += page
+        return tuple(lines)
+
+    def follow(self, run_id: str) -> Iterator[LogLine]:
+        """What the run says, line by line as it comes, until the run has ended."""
+        never, shown = Event(), 0
+        while True:
+            ended = self.get(run_id).is_final  # asked first: what was said before the end is then all there
+            lines = self.logs(run_id)
+            yield from lines[shown:]
+            shown = len(lines)
+            if ended:
+                return
+            self._clock.wait(never, _FOLLOW_MS)
 
     def wait(self, run_id: str, *, timeout: timedelta | str = "1m") -> Run:
         """Wait until the run has ended, or the time is over; the run as it is then."""

@@ -6,24 +6,29 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from difflib import get_close_matches
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from onthedot.app.files.names import name_problem
 from onthedot.app.options import Options, checked, of_the_schedule, policy_of
 from onthedot.app.page import Page
 from onthedot.app.routed import routed
 from onthedot.app.tasks import Task, Tasks
+from onthedot.app.telemetry.tracing import Asking, untraced
 from onthedot.errors import ScheduleNotFound, SettingsError
 from onthedot.events import Event, Paused
 from onthedot.model.ids import new_id
 from onthedot.model.run import Run
 from onthedot.model.schedule import Json, Origin, Schedule
+from onthedot.model.values import replace as replace_run
 from onthedot.moments import ceil_ms, from_ms
 from onthedot.planner import edits
 from onthedot.records.explain import Explanation, explain
 from onthedot.stores.base import By, Edit, Effects, Store
 from onthedot.triggers.base import Trigger
 from onthedot.triggers.codec import decode
+
+if TYPE_CHECKING:
+    from onthedot.app.exchange import Imported
 
 BATCH = 200
 
@@ -53,6 +58,7 @@ class Schedules:
         by: Callable[[str], By],
         *,
         emit: Callable[[Event], None],
+        asking: Asking = untraced,
     ) -> None:
         self._open_store = open_store
         self._tasks = tasks
@@ -60,6 +66,7 @@ class Schedules:
         self._timezone = timezone
         self._by = by
         self._emit = emit
+        self._asking = asking
 
     # defining
 
@@ -159,8 +166,9 @@ class Schedules:
         if args is not None:
             _, values = self._tasks.checked(schedule.task, args, unchecked=unchecked)
         key = None if token is None else f"m:{schedule.id}:{token}"
-        run = routed(edits.manual_run(schedule, new_id(store.now_ms()), key, values, store.now_ms()), store)
-        return store.enqueue([run], by=self._by("trigger"))[0]
+        with self._asking(schedule.task, name) as trace:
+            run = edits.manual_run(schedule, new_id(store.now_ms()), key, values, store.now_ms())
+            return store.enqueue([routed(replace_run(run, trace=trace), store)], by=self._by("trigger"))[0]
 
     def delete(self, name: str) -> bool:
         """Whether there was one. Its history stays, and a later put of the name goes on where it ended."""
@@ -196,6 +204,23 @@ class Schedules:
     def explain(self, name: str, moment: datetime | str) -> Explanation:
         """Why it did, or did not, run at that moment."""
         return explain(self._open_store(), self.get(name), ceil_ms(moment))
+
+    # from one store to another
+
+    def export(self) -> dict[str, Any]:
+        """All definitions, with their pauses, as one JSON document that `import_document` takes."""
+        from onthedot.app.exchange import exported
+
+        return exported(self._open_store())
+
+    def import_document(self, document: object, *, dry_run: bool = False, path: str = "the document") -> Imported:
+        """Create and change schedules until they are as an export says, and tell how they differ; others stay.
+
+        `FileError` with all that is wrong, and then nothing is written.
+        """
+        from onthedot.app.exchange import imported
+
+        return imported(self._open_store(), document, self._by("import"), path=path, dry_run=dry_run)
 
     # the way to the store
 

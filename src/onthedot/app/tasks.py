@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import importlib
 import inspect
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, ParamSpec, TypeVar
 
 from onthedot.app.arguments import MISSING, Parameter, Signature, signature_of
-from onthedot.errors import ArgumentsError, Conflict, TaskNotFound
+from onthedot.errors import ArgumentsError, Conflict, SettingsError, TaskNotFound
+from onthedot.execution.around import Around, within_async, within_sync
 from onthedot.execution.context import Context
+from onthedot.execution.targets.command import Command
+from onthedot.execution.targets.http import HttpCall
 from onthedot.stores.base import Store, TaskInfo
 
 P = ParamSpec("P")
@@ -18,31 +22,53 @@ R = TypeVar("R")
 
 @dataclass(slots=True)
 class Task(Generic[P, R]):
-    """A registered function. It can still be called as the plain function."""
+    """Something registered by its name: a function, which can still be called as it is, a command, or an HTTP call."""
 
     name: str
     function: Callable[P, R]
     aliases: tuple[str, ...] = ()
     options: Mapping[str, Any] = field(default_factory=dict)
     """The policies that were named for the task."""
+    declared_in: str = ""
+    """The module that declares a command or an HTTP call; a function knows its own."""
+    arounds: Sequence[Around] = ()
+    """What is done around every run of it: the app's."""
     signature: Signature = field(init=False)
+    is_async: bool = field(init=False)
+    """Whether it runs on an event loop: an `async def`, or an HTTP call."""
 
     def __post_init__(self) -> None:
         self.signature = signature_of(self.function)
+        self.is_async = inspect.iscoroutinefunction(self.function) or self.is_http
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         return self.function(*args, **kwargs)
 
     @property
-    def is_async(self) -> bool:
-        """Whether it is an `async def`."""
-        return inspect.iscoroutinefunction(self.function)
+    def is_command(self) -> bool:
+        """Whether it is a command."""
+        return isinstance(self.function, Command)
+
+    @property
+    def is_http(self) -> bool:
+        """Whether it is an HTTP call."""
+        return isinstance(self.function, HttpCall)
+
+    @property
+    def stops_itself(self) -> bool:
+        """Whether it ends by itself when its run should stop: commands and HTTP calls do."""
+        return self.is_command or self.is_http
+
+    @property
+    def pool(self) -> str | None:
+        """The pool that was chosen for it."""
+        return self.options.get("pool")
 
     @property
     def place(self) -> str:
         """Where it is written."""
         code = getattr(self.function, "__code__", None)
-        return f"{code.co_filename}:{code.co_firstlineno}" if code else f"{self.function!r}"
+        return f"{code.co_filename}:{code.co_firstlineno}" if code else f"{self.function} in {self.declared_in}"
 
     def call(self, context: Context, args: Mapping[str, Any]) -> Any | Awaitable[Any]:
         """Call it for a run: with its context if it asks for one, and arguments as objects."""
@@ -50,7 +76,15 @@ class Task(Generic[P, R]):
         if self.signature.context is not None:
             values[self.signature.context] = context
         call: Callable[..., Any] = self.function
+        if self.arounds:
+            within = within_async if self.is_async else within_sync
+            return within(self.arounds, context, lambda: call(**values))
         return call(**values)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickled by where it is written: the other process imports it from there."""
+        function = inspect.unwrap(self.function)
+        return found_task, (function.__module__, function.__qualname__, self.name)
 
     def info(self) -> TaskInfo:
         """What a node publishes of it."""
@@ -58,7 +92,23 @@ class Task(Generic[P, R]):
             {"name": each.name, "required": each.required, "annotation": _annotation_text(each.annotation)}
             for each in self.signature.parameters
         )
-        return TaskInfo(self.name, parameters, inspect.getdoc(self.function) or "", dict(self.options))
+        named = self.is_command or self.is_http
+        doc = f"{self.function}" if named else inspect.getdoc(self.function) or ""
+        return TaskInfo(self.name, parameters, doc, dict(self.options))
+
+
+def found_task(module: str, qualname: str, name: str) -> Task[..., Any]:
+    """The task that is written there, in a process that may not have imported it yet."""
+    if "<" in qualname:
+        raise SettingsError(f"{name!r}: pool='process' needs a function at the top of a module, not {qualname}")
+    found: Any = importlib.import_module(module)
+    for part in qualname.split("."):
+        if not hasattr(found, part):
+            raise SettingsError(
+                f"{name!r}: pool='process' imports {module} and finds no {qualname} there; put the task into a file"
+            )
+        found = getattr(found, part)
+    return found if isinstance(found, Task) else Task(name, found)
 
 
 class Tasks:
@@ -78,6 +128,12 @@ class Tasks:
             )
         self._by_name[task.name] = task
         self._aliases.update(dict.fromkeys(task.aliases, task.name))
+
+    def replace(self, names: Iterable[str], tasks: Iterable[Task[..., Any]]) -> None:
+        """Forget the tasks of these names and register others, at once: what a file says now instead of before."""
+        gone = set(names)
+        kept = {name: task for name, task in self._by_name.items() if name not in gone}
+        self._by_name = kept | {task.name: task for task in tasks}
 
     def lookup(self, name: str) -> Task[..., Any] | None:
         """The task of that name or alias, if this process has it."""
@@ -120,6 +176,9 @@ class Tasks:
 
 
 def _identity(task: Task[..., Any]) -> tuple[str, str]:
+    if task.is_command or task.is_http:
+        kind = type(task.function).__name__
+        return ("" if task.declared_in == "__main__" else task.declared_in, f"{kind} {task.name}")
     function = inspect.unwrap(task.function)
     module = getattr(function, "__module__", "")
     return ("" if module == "__main__" else module, getattr(function, "__qualname__", ""))

@@ -8,11 +8,15 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from threading import Event
+from typing import Any
 
 from onthedot.clock import Clock, SystemClock
 from onthedot.durations import to_duration_ms
 from onthedot.errors import OnthedotError
+from onthedot.execution.facts import NOTHING, Facts
+from onthedot.model.outcome import Outcome
 from onthedot.model.run import Run
+from onthedot.moments import from_ms
 from onthedot.stores.base import LogLine
 
 _current: ContextVar[Context | None] = ContextVar("onthedot_context", default=None)
@@ -46,6 +50,14 @@ class Cancelled(OnthedotError):
     """Raised by `check` and `sleep` when somebody asked the run to stop, or it is no longer this node's."""
 
 
+class WorkFailed(OnthedotError):
+    """Raised where a command or an HTTP call failed: its text is the run's error as it stands, without a traceback."""
+
+    def __init__(self, text: str, result: Any = None) -> None:
+        super().__init__(text)
+        self.result = result
+
+
 class TimedOut(BaseException):
     """Raised in a task when it has taken longer than its time-out, and by `check` and `sleep` from then on.
 
@@ -65,8 +77,13 @@ class Context:
     on_line: Callable[[LogLine], None] = lambda line: None
     """Gets what the run says."""
     clock: Clock = field(default_factory=SystemClock)
+    facts: Facts = NOTHING
+    """Answers what is asked of the store."""
     timed_out: bool = False
+    completed: bool = False
+    """The task has ended its run itself, in a transaction of its own, which may not have been committed."""
     _stop: Event = field(default_factory=Event)
+    _when_stopped: Callable[[], None] | None = None
     _kept_bytes: int = 0
 
     @property
@@ -105,6 +122,18 @@ class Context:
         return self.run.shard
 
     @property
+    def previous_at(self) -> datetime | None:
+        """The nominal moment of the schedule's run before this one, however it ended. Asks the store."""
+        found = self.facts.previous_ms(self.run)
+        return None if found is None else from_ms(found)
+
+    @property
+    def last_success_at(self) -> datetime | None:
+        """The nominal moment of the schedule's latest run before this one that succeeded. Asks the store."""
+        found = self.facts.last_success_ms(self.run)
+        return None if found is None else from_ms(found)
+
+    @property
     def cancelled(self) -> bool:
         """Whether the run should stop."""
         return self._stop.is_set()
@@ -113,10 +142,26 @@ class Context:
         """Tell how far it is, from 0 to 1; kept with what the run says."""
         self.keep("PROGRESS", f"{min(max(part, 0.0), 1.0):.0%} {note}".rstrip())
 
+    def complete(self, result: Any = None, *, connection: Any) -> None:
+        """End the run as succeeded in your own transaction (SQL stores): it counts if that commits, and only then.
+
+        `Conflict` if the run is no longer this node's: then roll back. What the task returns or raises after a commit
+        changes nothing; if it was rolled back, the run fails, or ends with what the task raised.
+        """
+        outcome = Outcome(self.run.id, self.run.claim_no, "succeeded", result=result)
+        self.facts.complete(self.run, outcome, connection)
+        self.completed = True
+
+    @property
+    def log_is_full(self) -> bool:
+        """Whether nothing more is kept of what this attempt says."""
+        return self._kept_bytes > MOST_LOG_BYTES
+
     def keep(self, level: str, text: str) -> None:
         """Keep a line with the run; when there are too many, one that says so, and none after it."""
-        if self._kept_bytes > MOST_LOG_BYTES:
+        if self.log_is_full:
             return
+        text = storable(text)
         room = MOST_LOG_BYTES - self._kept_bytes
         self._kept_bytes += len(text.encode("utf-8", "replace")) + _LINE_BYTES
         self.on_line(LogLine(self.run.id, self.run.claim_no, self.clock.now_ms(), level[:20], text[:room]))
@@ -139,11 +184,26 @@ class Context:
     def stop(self) -> None:
         """Ask the task to stop."""
         self._stop.set()
+        if self._when_stopped is not None:
+            self._when_stopped()
 
     def time_out(self) -> None:
         """Ask the task to stop, because it has taken too long."""
         self.timed_out = True
-        self._stop.set()
+        self.stop()
+
+    def when_stopped(self, act: Callable[[], None]) -> None:
+        """Call it when the task should stop, in whatever thread says so; at once if it should already. Maybe twice."""
+        self._when_stopped = act
+        if self._stop.is_set():
+            act()
+
+
+def storable(text: str) -> str:
+    """The text as every store can keep it: neither NUL nor half a surrogate pair."""
+    if "\0" in text:
+        text = text.replace("\0", "\N{REPLACEMENT CHARACTER}")
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
 def current() -> Context:

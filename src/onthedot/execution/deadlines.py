@@ -31,9 +31,10 @@ _TAKES_A_LOCK = frozenset({"acquire", "handle", "_acquireLock"})  # of the loggi
 class Deadline:
     """The time-out of one call, made in the thread of the call. From `begin` to `leave` it may be raised anywhere."""
 
-    def __init__(self, context: Context, on_stuck: Callable[[str], None]) -> None:
+    def __init__(self, context: Context, on_stuck: Callable[[str], None], *, stops_itself: bool = False) -> None:
         self.context = context
         self._on_stuck = on_stuck
+        self._stops_itself = stops_itself
         self._thread = get_ident()
         self._lock = Lock()
         self._inside = False
@@ -61,6 +62,8 @@ class Deadline:
             if self._late_since_ms is None:
                 self._late_since_ms = now_ms
                 self.context.time_out()
+            if self._stops_itself:
+                return None
             late_for_ms = now_ms - self._late_since_ms
             if self._inside and not self._raised and self._may_raise(late_for_ms):
                 _raise_in(self._thread, TimedOut)
@@ -86,12 +89,17 @@ class Deadlines:
         self._heap: IndexedHeap[Deadline] = IndexedHeap()
         self._loop: Loop | None = None
 
-    def watch(self, context: Context, on_stuck: Callable[[str], None]) -> Deadline | None:
-        """The time-out of a call that this thread makes next; None if it may take as long as it likes."""
+    def watch(
+        self, context: Context, on_stuck: Callable[[str], None], *, stops_itself: bool = False
+    ) -> Deadline | None:
+        """The time-out of a call that this thread makes next; None if it may take as long as it likes.
+
+        A call that stops itself is only asked to.
+        """
         timeout_ms = context.run.policy.timeout_ms
         if timeout_ms is None:
             return None
-        deadline = Deadline(context, on_stuck)
+        deadline = Deadline(context, on_stuck, stops_itself=stops_itself)
         with self._lock:
             self._heap.push(deadline, self._clock.monotonic_ms() + timeout_ms)
             if self._loop is None:

@@ -8,7 +8,7 @@ import traceback
 from collections.abc import Awaitable
 from typing import Any
 
-from onthedot.execution.context import Cancelled, Context, GiveUp, Retry, Skip, TimedOut, enter
+from onthedot.execution.context import Cancelled, Context, GiveUp, Retry, Skip, TimedOut, WorkFailed, enter, storable
 from onthedot.execution.deadlines import Deadline
 from onthedot.execution.targets import Target
 from onthedot.model.outcome import Outcome
@@ -63,6 +63,8 @@ async def execute_async(target: Target, context: Context) -> Outcome:
             context.time_out()
             return _outcome(context, "timed_out", error=_shown(error))
         return outcome_of(context, error)
+    finally:
+        enter(None)
     return _succeeded(context, result)
 
 
@@ -70,6 +72,13 @@ def stuck(context: Context, place: str) -> Outcome:
     """The outcome of a task that went on after its time-out, and could not be stopped."""
     said = f"it took longer than its time-out and could not be stopped: its thread is still at {place}"
     return _outcome(context, "timed_out", error=said)
+
+
+def rolled_back(context: Context, outcome: Outcome) -> Outcome:
+    """The outcome of a task that ended its run in a transaction that was not committed."""
+    if outcome.ending != "succeeded":
+        return outcome
+    return _outcome(context, "failed", error="ctx.complete() was called, but its transaction was not committed")
 
 
 def outcome_of(context: Context, error: BaseException) -> Outcome:
@@ -83,6 +92,13 @@ def outcome_of(context: Context, error: BaseException) -> Outcome:
             return _outcome(context, "skipped", reason=str(error))
         case TimedOut() if context.timed_out:
             return _outcome(context, "timed_out", error=_shown(error))
+        case WorkFailed() if context.timed_out:
+            return _outcome(context, "timed_out", error=_cut(f"{error}"), result=error.result)
+        case WorkFailed() if context.cancelled:
+            reason = context.run.reason or "cancelled"
+            return _outcome(context, "cancelled", error=_cut(f"{error}"), result=error.result, reason=reason)
+        case WorkFailed():
+            return _outcome(context, "failed", error=_cut(f"{error}"), result=error.result)
         case Cancelled() | asyncio.CancelledError() if context.cancelled:
             return _outcome(context, "cancelled", reason=context.run.reason or "cancelled")
         case _:
@@ -107,5 +123,9 @@ def _outcome(context: Context, ending: Any, **fields: Any) -> Outcome:
 
 
 def _shown(error: BaseException) -> str:
-    text = "".join(traceback.format_exception(error))
-    return text[-MOST_BYTES:]
+    return _cut("".join(traceback.format_exception(error)))
+
+
+def _cut(text: str) -> str:
+    """Its end, which says most, if it is longer than what is kept."""
+    return storable(text)[-MOST_BYTES:]

@@ -1,22 +1,30 @@
-"""The worker: calls what it is given, on threads made when needed or on an event loop, and reports each outcome."""
+"""The worker: takes runs, has each executed in its pool or on the event loop, and reports each outcome."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from queue import SimpleQueue
-from threading import Event, Lock, Thread
+from threading import Event, Lock
 
-from onthedot.clock import Clock
+from onthedot.clock import Clock, SystemClock
 from onthedot.events import Emitter, Failure, RunFinished, RunStarted
 from onthedot.execution.context import Context
 from onthedot.execution.deadlines import Deadlines
-from onthedot.execution.execute import execute, execute_async, execute_until, stuck
+from onthedot.execution.event_loop import EventLoop
+from onthedot.execution.execute import execute, execute_async, execute_until, outcome_of, rolled_back, stuck
+from onthedot.execution.facts import NOTHING, Facts, StoreFacts
+from onthedot.execution.places import Places
+from onthedot.execution.pools import POOLS, Counts, Pool, Sizes, ThreadPool
 from onthedot.execution.targets import Lookup, Target
+from onthedot.execution.targets.process import Processes
 from onthedot.model.outcome import Outcome
 from onthedot.model.run import Run
-from onthedot.stores.base import LogLine
+from onthedot.model.states import State
+from onthedot.stores.base import LogLine, Store
+
+_LAST_CHILDREN_MS = 10_000
+"""How long a closing worker waits for the processes of runs that it has stopped."""
 
 
 @dataclass(slots=True)
@@ -26,16 +34,18 @@ class Execution:
     run: Run
     context: Context
     target: Target
+    pool: Pool
     entered: bool = False
+    entered_ms: int = 0
     given_up: bool = False
-    """It is no longer this node's: what comes of it is not reported."""
-    stuck: bool = False
-    """Its time-out is over and reported, and its thread has not come back."""
+    """It is no longer this node's, or reported already: what comes of it is not reported."""
+    released: bool = False
+    """Its place in the pool is free again: nothing of it runs here any more."""
     future: asyncio.Task[None] | None = None
 
 
 class Worker:
-    """Takes up to `capacity` runs at once. Thread-safe."""
+    """Takes runs as long as there is room in their pools. Thread-safe."""
 
     def __init__(
         self,
@@ -44,37 +54,54 @@ class Worker:
         emitter: Emitter,
         report: Callable[[Outcome], None],
         *,
-        capacity: int,
+        sizes: Sizes,
         on_line: Callable[[LogLine], None] = lambda line: None,
+        store: Store | None = None,
+        on_completed: Callable[[], None] = lambda: None,
     ) -> None:
         self._lookup = lookup
         self._clock = clock
         self._emitter = emitter
         self._report = report
         self._on_line = on_line
+        self._store = store
+        self._facts: Facts = NOTHING if store is None else StoreFacts(store)
+        self._on_completed = on_completed
         self._deadlines = Deadlines(clock, lambda stage, error: emitter.emit(Failure(stage, error)))
-        self._stuck = 0
-        self.capacity = capacity
+        self.places = Places(lookup, clock, sizes)
         self._lock = Lock()
         self._executions: dict[str, Execution] = {}
         self._begun: dict[str, int] = {}
-        self._queue: SimpleQueue[Execution | None] = SimpleQueue()
-        self._threads = 0
-        self._idle_threads = 0
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._loop_thread: Thread | None = None
+        self._loop = EventLoop()
+        self._processes = Processes(clock)
+        self._threads: dict[Pool, ThreadPool[Execution]] = {
+            pool: ThreadPool(pool, sizes.of_pool(pool), self._work) for pool in POOLS if pool != "loop"
+        }
+        self._commands: set[str] = set()
+        """The runs that have processes of their own to end."""
         self._empty = Event()
         self._empty.set()
 
-    @property
-    def free(self) -> int:
-        """How many more runs can begin now."""
-        return self.capacity - len(self._executions) - self._stuck
+    # what is here
 
     def executing(self) -> dict[str, int]:
         """The runs that are here, with their claim numbers."""
         with self._lock:
             return {run_id: each.run.claim_no for run_id, each in self._executions.items()}
+
+    def counts(self) -> dict[Pool, Counts]:
+        """How full each pool is."""
+        with self._lock:
+            here = [(each.pool, each.entered) for each in self._executions.values()]
+        return {
+            pool: Counts(
+                self.places.sizes.of_pool(pool),
+                max(self.places.free_in(pool), 0),
+                here.count((pool, True)),
+                here.count((pool, False)),
+            )
+            for pool in POOLS
+        }
 
     def has_begun(self, run: Run) -> bool:
         """Whether this claim was ever begun here."""
@@ -86,53 +113,83 @@ class Worker:
             keep = {*but, *self._executions}
             self._begun = {run_id: claim_no for run_id, claim_no in self._begun.items() if run_id in keep}
 
+    def wait_empty(self, for_ms: int) -> bool:
+        """Wait until nothing is left; says whether it is so."""
+        return self._clock.wait(self._empty, for_ms)
+
+    # life
+
     def use_loop(self, loop: asyncio.AbstractEventLoop) -> None:
         """Run `async def` tasks on this loop instead of one of our own."""
-        self._loop = loop
+        self._loop.use(loop)
+
+    def close(self) -> None:
+        """End the threads that have nothing to do, the processes, and the event loop if it is ours."""
+        self._deadlines.close()
+        for pool in self._threads.values():
+            pool.close()
+        self._processes.close()
+        self._wait_for_commands()
+        self._loop.close()
+
+    def _wait_for_commands(self) -> None:
+        """Runs that were stopped have processes to end, which would outlive this one."""
+        clock, never = SystemClock(), Event()
+        until_ms = clock.monotonic_ms() + _LAST_CHILDREN_MS
+        while self._commands and clock.monotonic_ms() < until_ms:
+            clock.wait(never, 20)
+
+    # beginning
 
     def begin(self, *runs: Run) -> None:
         """Start runs that this node owns. Beginning the same claim twice is beginning it once."""
         taken = [execution for run in runs if (execution := self._take(run)) is not None]
-        waiting = [execution for execution in taken if execution.target.is_async]
+        waiting = [execution for execution in taken if execution.pool == "loop"]
         if waiting:  # all at once: waking the loop costs more than the tasks
-            loop = self._event_loop()
-            loop.call_soon_threadsafe(self._spawn, loop, waiting)
+            self._loop.call(self._spawn, waiting)
         for execution in taken:
-            if not execution.target.is_async:
-                self._queue.put(execution)
-                self._maybe_add_thread()
+            if execution.pool != "loop":
+                self._threads[execution.pool].put(execution)
 
     def _take(self, run: Run) -> Execution | None:
         target = self._lookup(run.task)
         if target is None:
             self._report(Outcome(run.id, run.claim_no, "handed_back", reason=f"no task {run.task!r} on this node"))
             return None
-        execution = Execution(run, Context(run, on_line=self._on_line, clock=self._clock), target)
+        pool = self.places.pool_of(run)
+        context = Context(run, on_line=self._on_line, clock=self._clock, facts=self._facts)
+        execution = Execution(run, context, target, pool)
         with self._lock:
             if self._begun.get(run.id, 0) >= run.claim_no:
                 return None
             self._begun[run.id] = run.claim_no
-            self._executions[run.id] = execution
-            self._empty.clear()
+            full = not self.places.take(pool)
+            if not full:
+                self._executions[run.id] = execution
+                self._empty.clear()
+        if full:
+            self._report(Outcome(run.id, run.claim_no, "handed_back", reason=f"the {pool} pool of this node is full"))
+            return None
         return execution
+
+    # stopping
 
     def cancel(self, run_id: str) -> None:
         """Ask a run to stop; it still reports how it ended."""
         execution = self._executions.get(run_id)
         if execution is not None:
-            execution.context.stop()
-            self._cancel_async(execution)
+            self._stop(execution)
 
     def give_up(self, run_id: str) -> None:
-        """Stop a run that is no longer this node's; nothing of it is reported."""
+        """Stop a run that is no longer this node's; nothing of it is reported. One that completed itself goes on."""
         with self._lock:
-            execution = self._executions.pop(run_id, None)
-            if execution is not None:
-                execution.given_up = True
-        if execution is not None:
-            execution.context.stop()
-            self._cancel_async(execution)
-            self._note_empty()
+            execution = self._executions.get(run_id)
+            if execution is None or execution.context.completed:
+                return
+            self._executions.pop(run_id)
+            execution.given_up = True
+        self._stop(execution)
+        self._note_empty()
 
     def hand_back(self, *, entered: bool = False) -> None:
         """Give back what has not entered its task yet, or all; tasks that were entered are asked to stop."""
@@ -143,51 +200,44 @@ class Worker:
                 self._executions.pop(each.run.id)
         for each in given_back:
             self._report(Outcome(each.run.id, each.run.claim_no, "handed_back", entered=each.entered))
-            each.context.stop()
-            self._cancel_async(each)
+            self._stop(each)
         self._note_empty()
 
-    def wait_empty(self, for_ms: int) -> bool:
-        """Wait until nothing is left; says whether it is so."""
-        return self._clock.wait(self._empty, for_ms)
+    def _stop(self, execution: Execution) -> None:
+        execution.context.stop()
+        if execution.pool == "loop":
+            self._loop.call(self._stop_on_loop, execution)
 
-    def close(self) -> None:
-        """End the threads that have nothing to do, and the event loop if it is ours."""
-        self._deadlines.close()
-        for _ in range(self._threads):
-            self._queue.put(None)
-        if self._loop_thread is not None and self._loop is not None:
-            self._loop.call_soon_threadsafe(self._loop.stop)
-            self._loop_thread.join()
+    # in threads
 
-    # threads
-
-    def _maybe_add_thread(self) -> None:
-        with self._lock:
-            if self._idle_threads >= self._queue.qsize() or self._threads >= self.capacity:
-                return
-            self._threads += 1
-            number = self._threads
-        Thread(target=self._work, name=f"onthedot-worker-{number}", daemon=True).start()
-
-    def _work(self) -> None:
-        while True:
-            with self._lock:
-                self._idle_threads += 1
-            execution = self._queue.get()
-            with self._lock:
-                self._idle_threads -= 1
-            if execution is None:
-                return
-            if self._enter(execution):
-                self._leave(execution, self._execute(execution))
+    def _work(self, execution: Execution) -> None:
+        if self._enter(execution):
+            outcome = self._execute(execution)
+            self._commands.discard(execution.run.id)
+            self._leave(execution, outcome)
+        self._release(execution)
 
     def _execute(self, execution: Execution) -> Outcome:
-        deadline = self._deadlines.watch(execution.context, lambda place: self._abandon(execution, place))
-        if deadline is None:
-            return execute(execution.target, execution.context)
-        outcome = execute_until(execution.target, execution.context, deadline)
-        self._deadlines.forget(deadline)
+        target, context = execution.target, execution.context
+        if context.cancelled:
+            return outcome_of(context, asyncio.CancelledError())
+        if target.stops_itself:
+            self._commands.add(execution.run.id)
+        in_a_process = execution.pool == "process"
+        deadline = self._deadlines.watch(
+            context,
+            lambda place: self._abandon(execution, place),
+            stops_itself=in_a_process or target.stops_itself,
+        )
+        if in_a_process:
+            outcome = self._processes.execute(target, context)
+        elif deadline is None:
+            return execute(target, context)
+        else:
+            outcome = execute_until(target, context, deadline)
+        if deadline is not None:
+            deadline.leave()
+            self._deadlines.forget(deadline)
         return outcome
 
     def _abandon(self, execution: Execution, place: str) -> None:
@@ -195,34 +245,35 @@ class Worker:
         with self._lock:
             if execution.given_up:
                 return
-            execution.given_up = execution.stuck = True
-            self._stuck += 1
+            execution.given_up = True
         self._end(execution, stuck(execution.context, place))
 
-    # the event loop
+    # on the event loop
 
-    def _event_loop(self) -> asyncio.AbstractEventLoop:
-        with self._lock:
-            if self._loop is None:
-                self._loop = asyncio.new_event_loop()
-                self._loop_thread = Thread(target=_run_loop, args=(self._loop,), name="onthedot-loop", daemon=True)
-                self._loop_thread.start()
-            return self._loop
-
-    def _spawn(self, loop: asyncio.AbstractEventLoop, executions: list[Execution]) -> None:
+    def _spawn(self, executions: list[Execution]) -> None:
         for execution in executions:
-            execution.future = loop.create_task(self._run_async(execution))
+            if execution.context.cancelled:
+                self._leave(execution, outcome_of(execution.context, asyncio.CancelledError()))
+                self._release(execution)
+                continue
+            execution.future = self._loop.spawn(self._run_async(execution))
 
     async def _run_async(self, execution: Execution) -> None:
         if self._enter(execution):
             self._leave(execution, await execute_async(execution.target, execution.context))
+        self._release(execution)
 
-    def _cancel_async(self, execution: Execution) -> None:
-        future, loop = execution.future, self._loop
-        if future is not None and loop is not None:
-            loop.call_soon_threadsafe(future.cancel)
+    def _stop_on_loop(self, execution: Execution) -> None:
+        """Cancel its task; one that has not made its first step never will, so it is ended here."""
+        if execution.future is None or execution.released:
+            return
+        entered = execution.entered
+        execution.future.cancel()
+        if not entered:
+            self._leave(execution, outcome_of(execution.context, asyncio.CancelledError()))
+            self._release(execution)
 
-    # both
+    # everywhere
 
     def _enter(self, execution: Execution) -> bool:
         with self._lock:
@@ -230,37 +281,49 @@ class Worker:
                 return False
             execution.entered = True
         run = execution.run
-        late_ms = max(self._clock.now_ms() - run.due_ms, 0)
+        execution.entered_ms = self._clock.now_ms()
+        late_ms = max(execution.entered_ms - run.due_ms, 0)
         self._emitter.emit(RunStarted(run.id, run.task, run.schedule, run.attempt, late_ms))
         return True
 
     def _leave(self, execution: Execution, outcome: Outcome) -> None:
         with self._lock:
-            if execution.stuck:
-                self._stuck -= 1
             if execution.given_up:
                 return
             execution.given_up = True  # reported here, so nobody else need
-        self._end(execution, outcome)
+        self._end(execution, outcome, release=True)
 
-    def _end(self, execution: Execution, outcome: Outcome) -> None:
+    def _end(self, execution: Execution, outcome: Outcome, *, release: bool = False) -> None:
         run = execution.run
-        self._report(outcome)  # before it leaves: a renewal must find it here, or as an outcome on its way
+        if execution.context.completed:
+            outcome = self._committed(run) or rolled_back(execution.context, outcome)
+        if not execution.context.completed or outcome.ending != "succeeded":
+            self._report(outcome)  # before it leaves: a renewal must find it here, or as an outcome on its way
         with self._lock:
             if self._executions.get(run.id) is execution:
                 self._executions.pop(run.id)
-        took_ms = max(self._clock.now_ms() - (run.started_ms or 0), 0)
+        if release:
+            self._release(execution)
+        took_ms = max(self._clock.now_ms() - execution.entered_ms, 0) if execution.entered else 0
+        self.places.note(run.task, took_ms)
         self._emitter.emit(RunFinished(run.id, run.task, run.schedule, outcome.ending, took_ms, outcome.error))
         self._note_empty()
+
+    def _committed(self, run: Run) -> Outcome | None:
+        """The outcome of a run that its task has ended itself, if that was committed."""
+        held = None if self._store is None else next(iter(self._store.runs(ids=[run.id])), None)
+        if held is None or held.state is not State.SUCCEEDED or held.claim_no != run.claim_no:
+            return None
+        self._on_completed()
+        return Outcome(run.id, run.claim_no, "succeeded", result=held.result)
+
+    def _release(self, execution: Execution) -> None:
+        with self._lock:
+            if not execution.released:
+                execution.released = True
+                self.places.give_back(execution.pool)
 
     def _note_empty(self) -> None:
         with self._lock:
             if not self._executions:
                 self._empty.set()
-
-
-def _run_loop(loop: asyncio.AbstractEventLoop) -> None:
-    try:
-        loop.run_forever()
-    finally:
-        loop.close()

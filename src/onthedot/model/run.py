@@ -67,6 +67,8 @@ class Run:
     error: str | None = None
     reason: str | None = None
     """Why it was skipped, cancelled or lost."""
+    trace: str | None = None
+    """Where it was asked for, as the `traceparent` of W3C Trace Context; None where nobody traces."""
 
     @property
     def scheduled_at(self) -> datetime:

@@ -10,6 +10,8 @@ from typing import Any, Literal, NamedTuple
 from onthedot.model.policy import Policy
 from onthedot.moments import from_ms
 
+UNDECLARED_AFTER_MS = 3_600_000
+
 Json = Mapping[str, Any]
 Mode = Literal["durable", "local"]
 Origin = Literal["code", "file", "api"]
@@ -96,6 +98,11 @@ class Schedule:
     def last_run_at(self) -> datetime | None:
         """When one of its runs last began."""
         return None if self.last_run_ms is None else from_ms(self.last_run_ms)
+
+    def is_undeclared(self, now_ms: int) -> bool:
+        """Whether it was declared in code or a file, and no live node has declared it for an hour: it does not run."""
+        seen_ms = self.declared_seen_ms
+        return self.origin != "api" and seen_ms is not None and now_ms - seen_ms > UNDECLARED_AFTER_MS
 
     @property
     def plannable(self) -> bool:

@@ -23,8 +23,6 @@ from onthedot.stores.base import Before, Effects, Situation
 from onthedot.triggers.base import Trigger
 from onthedot.triggers.replan import due_ms
 
-UNDECLARED_AFTER_MS = 3_600_000
-
 _BLANK = Run("", "", "tick", 0, 0)
 """Runs are made from it: setting the fields that differ costs a sixth of making all of them."""
 
@@ -43,13 +41,28 @@ def _by_row(run: Run, turn: int, nodes: Sequence[Node], now_ms: int, *, busy: Ma
     return routing.choose(routing.Question(run, turn, able, now_ms, routing.Known(busy)))
 
 
+class Room(Protocol):
+    """What can begin on the planning node."""
+
+    def take(self, run: Run) -> bool:
+        """Whether the run can; if so, its place is taken."""
+
+
+class _AnyRoom:
+    """Room for whatever comes: only the free workers count."""
+
+    def take(self, run: Run) -> bool:
+        return True
+
+
 class _Place:
     """The planning node, and what it can still take in this pass."""
 
-    def __init__(self, situation: Situation, route: Route) -> None:
+    def __init__(self, situation: Situation, route: Route, room: Room) -> None:
         self.node_id = situation.node.id
         self._situation = situation
         self._route = route
+        self._room = room
         self._free = situation.free_workers
 
     def target_of(self, run: Run, turn: int) -> str | None:
@@ -64,20 +77,25 @@ class _Place:
         node = self._situation.node
         if run.target not in (None, node.id) or not routing.takes(node, run.task, policy.group):
             return False
+        if not self._room.take(run):
+            return False
         self._free -= 1
         return True
 
 
 class Decider:
-    """Decides a batch. Ids come from outside, so that the decision itself rests on nothing but its arguments."""
+    """Decides a batch. Ids and room come from outside, so that the decision itself rests only on its arguments."""
 
-    def __init__(self, make_id: Callable[[], str], route: Route = _by_row) -> None:
+    def __init__(
+        self, make_id: Callable[[], str], route: Route = _by_row, make_room: Callable[[], Room] = _AnyRoom
+    ) -> None:
         self._make_id = make_id
         self._route = route
+        self._make_room = make_room
 
     def __call__(self, rows: Sequence[Before], situation: Situation) -> list[Effects]:
         """One bad row stops nothing else: it is parked, with its error."""
-        place = _Place(situation, self._route)
+        place = _Place(situation, self._route, self._make_room())
         return [self._decide_or_park(row, situation.now_ms, place) for row in rows]
 
     def _decide_or_park(self, row: Before, now_ms: int, place: _Place) -> Effects:
@@ -101,7 +119,7 @@ class Decider:
         work = _Work(self._make_id, schedule, trigger, list(live), now_ms, place)
         if schedule.rescheduled:
             work.leave_out("rescheduled", schedule.settled_ms + 1, first_ms - 1)
-        if _undeclared(schedule, now_ms):
+        if schedule.is_undeclared(now_ms):
             work.leave_out("undeclared", first_ms, now_ms, also_ms=first_ms)
         else:
             if selection.missed:
@@ -238,8 +256,3 @@ class _Work:
                 decided_ms=self.now_ms,
             )
         )
-
-
-def _undeclared(schedule: Schedule, now_ms: int) -> bool:
-    seen = schedule.declared_seen_ms
-    return schedule.origin != "api" and seen is not None and now_ms - seen > UNDECLARED_AFTER_MS

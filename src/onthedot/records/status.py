@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from onthedot.model.node import Node
+from onthedot.model.node import Node, NodeState
 from onthedot.model.run import Run
 from onthedot.model.schedule import Schedule
 from onthedot.model.states import State
@@ -42,6 +42,8 @@ class Status:
     nodes: tuple[Node, ...]
     schedules: int
     paused: int
+    undeclared: tuple[str, ...]
+    """The schedules that nobody declares any more: they do not run."""
     parked: tuple[Schedule, ...]
     late: tuple[Late, ...]
     """The latest first."""
@@ -62,6 +64,8 @@ class Status:
         found: list[str] = []
         if self.schedules and not self.alive:
             found.append("no node is alive: start one with onthedot run")
+        if self.alive and all(node.state is NodeState.DRAINING for node in self.alive):
+            found.append("every node is draining and takes no more runs: start another with onthedot run")
         overdue = sum(each.late_ms > OVERDUE_MS for each in self.late)
         if overdue:
             found.append(f"{overdue:,} overdue by more than a minute")
@@ -86,6 +90,7 @@ def read_status(store: Store) -> Status:
         nodes=nodes,
         schedules=len(schedules),
         paused=sum(not each.enabled for each in schedules),
+        undeclared=tuple(each.name for each in schedules if each.is_undeclared(now_ms)),
         parked=tuple(each for each in schedules if each.error is not None),
         late=tuple(sorted(late, key=lambda each: each.due_ms)),
         failed=_failed(store, now_ms),

@@ -21,6 +21,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from onthedot.errors import StoreError
 from onthedot.model.decision import Decision
 from onthedot.model.node import Node
 from onthedot.model.outcome import Outcome
@@ -282,6 +283,14 @@ class Store(ABC):
         number, and the node is alive. A repeat of what was recorded is refused and changes nothing.
         """
 
+    def finish_in(self, connection: Any, node_id: str, outcome: Outcome) -> bool:
+        """The same for one outcome, in the caller's own transaction: it counts when that commits, or never was.
+
+        False, and nothing is written, if the claim is no longer the node's. The run's rows stay locked until the caller
+        ends its transaction; who waits behind them is woken by `sweep`. Only where a store has transactions to share.
+        """
+        raise StoreError(f"{type(self).__name__} has no transactions to share; let the task return instead")
+
     @abstractmethod
     def log(self, node_id: str, lines: Sequence[LogLine]) -> int:
         """Append to the logs of runs that the node still owns under those claim numbers; says how many lines stood."""
@@ -322,7 +331,7 @@ class Store(ABC):
 
     @abstractmethod
     def join(self, node: Node, tasks: Sequence[TaskInfo]) -> Node:
-        """Register an incarnation, and publish its tasks. Joining twice with one id is joining once."""
+        """Register an incarnation, and publish its tasks. Joining again with its id only publishes them anew."""
 
     @abstractmethod
     def renew(self, node: Node) -> Renewal:

@@ -24,24 +24,26 @@ def moment(ms: int | None) -> str | None:
     return None if ms is None else iso(ms)
 
 
-def schedule_state(schedule: Schedule) -> str:
-    """In one word: parked before paused, since a parked one needs somebody."""
+def schedule_state(schedule: Schedule, now_ms: int | None = None) -> str:
+    """In one word: parked before paused, since a parked one needs somebody. Undeclared is told where time is known."""
     if schedule.deleted:
         return "removed"
     if schedule.error is not None:
         return "parked"
     if not schedule.enabled:
         return "paused"
+    if now_ms is not None and schedule.is_undeclared(now_ms):
+        return "undeclared"
     return "done" if schedule.next_run_ms is None else "active"
 
 
-def schedule_document(schedule: Schedule) -> Document:
+def schedule_document(schedule: Schedule, now_ms: int | None = None) -> Document:
     """All that a schedule has."""
     return {
         "name": schedule.name,
         "id": schedule.id,
         "revision": schedule.revision,
-        "state": schedule_state(schedule),
+        "state": schedule_state(schedule, now_ms),
         "task": schedule.task,
         "args": dict(schedule.args),
         "trigger": dict(schedule.trigger),
@@ -105,6 +107,7 @@ def run_document(run: Run) -> Document:
         "result": run.result,
         "error": run.error,
         "reason": run.reason,
+        "trace": run.trace,
     }
 
 

@@ -93,6 +93,14 @@ class _Noting:
     def is_async(self) -> bool:
         return self.target.is_async
 
+    @property
+    def stops_itself(self) -> bool:
+        return self.target.stops_itself
+
+    @property
+    def pool(self) -> str | None:
+        return self.target.pool
+
     def call(self, context: Context, args: Mapping[str, Any]) -> Any | Awaitable[Any]:
         if self.is_async:
             return self._awaited(context, args)

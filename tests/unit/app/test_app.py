@@ -289,7 +289,7 @@ def test_schedules_of_a_node_that_lives_for_hours_stay_declared(app: App) -> Non
         long_lived.tasks.lookup,
         lambda: (long_lived.tasks.names(), long_lived.tasks.infos()),
         settings=NodeSettings(),
-        still_declared=long_lived._still_declared,
+        still_declared=long_lived._declared.touch,
     )
     for _ in range(5 * 60):
         clock.advance(60_000)

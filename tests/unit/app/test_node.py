@@ -9,6 +9,7 @@ import pytest
 from tests.unit.app.world import SOON, START, World
 
 from onthedot import every
+from onthedot.events import LeaseLost, OutcomeRefused, TookOver
 from onthedot.model.node import Node
 from onthedot.stores.base import Renewal
 
@@ -147,6 +148,8 @@ def test_a_superseded_node_cannot_record_and_goes_on_as_another(world: World) ->
     frozen.heartbeat_once()
     assert frozen.node.id != old_id
     assert frozen.heartbeat_once() is not None
+    told = [event for event in world.events if isinstance(event, TookOver | OutcomeRefused | LeaseLost)]
+    assert told == [TookOver(old_id, 1), OutcomeRefused(run_id), LeaseLost(old_id, "frozen", 0)]
 
 
 def test_a_node_that_cannot_renew_stops_its_runs_before_another_may_take_them(world: World) -> None:
@@ -174,13 +177,11 @@ def test_what_was_never_entered_is_handed_back_when_the_node_drains(world: World
         blocker.wait(SOON)
 
     fresh = world.node()
-    fresh.worker.capacity = 1
+    fresh.worker._threads["fast"].size = 1  # no further thread is made: the second waits in the queue
     first = world.app.enqueue(long)
     fresh.plan_once()
     assert entered.wait(SOON)
     second = world.app.enqueue(long)
-    fresh.worker.capacity = 2
-    fresh.worker._threads = 2  # no further thread is made: the second waits in the queue
     fresh.wake()
     fresh.plan_once()
     fresh.worker.hand_back()

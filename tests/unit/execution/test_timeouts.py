@@ -16,6 +16,7 @@ from onthedot.clock import SystemClock
 from onthedot.events import Emitter
 from onthedot.execution import deadlines
 from onthedot.execution.context import Context, TimedOut
+from onthedot.execution.pools import Sizes
 from onthedot.execution.worker import Worker
 from onthedot.model.outcome import Outcome
 from onthedot.model.policy import Policy
@@ -32,6 +33,8 @@ class Plain:
 
     action: Action
     is_async: bool = False
+    stops_itself: bool = False
+    pool: str | None = None
 
     def call(self, context: Context, args: Mapping[str, Any]) -> Any:
         return self.action(context)
@@ -44,7 +47,7 @@ class Bench:
         self.tasks: dict[str, Plain] = {}
         self.outcomes: Queue[Outcome] = Queue()
         emitter = Emitter(lambda event, error: None)
-        self.worker = Worker(self.tasks.get, SystemClock(), emitter, self.outcomes.put, capacity=capacity)
+        self.worker = Worker(self.tasks.get, SystemClock(), emitter, self.outcomes.put, sizes=Sizes.of(capacity))
 
     def begin(self, run_id: str, action: Action, timeout_ms: int | None = 50) -> None:
         self.tasks[run_id] = Plain(action)
@@ -117,11 +120,11 @@ def test_what_cannot_be_stopped_is_reported_with_its_place_and_its_thread_is_not
     assert outcome.ending == "timed_out"
     assert "could not be stopped" in (outcome.error or "")
     assert "threading.py" in (outcome.error or "")
-    assert (bench.worker.executing(), bench.worker.free) == ({}, 3)
+    assert (bench.worker.executing(), bench.worker.places.free_in("fast")) == ({}, 3)
     let_go.set()
     bench.begin("next", lambda ctx: None, timeout_ms=None)
     assert bench.outcome().run_id == "next", "the one that came back was reported twice"
-    while bench.worker.free < 4:
+    while bench.worker.places.free_in("fast") < 4:
         Event().wait(0.01)
 
 

@@ -48,6 +48,29 @@ def test_schedules_without_a_live_node_are_not_healthy(app: App, store: MemorySt
     assert read_status(store).problems == ("no node is alive: start one with onthedot run",)
 
 
+def test_when_every_node_drains_somebody_should_look(app: App, store: MemoryStore, join: Callable[[], Node]) -> None:
+    app.schedules.put("a", "known", every("1d"), unchecked=True)
+    store.drain(join().id)
+    (problem,) = read_status(store).problems
+    assert problem == "every node is draining and takes no more runs: start another with onthedot run"
+    store.join(Node("n2", "two"), [])
+    assert read_status(store).healthy
+
+
+def test_a_schedule_that_nobody_declares_any_more_is_told_after_an_hour(store: MemoryStore, clock: ManualClock) -> None:
+    app = App("memory://", store=store)
+
+    @app.schedule(every("1d"))
+    def known() -> None: ...
+
+    app.sync()
+    app.schedules.put("by-hand", "known", every("1d"))
+    clock.pass_by(3_600_000)
+    assert read_status(store).undeclared == ()
+    clock.pass_by(1)
+    assert read_status(store).undeclared == ("known",)
+
+
 def test_a_node_whose_lease_is_over_is_not_alive(
     app: App, store: MemoryStore, clock: ManualClock, join: Callable[[], Node]
 ) -> None:

@@ -14,6 +14,8 @@ from onthedot.triggers.zones import get_zone
 _SETTING = re.compile(r"""(?P<quote>["']?)(?P<name>[A-Za-z_]\w*)(?P=quote)\s*=\s*(?P<value>.*)""")
 _WHEN = re.compile(r"(@every\s+\S+|@\S+|\S+(?:\s+\S+){4})(?:\s+(.*))?", re.IGNORECASE)
 _USER = re.compile(r"(\S+)(?:\s+(.*))?")
+_INPUT = re.compile(r"(?<!\\)%")
+"""What cron ends a command at; the rest is its input."""
 _ZONES = ("CRON_TZ", "TZ")
 
 
@@ -28,7 +30,7 @@ def read_crontab(text: str, *, path: str, timezone: str, system: bool = False) -
             reader.problems.append(f"line {number}: {error.line}")
     if reader.problems:
         raise FileError(path, reader.problems)
-    return JobFile(path, tuple(reader.entries), timezone=timezone, notes=tuple(reader.notes))
+    return JobFile(path, tuple(reader.entries), timezone=timezone, notes=tuple(reader.notes), is_crontab=True)
 
 
 class _Reader:
@@ -75,7 +77,7 @@ class _Reader:
         if when.lower() == "@reboot":
             self.notes.append(f"line {self.line}: @reboot names no moment; run {command!r} when the machine starts")
             return
-        name = unique(name_from_command(command), self.names)
+        name = unique(name_from_command(_INPUT.split(command)[0]), self.names)
         self.names.add(name)
         work = Shell(command, self._command_environment(), user)
         self.entries.append(Entry(name, self._trigger(when, line).with_key(name), work, line=self.line))

@@ -19,6 +19,9 @@ class Command:
     """A program and its arguments, started without a shell."""
 
     words: tuple[str, ...]
+    environment: Mapping[str, str] = field(default_factory=_nothing)
+    options: Mapping[str, Any] = field(default_factory=_nothing)
+    """What stands beside it: `cwd` and `kill_after`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +31,8 @@ class Shell:
     text: str
     environment: Mapping[str, str] = field(default_factory=_nothing)
     user: str | None = None
+    options: Mapping[str, Any] = field(default_factory=_nothing)
+    """What stands beside it: `cwd` and `kill_after`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +78,9 @@ class JobFile:
     path: str
     entries: tuple[Entry, ...] = ()
     store: str | None = None
+    app: str | None = None
+    """The app whose tasks its schedules may name, as module:attribute."""
     timezone: str | None = None
     """The zone of entries that name none; a crontab always has one."""
     notes: tuple[str, ...] = ()
+    is_crontab: bool = False

@@ -18,7 +18,7 @@ from onthedot.triggers import Trigger
 
 Table = dict[str, Any]
 
-TOP_KEYS = ("store", "timezone", "schedules")
+TOP_KEYS = ("store", "timezone", "app", "schedules")
 SCHEDULE_KEYS = (*TRIGGER_KEYS, *ZONE_KEYS, *WORK_KEYS, *POLICIES)
 
 _PLACE = re.compile(r"(.*) \(at (line \d+, column \d+|end of document)\)")
@@ -65,16 +65,21 @@ class _Reader:
         self.problems += [
             f"{key}: unknown key; {did_you_mean(key, TOP_KEYS)}" for key in document if key not in TOP_KEYS
         ]
-        store = document.get("store")
-        if not isinstance(store, str | None):
-            self.problems.append(f"store: {store!r} is not text")
+        store, app = self._text(document, "store"), self._text(document, "app")
         zone = self._zone(document, timezone)
         schedules = document.get("schedules", {})
         if not isinstance(schedules, dict):
             self.problems.append("schedules: write each as a table, [schedules.NAME]")
             schedules = {}
         entries = [self._entry(name, table, zone) for name, table in schedules.items()]
-        return JobFile(path, tuple(entry for entry in entries if entry), store, zone)
+        return JobFile(path, tuple(entry for entry in entries if entry), store, app, zone)
+
+    def _text(self, document: Table, key: str) -> str | None:
+        value = document.get(key)
+        if isinstance(value, str | None):
+            return value
+        self.problems.append(f"{key}: {value!r} is not text")
+        return None
 
     def _zone(self, document: Table, timezone: str | None) -> str | None:
         name, problem = read_zone(document.get("timezone", timezone))

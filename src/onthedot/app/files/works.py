@@ -8,10 +8,13 @@ from typing import Any
 
 from onthedot.app.files.entry import Command, Http, NamedTask, Shell, Work
 from onthedot.app.remedies import did_you_mean, exactly_one
+from onthedot.durations import to_duration_ms
+from onthedot.errors import DurationError
 
 Table = dict[str, Any]
 
 HTTP_KEYS = ("method", "url", "headers", "body", "json", "expect")
+_BESIDE_COMMANDS = ("env", "cwd", "kill_after")
 
 
 class _Wrong(Exception):
@@ -27,6 +30,10 @@ def read_work(table: Table, problems: list[str]) -> Work | None:
     kind = kinds[0]
     if "args" in table and kind != "task":
         problems.append(f"args: they go with task, not with {kind}")
+    if kind not in ("command", "shell"):
+        problems += [
+            f"{key}: it goes with command and shell, not with {kind}" for key in _BESIDE_COMMANDS if key in table
+        ]
     try:
         return _READERS[kind](table[kind], table)
     except _Wrong as wrong:
@@ -39,13 +46,35 @@ def _command(value: object, table: Table) -> Work:
         raise _Wrong(f'write its words as a list, ["pg_dump", "shop"]; a line for the shell is shell = {value!r}')
     if not isinstance(value, list) or not value or not all(isinstance(word, str) for word in value) or not value[0]:
         raise _Wrong(f'{value!r} is no list of words; write ["pg_dump", "shop"]')
-    return Command(tuple(value))
+    return Command(tuple(value), *_beside(table))
 
 
 def _shell(value: object, table: Table) -> Work:
     if not isinstance(value, str) or not value.strip():
         raise _Wrong(f"{value!r} is no line for the shell")
-    return Shell(value)
+    environment, options = _beside(table)
+    return Shell(value, environment, options=options)
+
+
+def _beside(table: Table) -> tuple[MappingProxyType[str, str], MappingProxyType[str, Any]]:
+    """The environment of a command, and what else stands beside it."""
+    environment = _texts(table.get("env", {}), "env", '{ PATH = "/usr/bin" }')
+    options = {key: table[key] for key in ("cwd", "kill_after") if key in table}
+    for key, value in options.items():
+        if not isinstance(value, str) or not value:
+            raise _Wrong(f"{key}: {value!r} is not text")
+    if "kill_after" in options:
+        try:
+            to_duration_ms(options["kill_after"])
+        except DurationError as error:
+            raise _Wrong(f"kill_after: {error}") from None
+    return environment, MappingProxyType(options)
+
+
+def _texts(value: object, key: str, example: str) -> MappingProxyType[str, str]:
+    if not isinstance(value, dict) or not all(isinstance(item, str) for item in value.values()):
+        raise _Wrong(f"{key}: {value!r} does not map names to texts; write {example}")
+    return MappingProxyType(value)
 
 
 def _task(value: object, table: Table) -> Work:
@@ -66,10 +95,22 @@ def _http(value: object, table: Table) -> Work:
     method, url = value.get("method", "GET"), value.get("url")
     if not isinstance(method, str) or not method.isalpha():
         raise _Wrong(f"method: {method!r} is none; write GET, POST, PUT, PATCH, DELETE or HEAD")
-    if not isinstance(url, str) or not url.lower().startswith(("http://", "https://")):
+    if not isinstance(url, str) or not url.lower().startswith(("http://", "https://", "env:")):
         raise _Wrong("url: it begins with https:// or http://" + ("" if url is None else f", unlike {url!r}"))
+    _texts(value.get("headers", {}), "headers", '{ Accept = "text/plain" }')
+    if not isinstance(value.get("body", ""), str):
+        raise _Wrong(f"body: {value['body']!r} is not text")
+    if "body" in value and "json" in value:
+        raise _Wrong("body and json: only one of them can stand here")
+    _expect(value.get("expect", []))
     options = {key: item for key, item in value.items() if key not in {"method", "url"}}
     return Http(method.upper(), url, MappingProxyType(options))
+
+
+def _expect(value: object) -> None:
+    codes = value if isinstance(value, list) else [value]
+    if not all(isinstance(code, int) and 100 <= code <= 599 for code in codes):
+        raise _Wrong(f"expect: {value!r} are no status codes; write [200, 204]")
 
 
 _READERS: dict[str, Callable[[object, Table], Work]] = {
@@ -78,4 +119,4 @@ _READERS: dict[str, Callable[[object, Table], Work]] = {
     "http": _http,
     "task": _task,
 }
-WORK_KEYS = (*_READERS, "args")
+WORK_KEYS = (*_READERS, "args", *_BESIDE_COMMANDS)

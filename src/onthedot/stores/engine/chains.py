@@ -35,6 +35,7 @@ def followers(
             policy=policies.get(name, Policy()),
             parent_id=run.id,
             created_ms=now_ms,
+            trace=run.trace,
         )
         for run, name in named
     ]

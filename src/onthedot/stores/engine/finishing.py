@@ -18,17 +18,20 @@ class Finishing(Transactions):
     """`finish` and `log`."""
 
     def finish(self, node_id: str, outcomes: Sequence[Outcome]) -> Finished:
-        finished, removable = self._transact(lambda rows: self._finish(rows, node_id, outcomes))
+        finished, removable = self._transact(lambda rows: self._finish_alive(rows, node_id, outcomes))
         freed = {run.schedule_id for run in finished.recorded if run.schedule_id and run.policy.slots is not None}
         look_at = {*(self.behind(freed) if freed else ()), *removable}
         woken = self._look_at(look_at) + self._look_behind_groups(finished.recorded)
         return Finished(finished.recorded, finished.refused, finished.followed, woken + finished.followed)
 
-    def _finish(self, rows: Rows, node_id: str, outcomes: Sequence[Outcome]) -> tuple[Finished, list[str]]:
-        """What became of the outcomes, and the schedules that are to be removed if these were their last runs."""
+    def _finish_alive(self, rows: Rows, node_id: str, outcomes: Sequence[Outcome]) -> tuple[Finished, list[str]]:
         node = rows.node(node_id)
         if node is None or not node.lives:
             return Finished(refused=tuple(outcome.run_id for outcome in outcomes)), []
+        return self._finish(rows, node_id, outcomes)
+
+    def _finish(self, rows: Rows, node_id: str, outcomes: Sequence[Outcome]) -> tuple[Finished, list[str]]:
+        """What became of the outcomes, and the schedules that are to be removed if these were their last runs."""
         live = rows.live_runs([outcome.run_id for outcome in outcomes])
         schedules = rows.standing({run.schedule_id for run in live.values() if run.schedule_id is not None})
         recorded: list[Run] = []

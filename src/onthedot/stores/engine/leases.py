@@ -21,9 +21,8 @@ class Leases(Transactions):
     def join(self, node: Node, tasks: Sequence[TaskInfo]) -> Node:
         def work(rows: Rows) -> Node:
             known = rows.node(node.id)
-            if known is not None:
-                return known
-            joined = replace(node, started_ms=rows.now_ms, renewed_ms=rows.now_ms)
+            fresh = replace(node, started_ms=rows.now_ms, renewed_ms=rows.now_ms)
+            joined = fresh if known is None else replace(known, tasks=node.tasks)
             rows.save_node(joined)
             rows.save_tasks(node.id, tasks)
             return joined

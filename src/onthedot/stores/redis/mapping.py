@@ -131,7 +131,7 @@ RUN = (
     *("id", "state", "policy", "task", "cause", "scheduled_ms", "due_ms", "args", "schedule_id", "schedule"),
     *("revision", "key", "target", "parent_id", "shard", "shards", "shards_left", "owner", "claim_no", "attempt"),
     *("crashes", "fence", "slot", "blocked", "exempt", "cancel_requested_ms", "created_ms", "started_ms"),
-    *("finished_ms", "result", "error", "reason"),
+    *("finished_ms", "result", "error", "reason", "trace"),
 )
 """The order of a row. A new field comes at the end."""
 _run_values = attrgetter(*RUN)

@@ -357,6 +357,7 @@ def _run_columns(run: Run) -> Columns:
         None if run.result is None else _encoder.encode(run.result),
         _clean(run.error),
         _clean(run.reason),
+        run.trace,
     )
 
 

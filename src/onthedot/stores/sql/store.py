@@ -17,6 +17,7 @@ from onthedot.clock import SystemClock
 from onthedot.errors import Conflict, SchemaError, StoreError, StoreUnavailable
 from onthedot.model.decision import Decision
 from onthedot.model.node import Node
+from onthedot.model.outcome import Outcome
 from onthedot.model.run import Run
 from onthedot.model.schedule import Mode, Schedule
 from onthedot.model.states import State
@@ -147,6 +148,24 @@ class SqlStore(Engine):
             self._clock.wait(Event(), _PAUSE_MS)
 
     def enqueue_in(self, connection: Any, runs: Sequence[Run], by: By | None = None) -> list[Run]:
+        with self._shared(connection) as rows:
+            try:
+                return self._enqueue(rows, runs, by)
+            except TryAgain:
+                raise Conflict("another transaction has just enqueued the same key; roll back and try again") from None
+
+    def finish_in(self, connection: Any, node_id: str, outcome: Outcome) -> bool:
+        with self._shared(connection) as rows:
+            # The node's row stays unlocked: the caller may take its time, and the node must renew meanwhile. The run's
+            # own row is locked, so a takeover comes wholly before this (another claim number) or finds the run ended.
+            if not any(node.id == node_id for node in rows.nodes()):
+                return False
+            finished, _ = self._finish(rows, node_id, [outcome])
+        return bool(finished.recorded)
+
+    @contextmanager
+    def _shared(self, connection: Any) -> Iterator[SqlRows]:
+        """Rows in the caller's own transaction, which the caller ends."""
         if not isinstance(connection, Connection):
             raise StoreError(f"connection= takes a SQLAlchemy Connection (session.connection()), not {connection!r}")
         if not self._dialect.is_of(connection):
@@ -154,11 +173,7 @@ class SqlStore(Engine):
         with in_our_words(self._dialect, "the database of connection="), _in_schema(connection, self._schema):
             if self._dialect.take_write_lock is not None:
                 connection.exec_driver_sql(self._dialect.take_write_lock)
-            rows = SqlRows(connection, self._dialect, self._server_ms(connection), self._claims)
-            try:
-                return self._enqueue(rows, runs, by)
-            except TryAgain:
-                raise Conflict("another transaction has just enqueued the same key; roll back and try again") from None
+            yield SqlRows(connection, self._dialect, self._server_ms(connection), self._claims)
 
     # the tables
 

@@ -164,6 +164,7 @@ def _run_columns() -> list[Column[str] | Column[int]]:
         _text("result", nullable=True),
         _text("error", nullable=True),
         _text("reason", nullable=True),
+        Column("trace", _string(60), nullable=True),
     ]
 
 

@@ -13,7 +13,7 @@ from onthedot.errors import OnthedotError, SettingsError
 if TYPE_CHECKING:
     from onthedot.app.app import App
 
-_FORM = "write it as module:attribute, such as myapp:app"
+_FORM = "write it as module:attribute, such as myapp:app, or name a jobs.toml"
 
 
 def open_app(store: str | None) -> App:
@@ -26,7 +26,31 @@ def open_app(store: str | None) -> App:
 
 
 def load_app(text: str) -> App:
-    """The app that `module:attribute` names, with what it includes; the current folder is looked in first."""
+    """The app that `module:attribute` names, or one of a file: jobs.toml; the current folder is looked in first."""
+    return _app_of_file(text) if is_file(text) else _app_of_module(text)
+
+
+def is_file(text: str) -> bool:
+    """Whether it is meant as a file of schedules."""
+    return text.endswith(".toml")
+
+
+def _app_of_file(path: str) -> App:
+    from onthedot.app.app import App
+    from onthedot.app.files import read_file
+
+    job_file = read_file(path)
+    if job_file.app is None:
+        app = App(job_file.store, timezone=job_file.timezone)
+    else:
+        app = _app_of_module(job_file.app)
+        app.override(url=job_file.store)
+    app.load_file(path)
+    app.surface = "cli"
+    return app
+
+
+def _app_of_module(text: str) -> App:
     from onthedot.app.app import App
 
     module_name, attribute = _split(text)
@@ -47,11 +71,8 @@ def load_app(text: str) -> App:
 
 def _split(text: str) -> tuple[str, str]:
     module, colon, attribute = text.partition(":")
-    if module.endswith(".toml"):
-        raise SettingsError(
-            f"{text}: running a file of schedules comes in a later version; until then, {_FORM},"
-            " or see what the file says with onthedot forecast"
-        )
+    if Path(text).is_file() and not module.endswith(".py"):
+        raise SettingsError(f"{text}: a crontab is run as a jobs.toml: onthedot import crontab {text} -o jobs.toml")
     if module.endswith(".py") or "/" in module:
         guess = module.removesuffix(".py").strip("./").replace("/", ".")
         raise SettingsError(f"{text}: {_FORM}; did you mean {guess}:{attribute or 'app'}?")

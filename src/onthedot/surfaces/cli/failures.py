@@ -10,6 +10,7 @@ from onthedot.errors import (
     ArgumentsError,
     DriverMissing,
     DurationError,
+    ExtraMissing,
     FileError,
     ForecastTooLarge,
     MomentError,
@@ -31,6 +32,7 @@ _MISUSE = (
     ArgumentsError,
     SettingsError,
     DriverMissing,
+    ExtraMissing,
 )
 
 

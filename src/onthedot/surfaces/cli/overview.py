@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from onthedot.model.node import NodeState
 from onthedot.moments import iso
 from onthedot.surfaces.cli.apps import open_app
 from onthedot.surfaces.cli.options import AsJson, StoreUrl
@@ -70,6 +71,9 @@ def _show(status: Status, store: str) -> None:
     screen.print(", ".join(counts))
     for node in status.nodes:
         screen.print(_node_line(node, status.now_ms), soft_wrap=True)
+    for name in status.undeclared[:_SHOWN]:
+        said = "no live node has declared it for an hour, and it does not run; onthedot sync --prune deletes it"
+        screen.print(f"undeclared: {visible(name)}: {said}", soft_wrap=True)
     for schedule in status.parked[:_SHOWN]:
         screen.print(f"parked: {visible(schedule.name)}: {visible(schedule.error or '')}", soft_wrap=True)
     for late in status.late[:_SHOWN]:
@@ -84,7 +88,11 @@ def _show(status: Status, store: str) -> None:
 
 def _node_line(node: Node, now_ms: int) -> str:
     seen = f"renewed {span_text(max(now_ms - node.renewed_ms, 0))} ago"
-    state = "expired" if node.expired(now_ms) else str(node.state)
+    state = str(node.state)
+    if node.expired(now_ms):
+        state = "expired (its runs are taken over by the others)"
+    elif node.state is NodeState.DRAINING:
+        state = "draining (it takes no more runs)"
     return f"node {visible(node.name)}: {state}, {seen}, {counted(node.capacity, 'worker')}"
 
 
@@ -102,6 +110,7 @@ def _document(status: Status, store: str) -> dict[str, Any]:
         "problems": list(status.problems),
         "schedules": status.schedules,
         "paused": status.paused,
+        "undeclared": list(status.undeclared),
         "parked": [{"name": each.name, "error": each.error} for each in status.parked],
         "waiting": status.waiting,
         "running": status.running,

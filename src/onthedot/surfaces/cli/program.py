@@ -11,7 +11,19 @@ import typer
 
 from onthedot import __version__
 from onthedot.errors import OnthedotError
-from onthedot.surfaces.cli import demo, explain, forecast, migrate, nodes, overview, run, runs, schedules, triggers
+from onthedot.surfaces.cli import (
+    demo,
+    explain,
+    files,
+    forecast,
+    migrate,
+    nodes,
+    overview,
+    run,
+    runs,
+    schedules,
+    triggers,
+)
 from onthedot.surfaces.cli.failures import UsageError, exit_code, lines_of, show_error, usage_line
 from onthedot.surfaces.cli.texts import visible
 
@@ -34,6 +46,9 @@ program.add_typer(runs.group, name="runs")
 program.add_typer(nodes.group, name="nodes")
 program.command("tasks")(overview.show_tasks)
 program.command("migrate")(migrate.migrate)
+program.command("check")(files.check_file)
+program.command("import")(files.import_file)
+program.command("export")(files.export_file)
 program.command("next")(triggers.show_next)
 program.command("describe")(triggers.show_description)
 program.command("forecast")(forecast.show_forecast)

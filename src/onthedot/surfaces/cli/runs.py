@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import sys
 from collections.abc import Iterable
 from contextlib import closing
 from typing import TYPE_CHECKING, Annotated
@@ -89,17 +91,33 @@ def retry(run_id: RunId, *, store: StoreUrl = None, as_json: AsJson = False) -> 
 
 
 @group.command("logs")
-def show_logs(run_id: RunId, *, store: StoreUrl = None, as_json: AsJson = False) -> None:
+def show_logs(
+    run_id: RunId,
+    *,
+    follow: Annotated[
+        bool, typer.Option("-f", "--follow", help="Go on until the run has ended, line by line.")
+    ] = False,
+    store: StoreUrl = None,
+    as_json: AsJson = False,
+) -> None:
     """Show what a run said."""
     with closing(open_app(store)) as app:
         run = _find(app, run_id)
-        lines = app.runs.logs(run.id)
-        if as_json:
-            show_json({"run": run.id, "lines": [log_document(line) for line in lines]})
+        if as_json and not follow:
+            show_json({"run": run.id, "lines": [log_document(line) for line in app.runs.logs(run.id)]})
             return
-        for line in lines:
-            typer.echo(f"{utc_text(line.at_ms, seconds=True)}  {line.level:<8} {_kept(line.text)}")
-        if not lines:
+        said = False
+        for line in app.runs.follow(run.id) if follow else app.runs.logs(run.id):
+            said = True
+            if as_json:  # one document a line: nobody can wait for the end of one that is not over
+                typer.echo(json.dumps(log_document(line), ensure_ascii=False))
+            else:
+                typer.echo(f"{utc_text(line.at_ms, seconds=True)}  {line.level:<8} {_kept(line.text)}")
+            sys.stdout.flush()
+        if follow:
+            ended = app.runs.get(run.id)
+            typer.echo(f"run {ended.id} {ended.state}", err=True)
+        elif not said:
             typer.echo("it said nothing", err=True)
 
 

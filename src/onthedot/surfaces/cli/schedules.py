@@ -61,23 +61,24 @@ def show_list(
     """List schedules by name."""
     with closing(open_app(store)) as app:
         page = app.schedules.list(tag=tag, cursor=after, limit=count)
+        now_ms = app.open_store().now_ms()
         if as_json:
-            show_json({"schedules": [schedule_document(each) for each in page], "cursor": page.cursor})
+            show_json({"schedules": [schedule_document(each, now_ms) for each in page], "cursor": page.cursor})
             return
         if not page.items:
             typer.echo("no schedules")
             return
-        now_ms = app.open_store().now_ms()
         own_tasks = any(each.task != each.name for each in page)
         table = plain_table()
         for heading in ("name", "state", "next run", "", "trigger", *(["task"] if own_tasks else [])):
             table.add_column(heading, no_wrap=heading in ("state", "next run", ""))
         for each in page:
-            active = schedule_state(each) == "active"
+            state = schedule_state(each, now_ms)
+            active = state == "active"
             when = _local(each, each.next_run_ms)[4:] if active else ""
             coming = _coming(each, now_ms) if active else ""
             task = [visible(each.task)] if own_tasks else []
-            table.add_row(visible(each.name), schedule_state(each), when, coming, _described(each), *task)
+            table.add_row(visible(each.name), state, when, coming, _described(each), *task)
         Screen().print(table)
         if page.cursor is not None:
             typer.echo(f"there may be more: --after {visible(page.cursor)}")

@@ -8,13 +8,11 @@ from itertools import pairwise
 from zoneinfo import ZoneInfo
 
 from onthedot.moments import from_ms
+from onthedot.texts import counted, visible
+
+__all__ = ["counted", "local_moment", "local_text", "needs_seconds", "span_text", "utc_text", "visible"]
 
 _UNITS = (("d", 86_400), ("h", 3600), ("m", 60), ("s", 1))
-
-
-def visible(text: str) -> str:
-    """One line without characters that a terminal would obey instead of show."""
-    return "".join(letter if letter.isprintable() else " " if letter.isspace() else "?" for letter in text.strip())
 
 
 def span_text(ms: int) -> str:
@@ -47,11 +45,6 @@ def utc_text(ms: int, *, weekday: bool = False, seconds: bool = False) -> str:
 def needs_seconds(moments: Iterable[int]) -> bool:
     """Whether one of them does not lie on a whole minute."""
     return any(ms % 60_000 for ms in moments)
-
-
-def counted(number: int, noun: str) -> str:
-    """ "1 run", "1,234 runs"."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def _clock(when: datetime, seconds: bool) -> str:

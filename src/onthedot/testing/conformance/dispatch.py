@@ -11,6 +11,7 @@ from onthedot.model.node import Node, NodeState
 from onthedot.model.policy import Policy
 from onthedot.model.run import Run
 from onthedot.model.states import State
+from onthedot.model.values import replace
 from onthedot.planner import edits
 from onthedot.stores.base import TaskInfo
 from onthedot.testing.conformance.scene import BY, HOUR, LEASE_MS, MINUTE, SECOND, Promises, Scene
@@ -365,6 +366,16 @@ class TestChains(Promises):
         assert scene.is_refused(run)
         (following,) = scene.start(node, tasks=("notify", "page"))
         assert (following.task, following.cause, following.parent_id) == ("notify", "chain", run.id)
+
+    def test_a_run_and_what_follows_it_remember_where_it_was_asked_for(self, scene: Scene) -> None:
+        node = scene.node(tasks=("job", "notify"))
+        scene.put(then=("notify",))
+        trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+        scene.store.enqueue([replace(edits.manual_run(scene.schedule(), "r-1", None, None, scene.now_ms), trace=trace)])
+        (run,) = scene.start(node)
+        scene.end(run)
+        (following,) = scene.start(node, tasks=("notify",))
+        assert (run.trace, scene.run(run).trace, following.trace) == (trace, trace, trace)
 
     def test_what_follows_a_failure_waits_for_the_last_attempt(self, scene: Scene) -> None:
         node = scene.node(tasks=("job", "notify", "page"))

@@ -34,6 +34,14 @@ class TestLeases(Promises):
         assert scene.store.join(node, []) == first
         assert scene.store.nodes() == [first]
 
+    def test_joining_again_publishes_the_tasks_anew_and_changes_nothing_else(self, scene: Scene) -> None:
+        first = scene.store.join(Node("n-1", "web", tasks=("old",)), [TaskInfo("old")])
+        scene.wait(5 * SECOND)
+        again = scene.store.join(Node("n-1", "other", tasks=("new",)), [TaskInfo("new")])
+        assert (again.tasks, again.name, again.renewed_ms) == (("new",), "web", first.renewed_ms)
+        assert scene.store.nodes() == [again]
+        assert [task.name for task in scene.store.tasks()] == ["new"]
+
     def test_nodes_of_one_name_are_different_incarnations(self, scene: Scene) -> None:
         old, new = scene.node("web"), scene.node("web")
         mine = scene.running(new)

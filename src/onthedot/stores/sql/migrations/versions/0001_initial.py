@@ -97,6 +97,7 @@ def upgrade() -> None:
         sa.Column("result", _LONG, nullable=True),
         sa.Column("error", _LONG, nullable=True),
         sa.Column("reason", _LONG, nullable=True),
+        sa.Column("trace", _string(60), nullable=True),
         sa.Column("kept_by", _string(201), nullable=False),
         sa.PrimaryKeyConstraint("id"),
     )
@@ -194,6 +195,7 @@ def upgrade() -> None:
         sa.Column("result", _LONG, nullable=True),
         sa.Column("error", _LONG, nullable=True),
         sa.Column("reason", _LONG, nullable=True),
+        sa.Column("trace", _string(60), nullable=True),
         sa.Column("priority", sa.Integer(), nullable=False),
         sa.Column("apart", _string(36), nullable=False),
         sa.PrimaryKeyConstraint("id"),

@@ -1,4 +1,4 @@
-"""What can be run. The app's tasks are targets; commands and HTTP calls will be."""
+"""What can be run: Python functions (here or in a process that can be killed), commands and HTTP calls."""
 
 from __future__ import annotations
 
@@ -14,6 +14,14 @@ class Target(Protocol):
     @property
     def is_async(self) -> bool:
         """Whether `call` gives an awaitable, to be awaited on an event loop."""
+
+    @property
+    def stops_itself(self) -> bool:
+        """Whether `call` ends by itself, soon after its context was asked to stop: nothing need be raised in it."""
+
+    @property
+    def pool(self) -> str | None:
+        """The pool that was chosen for it; None: by rule."""
 
     def call(self, context: Context, args: Mapping[str, Any]) -> Any | Awaitable[Any]:
         """Do it once."""

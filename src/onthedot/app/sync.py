@@ -1,0 +1,196 @@
+"""What this process declares, in code or in files, and how that gets into the store; what operators did stays."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from onthedot.app.node import DECLARE_MS
+from onthedot.app.schedules import Put, Schedules
+from onthedot.model.schedule import Origin, Schedule
+from onthedot.planner import edits
+from onthedot.stores.base import Before, By, Edit, Effects, Store
+from onthedot.triggers.codec import encode
+
+BATCH = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Synced:
+    """What `sync` did."""
+
+    created: tuple[str, ...]
+    updated: tuple[str, ...]
+    unchanged: tuple[str, ...]
+    pruned: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """One schedule as it is declared."""
+
+    put: Put
+    origin: Origin = "code"
+    paused: str | None = None
+    """The note of the pause that it is declared with, if it is."""
+    unchecked: bool = False
+    """Its task may be one that no node has published yet."""
+
+
+class _Meant(NamedTuple):
+    """A declaration worked out: what the store shall hold."""
+
+    definition: edits.Definition
+    paused: str | None
+
+
+class Declarations:
+    """By name; `sync` writes them, `touch` says that they are still meant."""
+
+    def __init__(self, open_store: Callable[[], Store], schedules: Schedules, by: Callable[[str], By]) -> None:
+        self._open_store = open_store
+        self._schedules = schedules
+        self._by = by
+        self._by_name: dict[str, Declared] = {}
+        self._said: dict[str, str | None] = {}
+        """What this process declared when it last synced."""
+        self.origins: set[Origin] = set()
+        """Where declarations come from, also where there are none left."""
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._by_name
+
+    def add(self, declared: Declared) -> None:
+        """Declare it, or declare it anew."""
+        self._by_name[declared.put.name] = declared
+        self.origins.add(declared.origin)
+
+    def tasks(self) -> Iterator[tuple[str, str]]:
+        """Each schedule's name with its task's."""
+        for name, declared in self._by_name.items():
+            task = declared.put.task
+            yield name, task if isinstance(task, str) else task.name
+
+    def replace(self, names: Iterable[str], declared: Iterable[Declared]) -> None:
+        """Declare these instead of those, at once; what is in the store stays there."""
+        gone = set(names)
+        kept = {name: each for name, each in self._by_name.items() if name not in gone}
+        self._by_name = kept | {each.put.name: each for each in declared}
+
+    def sync(self, *, prune: bool = False) -> Synced:
+        """Create what is new, update what was changed in its declaration; an operator's edits and pauses stay."""
+        store = self._open_store()
+        meant = {name: self._meant(declared) for name, declared in self._by_name.items()}
+        held = {each.name: each for batch in _batches([*meant]) for each in store.schedules(names=batch, limit=BATCH)}
+        same = [name for name in meant if name in held and self._stands(store, held[name], meant[name].definition)]
+        new = [name for name in meant if name not in held]
+        changed = [name for name in meant if name in held and name not in set(same)]
+        self._change(store, [*new, *changed], lambda name: _declare(meant[name]))
+        self._touch(store, {name: meant[name].definition.declared_hash for name in same})
+        self._said = {name: each.definition.declared_hash for name, each in meant.items()}
+        pruned = self._prune(store) if prune else ()
+        return Synced(tuple(new), tuple(changed), tuple(same), pruned)
+
+    def touch(self) -> None:
+        """Tell the store that these schedules are still meant."""
+        hashes = {name: self._meant(each).definition.declared_hash for name, each in self._by_name.items()}
+        self._touch(self._open_store(), hashes)
+
+    def _meant(self, declared: Declared) -> _Meant:
+        definition = self._schedules.define(declared.put, origin=declared.origin, unchecked=declared.unchecked)
+        return _Meant(replace(definition, declared_hash=_hash(definition, declared.paused)), declared.paused)
+
+    def _stands(self, store: Store, held: Schedule, definition: edits.Definition) -> bool:
+        if held.declared_hash == definition.declared_hash:
+            return True
+        took_back = self._said.get(held.name) == held.declared_hash  # a file that was changed, and changed back
+        return not took_back and _is_older(store, held, definition)
+
+    def _touch(self, store: Store, hashes: dict[str, str | None]) -> None:
+        self._change(store, [*hashes], lambda name: edits.touch_declared(hashes[name]))
+
+    def _change(self, store: Store, names: Sequence[str], edit_of: Callable[[str], Edit], what: str = "sync") -> None:
+        for batch in _batches(names):
+            store.change(batch, lambda before, now_ms: edit_of(before.name)(before, now_ms), self._by(what))
+
+    def _prune(self, store: Store) -> tuple[str, ...]:
+        origins = self.origins or {"code"}
+        gone = [each.name for each in _all(store) if each.origin in origins and each.name not in self._by_name]
+        self._change(store, gone, lambda _: edits.delete(), "sync --prune")
+        return tuple(gone)
+
+
+DECLARED_PAUSE = "enabled = false in "
+"""How the note of a pause begins that a file asked for: such a pause ends when the file no longer asks for it."""
+
+
+def _declare(meant: _Meant) -> Edit:
+    def may_resume(schedule: Schedule) -> bool:
+        return (schedule.paused_note or "").startswith(DECLARED_PAUSE)
+
+    return put_and_pause(meant.definition, meant.paused, may_resume)
+
+
+def put_and_pause(
+    definition: edits.Definition, paused: str | None, may_resume: Callable[[Schedule], bool] = lambda schedule: True
+) -> Edit:
+    """Put the definition, paused with this note or, at None, not paused any more; all in one edit."""
+
+    def edit(before: Before, now_ms: int) -> Effects:
+        put = edits.put(definition)(before, now_ms)
+        schedule = put.schedule or before.schedule
+        assert schedule is not None
+        now = replace(before, schedule=schedule)
+        if paused is not None and schedule.enabled:
+            return replace(edits.pause(paused)(now, now_ms), decisions=put.decisions)
+        if paused is None and not schedule.enabled and may_resume(schedule):
+            resumed = edits.resume()(now, now_ms)
+            return replace(resumed, decisions=put.decisions + resumed.decisions)
+        return put
+
+    return edit
+
+
+def _is_older(store: Store, held: Schedule, definition: edits.Definition) -> bool:
+    """Whether the store had this declaration before a later one that live nodes still make.
+
+    Old code must not undo what newer code said; once nobody says that any more, it is a rollback, and counts.
+    """
+    seen_ms = held.declared_seen_ms
+    if seen_ms is None or store.now_ms() - seen_ms > 3 * DECLARE_MS:
+        return False
+    return any(each.declared_hash == definition.declared_hash for each in store.revisions(held.id))
+
+
+def _all(store: Store) -> Iterator[Schedule]:
+    page = store.schedules(limit=BATCH)
+    while page:
+        yield from page
+        page = store.schedules(after=page[-1].name, limit=BATCH)
+
+
+def _batches(names: Sequence[str]) -> Iterator[list[str]]:
+    for first in range(0, len(names), BATCH):
+        yield list(names[first : first + BATCH])
+
+
+def _hash(definition: edits.Definition, paused: str | None) -> str:
+    """Of all that a declaration says, so that a change of it can be told from an operator's edit."""
+    said = {
+        "task": definition.task,
+        "trigger": encode(definition.trigger),
+        "args": dict(definition.args),
+        "policy": definition.policy.as_json(),
+        "given": definition.given,
+        "tags": definition.tags,
+        "mode": definition.mode,
+        "max_runs": definition.max_runs,
+        "auto_remove": definition.auto_remove,
+        "then": definition.then,
+        "on_failure": definition.on_failure,
+        **({} if paused is None else {"paused": True}),
+    }
+    return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()[:16]

@@ -1,0 +1,53 @@
+"""Where `async def` tasks run: on the surrounding event loop, or on one of our own."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from threading import Lock, Thread
+from typing import Any
+
+
+class EventLoop:
+    """Made with the first task that needs it. Thread-safe."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread: Thread | None = None
+
+    def use(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Use this loop, which somebody else runs."""
+        self._loop = loop
+
+    def call(self, function: Callable[..., object], *args: Any) -> None:
+        """Have it called on the loop, soon."""
+        self._running().call_soon_threadsafe(function, *args)
+
+    def spawn(self, coroutine: Any) -> asyncio.Task[None]:
+        """A task for it; to be called on the loop."""
+        return self._running().create_task(coroutine)
+
+    def close(self) -> None:
+        """End the loop if it is ours."""
+        if self._thread is not None and self._loop is not None:
+            self._loop.call_soon_threadsafe(self._loop.stop)
+            self._thread.join()
+
+    def _running(self) -> asyncio.AbstractEventLoop:
+        if self._loop is not None:
+            return self._loop
+        with self._lock:
+            if self._loop is None:
+                loop = asyncio.new_event_loop()
+                self._thread = Thread(target=_run, args=(loop,), name="onthedot-loop", daemon=True)
+                self._thread.start()
+                self._loop = loop
+            return self._loop
+
+
+def _run(loop: asyncio.AbstractEventLoop) -> None:
+    try:
+        loop.run_forever()
+    finally:
+        loop.close()

@@ -1,0 +1,81 @@
+"""Which pool a run goes to, and how much room there is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from onthedot.clock import Clock
+from onthedot.execution.pools import POOLS, Opening, Pool, Room, Sizes, openings
+from onthedot.execution.slowness import SLOW_MS, Slowness
+from onthedot.execution.targets import Lookup, Target
+from onthedot.model.run import Run
+
+
+class Places:
+    """The places of one worker. Taken and given back under the worker's lock; asked by anybody."""
+
+    def __init__(self, lookup: Lookup, clock: Clock, sizes: Sizes) -> None:
+        self._lookup = lookup
+        self._clock = clock
+        self.sizes = sizes
+        self._slowness = Slowness()
+        self._taken: dict[Pool, int] = dict.fromkeys(POOLS, 0)
+
+    @property
+    def free(self) -> int:
+        """How many more runs can begin now, in all pools together."""
+        return sum(max(self.free_in(pool), 0) for pool in POOLS)
+
+    @property
+    def is_full(self) -> bool:
+        """Whether there is a pool in which nothing more can begin now."""
+        return any(self.free_in(pool) <= 0 for pool in POOLS)
+
+    def free_in(self, pool: Pool) -> int:
+        """How many more runs can begin in the pool; less than none if some wait in its queue."""
+        return self.sizes.of_pool(pool) - self._taken[pool]
+
+    def room(self) -> Room:
+        """What can begin now, for a planner to count down."""
+        return Room({pool: self.free_in(pool) for pool in POOLS}, self.pool_of)
+
+    def openings(self, tasks: Sequence[str]) -> list[Opening]:
+        """What can be started now of these tasks."""
+        by_pool: dict[Pool, list[str]] = {}
+        for task in tasks:
+            by_pool.setdefault(self._pool_for(task, self._lookup(task), None), []).append(task)
+        return openings(by_pool, {pool: self.free_in(pool) for pool in by_pool})
+
+    def pool_of(self, run: Run) -> Pool:
+        """Where the run is to be executed."""
+        return self._pool_for(run.task, self._lookup(run.task), run.policy.pool)
+
+    def _pool_for(self, task: str, target: Target | None, chosen: str | None) -> Pool:
+        if target is None:
+            return "fast"
+        chosen = chosen or target.pool
+        if chosen == "process" and not target.stops_itself:
+            return "process"
+        if target.is_async:
+            return "loop"
+        if chosen == "slow" or (chosen != "fast" and self._slowness.is_slow(task, self._clock.monotonic_ms())):
+            return "slow"
+        return "fast"
+
+    def take(self, pool: Pool) -> bool:
+        """Take a place, if need be in the queue; False if that is full too. What the store holds for this node anyway
+        has its place on the loop and before the processes, however many there are.
+        """
+        if pool in ("fast", "slow") and -self.free_in(pool) >= self.sizes.queue_of(pool):
+            return False
+        self._taken[pool] += 1
+        return True
+
+    def give_back(self, pool: Pool) -> None:
+        """Nothing of the run is there any more."""
+        self._taken[pool] -= 1
+
+    def note(self, task: str, took_ms: int) -> None:
+        """A run of the task has ended after so long."""
+        if took_ms > SLOW_MS:
+            self._slowness.note(task, took_ms, self._clock.monotonic_ms())

@@ -1,0 +1,82 @@
+"""Commands: a program in a process group of its own, its output kept with the run, its exit code as the outcome."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from onthedot.execution.context import Context, WorkFailed
+from onthedot.execution.targets.listening import Child
+from onthedot.execution.targets.secrets import Secrets
+from onthedot.moments import iso
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """What to start: words, or one line for the shell. Declared in code or a file, never read from a store."""
+
+    words: tuple[str, ...]
+    shell: bool = False
+    env: Mapping[str, str] = field(default_factory=dict)
+    """Added to the environment of the node; a value `env:NAME` is read when the command runs, and never shown."""
+    cwd: str | None = None
+    kill_after_ms: int = 5000
+    """How long it may take to end after SIGTERM."""
+
+    def __str__(self) -> str:
+        return self.words[0] if self.shell else shlex.join(self.words)
+
+    def __call__(self, context: Context) -> dict[str, Any]:
+        """Run it to its end, in this thread."""
+        secrets = Secrets()
+        with self._start(context, secrets) as process:
+            child = Child(process, context, secrets, self.kill_after_ms)
+            exit_code = child.listen()
+        result = {"exit_code": exit_code}
+        if context.cancelled:
+            why = "it took longer than its time-out" if context.timed_out else "it was asked to stop"
+            raise WorkFailed(f"{why}, and {child.end}", result)
+        if exit_code != 0:
+            raise WorkFailed("\n".join([_meaning(exit_code), *child.last_words]), result)
+        return result
+
+    def _start(self, context: Context, secrets: Secrets) -> subprocess.Popen[bytes]:
+        environment = {name: secrets.read(value, f"env of {self}: {name}") for name, value in self.env.items()}
+        try:
+            return subprocess.Popen(
+                self.words[0] if self.shell else self.words,
+                shell=self.shell,
+                env={**os.environ, **environment, **of_run(context)},
+                cwd=self.cwd,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                start_new_session=True,  # so that all that it starts can be ended with it
+            )
+        except (OSError, ValueError) as error:
+            raise WorkFailed(secrets.masked(f"{self} could not be started on this node: {error}")) from None
+
+
+def of_run(context: Context) -> dict[str, str]:
+    """What a command is told of its run."""
+    run = context.run
+    told = {
+        "RUN_ID": run.id,
+        "SCHEDULE": run.schedule or "",
+        "SCHEDULED_AT": iso(run.scheduled_ms),
+        "ATTEMPT": str(run.attempt),
+        "FENCE": str(run.fence),
+        "SHARD": "" if run.shard is None else str(run.shard),
+        "SHARDS": "" if run.shards is None else str(run.shards),
+    }
+    return {f"ONTHEDOT_{name}": value for name, value in told.items()}
+
+
+def _meaning(exit_code: int) -> str:
+    if exit_code >= 0:
+        return f"exit code {exit_code}"
+    return f"ended by signal {-exit_code}"
