@@ -48,9 +48,8 @@ def measure(kind: Callable[[int], Trigger], days: int) -> None:
         took = time.process_time() - began
         runs = len(world.runs())
     most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
-    print(
-        f"{kind.__name__:<7} {days:>4} days  {runs:>7,} runs  {took:6.1f} s  {took / runs * 1e6:4.0f} µs a run  {most} MB"
-    )
+    cost = f"{took:6.1f} s  {took / runs * 1e6:4.0f} µs a run  {most} MB"
+    print(f"{kind.__name__:<7} {days:>4} days  {runs:>7,} runs  {cost}", flush=True)
 
 
 if __name__ == "__main__":
