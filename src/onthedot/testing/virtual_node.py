@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
-from onthedot.app.node import NodeRunner
+from collections.abc import Callable
+
+from onthedot.app.node import NodeRunner, NodeSettings
 from onthedot.stores.base import Store
 from onthedot.testing.virtual_store import NEVER
 from onthedot.testing.virtual_worker import VirtualWorker
+
+_IN_TURN = ("outcomes", "logs", "heartbeat", "plan")
+"""A node whose lease is old must renew it before it plans."""
 
 
 class VirtualNode:
     """Knows when each loop of its node asked to make its next pass."""
 
-    def __init__(self, runner: NodeRunner, store: Store, now_ms: int) -> None:
+    def __init__(
+        self, runner: NodeRunner, store: Store, settings: NodeSettings, now_ms: int, before_a_beat: Callable[[], None]
+    ) -> None:
         assert isinstance(runner.worker, VirtualWorker)
         self.runner = runner
         self.worker = runner.worker
         self._store = store
+        self._before_a_beat = before_a_beat
         self._next_ms = {"heartbeat": now_ms, "plan": now_ms, "outcomes": NEVER, "logs": NEVER}
+        self._every_ms = {"plan": settings.poll_ms, "heartbeat": settings.heartbeat_ms}
         self._unlisten = store.listen(runner.wake)
 
     @property
@@ -36,19 +45,40 @@ class VirtualNode:
     def step(self, now_ms: int, *, looks: bool) -> bool:
         """Let every loop that is to make a pass make one; whether any did."""
         acted = self.worker.end_due()
-        for name, loop in self.runner.loops.items():
-            if loop.is_woken or (self._next_ms[name] <= now_ms and (looks or name != "plan" or self.runner.goes_on)):
-                wait_ms = loop.step()
+        for name in _IN_TURN:
+            if self._is_due(name, now_ms, looks):
+                if name == "heartbeat":
+                    self._before_a_beat()
+                wait_ms = self.runner.loops[name].step()
                 self._next_ms[name] = NEVER if wait_ms is None else now_ms + wait_ms
                 acted = True
         return acted
 
-    def next_ms(self, *, looks: bool) -> int:
+    def _is_due(self, name: str, now_ms: int, looks: bool) -> bool:
+        """A heartbeat is left out as long as nobody looks, and this node plans nothing."""
+        if self.runner.loops[name].is_woken:
+            return True
+        if self._next_ms[name] > now_ms:
+            return False
+        match name:
+            case "plan":
+                return looks or self.runner.goes_on
+            case "heartbeat":
+                return looks or self._is_due("plan", now_ms, looks)
+            case _:
+                return True
+
+    def next_ms(self, now_ms: int, *, looks: bool) -> int:
         """When something happens here by itself; with the passes that only look whether something did, if so asked."""
         end_ms = self.worker.next_end_ms()
         moments = [NEVER if end_ms is None else end_ms, self._next_ms["outcomes"], self._next_ms["logs"]]
-        if looks or self.runner.goes_on:
+        if self.runner.goes_on:
             moments.append(self._next_ms["plan"])
         if looks:
-            moments.append(self._next_ms["heartbeat"])
-        return min(moments)
+            moments += [_after(now_ms, self._next_ms[name], every_ms) for name, every_ms in self._every_ms.items()]
+        return max(min(moments), now_ms)
+
+
+def _after(now_ms: int, next_ms: int, every_ms: int) -> int:
+    """When the first pass after now would be, had none been left out."""
+    return next_ms if next_ms > now_ms else next_ms + ((now_ms - next_ms) // every_ms + 1) * every_ms

@@ -56,6 +56,11 @@ class VirtualWorker(Worker):
             run = execution.run
             self._leave(execution, Outcome(run.id, run.claim_no, "cancelled", reason=run.reason or "cancelled"))
 
+    def _stop(self, execution: Execution) -> None:
+        """Nothing of it runs on anywhere: its place is free at once."""
+        execution.context.stop()
+        self._release(execution)
+
     def next_end_ms(self) -> int | None:
         """When the next run ends."""
         while self._ends and self._ends[0][2].given_up:

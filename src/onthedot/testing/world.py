@@ -87,7 +87,7 @@ class World:
         self._nodes: dict[int, VirtualNode] = {}
         self._numbers: dict[str, int] = {}
         self._dead: set[str] = set()
-        self._looks_until_ms = start_ms
+        self._looks_until_ms = self._caught_up_ms = start_ms
         self.is_moving = False
         self._known: tuple[int, tuple[str, ...], list[TaskInfo]] | None = None
         self._failures: list[Failure] = []
@@ -143,28 +143,25 @@ class World:
     def next_ms(self, *, idle: bool = True) -> int:
         """When something happens by itself, with or without looks that may find nothing; `NEVER` if nothing does."""
         now_ms = self._clock.now_ms()
-        looks = idle and self._looks(now_ms)
+        looks = idle and self._looks(now_ms, overdue_ms=now_ms)
         look_ms, due_ms = self.store.next_look_ms(), self.store.next_due_ms(now_ms)
-        # what was left out so far may begin to matter: it is then done now, not in the past
-        moments = [max(node.next_ms(looks=looks), now_ms) for node in self._nodes.values()]
+        moments = [node.next_ms(now_ms, looks=looks) for node in self._nodes.values()]
         return min([*moments, *(each for each in (look_ms, due_ms) if each is not None and each > now_ms), NEVER])
 
-    def _looks(self, now_ms: int) -> bool:
+    def _looks(self, now_ms: int, overdue_ms: int) -> bool:
         """Whether something hangs on the passes that nodes make to look whether there is something to do."""
         if now_ms < self._looks_until_ms or self._dead:
             return True
         due_ms, look_ms = self.store.next_due_ms(), self.store.next_look_ms()
-        return (due_ms is not None and due_ms <= now_ms < due_ms + _PATIENCE_MS) or look_ms == now_ms
+        return (due_ms is not None and due_ms <= overdue_ms < due_ms + _PATIENCE_MS) or look_ms == now_ms
 
     def settle(self) -> None:
         """All that happens now."""
         now_ms = self._clock.now_ms()
         nodes = self._in_turn(now_ms)
-        looks = self._looks(now_ms)
+        looks = self._looks(now_ms, overdue_ms=now_ms - 1)  # what is due just now is not left lying yet
         self.is_moving = True
         try:
-            for node in nodes if len(nodes) > 1 else ():  # one that is alone cannot be taken for dead
-                node.catch_up(now_ms)
             self._go_round(nodes, now_ms, looks)
         finally:
             self.is_moving = False
@@ -173,6 +170,14 @@ class World:
         if self._failures:
             failure = self._failures.pop()
             raise OnthedotError(f"{failure.stage} failed in the simulation: {failure.error}") from failure.error
+
+    def _catch_up(self) -> None:
+        """Before the first beat of a moment: all nodes have renewed their leases in the time that was jumped over."""
+        now_ms = self._clock.now_ms()
+        if self._caught_up_ms != now_ms:
+            self._caught_up_ms = now_ms
+            for node in self._nodes.values():
+                node.catch_up(now_ms)
 
     def _go_round(self, nodes: list[VirtualNode], now_ms: int, looks: bool) -> None:
         """Let the nodes act until none has anything to do; what is due goes to the first that can take it."""
@@ -200,6 +205,7 @@ class World:
         """End a node without a word, as `kill -9` does: what it ran is taken over when its lease is over."""
         if number not in self._nodes:
             raise SettingsError(f"kill: no node {number} is alive; there are {_listed(self._nodes)}")
+        self._look_for_a_while()
         self.settle()  # it had renewed its lease until now, and its peers have seen that
         node = self._nodes.pop(number)
         node.leave()
@@ -209,16 +215,17 @@ class World:
         """Start a node again, or one more."""
         if number in self._nodes:
             raise SettingsError(f"start: node {number} is alive; kill it first")
+        settings = self._settings(number)
         runner = NodeRunner(
             self.store,
             self._clock,
             self._emitter,
             self._lookup,
             self._tasks,
-            settings=self._settings(number),
+            settings=settings,
             make_worker=partial(VirtualWorker, script=Script(self._cast.takes, self._is_called)),
         )
-        self._nodes[number] = VirtualNode(runner, self.store, self._clock.now_ms())
+        self._nodes[number] = VirtualNode(runner, self.store, settings, self._clock.now_ms(), self._catch_up)
         self._numbers[runner.node.id] = number
 
     def node_of(self, run: Run) -> int | None:

@@ -73,9 +73,10 @@ def test_time_never_goes_back() -> None:
         assert all((run.finished_ms or 0) >= (run.started_ms or 0) for run in world.runs())
 
 
-def test_time_in_one_piece_and_in_many_are_the_same() -> None:
+@pytest.mark.parametrize("overlap", ["serial", "discard", "cover", "concurrent"])
+def test_time_in_one_piece_and_in_many_are_the_same(overlap: str) -> None:
     def world_of(pieces: int) -> list[tuple[Any, ...]]:
-        with simulate(app_of(every("90s"), overlap="discard"), nodes=3, takes={"job": "2m"}) as world:
+        with simulate(app_of(every("90s"), overlap=overlap), nodes=3, takes={"job": "2m"}) as world:
             for _ in range(pieces):
                 world.advance(timedelta(hours=6) / pieces)
             return seen(world)
@@ -248,6 +249,16 @@ def test_a_trigger_and_an_enqueued_run_happen_in_the_world_and_can_be_waited_for
         world.advance("3h")
         assert begun_at(app.runs.get(late.id)) == datetime(2026, 1, 1, 2, 0, 30, tzinfo=UTC)
         assert world.moments("job") == []
+
+
+def test_what_is_enqueued_after_a_long_idle_time_begins_at_once() -> None:
+    """The leases were not renewed in the time that was jumped over; they must be before anything is started."""
+    app = app_of(cron("0 0 1 1 *"))
+    with simulate(app, nodes=3) as world:
+        world.advance("100d")
+        run = app.enqueue("job")
+        world.advance("1s")
+        assert app.runs.get(run.id).started_at == run.due_at
 
 
 def test_a_running_task_can_be_cancelled() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
-from typing import Any
 
 from onthedot.app.app import App
 from onthedot.app.node import NodeSettings
@@ -49,9 +48,7 @@ def _quick(app: App) -> None:
         await _work(ctx, 9)
         return "42 MB"
 
-    command: Any = getattr(app, "command", None)
-    if command is not None:
-        app.schedule(every("15s"))(command("disk", ["df", "-h", "."]))
+    app.schedule(every("15s"))(app.command("disk", ["df", "-h", "."]))
 
 
 def _overlapping(app: App) -> None:
