@@ -42,7 +42,15 @@ def plan(programs: Path, url: str, due: int, clients: int, batch: int) -> Claims
     with tempfile.TemporaryDirectory() as folder:
         script = Path(folder) / "plan.sql"
         script.write_text(" ".join(_STATEMENT.format(batch=batch).split()) + "\n")
-        command = [programs / "pgbench", "--no-vacuum", "--file", script, "--client", str(clients), "--log"]
+        command: list[str | Path] = [
+            programs / "pgbench",
+            "--no-vacuum",
+            "--file",
+            script,
+            "--client",
+            str(clients),
+            "--log",
+        ]
         command += ["--jobs", str(min(clients, 2)), "--transactions", str(each), "--protocol", "prepared", url]
         done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
         if done.returncode != 0:

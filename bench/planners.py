@@ -5,16 +5,13 @@ Each planner is a node with a store and a connection of its own; several of them
 
 from __future__ import annotations
 
-import json
 import logging
-import subprocess
-import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import Any
 
+from bench.processes import Member, hear, say
 from onthedot.errors import StoreUnavailable
 from onthedot.model.ids import new_id
 from onthedot.model.node import Node
@@ -46,7 +43,7 @@ class Crew:
 
     def __enter__(self) -> Crew:
         with ExitStack() as stack:
-            self._processes = [stack.enter_context(_Member()) for _ in range(PROCESSES)]
+            self._processes = [stack.enter_context(Member("bench.planners")) for _ in range(PROCESSES)]
             self._stack = stack.pop_all()
         return self
 
@@ -74,47 +71,20 @@ class Crew:
         )
 
 
-class _Member:
-    def __enter__(self) -> _Member:
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "bench.planners"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-        )
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        assert self._process.stdin is not None
-        self._process.stdin.close()
-        self._process.wait()
-
-    def tell(self, what: Any) -> None:
-        assert self._process.stdin is not None
-        self._process.stdin.write(json.dumps(what) + "\n")
-        self._process.stdin.flush()
-
-    def answer(self) -> Any:
-        assert self._process.stdout is not None
-        return json.loads(self._process.stdout.readline())
-
-
 # in the process
 
 
 def _serve() -> None:
     logging.getLogger("psycopg").setLevel(logging.ERROR)  # claims that are cut off are counted
-    for line in sys.stdin:
-        work = json.loads(line)
+    while work := hear():
         planners = [_Planner(work["url"], work["batch"]) for _ in range(work["threads"])]
-        _say("ready")
-        sys.stdin.readline()
+        say("ready")
+        hear()
         with ThreadPoolExecutor(len(planners)) as pool:
             found = list(pool.map(_Planner.plan_all, planners))
-        _say([claim for claims in found for claim in claims])
+        say([claim for claims in found for claim in claims])
         for planner in planners:
             planner.store.close()
-
-
-def _say(what: Any) -> None:
-    print(json.dumps(what), flush=True)
 
 
 class _Planner:

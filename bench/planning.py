@@ -12,7 +12,7 @@ from bench.filling import fill, fill_history, multiply_history, multiply_schedul
 from bench.measure import part
 from bench.places import Place
 from bench.planners import Claims, Crew
-from bench.report import Report
+from bench.report import Cell, Report
 from onthedot.model.ids import new_id
 from onthedot.model.node import Node
 from onthedot.planner.decide import Decider
@@ -139,7 +139,7 @@ def _show(report: Report, place: Place, ours: dict[Shape, list[Claims]], theirs:
     for shape, turns in ours.items():
         due, planners, batch = shape
         failed = sum(each.failed for each in turns)
-        row = [f"{due:,}, {planners}, {batch}", _rate(turns), _late(turns, 0.5), _late(turns, 0.99), failed]
+        row: list[Cell] = [f"{due:,}, {planners}, {batch}", _rate(turns), _late(turns, 0.5), _late(turns, 0.99), failed]
         if theirs:
             row += [_rate(theirs[shape]), _late(theirs[shape], 0.99), _rate(turns) / _rate(theirs[shape])]
         section.rows.append(tuple(row))

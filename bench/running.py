@@ -21,7 +21,7 @@ from onthedot.model.ids import new_id
 Say = Callable[[str], None]
 Way = Callable[[Place], float]
 RUNS = {"sqlite": 20_000}
-MOST_RUNS, FEW = 10_000, 500
+MOST_RUNS, FEW = 10_000, 300
 TURNS = 2
 ASYNC, PLAIN = "onthedot, async def", "onthedot, plain def"
 ONE_ASYNC, ONE_PLAIN = "onthedot, async def, one at a time", "onthedot, plain def, one at a time"
