@@ -9,6 +9,8 @@ import subprocess
 import tempfile
 from pathlib import Path
 
+import psycopg
+
 from bench.planners import Claims
 
 _STATEMENT = """
@@ -56,6 +58,9 @@ def plan(programs: Path, url: str, due: int, clients: int, batch: int) -> Claims
         if done.returncode != 0:
             raise RuntimeError(f"pgbench failed: {done.stderr[-2000:]}")
         lines = [line.split() for log in Path(folder).glob("pgbench_log.*") for line in log.read_text().splitlines()]
+    with psycopg.connect(url) as connection:
+        planned = connection.execute("SELECT count(*) FROM onthedot_runs").fetchone()
+    assert planned == (due,), f"pgbench planned {planned} of {due}"
     took_s = [int(line[2]) / 1e6 for line in lines]
     ends = [int(line[4]) + int(line[5]) / 1e6 for line in lines]
     start = min(end - took for end, took in zip(ends, took_s, strict=True))

@@ -10,6 +10,7 @@ from itertools import count
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import pytest
 from tests.servers import base, mariadb, mongodb, postgresql, redis
 
 STORES = ("sqlite", "postgresql", "mariadb", "mongodb", "redis")
@@ -52,9 +53,12 @@ class Place:
 
 @contextmanager
 def opened(kind: str) -> Iterator[Place]:
-    """A place of this kind, stopped and removed at the end."""
-    with _OPENERS[kind]() as place:
-        yield place
+    """A place of this kind, stopped and removed at the end; where there is no such server, the bench ends with why."""
+    try:
+        with _OPENERS[kind]() as place:
+            yield place
+    except pytest.skip.Exception as reason:
+        raise SystemExit(f"error: {reason}") from None
 
 
 @contextmanager
