@@ -30,6 +30,8 @@ Say = Callable[[str], None]
 Rates = dict[str, float]
 TURNS = 3
 RUNS, BATCH, FEW = 10_000, 500, 2000
+ONE_BY_ONE = 300
+"""Where each run costs two commits that reach the disk."""
 NODE, STORE, ONE = "onthedot, a whole node", "onthedot, its store in batches of 500", "onthedot, its store one by one"
 HUEY, ARQ = "Huey", "arq"
 
@@ -72,8 +74,9 @@ def _on_redis(way: Callable[[str], float]) -> Callable[[RedisServer], float]:
 def side_by_side(report: Report, on: tuple[Place, ...]) -> None:
     """Reported, without a goal: taken in turn, the best of each."""
     rates: dict[str, Rates] = {name: dict.fromkeys([place.kind for place in on], 0.0) for name in WAYS}
+    ways = WAYS | {ONE: lambda url: _store(url, ONE_BY_ONE, 1)}
     for _ in range(TURNS):
-        for name, way in WAYS.items():
+        for name, way in ways.items():
             for place in on:
                 rates[name][place.kind] = max(rates[name][place.kind], way(place.fresh()))
     section = report.section(
@@ -125,8 +128,9 @@ def _store(url: str, runs: int, batch: int) -> float:
     store = open_store(url, create=True)
     now_ms = store.now_ms()
     node = store.join(Node(new_id(now_ms), "node", tasks=("nothing",)), [])
-    for _ in range(0, runs, BATCH):
-        store.enqueue([Run(new_id(now_ms), "nothing", "enqueue", now_ms, now_ms) for _ in range(BATCH)])
+    for first in range(0, runs, BATCH):
+        count = min(BATCH, runs - first)
+        store.enqueue([Run(new_id(now_ms), "nothing", "enqueue", now_ms, now_ms) for _ in range(count)])
     start = time.perf_counter()
     for _ in range(0, runs, batch):
         begun = store.start_due(node.id, ["nothing"], batch).runs
