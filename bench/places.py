@@ -23,8 +23,8 @@ NAMES = {
 }
 DURABILITY = {
     "sqlite": "WAL, synchronous FULL",
-    "postgresql": "fsync and synchronous_commit on",
-    "mariadb": "innodb_flush_log_at_trx_commit 1, doublewrite on",
+    "postgresql": "fsync and synchronous_commit on, shared_buffers 512 MB",
+    "mariadb": "innodb_flush_log_at_trx_commit 1, doublewrite on, a buffer pool of 512 MB",
     "mongodb": "a replica set of one node, write concern majority with the journal",
     "redis": "appendonly yes, appendfsync everysec",
 }
@@ -73,7 +73,9 @@ def _postgresql() -> Iterator[Place]:
 
     class Durable(kind):  # type: ignore[misc,valid-type]
         def command(self) -> Sequence[str | Path]:
-            return [*super().command(), "-c", "fsync=on", "-c", "synchronous_commit=on"]  # the last one counts
+            settings = ("fsync=on", "synchronous_commit=on", "shared_buffers=512MB", "max_wal_size=4GB")
+            options = [part for each in settings for part in ("-c", each)]
+            return [*super().command(), *options]  # the last one counts
 
     with base.running(Durable) as server, ExitStack() as databases:
         yield Place("postgresql", lambda: databases.enter_context(postgresql.database_in(server.url)), Path(kind.bin))
@@ -82,7 +84,8 @@ def _postgresql() -> Iterator[Place]:
 class _DurableMariaDB(mariadb.MariaDB):
     def command(self) -> Sequence[str | Path]:
         durable = ("--innodb-flush-log-at-trx-commit=1", "--innodb-flush-method=fsync", "--innodb-doublewrite=1")
-        return [*super().command(), *durable]  # the last one counts
+        memory = ("--innodb-buffer-pool-size=512M", "--innodb-log-file-size=512M")
+        return [*super().command(), *durable, *memory]  # the last one counts
 
 
 @contextmanager
