@@ -1,35 +1,51 @@
-"""scripts/bench timing|planning|running|execution|documents|stores [--json] [--markdown FILE]"""
+"""scripts/bench TOPIC [--store KIND] [--json] [--markdown FILE]"""
 
 from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 from rich.console import Console
 
-from bench import documents, execution, planning, running, stores, timing
+from bench import dispatch, documents, execution, planning, running, stores, timing
+from bench.places import STORES
 from bench.report import Report, machine
 
-TOPICS = {
+Say = Callable[[str], None]
+
+TOPICS: dict[str, Callable[[Report, Say], None]] = {
     "timing": timing.run,
-    "planning": planning.run,
-    "running": running.run,
+    "dispatch": dispatch.run,
     "execution": execution.run,
     "documents": documents.run,
     "stores": stores.run,
 }
+BY_STORE: dict[str, Callable[[Report, Say, str], None]] = {"planning": planning.run, "running": running.run}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="scripts/bench", description=__doc__)
-    parser.add_argument("topic", choices=TOPICS)
+    parser.add_argument("topic", choices=[*TOPICS, *BY_STORE])
+    parser.add_argument("--store", choices=STORES, help="for planning and running; sqlite if left out")
     parser.add_argument("--json", action="store_true", help="print one JSON document instead of tables")
     parser.add_argument("--markdown", type=Path, metavar="FILE", help="write the tables to a page as well")
     options = parser.parse_args()
-    report = Report(f"scripts/bench {options.topic}", machine())
+    if options.store and options.topic not in BY_STORE:
+        parser.error(f"--store goes with {' and '.join(BY_STORE)}; {options.topic} has its stores in it")
+    report = Report(
+        f"scripts/bench {options.topic}" + (f" --store {options.store}" if options.store else ""), machine()
+    )
     console = Console(stderr=options.json)
-    TOPICS[options.topic](report, lambda text: console.print(f"[dim]· {text}[/]"))
+
+    def say(text: str) -> None:
+        console.print(f"[dim]· {text}[/]")
+
+    if options.topic in BY_STORE:
+        BY_STORE[options.topic](report, say, options.store or "sqlite")
+    else:
+        TOPICS[options.topic](report, say)
     if options.json:
         print(json.dumps(report.as_json(), indent=2))
     else:

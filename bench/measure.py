@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 MICRO = 1e6
@@ -38,3 +38,8 @@ def interleaved(actions: dict[str, Callable[[], Any]], turns: int = 5) -> dict[s
         for name, action in actions.items():
             fastest[name] = min(fastest[name], best(action, 2))
     return fastest
+
+
+def part(ordered: Sequence[float], of: float) -> float:
+    """The value below which this part of them lies; 0 if there are none."""
+    return ordered[min(int(len(ordered) * of), len(ordered) - 1)] if ordered else 0.0

@@ -91,7 +91,10 @@ class Report:
 def machine() -> dict[str, str]:
     """Where and with what this runs."""
     names = Path("/proc/cpuinfo").read_text().split("model name\t: ")[1:2] if Path("/proc/cpuinfo").exists() else []
-    packages = ("numpy", "croniter", "cronsim", "APScheduler")
+    packages = (
+        *("numpy", "croniter", "cronsim", "APScheduler", "huey", "arq", "pgqueuer", "procrastinate"),
+        *("SQLAlchemy", "psycopg", "PyMySQL", "pymongo", "redis"),
+    )
     return {
         "date": datetime.now(UTC).date().isoformat(),
         "processor": f"{names[0].splitlines()[0] if names else platform.machine()}, {os.cpu_count()} cores",

@@ -1,4 +1,4 @@
-"""The stores beside those who use the same server: no-op runs on Redis, beside Huey and arq."""
+"""No-op runs on Redis, beside Huey and arq; and on MongoDB, beside PostgreSQL."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ from arq.worker import Worker, func
 from huey import RedisHuey
 from tests.servers.redis import RedisServer, fresh, running
 
+from bench import places
+from bench.places import Place
 from bench.report import Report
 from onthedot import App
 from onthedot.app.node import NodeSettings
@@ -28,6 +30,8 @@ Say = Callable[[str], None]
 Rates = dict[str, float]
 TURNS = 3
 RUNS, BATCH, FEW = 10_000, 500, 2000
+ONE_BY_ONE = 300
+"""Where each run costs two commits that reach the disk."""
 NODE, STORE, ONE = "onthedot, a whole node", "onthedot, its store in batches of 500", "onthedot, its store one by one"
 HUEY, ARQ = "Huey", "arq"
 
@@ -37,11 +41,14 @@ def run(report: Report, say: Say) -> None:
     say(f"no-op runs on Redis, {TURNS} turns")
     with running() as server:
         no_ops(report, server)
+    with places.opened("mongodb") as mongodb, places.opened("postgresql") as postgresql:
+        say(f"no-op runs on MongoDB and PostgreSQL, {TURNS} turns")
+        side_by_side(report, (mongodb, postgresql))
 
 
 def no_ops(report: Report, server: RedisServer) -> None:
     """Taken in turn, the best of each: a busy moment of the machine hits all alike."""
-    ways: dict[str, Callable[[RedisServer], float]] = {NODE: _node, STORE: _batches, ONE: _one_by_one}
+    ways = {name: _on_redis(way) for name, way in WAYS.items()}
     ways |= {HUEY: _huey, ARQ: lambda server: asyncio.run(_arq(server))}
     rates: Rates = dict.fromkeys(ways, 0.0)
     for _ in range(TURNS):
@@ -60,8 +67,29 @@ def no_ops(report: Report, server: RedisServer) -> None:
         report.goal(f"no-op runs on Redis in batches: {times} times {peer}", f"{ratio:.1f} times", ratio >= times)
 
 
-def _node(server: RedisServer) -> float:
-    app = App(fresh(server.url), node=NodeSettings(capacity=1000))
+def _on_redis(way: Callable[[str], float]) -> Callable[[RedisServer], float]:
+    return lambda server: way(fresh(server.url))
+
+
+def side_by_side(report: Report, on: tuple[Place, ...]) -> None:
+    """Reported, without a goal: taken in turn, the best of each."""
+    rates: dict[str, Rates] = {name: dict.fromkeys([place.kind for place in on], 0.0) for name in WAYS}
+    ways = WAYS | {ONE: lambda url: _store(url, ONE_BY_ONE, 1)}
+    for _ in range(TURNS):
+        for name, way in ways.items():
+            for place in on:
+                rates[name][place.kind] = max(rates[name][place.kind], way(place.fresh()))
+    section = report.section(
+        f"No-op runs on {' and '.join(place.name for place in on)}",
+        "Enqueued before, then executed by one process; runs a second, best of "
+        f"{TURNS} turns. {'; '.join(f'{place.name}: {place.how}' for place in on)}.",
+        *("who", *(place.name for place in on)),
+    )
+    section.rows += [(name, *found.values()) for name, found in rates.items()]
+
+
+def _node(url: str) -> float:
+    app = App(url, node=NodeSettings(capacity=1000))
     store = app.open_store(create=True)
     finished, done = [0], Event()
 
@@ -83,23 +111,26 @@ def _node(server: RedisServer) -> float:
     app.start()
     done.wait()
     app.stop()
-    return finished[0] / (time.perf_counter() - start)
+    rate = finished[0] / (time.perf_counter() - start)
+    app.close()
+    return rate
 
 
-def _batches(server: RedisServer) -> float:
-    return _store(server, RUNS, BATCH)
+def _batches(url: str) -> float:
+    return _store(url, RUNS, BATCH)
 
 
-def _one_by_one(server: RedisServer) -> float:
-    return _store(server, FEW, 1)
+def _one_by_one(url: str) -> float:
+    return _store(url, FEW, 1)
 
 
-def _store(server: RedisServer, runs: int, batch: int) -> float:
-    store = open_store(fresh(server.url), create=True)
+def _store(url: str, runs: int, batch: int) -> float:
+    store = open_store(url, create=True)
     now_ms = store.now_ms()
     node = store.join(Node(new_id(now_ms), "node", tasks=("nothing",)), [])
-    for _ in range(0, runs, BATCH):
-        store.enqueue([Run(new_id(now_ms), "nothing", "enqueue", now_ms, now_ms) for _ in range(BATCH)])
+    for first in range(0, runs, BATCH):
+        count = min(BATCH, runs - first)
+        store.enqueue([Run(new_id(now_ms), "nothing", "enqueue", now_ms, now_ms) for _ in range(count)])
     start = time.perf_counter()
     for _ in range(0, runs, batch):
         begun = store.start_due(node.id, ["nothing"], batch).runs
@@ -107,6 +138,9 @@ def _store(server: RedisServer, runs: int, batch: int) -> float:
     rate = runs / (time.perf_counter() - start)
     store.close()
     return rate
+
+
+WAYS: dict[str, Callable[[str], float]] = {NODE: _node, STORE: _batches, ONE: _one_by_one}
 
 
 def _huey(server: RedisServer) -> float:
