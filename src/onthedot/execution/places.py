@@ -43,14 +43,15 @@ class Places:
         """What can be started now of these tasks."""
         by_pool: dict[Pool, list[str]] = {}
         for task in tasks:
-            by_pool.setdefault(self._pool_for(task, self._lookup(task), None), []).append(task)
+            by_pool.setdefault(self.pool_for(task, self._lookup(task), None), []).append(task)
         return openings(by_pool, {pool: self.free_in(pool) for pool in by_pool})
 
     def pool_of(self, run: Run) -> Pool:
         """Where the run is to be executed."""
-        return self._pool_for(run.task, self._lookup(run.task), run.policy.pool)
+        return self.pool_for(run.task, self._lookup(run.task), run.policy.pool)
 
-    def _pool_for(self, task: str, target: Target | None, chosen: str | None) -> Pool:
+    def pool_for(self, task: str, target: Target | None, chosen: str | None) -> Pool:
+        """Where runs of the task are executed, whatever pool was chosen for them, or none."""
         if target is None:
             return "fast"
         chosen = chosen or target.pool
@@ -58,9 +59,9 @@ class Places:
             return "process"
         if target.is_async:
             return "loop"
-        if chosen == "slow" or (chosen != "fast" and self._slowness.is_slow(task, self._clock.monotonic_ms())):
-            return "slow"
-        return "fast"
+        if chosen is None and self._slowness.is_watching:
+            return "slow" if self._slowness.is_slow(task, self._clock.monotonic_ms()) else "fast"
+        return "slow" if chosen == "slow" else "fast"
 
     def take(self, pool: Pool) -> bool:
         """Take a place, if need be in the queue; False if that is full too. What the store holds for this node anyway

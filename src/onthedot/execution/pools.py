@@ -39,11 +39,12 @@ class Sizes:
 
     def of_pool(self, pool: Pool) -> int:
         """How many runs the pool may have at once."""
-        return {"fast": self.fast, "slow": self.slow, "loop": self.loop, "process": self.process}[pool]
+        size: int = getattr(self, pool)
+        return size
 
     def queue_of(self, pool: Pool) -> int:
         """How many more it may hold."""
-        return {"fast": self.fast_queue, "slow": self.slow_queue, "loop": 0, "process": 0}[pool]
+        return self.fast_queue if pool == "fast" else self.slow_queue if pool == "slow" else 0
 
 
 class ThreadPool(Generic[T]):

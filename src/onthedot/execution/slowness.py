@@ -18,6 +18,11 @@ class Slowness:
         self._now: dict[str, int] = {}
         self._before: dict[str, int] = {}
 
+    @property
+    def is_watching(self) -> bool:
+        """Whether anything has been slow lately; else no clock need be asked."""
+        return bool(self._now or self._before)
+
     def note(self, task: str, took_ms: int, now_ms: int) -> None:
         """A run of the task has just ended."""
         if took_ms > SLOW_MS:
@@ -26,8 +31,6 @@ class Slowness:
 
     def is_slow(self, task: str, now_ms: int) -> bool:
         """Whether runs of the task that begin now are taken to be slow."""
-        if not (self._now or self._before):
-            return False
         self._turn(now_ms)
         return self._now.get(task, 0) > OFTEN or self._before.get(task, 0) > OFTEN
 

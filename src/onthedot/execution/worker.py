@@ -156,7 +156,7 @@ class Worker:
         if target is None:
             self._report(Outcome(run.id, run.claim_no, "handed_back", reason=f"no task {run.task!r} on this node"))
             return None
-        pool = self.places.pool_of(run)
+        pool = self.places.pool_for(run.task, target, run.policy.pool)
         context = Context(run, on_line=self._on_line, clock=self._clock, facts=self._facts)
         execution = Execution(run, context, target, pool)
         with self._lock:
@@ -215,7 +215,8 @@ class Worker:
             outcome = self._execute(execution)
             self._commands.discard(execution.run.id)
             self._leave(execution, outcome)
-        self._release(execution)
+        if not execution.released:
+            self._release(execution)
 
     def _execute(self, execution: Execution) -> Outcome:
         target, context = execution.target, execution.context
@@ -261,7 +262,8 @@ class Worker:
     async def _run_async(self, execution: Execution) -> None:
         if self._enter(execution):
             self._leave(execution, await execute_async(execution.target, execution.context))
-        self._release(execution)
+        if not execution.released:
+            self._release(execution)
 
     def _stop_on_loop(self, execution: Execution) -> None:
         """Cancel its task; one that has not made its first step never will, so it is ended here."""
