@@ -1,0 +1,44 @@
+"""The same random histories as for the rules themselves, with every row in an SQL database."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from tests.model.histories import draw, violation
+from tests.servers.emptying import empty
+
+from onthedot.stores.engine import Engine
+from onthedot.stores.open import open_store
+
+HISTORIES = 21
+"""Three of each variant: each step is read back whole, which takes a second or two a history."""
+
+
+@pytest.fixture(params=["sqlite", "postgresql_15", "mariadb"])
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    return f"sqlite:///{tmp_path}/jobs.db" if request.param == "sqlite" else str(request.getfixturevalue(request.param))
+
+
+def test_every_promise_holds_after_every_step_of_every_history(url: str, tmp_path: Path) -> None:
+    opened: list[Engine] = []
+    made = 0
+
+    def make_store(now_ms: Callable[[], int]) -> Engine:
+        nonlocal made
+        made += 1
+        on_file = url.startswith("sqlite")
+        if not on_file and made > 1:
+            empty(url)
+        store = open_store(f"sqlite:///{tmp_path}/{made}.db" if on_file else url, create=True, now_ms=now_ms)
+        assert isinstance(store, Engine)
+        opened.append(store)
+        return store
+
+    for seed in range(HISTORIES):
+        history = draw(seed)
+        broken = violation(history, make_store=make_store)
+        opened.pop().close()
+        if broken is not None:
+            pytest.fail(f"seed {seed}\n{history}\n{broken}", pytrace=False)
