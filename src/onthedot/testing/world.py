@@ -174,7 +174,7 @@ class World:
     def _catch_up(self) -> None:
         """Before the first beat of a moment: all nodes have renewed their leases in the time that was jumped over."""
         now_ms = self._clock.now_ms()
-        if self._caught_up_ms != now_ms:
+        if self._caught_up_ms != now_ms and len(self._nodes) > 1:  # one that is alone cannot be taken for dead
             self._caught_up_ms = now_ms
             for node in self._nodes.values():
                 node.catch_up(now_ms)
