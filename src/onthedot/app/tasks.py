@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, ParamSpec, TypeVar
 
 from onthedot.app.arguments import MISSING, Parameter, Signature, signature_of
+from onthedot.app.options import policy_of
 from onthedot.errors import ArgumentsError, Conflict, SettingsError, TaskNotFound
 from onthedot.execution.around import Around, within_async, within_sync
 from onthedot.execution.context import Context
@@ -94,7 +95,7 @@ class Task(Generic[P, R]):
         )
         named = self.is_command or self.is_http
         doc = f"{self.function}" if named else inspect.getdoc(self.function) or ""
-        return TaskInfo(self.name, parameters, doc, dict(self.options))
+        return TaskInfo(self.name, parameters, doc, policy_of(self.options).as_json())
 
 
 def found_task(module: str, qualname: str, name: str) -> Task[..., Any]:
@@ -118,6 +119,7 @@ class Tasks:
         self._open_store = open_store
         self._by_name: dict[str, Task[..., Any]] = {}
         self._aliases: dict[str, str] = {}
+        self._infos: list[TaskInfo] | None = None
 
     def add(self, task: Task[..., Any]) -> None:
         """Register. The same function again (a reloaded module, a notebook cell) replaces itself."""
@@ -127,6 +129,7 @@ class Tasks:
                 f"two tasks are named {task.name!r}: {held.place} and {task.place}; give one of them a name="
             )
         self._by_name[task.name] = task
+        self._infos = None
         self._aliases.update(dict.fromkeys(task.aliases, task.name))
 
     def replace(self, names: Iterable[str], tasks: Iterable[Task[..., Any]]) -> None:
@@ -134,6 +137,7 @@ class Tasks:
         gone = set(names)
         kept = {name: task for name, task in self._by_name.items() if name not in gone}
         self._by_name = kept | {task.name: task for task in tasks}
+        self._infos = None
 
     def lookup(self, name: str) -> Task[..., Any] | None:
         """The task of that name or alias, if this process has it."""
@@ -147,8 +151,10 @@ class Tasks:
         return tuple(sorted({*self._by_name, *self._aliases}))
 
     def infos(self) -> list[TaskInfo]:
-        """What this process publishes."""
-        return [self._by_name[name].info() for name in sorted(self._by_name)]
+        """What this process publishes. Kept until a task comes or goes: nodes ask with every pass."""
+        if self._infos is None:
+            self._infos = [self._by_name[name].info() for name in sorted(self._by_name)]
+        return self._infos
 
     def list(self) -> tuple[TaskInfo, ...]:
         """All tasks that live nodes publish, and those of this process."""

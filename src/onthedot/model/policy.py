@@ -57,6 +57,11 @@ class Policy:
         return self.max_concurrent_runs if self.overlap == "concurrent" else 1
 
     @property
+    def most_waiting(self) -> int:
+        """How many ticks may wait behind a slot: what is caught up waits its turn, and is not left out for it."""
+        return max(self.max_waiting, self.max_catch_up) if self.misfire == "catch_up" else self.max_waiting
+
+    @property
     def group_limit(self) -> tuple[str, int] | None:
         """The group whose runs share so many places, cluster-wide: `limit="mail:5"`."""
         if self.limit is None:

@@ -222,7 +222,7 @@ class _Work:
         if schedule.policy.overlap == "cover":
             return self._covering(run, room.free)
         queued = sum(each.cause == "tick" and each.never_begun and not each.is_shard for each in due)
-        if schedule.policy.slots is not None and queued >= schedule.policy.max_waiting and (due or not room.free):
+        if schedule.policy.slots is not None and queued >= schedule.policy.most_waiting and (due or not room.free):
             return None
         return run if room.free or run.due_ms > self.now_ms else replace(run, blocked=True)
 

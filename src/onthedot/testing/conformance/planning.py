@@ -282,6 +282,17 @@ class TestMisfire(Promises):
         assert scene.ticks() == list(range(60, 601, 60))
         assert scene.ranges() == []
 
+    def test_what_is_caught_up_waits_its_turn_behind_a_slot(self, scene: Scene) -> None:
+        node = scene.node()
+        scene.put(misfire="catch_up")
+        scene.wait(5 * MINUTE)
+        assert len(scene.plan(node, free=10)) == 5
+        for _ in range(5):
+            (run,) = [each for each in scene.runs() if each.state is State.RUNNING] or scene.start(node)
+            scene.end(run)
+        assert scene.ticks() == [60, 120, 180, 240, 300]
+        assert scene.ranges() == []
+
     def test_catch_up_runs_a_missed_rescheduled_moment_that_is_no_tick(self, scene: Scene) -> None:
         scene.put(misfire="catch_up", overlap="concurrent")
         scene.edit(edits.reschedule(START_MS + 95 * SECOND))
@@ -345,7 +356,7 @@ class TestOverlapWhenPlanned(Promises):
         assert scene.ranges() == [("overlap", 240, 240, 1), ("overlap", 300, 300, 1)]
 
     def test_of_several_ticks_in_one_pass_only_so_many_wait(self, scene: Scene) -> None:
-        scene.put(misfire="catch_up", max_waiting=1)
+        scene.put(grace_ms=HOUR, max_waiting=1)
         scene.wait(5 * MINUTE)
         scene.plan(scene.node(), free=5)
         assert scene.ticks() == [60, 120]
