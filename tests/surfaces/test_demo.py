@@ -65,7 +65,8 @@ class Terminal:
         self._tmux("kill-server")
 
     def _tmux(self, *words: str) -> str:
-        environment = {**os.environ, "TMPDIR": str(self._tmp), "LC_ALL": "C.UTF-8", "TERM": "xterm-256color"}
+        around = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES")}
+        environment = {**around, "TMPDIR": str(self._tmp), "LC_ALL": "C.UTF-8", "TERM": "xterm-256color"}
         done = subprocess.run(
             ["tmux", "-S", str(self._socket), *words],
             env=environment,
