@@ -266,7 +266,7 @@ class NodeRunner:
         self._echo(due, now_ms)
         self._sweep(now_ms)
         if not (due or woken or local or self._woken):
-            return self._until_next(now_ms)
+            return self._until_next()
         planned = self._plan() if "plan" in self._settings.roles else _Pass()
         started = self._start() if self._executes else _Pass()
         if planned.more or started.more:
@@ -276,7 +276,7 @@ class NodeRunner:
             self._woken = True
             return LOOK_AGAIN_MS
         self._note_idle(planned.began or started.began)
-        return self._until_next(now_ms)
+        return self._until_next()
 
     def _start(self) -> _Pass:
         """Start what waits, in each pool as much as can begin there: what cannot stays in the store."""
@@ -309,6 +309,7 @@ class NodeRunner:
                 planned = self._planner.run_once(self.node.id, self.worker.places.free)
                 own = [run for effects in planned.effects for run in effects.runs if run.owner == self.node.id]
                 self.worker.begin(*own)
+                self._preread.foretell(_next_moments(planned.effects), self._clock.now_ms())
                 self._tell_batch(planned.effects, self._clock.monotonic_ms() - began_ms)
                 began, passed_over, more = began or bool(own), passed_over or planned.passed_over, planned.more
                 if not more:
@@ -338,10 +339,10 @@ class NodeRunner:
         for after_ms in ECHOES_MS:
             self._ring.put(-after_ms, now_ms + after_ms)  # no moment of the store, and no cause of further echoes
 
-    def _until_next(self, now_ms: int) -> int:
+    def _until_next(self) -> int:
+        now_ms = self._clock.now_ms()  # planning has taken its time
         moments = [moment for moment in (self._ring.peek(), self._local.peek()) if moment is not None]
-        poll = self._preread.due_in_ms(now_ms)
-        return max(min([poll, *(moment - self._clock.now_ms() for moment in moments)]), 0)
+        return max(min([self._preread.due_in_ms(now_ms), *(moment - now_ms for moment in moments)]), 0)
 
     def _sweep(self, now_ms: int) -> None:
         if now_ms < self._swept_ms + self._settings.sweep_ms:
@@ -522,3 +523,9 @@ class NodeRunner:
         if isinstance(error, NodeDead):
             self._loops["heartbeat"].wake()
         self._emitter.emit(Failure(stage, error))
+
+
+def _next_moments(all_effects: Sequence[Effects]) -> set[int]:
+    """When the schedules that were just planned are due again."""
+    planned = (effects.schedule for effects in all_effects)
+    return {each.next_run_ms for each in planned if each is not None and each.next_run_ms is not None}

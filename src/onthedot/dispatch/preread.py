@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from onthedot.dispatch.ring import TimeRing
 from onthedot.stores.base import Store
 
@@ -25,6 +27,12 @@ class PreRead:
         for moment_ms in self._store.upcoming(now_ms, now_ms + LOOK_AHEAD_MS):
             self._ring.put(moment_ms, moment_ms)
         return True
+
+    def foretell(self, moments_ms: Iterable[int], now_ms: int) -> None:
+        """Hold moments that were just decided: the next reading may come too late for them."""
+        for moment_ms in moments_ms:
+            if now_ms < moment_ms <= now_ms + LOOK_AHEAD_MS:
+                self._ring.put(moment_ms, moment_ms)
 
     def due_in_ms(self, now_ms: int) -> int:
         """How long until the next reading."""

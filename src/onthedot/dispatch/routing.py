@@ -17,6 +17,8 @@ class Router:
         self._used: Counter[str] = Counter()
         self._last_used: dict[str, int] = {}
         self._choices = 0
+        self._nodes: Sequence[Node] = ()
+        self._eligible: dict[tuple[str, str | None], tuple[Node, ...]] = {}
 
     def __call__(
         self,
@@ -26,13 +28,22 @@ class Router:
         now_ms: int,
         *,
         busy: Mapping[str, int],
-        not_: str | None = None,
     ) -> str | None:
         """The node for this run among the live ones; None for whoever is free."""
-        able = eligible(nodes, run.task, run.policy.group, not_)
-        chosen = choose(Question(run, turn, able, now_ms, Known(busy, self._used, self._last_used)))
+        known = Known(busy, self._used, self._last_used)
+        chosen = choose(Question(run, turn, self._able(run, nodes), now_ms, known))
         if chosen is not None:
             self._choices += 1
             self._used[chosen] += 1
             self._last_used[chosen] = self._choices
         return chosen
+
+    def _able(self, run: Run, nodes: Sequence[Node]) -> tuple[Node, ...]:
+        """Found once for each task and group, as long as the very same nodes are asked about: a batch long."""
+        if nodes is not self._nodes:
+            self._nodes, self._eligible = nodes, {}
+        key = run.task, run.policy.group
+        able = self._eligible.get(key)
+        if able is None:
+            able = self._eligible[key] = eligible(nodes, *key)
+        return able

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from threading import Event
+from typing import Any
 
 import pytest
 from tests.unit.app.world import SOON, START, World
@@ -11,7 +12,7 @@ from tests.unit.app.world import SOON, START, World
 from onthedot import every
 from onthedot.events import LeaseLost, OutcomeRefused, TookOver
 from onthedot.model.node import Node
-from onthedot.stores.base import Renewal
+from onthedot.stores.base import Planned, Renewal
 
 
 @pytest.fixture
@@ -51,6 +52,28 @@ def test_a_node_says_how_long_nothing_will_be_due(world: World) -> None:
     world.clock.advance(9_000)
     node.plan_once()
     assert node.plan_once() == 1000
+
+
+def test_a_tick_is_planned_at_its_moment_however_long_planning_the_one_before_took(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.app.schedule(every("1s"), name="tick")(lambda: None)
+    world.app.sync()
+    node = world.node()
+    plan_due, began = world.store.plan_due, []
+
+    def plan_slowly(*args: Any) -> Planned:
+        began.append(world.clock.now_ms())
+        world.clock.advance(400)
+        return plan_due(*args)
+
+    monkeypatch.setattr(world.store, "plan_due", plan_slowly)
+    for _ in range(10):
+        wait_ms = node.plan_once()
+        world.settle(node)
+        assert wait_ms is not None
+        world.clock.advance(wait_ms)
+    assert {START + second * 1000 for second in range(2, 6)} <= set(began)
 
 
 def test_of_two_nodes_one_runs_the_tick(world: World) -> None:

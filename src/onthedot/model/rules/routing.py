@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from onthedot.model.node import Node, NodeState
 from onthedot.model.run import Run
 from onthedot.triggers.keys import spread_over
+
+_BITS = (1 << 64) - 1
+_ODD = 0x9E3779B97F4A7C15  # 2^64 / golden ratio: multiplied and folded, all bits of a number count in all bits
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +85,16 @@ def _lru(question: Question) -> Node:
 
 def _hash(question: Question) -> Node:
     """Rendezvous: where a node comes or goes, only what it wins or held moves. By name: a restart moves nothing."""
-    key = question.run.schedule or question.run.task
-    return max(question.nodes, key=lambda node: (spread_over(f"{key}/{node.name}", "rendezvous", 1 << 62), node.id))
+    run = _number(question.run.schedule or question.run.task)
+    numbers = map(_number, [node.name for node in question.nodes])
+    mixed = [((product := (run ^ number) * _ODD) ^ product >> 64) & _BITS for number in numbers]
+    return question.nodes[mixed.index(max(mixed))]
+
+
+@lru_cache(maxsize=1 << 16)
+def _number(name: str) -> int:
+    """Digests are made once a name: one for each pair of run and node would cost more than planning the run."""
+    return spread_over(name, "rendezvous", 1 << 64)
 
 
 def _failover(question: Question) -> Node:
