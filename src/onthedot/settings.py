@@ -14,6 +14,7 @@ from onthedot.durations import to_duration_ms
 from onthedot.errors import DurationError, SettingsError
 
 LOG_FORMATS = ("text", "json")
+ROLES = ("plan", "execute")
 _WORDS = {"log_format": LOG_FORMATS, "metrics_by": ("task", "schedule"), "tracing": ("off", "on")}
 
 _PREFIX = "ONTHEDOT_"
@@ -52,7 +53,7 @@ class Settings:
     @property
     def role_names(self) -> tuple[str, ...]:
         """The roles, one by one."""
-        return tuple(role.strip() for role in self.roles.split(","))
+        return _role_names(self.roles)
 
     @property
     def lease_ms(self) -> int:
@@ -78,6 +79,10 @@ class Settings:
     def history_ms(self) -> int:
         """How long ended runs are kept."""
         return to_duration_ms(self.history)
+
+
+def _role_names(roles: str) -> tuple[str, ...]:
+    return tuple(role.strip() for role in roles.split(","))
 
 
 NAMES = tuple(each.name for each in fields(Settings))
@@ -174,6 +179,10 @@ def _checked(name: str, value: Any, place: str) -> Any:
             raise SettingsError(f"{place}: {error}") from None
         if not least and name != "drain":
             raise SettingsError(f"{place}: {value} is too short")
+    if name == "roles":
+        unknown = [role for role in _role_names(value) if role not in ROLES]
+        if unknown:
+            raise SettingsError(f"{place}: no role {unknown[0]!r}; there are {' and '.join(ROLES)}")
     words = _WORDS.get(name)
     if words is not None and value not in words:
         raise SettingsError(f"{place}: {value!r} is not known; there are {' and '.join(words)}")

@@ -96,3 +96,10 @@ def test_an_unknown_override_is_refused_with_the_nearest_name(tmp_path: Path) ->
 def test_other_tools_in_pyproject_are_left_alone(tmp_path: Path) -> None:
     (tmp_path / "pyproject.toml").write_text("[tool.other]\nx = 1\n", encoding="utf-8")
     assert loaded(tmp_path) == Settings()
+
+
+@pytest.mark.parametrize("roles", ["plan,dance", "dance", "plan,", "plan execute"])
+def test_a_role_that_there_is_not_is_refused(tmp_path: Path, roles: str) -> None:
+    said = refusal(tmp_path, environment={"ONTHEDOT_ROLES": roles})
+    assert said.startswith("ONTHEDOT_ROLES: no role ")
+    assert said.endswith("; there are plan and execute")
