@@ -25,7 +25,7 @@ from onthedot.app.files.watching import FileWatch
 from onthedot.app.modules import modules_of
 from onthedot.app.node import NodeRunner, NodeSettings
 from onthedot.app.nodes import Nodes
-from onthedot.app.options import checked, policy_of
+from onthedot.app.options import checked, policy_of, trigger_of
 from onthedot.app.routed import routed
 from onthedot.app.runs import Runs
 from onthedot.app.schedules import Put, Schedules
@@ -148,6 +148,7 @@ class App:
         self, trigger: Trigger, *, name: str | None = None, args: Mapping[str, Any] | None = None, **options: Any
     ) -> Callable[[Callable[P, R]], Task[P, R]]:
         """Declare a schedule for a function, which becomes a task. It is written to the store by `sync`, not here."""
+        trigger_of(trigger, name or "@app.schedule")
 
         def declare(function: Callable[P, R]) -> Task[P, R]:
             task = self._task(function, None, (), {})

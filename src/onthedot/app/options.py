@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -12,6 +12,7 @@ from onthedot.app.remedies import did_you_mean
 from onthedot.durations import to_duration_ms
 from onthedot.errors import SettingsError
 from onthedot.model.policy import Policy
+from onthedot.triggers.base import Trigger
 
 _DURATIONS = {"grace", "catch_up_window", "timeout", "within", "jitter", "backoff", "max_backoff"}
 _OF_THE_SCHEDULE = {"tags", "mode", "max_runs", "auto_remove", "then", "on_failure", "enabled"}
@@ -32,6 +33,16 @@ def checked(options: Options, where: str) -> dict[str, Any]:
     return given
 
 
+def trigger_of(value: object, where: str) -> Trigger:
+    """What was given as a trigger, if it is one; `SettingsError` else."""
+    if isinstance(value, Trigger):
+        return value
+    meant = (
+        f"cron({value!r})" if isinstance(value, str) and " " in value.strip() else 'every("15m") or cron("0 8 * * *")'
+    )
+    raise SettingsError(f"{where}: {value!r} is no trigger; write {meant}")
+
+
 def policy_of(*layers: Options) -> Policy:
     """The policy of several layers of options: the app's, the task's, the schedule's. A later one counts more."""
     policy = Policy()
@@ -46,8 +57,13 @@ def of_the_schedule(options: Options) -> dict[str, Any]:
     chosen = {name: value for name, value in options.items() if name in _OF_THE_SCHEDULE}
     for name in ("tags", "then", "on_failure"):
         if name in chosen:
-            chosen[name] = (chosen[name],) if isinstance(chosen[name], str) else tuple(chosen[name])
+            chosen[name] = texts_of(chosen[name])
     return chosen
+
+
+def texts_of(value: str | Iterable[str]) -> tuple[str, ...]:
+    """One text or several, as several."""
+    return (value,) if isinstance(value, str) else tuple(value)
 
 
 def _field(name: str) -> str:
@@ -56,5 +72,5 @@ def _field(name: str) -> str:
 
 def _value(name: str, value: Any) -> Any:
     if name == "depends_on":
-        return (value,) if isinstance(value, str) else tuple(value)
+        return texts_of(value)
     return to_duration_ms(value) if name in _DURATIONS else value

@@ -9,7 +9,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from onthedot.app.files.names import name_problem
-from onthedot.app.options import Options, checked, of_the_schedule, policy_of
+from onthedot.app.options import Options, checked, of_the_schedule, policy_of, texts_of, trigger_of
 from onthedot.app.page import Page
 from onthedot.app.routed import routed
 from onthedot.app.tasks import Task, Tasks
@@ -99,7 +99,7 @@ class Schedules:
         **options: Any,
     ) -> Schedule:
         """Change the named fields, and leave the rest."""
-        given = checked(options, name)
+        given = self._given(name, options, unchecked=unchecked)
         values = None if args is None else self._tasks.checked(self.get(name).task, args, unchecked=unchecked)[1]
 
         def change(schedule: Schedule) -> edits.Definition:
@@ -108,7 +108,7 @@ class Schedules:
             return replace(
                 old,
                 args=old.args if values is None else values,
-                trigger=old.trigger if trigger is None else trigger.with_default_zone(self._timezone),
+                trigger=old.trigger if trigger is None else trigger_of(trigger, name).with_default_zone(self._timezone),
                 policy=policy,
                 given=tuple(sorted({*old.given, *given})),
                 **_without_enabled(of_the_schedule(given)),
@@ -124,13 +124,13 @@ class Schedules:
         if problem is not None:
             raise SettingsError(problem)
         task, args = self._tasks.checked(put.task, put.args, unchecked=unchecked)
-        given = checked(put.options, put.name)
+        given = self._given(put.name, put.options, unchecked=unchecked)
         if "enabled" in given:
             raise SettingsError(f"{put.name}: put leaves a pause as it is; use pause() and resume() instead of enabled")
         local = self._tasks.lookup(task)
         return edits.Definition(
             task=task,
-            trigger=put.trigger.with_default_zone(self._timezone),
+            trigger=trigger_of(put.trigger, put.name).with_default_zone(self._timezone),
             args=args,
             policy=policy_of(self._defaults, {} if local is None else local.options, given),
             given=tuple(sorted(given)),
@@ -138,6 +138,13 @@ class Schedules:
             declared_hash=declared,
             **_without_enabled(of_the_schedule(given)),
         )
+
+    def _given(self, name: str, options: Options, *, unchecked: bool) -> dict[str, Any]:
+        given = checked(options, name)
+        for option in ("then", "on_failure"):
+            for task in texts_of(given.get(option, ())):
+                self._tasks.check_known(task, unchecked=unchecked)
+        return given
 
     # steering
 

@@ -165,6 +165,8 @@ class Tasks:
         self, task: str | Task[..., Any], args: Mapping[str, Any] | None, *, unchecked: bool
     ) -> tuple[str, dict[str, Any]]:
         """The task's name and its arguments as JSON, checked against the function here, else the published one."""
+        if not isinstance(task, str | Task):
+            raise SettingsError(f"{task!r} is no task; give its name, or what @app.task has made of the function")
         name = task if isinstance(task, str) else task.name
         args = {} if args is None else args
         local = self.lookup(name)
@@ -174,11 +176,20 @@ class Tasks:
             raise ArgumentsError(f"args of {name!r} map parameter names to values; {args!r} does not")
         if unchecked:
             return name, Signature((), open=True).check(name, args)
+        published = self._published(name).parameters
+        parameters = (Parameter(str(each["name"]), bool(each["required"])) for each in published)
+        return name, Signature(tuple(parameters)).check(name, args)
+
+    def check_known(self, name: str, *, unchecked: bool) -> None:
+        """`TaskNotFound` if nobody has such a task, unless that is not asked."""
+        if not unchecked and self.lookup(name) is None:
+            self._published(name)
+
+    def _published(self, name: str) -> TaskInfo:
         published = {info.name: info for info in self._open_store().tasks()}
         if name not in published:
             raise TaskNotFound(name, tuple(sorted({*published, *self._by_name})))
-        parameters = (Parameter(str(each["name"]), bool(each["required"])) for each in published[name].parameters)
-        return name, Signature(tuple(parameters)).check(name, args)
+        return published[name]
 
 
 def _identity(task: Task[..., Any]) -> tuple[str, str]:

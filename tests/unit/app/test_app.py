@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable
 from pathlib import Path
 from threading import Event, Thread
+from typing import Any
 
 import pytest
 
@@ -177,6 +178,29 @@ def test_an_alias_keeps_rows_of_a_renamed_task_alive(app: App) -> None:
 
     with app.running():
         assert ended(app, run).result == "done"
+
+
+@pytest.mark.parametrize(
+    ("trigger", "hint"),
+    [("0 8 * * *", r"write cron\('0 8 \* \* \*'\)"), ("15m", r'write every\("15m"\)'), (900, r'write every\("15m"\)')],
+)
+def test_what_is_no_trigger_is_refused_with_what_to_write(app: App, trigger: Any, hint: str) -> None:
+    app.task(name="job")(lambda: None)
+    with pytest.raises(SettingsError, match=hint):
+        app.schedule(trigger)
+    with pytest.raises(SettingsError, match=f"nightly: .* is no trigger; {hint}"):
+        app.schedules.put("nightly", "job", trigger)
+    with pytest.raises(SettingsError, match="is no task"):
+        app.schedules.put("nightly", every("1h"), "job")  # type: ignore[arg-type]
+
+
+def test_a_follower_that_there_is_not_is_refused(app: App) -> None:
+    app.task(name="job")(lambda: None)
+    for option in ("then", "on_failure"):
+        following: dict[str, Any] = {option: "nosuch"}
+        with pytest.raises(TaskNotFound, match="'nosuch'"):
+            app.schedules.put("nightly", "job", every("1h"), **following)
+        app.schedules.put("nightly", "job", every("1h"), unchecked=True, **following)
 
 
 def test_an_unknown_option_is_refused_with_the_nearest_name(app: App) -> None:
