@@ -73,8 +73,9 @@ class ThreadPool(Generic[T]):
 
     def close(self) -> None:
         """End the threads, each when it has nothing to do."""
-        for _ in range(self._threads):
-            self._queue.put(None)
+        with self._lock:
+            for _ in range(self._threads):  # to each its own: older Pythons let a thread wait on after its time is over
+                self._queue.put(None)
 
     def _run(self) -> None:
         with self._lock:
@@ -87,12 +88,13 @@ class ThreadPool(Generic[T]):
     def _next(self) -> T | None:
         """The next item, for a thread that is no longer idle; None for one that is no longer there."""
         while True:
+            in_vain = False
             try:
                 item = self._queue.get(timeout=IDLE_S)
             except Empty:
-                item = None
+                item, in_vain = None, True
             with self._lock:
-                if item is None and not self._queue.empty():
+                if in_vain and not self._queue.empty():
                     continue  # it came just now
                 self._idle -= 1
                 if item is None:

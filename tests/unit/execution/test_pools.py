@@ -87,6 +87,6 @@ def test_threads_that_have_nothing_to_do_end_and_come_back(monkeypatch: pytest.M
     for _ in range(300):
         assert done.acquire(timeout=SOON), "an item was left in the queue without a thread"
     assert pool._made > pool.size, "no thread ended"
-    pool.close()  # older Pythons let a thread wait on after its time is over; it still takes what comes
+    pool.close()
     while pool._threads:
         Event().wait(0.01)
