@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import getpass
 import importlib
 import logging
@@ -10,44 +9,41 @@ import multiprocessing
 import os
 import signal
 import socket
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime, timedelta
 from threading import Event as ThreadEvent
 from threading import current_thread, main_thread
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, overload
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
+from onthedot.app.declaring import Declaring
 from onthedot.app.files import JobFile
 from onthedot.app.files.loading import LoadedFile
 from onthedot.app.files.watching import FileWatch
 from onthedot.app.modules import modules_of
 from onthedot.app.node import NodeRunner, NodeSettings
 from onthedot.app.nodes import Nodes
-from onthedot.app.options import checked, policy_of, trigger_of
+from onthedot.app.options import checked, policy_of
 from onthedot.app.routed import routed
+from onthedot.app.running import Running
 from onthedot.app.runs import Runs
-from onthedot.app.schedules import Put, Schedules
-from onthedot.app.sync import Declarations, Declared, Synced
+from onthedot.app.schedules import Schedules
+from onthedot.app.sync import Declarations, Synced
 from onthedot.app.tasks import Task, Tasks
 from onthedot.app.telemetry.metrics import Gauges, Metrics
 from onthedot.app.telemetry.tracing import Asking, Tracing, untraced
-from onthedot.app.works import command_of, http_of
 from onthedot.clock import Clock, SystemClock
 from onthedot.durations import to_duration_ms
 from onthedot.errors import OnthedotError, SettingsError
 from onthedot.events import TOPICS, Emitter, Event, Failure, Topic
 from onthedot.execution.around import Around, around_of
-from onthedot.execution.targets.command import Command
-from onthedot.execution.targets.http import HttpCall
 from onthedot.loop import Loop
 from onthedot.model.ids import new_id
 from onthedot.model.run import Run
 from onthedot.moments import ceil_ms
 from onthedot.settings import load_settings
 from onthedot.stores.base import By, Store
-from onthedot.triggers.base import Trigger
 
 if TYPE_CHECKING:
     from onthedot.app.telemetry.endpoint import Endpoint
@@ -59,7 +55,7 @@ AroundT = TypeVar("AroundT", bound=Callable[..., Any])
 _log = logging.getLogger("onthedot")
 
 
-class App:
+class App(Declaring):
     """Tasks and schedules, and the way to run them. Making one touches no store."""
 
     def __init__(
@@ -117,128 +113,6 @@ class App:
         self._declared = Declarations(self.open_store, self.schedules, self._by)
         self._files: list[LoadedFile] = []
         self._watching: Loop | None = None
-
-    # declaring
-
-    @overload
-    def task(self, function: Callable[P, R], /) -> Task[P, R]: ...
-
-    @overload
-    def task(
-        self, /, *, name: str | None = None, aliases: Sequence[str] = (), **options: Any
-    ) -> Callable[[Callable[P, R]], Task[P, R]]: ...
-
-    def task(
-        self,
-        function: Callable[..., Any] | None = None,
-        /,
-        *,
-        name: str | None = None,
-        aliases: Sequence[str] = (),
-        **options: Any,
-    ) -> Any:
-        """Register a function as a task. What it gives can still be called as the function."""
-
-        def register(plain: Callable[..., Any]) -> Task[..., Any]:
-            return self._task(plain, name, aliases, options)
-
-        return register if function is None else register(function)
-
-    def schedule(
-        self, trigger: Trigger, *, name: str | None = None, args: Mapping[str, Any] | None = None, **options: Any
-    ) -> Callable[[Callable[P, R]], Task[P, R]]:
-        """Declare a schedule for a function, which becomes a task. It is written to the store by `sync`, not here."""
-        trigger_of(trigger, name or "@app.schedule")
-
-        def declare(function: Callable[P, R]) -> Task[P, R]:
-            task = self._task(function, None, (), {})
-            schedule_name = name or task.name
-            if schedule_name in self._declared and name is None:
-                raise SettingsError(f"{task.name!r} has a schedule already; give the second one a name=")
-            put = Put(schedule_name, task, trigger, args, checked(options, schedule_name))
-            self._declared.add(Declared(put))
-            return task
-
-        return declare
-
-    def command(
-        self,
-        name: str,
-        command: Sequence[str] | str = (),
-        *,
-        shell: bool | str = False,
-        env: Mapping[str, str] | None = None,
-        cwd: str | os.PathLike[str] | None = None,
-        kill_after: timedelta | str = "5s",
-        aliases: Sequence[str] = (),
-        **options: Any,
-    ) -> Task[..., dict[str, Any]]:
-        """Register a command as a task: its words, or one line with `shell=True` (or `shell="a | b"`).
-
-        `env` is added to the environment of the node; a value `env:NAME` is read there when the command runs, and is
-        masked wherever it would show. On a time-out or cancel the whole process group gets SIGTERM, then SIGKILL.
-        """
-        work = command_of(name, command, shell=shell, env=env, cwd=cwd, kill_after=kill_after)
-        return self._work(name, work, aliases, options)
-
-    def http(
-        self,
-        name: str,
-        method: str,
-        url: str,
-        *,
-        headers: Mapping[str, str] | None = None,
-        body: str | bytes | None = None,
-        json: Any = None,
-        expect: Sequence[int] | int = (),
-        aliases: Sequence[str] = (),
-        **options: Any,
-    ) -> Task[..., Any]:
-        """Register an HTTP call as a task. It succeeds if the status is one of `expect` (200 to 299 if none is named).
-
-        `env:NAME` in the url and in headers is read from the node's environment at each run, and masked wherever it
-        would show. Its time-out is one minute unless another is named.
-        """
-        work = http_of(name, method, url, headers=headers, body=body, json=json, expect=expect)
-        return self._work(name, work, aliases, {"timeout": "1m"} | options)
-
-    def _work(
-        self, name: str, work: Command | HttpCall, aliases: Sequence[str], options: Mapping[str, Any]
-    ) -> Task[..., Any]:
-        given = checked(options, name)
-        if given.get("pool") == "process":
-            raise SettingsError(f"{name!r}: pool='process' is for Python functions; leave it out here")
-        task: Task[..., Any] = Task(name, work, tuple(aliases), given, declared_in=_caller(), arounds=self._arounds)
-        self.tasks.add(task)
-        return task
-
-    def _task(
-        self,
-        function: Callable[P, R] | Task[P, R],
-        name: str | None,
-        aliases: Sequence[str],
-        options: Mapping[str, Any],
-    ) -> Task[P, R]:
-        if isinstance(function, Task):
-            task: Task[P, R] = function
-            if options:
-                task = replace(task, options={**task.options, **checked(options, task.name)})
-        else:
-            task_name = name or function.__name__
-            task = Task(task_name, function, tuple(aliases), checked(options, task_name), arounds=self._arounds)
-        if task.pool == "process" and "<" in task.function.__qualname__:
-            raise SettingsError(f"{task.name!r}: pool='process' needs a function at the top of a module")
-        self.tasks.add(task)
-        return task
-
-    def around(self, generator: AroundT) -> AroundT:
-        """Call the generator around every run, in the run's thread or loop: up to its `yield` before, the rest after.
-
-        It gets the run's context if it asks for one. What the task raises is raised at the `yield`, and cannot be
-        swallowed there; what the generator raises fails the run.
-        """
-        self._arounds.append(around_of(generator))
-        return generator
 
     def on(self, topic: Topic) -> Callable[[Callable[[Any], object]], Callable[[Any], object]]:
         """Call the function with each event of that kind. It cannot fail a run."""
@@ -513,29 +387,6 @@ class App:
             self._emitter.emit(Failure("hook", error))
 
 
-class Running:
-    """Starts the app's node at the beginning of a block and drains it at the end."""
-
-    def __init__(self, app: App) -> None:
-        self._app = app
-
-    def __enter__(self) -> App:
-        self._app.start()
-        return self._app
-
-    def __exit__(self, *_: object) -> None:
-        self._app.stop()
-
-    async def __aenter__(self) -> App:
-        await asyncio.to_thread(self._app.start)
-        if self._app.runner is not None:
-            self._app.runner.worker.use_loop(asyncio.get_running_loop())
-        return self._app
-
-    async def __aexit__(self, *_: object) -> None:
-        await asyncio.to_thread(self._app.stop)
-
-
 def _on_or_off(value: bool | None) -> str | None:
     return None if value is None else "on" if value else "off"
 
@@ -545,11 +396,3 @@ def _user() -> str:
         return getpass.getuser()
     except (KeyError, OSError):  # a container's user need not have a name
         return str(os.getuid())
-
-
-def _caller() -> str:
-    """The module that declares a task: the nearest one on the stack that is not this."""
-    frame = sys._getframe(1)
-    while frame.f_back is not None and frame.f_globals.get("__name__") == __name__:
-        frame = frame.f_back
-    return str(frame.f_globals.get("__name__", ""))

@@ -1,0 +1,161 @@
+"""The part of an app in which tasks and schedules are declared: functions, commands, HTTP calls."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any, ParamSpec, TypeVar, overload
+
+from onthedot.app.options import checked, trigger_of
+from onthedot.app.schedules import Put
+from onthedot.app.sync import Declarations, Declared
+from onthedot.app.tasks import Task, Tasks
+from onthedot.app.works import command_of, http_of
+from onthedot.errors import SettingsError
+from onthedot.execution.around import Around, around_of
+from onthedot.execution.targets.command import Command
+from onthedot.execution.targets.http import HttpCall
+from onthedot.triggers.base import Trigger
+
+P = ParamSpec("P")
+R = TypeVar("R")
+AroundT = TypeVar("AroundT", bound=Callable[..., Any])
+
+
+class Declaring:
+    """What an app declares is kept in memory; nothing here touches a store."""
+
+    tasks: Tasks
+    _declared: Declarations
+    _arounds: list[Around]
+
+    @overload
+    def task(self, function: Callable[P, R], /) -> Task[P, R]: ...
+
+    @overload
+    def task(
+        self, /, *, name: str | None = None, aliases: Sequence[str] = (), **options: Any
+    ) -> Callable[[Callable[P, R]], Task[P, R]]: ...
+
+    def task(
+        self,
+        function: Callable[..., Any] | None = None,
+        /,
+        *,
+        name: str | None = None,
+        aliases: Sequence[str] = (),
+        **options: Any,
+    ) -> Any:
+        """Register a function as a task. What it gives can still be called as the function."""
+
+        def register(plain: Callable[..., Any]) -> Task[..., Any]:
+            return self._task(plain, name, aliases, options)
+
+        return register if function is None else register(function)
+
+    def schedule(
+        self, trigger: Trigger, *, name: str | None = None, args: Mapping[str, Any] | None = None, **options: Any
+    ) -> Callable[[Callable[P, R]], Task[P, R]]:
+        """Declare a schedule for a function, which becomes a task. It is written to the store by `sync`, not here."""
+        trigger_of(trigger, name or "@app.schedule")
+
+        def declare(function: Callable[P, R]) -> Task[P, R]:
+            task = self._task(function, None, (), {})
+            schedule_name = name or task.name
+            if schedule_name in self._declared and name is None:
+                raise SettingsError(f"{task.name!r} has a schedule already; give the second one a name=")
+            put = Put(schedule_name, task, trigger, args, checked(options, schedule_name))
+            self._declared.add(Declared(put))
+            return task
+
+        return declare
+
+    def command(
+        self,
+        name: str,
+        command: Sequence[str] | str = (),
+        *,
+        shell: bool | str = False,
+        env: Mapping[str, str] | None = None,
+        cwd: str | os.PathLike[str] | None = None,
+        kill_after: timedelta | str = "5s",
+        aliases: Sequence[str] = (),
+        **options: Any,
+    ) -> Task[..., dict[str, Any]]:
+        """Register a command as a task: its words, or one line with `shell=True` (or `shell="a | b"`).
+
+        `env` is added to the environment of the node; a value `env:NAME` is read there when the command runs, and is
+        masked wherever it would show. On a time-out or cancel the whole process group gets SIGTERM, then SIGKILL.
+        """
+        work = command_of(name, command, shell=shell, env=env, cwd=cwd, kill_after=kill_after)
+        return self._work(name, work, aliases, options)
+
+    def http(
+        self,
+        name: str,
+        method: str,
+        url: str,
+        *,
+        headers: Mapping[str, str] | None = None,
+        body: str | bytes | None = None,
+        json: Any = None,
+        expect: Sequence[int] | int = (),
+        aliases: Sequence[str] = (),
+        **options: Any,
+    ) -> Task[..., Any]:
+        """Register an HTTP call as a task. It succeeds if the status is one of `expect` (200 to 299 if none is named).
+
+        `env:NAME` in the url and in headers is read from the node's environment at each run, and masked wherever it
+        would show. Its time-out is one minute unless another is named.
+        """
+        work = http_of(name, method, url, headers=headers, body=body, json=json, expect=expect)
+        return self._work(name, work, aliases, {"timeout": "1m"} | options)
+
+    def _work(
+        self, name: str, work: Command | HttpCall, aliases: Sequence[str], options: Mapping[str, Any]
+    ) -> Task[..., Any]:
+        given = checked(options, name)
+        if given.get("pool") == "process":
+            raise SettingsError(f"{name!r}: pool='process' is for Python functions; leave it out here")
+        task: Task[..., Any] = Task(name, work, tuple(aliases), given, declared_in=_caller(), arounds=self._arounds)
+        self.tasks.add(task)
+        return task
+
+    def _task(
+        self,
+        function: Callable[P, R] | Task[P, R],
+        name: str | None,
+        aliases: Sequence[str],
+        options: Mapping[str, Any],
+    ) -> Task[P, R]:
+        if isinstance(function, Task):
+            task: Task[P, R] = function
+            if options:
+                task = replace(task, options={**task.options, **checked(options, task.name)})
+        else:
+            task_name = name or function.__name__
+            task = Task(task_name, function, tuple(aliases), checked(options, task_name), arounds=self._arounds)
+        if task.pool == "process" and "<" in task.function.__qualname__:
+            raise SettingsError(f"{task.name!r}: pool='process' needs a function at the top of a module")
+        self.tasks.add(task)
+        return task
+
+    def around(self, generator: AroundT) -> AroundT:
+        """Call the generator around every run, in the run's thread or loop: up to its `yield` before, the rest after.
+
+        It gets the run's context if it asks for one. What the task raises is raised at the `yield`, and cannot be
+        swallowed there; what the generator raises fails the run.
+        """
+        self._arounds.append(around_of(generator))
+        return generator
+
+
+def _caller() -> str:
+    """The module that declares a task: the nearest one on the stack that is not this."""
+    frame = sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__") == __name__:
+        frame = frame.f_back
+    return str(frame.f_globals.get("__name__", ""))

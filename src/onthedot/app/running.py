@@ -1,0 +1,32 @@
+"""`app.running()`: a node for the time of a block."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from onthedot.app.app import App
+
+
+class Running:
+    """Starts the app's node at the beginning of a block and drains it at the end."""
+
+    def __init__(self, app: App) -> None:
+        self._app = app
+
+    def __enter__(self) -> App:
+        self._app.start()
+        return self._app
+
+    def __exit__(self, *_: object) -> None:
+        self._app.stop()
+
+    async def __aenter__(self) -> App:
+        await asyncio.to_thread(self._app.start)
+        if self._app.runner is not None:
+            self._app.runner.worker.use_loop(asyncio.get_running_loop())
+        return self._app
+
+    async def __aexit__(self, *_: object) -> None:
+        await asyncio.to_thread(self._app.stop)
