@@ -43,7 +43,7 @@ def test_the_commands_work_in_the_order_of_the_page(tmp_path: Path) -> None:
     assert commands[0] == "onthedot nodes list"
     with started(tmp_path, *shlex.split(RUN)) as first, started(tmp_path, *shlex.split(RUN)):
         eventually(lambda: alive(tmp_path) == 2)
-        said = {}
+        said: dict[str, str] = {}
         for command in commands:
             words = shlex.split(command)
             if words[-1] == "RUN":
