@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import os
-import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from tests.docs.pages import PAGES, ROOT, blocks_of, write_files
 
-ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 BLOCKS = [
-    pytest.param(block, id=f"{page.relative_to(ROOT)}#{number}")
+    pytest.param(page, block, id=f"{page.relative_to(ROOT)}#{number}")
     for page in PAGES
-    for number, block in enumerate(
-        re.findall(r"^```python\n(.*?)^```", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL), 1
-    )
+    for number, block in enumerate(blocks_of(page), 1)
 ]
 
 
@@ -32,8 +28,11 @@ ASKED = {"MONGODB_URL": "mongodb_standalone"}
 """A variable that a block reads, and the fixture that has what it shall find there."""
 
 
-@pytest.mark.parametrize("block", BLOCKS)
-def test_a_block_of_code_runs_as_it_is_written(block: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+@pytest.mark.parametrize(("page", "block"), BLOCKS)
+def test_a_block_of_code_runs_as_it_is_written(
+    page: Path, block: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    write_files(page, tmp_path)
     environment = {**os.environ}
     for name, fixture in ASKED.items():
         if name in block:

@@ -1,0 +1,34 @@
+"""The Django project of the guide: its commands, and its tests."""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+
+from tests.docs.pages import ROOT, write_files
+from tests.docs.processes import PATIENCE, run, started
+
+from onthedot import App
+
+PAGE = ROOT / "docs" / "guides" / "django.md"
+
+
+def test_both_ways_to_start_a_node_have_the_tasks_of_the_site(tmp_path: Path) -> None:
+    write_files(PAGE, tmp_path)
+    app = App(f"sqlite:///{tmp_path / 'jobs.db'}")
+    app.open_store(create=True)
+    for words in ([sys.executable, "manage.py", "scheduler"], ["onthedot", "run", "mysite.scheduler:app"]):
+        with started(tmp_path, *words):
+            end = time.monotonic() + PATIENCE
+            while [info.name for info in app.tasks.list()] != ["find_forgotten", "send_invoice"]:
+                assert time.monotonic() < end, (tmp_path / "said.log").read_text(encoding="utf-8")
+                time.sleep(0.1)
+        assert not app.tasks.list()
+    app.close()
+
+
+def test_the_tests_of_the_site_pass(tmp_path: Path) -> None:
+    write_files(PAGE, tmp_path)
+    run(tmp_path, sys.executable, "manage.py", "makemigrations", "shop")
+    run(tmp_path, sys.executable, "manage.py", "test")
