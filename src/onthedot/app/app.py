@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import getpass
 import importlib
 import logging
@@ -85,6 +86,7 @@ class App(Declaring):
         self._defaults = checked(defaults, "App")
         self._given_store = store
         self._stores: dict[int, Store] = {}
+        self._stands_elsewhere = False
         self._emitter = Emitter(self._on_broken_hook)
         self._arounds: list[Around] = []
         self._runner: NodeRunner | None = None
@@ -276,8 +278,8 @@ class App(Declaring):
             for number, handler in previous.items():
                 signal.signal(number, handler)
 
-    def start(self) -> None:
-        """Start a node in the background, after `sync`."""
+    def start(self, *, loop: asyncio.AbstractEventLoop | None = None) -> None:
+        """Start a node in the background, after `sync`. `async def` tasks run on the loop, or on one of our own."""
         if getattr(multiprocessing.current_process(), "_inheriting", False):
             raise OnthedotError(
                 "a process for tasks has imported this program, and must not start a node of its own:"
@@ -285,14 +287,16 @@ class App(Declaring):
             )
         if self._runner is not None:
             raise OnthedotError("the app is running already; stop() it first")
+        if self._stands_elsewhere:
+            raise OnthedotError("inside simulate() and inline() no node may be started: time passes only by hand there")
         self._serve_metrics()
         try:
-            self._start()
+            self._start(loop)
         except BaseException:
             self._close_endpoint()
             raise
 
-    def _start(self) -> None:
+    def _start(self, loop: asyncio.AbstractEventLoop | None) -> None:
         self.open_store(create=True)
         self.sync()
         self._runner = NodeRunner(
@@ -304,6 +308,8 @@ class App(Declaring):
             settings=self._node_settings,
             still_declared=self._declared.touch,
         )
+        if loop is not None:
+            self._runner.worker.use_loop(loop)
         self._runner.start()
         self._watch_files()
 
@@ -367,10 +373,12 @@ class App(Declaring):
             raise OnthedotError("the app is running; stop() it first")
         held = self._given_store, self._clock, self.runs
         self._given_store, self._clock, self.runs = store, clock, Runs(self.open_store, clock, self._by)
+        self._stands_elsewhere = True
         try:
             yield
         finally:
             self._given_store, self._clock, self.runs = held
+            self._stands_elsewhere = False
 
     def close(self) -> None:
         """Let go of the store in this process; the next call opens it anew."""

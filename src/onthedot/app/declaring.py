@@ -65,7 +65,7 @@ class Declaring:
         def declare(function: Callable[P, R]) -> Task[P, R]:
             task = self._task(function, None, (), {})
             schedule_name = name or task.name
-            if schedule_name in self._declared and name is None:
+            if schedule_name in self._declared and name is None and isinstance(function, Task):
                 raise SettingsError(f"{task.name!r} has a schedule already; give the second one a name=")
             put = Put(schedule_name, task, trigger, args, checked(options, schedule_name))
             self._declared.add(Declared(put))

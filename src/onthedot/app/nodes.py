@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from onthedot.errors import NodeNotFound
+from onthedot.errors import Conflict, NodeNotFound
 from onthedot.model.node import Node
 from onthedot.stores.base import Store
 
@@ -25,6 +25,9 @@ class Nodes:
         """
         live = self._open_store().nodes()
         found = [each for each in live if node in (each.id, each.name)]
-        if len(found) != 1:
+        if not found:
             raise NodeNotFound(node, [each.name for each in live])
+        if len(found) > 1:
+            ids = " or ".join(each.id for each in found)
+            raise Conflict(f"{len(found)} live nodes are called {node!r}; give the id of the one that you mean: {ids}")
         return self._open_store().drain(found[0].id)

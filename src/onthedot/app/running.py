@@ -23,9 +23,7 @@ class Running:
         self._app.stop()
 
     async def __aenter__(self) -> App:
-        await asyncio.to_thread(self._app.start)
-        if self._app.runner is not None:
-            self._app.runner.worker.use_loop(asyncio.get_running_loop())
+        await asyncio.to_thread(self._app.start, loop=asyncio.get_running_loop())
         return self._app
 
     async def __aexit__(self, *_: object) -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from itertools import count
@@ -93,9 +96,20 @@ class VirtualWorker(Worker):
         context.clock = clock = CallClock(self._clock)
         if not execution.target.is_async:
             return execute(execution.target, context), clock.waited_ms
-        loop = VirtualLoop(clock)
-        try:
-            return loop.run_until_complete(execute_async(execution.target, context)), clock.waited_ms
-        finally:
-            loop.run_until_complete(loop.shutdown_asyncgens())
-            loop.close()
+        return _apart(lambda: _awaited(execution, VirtualLoop(clock))), clock.waited_ms
+
+
+def _awaited(execution: Execution, loop: VirtualLoop) -> Outcome:
+    try:
+        return loop.run_until_complete(execute_async(execution.target, execution.context))
+    finally:
+        loop.run_until_complete(loop.shutdown_asyncgens())
+        loop.close()
+
+
+def _apart(call: Callable[[], Outcome]) -> Outcome:
+    """Call it, in a thread of its own if this one has a loop that runs: it could not run another."""
+    if asyncio._get_running_loop() is None:
+        return call()
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(copy_context().run, call).result()

@@ -15,9 +15,12 @@ from onthedot.app.modules import modules_of
 from onthedot.app.node import NodeRunner, NodeSettings
 from onthedot.clock import ManualClock, SystemClock
 from onthedot.events import Emitter
+from onthedot.model.ids import new_id
+from onthedot.model.node import Node
 from onthedot.model.run import Run
 from onthedot.moments import ceil_ms
 from onthedot.stores.memory import MemoryStore
+from onthedot.triggers.codec import encode
 
 SOON = 20.0
 
@@ -261,6 +264,45 @@ def test_async_tasks_run_on_the_surrounding_loop(app: App) -> None:
         return loops == [asyncio.get_running_loop()]
 
     assert asyncio.run(main())
+
+
+def test_async_tasks_that_wait_already_run_on_the_surrounding_loop_too(app: App) -> None:
+    loops: list[asyncio.AbstractEventLoop] = []
+
+    @app.task
+    async def where() -> None:
+        loops.append(asyncio.get_running_loop())
+
+    runs = [app.enqueue(where) for _ in range(3)]
+
+    async def main() -> bool:
+        asyncio.get_running_loop().call_later(0.01, Event().wait, 0.5)  # it is busy while the node starts
+        async with app.running():
+            for run in runs:
+                await asyncio.to_thread(ended, app, run)
+        return set(loops) == {asyncio.get_running_loop()}
+
+    assert asyncio.run(main())
+
+
+def test_a_function_that_is_declared_again_replaces_its_schedule_but_a_second_one_needs_a_name(app: App) -> None:
+    for period in ("1h", "2h"):
+
+        @app.schedule(every(period))
+        def job() -> None: ...
+
+    app.sync()
+    assert app.schedules.get("job").trigger == encode(every("2h").with_default_zone("UTC"))
+    with pytest.raises(SettingsError, match="'job' has a schedule already; give the second one a name="):
+        app.schedule(every("3h"))(job)
+
+
+def test_of_two_nodes_with_one_name_the_id_says_which_is_to_drain(app: App) -> None:
+    store = app.open_store()
+    first, _ = (store.join(Node(new_id(1), "same"), []) for _ in range(2))
+    with pytest.raises(Conflict, match=f"2 live nodes are called 'same'; .*{first.id}"):
+        app.nodes.drain("same")
+    assert app.nodes.drain(first.id).id == first.id
 
 
 def test_a_hook_that_fails_fails_no_run(app: App) -> None:

@@ -84,6 +84,27 @@ def test_a_task_of_another_program_cannot_be_done() -> None:
         app.enqueue("elsewhere", unchecked=True)
 
 
+def test_async_work_is_done_also_where_it_is_enqueued_on_a_running_loop() -> None:
+    app = shop()
+
+    @app.task
+    async def double(number: int) -> int:
+        await asyncio.sleep(3600)
+        return 2 * number
+
+    async def endpoint() -> str:
+        return app.enqueue(double, args={"number": 4}).id
+
+    with inline(app):
+        assert app.runs.get(asyncio.run(endpoint())).result == 8
+
+
+def test_no_node_is_started_where_time_passes_by_hand() -> None:
+    app = shop()
+    with inline(app), pytest.raises(OnthedotError, match=r"inside simulate\(\) and inline\(\) no node may be started"):
+        app.start()
+
+
 def test_a_context_has_the_fields_that_were_given() -> None:
     ctx = context(attempt=2, scheduled_at="2026-03-29T02:30Z", schedule="nightly", run_id="r1")
     assert (ctx.attempt, ctx.schedule, ctx.run_id) == (2, "nightly", "r1")
