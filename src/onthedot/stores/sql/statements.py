@@ -15,6 +15,7 @@ from sqlalchemy import (
     Delete,
     Insert,
     Select,
+    String,
     Table,
     Update,
     bindparam,
@@ -92,12 +93,12 @@ _DUE = _SCHEDULES.where(PLANNABLE).order_by(*_IN_TURN).limit(bindparam("most"))
 SCHEDULES_ON_TIME = _DUE.where(
     _schedules.next_run_ms.between(bindparam("from_ms"), bindparam("now_ms"))
 ).with_for_update(skip_locked=True, key_share=True)
-SCHEDULES_OVERDUE = _DUE.where(_schedules.next_run_ms < bindparam("from_ms")).with_for_update(
-    skip_locked=True, key_share=True
-)
+SCHEDULES_OVERDUE = _DUE.where(
+    _schedules.next_run_ms >= bindparam("floor_ms"), _schedules.next_run_ms < bindparam("from_ms")
+).with_for_update(skip_locked=True, key_share=True)
 COUNT_DUE = select(func.count()).select_from(
     select(_schedules.id)
-    .where(PLANNABLE, _schedules.next_run_ms <= bindparam("now_ms"))
+    .where(PLANNABLE, _schedules.next_run_ms.between(bindparam("floor_ms"), bindparam("now_ms")))
     .order_by(*_IN_TURN)  # so that PostgreSQL does not take its chance with the whole table
     .limit(bindparam("most"))
     .subquery()
@@ -126,7 +127,7 @@ _RUNS = select(*_columns(tables.runs, mapping.RUN))
 DUE_RUNS = (
     _RUNS.where(
         READY,
-        _runs.due_ms <= bindparam("now_ms"),
+        _runs.due_ms.between(bindparam("floor_ms"), bindparam("now_ms")),
         among(_runs.task),
         _runs.target.is_(None) | (_runs.target == bindparam("node_id")),
     )
@@ -164,16 +165,17 @@ ROUTED_RUNS = (
 )
 
 
-def _coming(moment: Column[int], condition: Any) -> tuple[Select[Any], Select[Any]]:
+def _coming(what: str, moment: Column[int], condition: Any) -> tuple[Select[*tuple[Any, ...]], Select[str, int]]:
     """The earliest moment, and all those between two others: each by the index, however many share one."""
+    of = literal_column(f"'{what}'", String)
     lies_ahead = moment.between(bindparam("from_ms"), bindparam("until_ms"))
     # Not min(): MariaDB would look at all of them, since the condition is not wholly in its index.
     in_turn = select(moment).where(condition, moment <= bindparam("until_ms")).order_by(moment)
     earliest = in_turn.limit(literal_column("1")).subquery()
-    return select(earliest.c[0]), select(moment).where(condition, lies_ahead).distinct()
+    return select(of, earliest.c[0]), select(of, moment).where(condition, lies_ahead).distinct()
 
 
-UPCOMING = union(*_coming(_schedules.next_run_ms, PLANNABLE), *_coming(_runs.due_ms, READY))
+UPCOMING = union(*_coming("schedule", _schedules.next_run_ms, PLANNABLE), *_coming("run", _runs.due_ms, READY))
 INSERT_RUNS = Batch(insert(tables.runs), (*mapping.RUN, "priority", "apart"))
 MOVE_RUNS = _changing(tables.runs, mapping.RUN_MOVING)
 DELETE_LIVE = Batch(delete(tables.runs).where(_runs.id == bindparam("this_id")), ("this_id",))
