@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
-from sqlalchemy import event
+from sqlalchemy import event, text
 
 from onthedot import every
 from onthedot.errors import StoreError
@@ -19,7 +19,7 @@ from onthedot.planner import edits
 from onthedot.planner.decide import Decider
 from onthedot.stores.base import By
 from onthedot.stores.open import open_store
-from onthedot.stores.sql import tables, together
+from onthedot.stores.sql import statements, tables, together
 from onthedot.stores.sql.store import SqlStore
 from onthedot.testing.clock import ManualClock
 
@@ -43,7 +43,7 @@ def store(mariadb: str, clock: ManualClock) -> Iterator[SqlStore]:
 
 
 @contextmanager
-def statements(store: SqlStore) -> Iterator[list[str]]:
+def sent_by(store: SqlStore) -> Iterator[list[str]]:
     """What is sent: a batch that the driver does not send at once counts for each of its rows."""
     sent: list[str] = []
 
@@ -71,7 +71,7 @@ def _life(store: SqlStore, clock: ManualClock, count: int) -> int:
     names = [f"{count}-{number}" for number in range(count)]
     store.change(names, edits.put(edits.Definition("task", every("1h"))), BY)
     clock.pass_by(3_600_000)
-    with statements(store) as sent:
+    with sent_by(store) as sent:
         planned = store.plan_due("n", 2 * MANY, 0, Decider(lambda: new_id(clock()))).effects
         started = store.start_due("n", ["task"], 2 * MANY).runs
         ended = store.finish("n", [Outcome(run.id, run.claim_no, "succeeded") for run in started]).recorded
@@ -106,3 +106,20 @@ def test_what_does_not_fit_is_refused_and_never_cut_off(store: SqlStore) -> None
 
     with pytest.raises(StoreError, match="too long"):
         write()
+
+
+ALL = {
+    name: each
+    for name, each in vars(statements).items()
+    if isinstance(each, statements.Batch) and each._key is not None
+}
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_a_batch_finds_its_rows_by_their_key_also_where_the_table_seems_to_be_empty(store: SqlStore, name: str) -> None:
+    key, names = ALL[name]._key, ALL[name]._names[:-1]
+    assert key is not None
+    words = together._statement(key, names).text
+    with store._opened().engine.connect() as connection:
+        _given, ours = connection.execute(text(f"EXPLAIN {words}"), {"given": "[]"}).all()
+    assert ours[3] in ("eq_ref", "ref"), ours

@@ -36,14 +36,21 @@ def _statement(key: Column[Any], names: tuple[str, ...]) -> TextClause:
     assert isinstance(table, Table)
     given = [_given(table.c[name], name, place) for place, name in enumerate(names)]
     given.append(_given(key, _KEY, len(names)))
-    # STRAIGHT_JOIN: row by row by the key, never the other way round, which would lock the whole table.
+    # Row by row by the key, whatever the server thinks of the table's size: reading all of it would lock all of it.
     joined = (
         f"JSON_TABLE(:given, '$[*]' COLUMNS ({', '.join(given)})) AS given "
-        f"STRAIGHT_JOIN {table.name} AS ours ON ours.`{key.name}` = given.`{_KEY}`"
+        f"STRAIGHT_JOIN {table.name} AS ours FORCE INDEX ({_index(key, table)}) ON ours.`{key.name}` = given.`{_KEY}`"
     )
     if not names:
         return text(f"DELETE ours FROM {joined}")
     return text(f"UPDATE {joined} SET {', '.join(f'ours.`{name}` = given.`{name}`' for name in names)}")
+
+
+def _index(key: Column[Any], table: Table) -> str:
+    """The one that begins with the key."""
+    if next(iter(table.primary_key.columns)) is key:
+        return "PRIMARY"
+    return next(str(index.name) for index in table.indexes if next(iter(index.columns)) is key)
 
 
 def _given(column: Column[Any], name: str, place: int) -> str:
