@@ -65,15 +65,18 @@ class PostgreSQL(Server):
     def freeze(self) -> None:
         """With every process that serves a connection; first the one that would make more of them."""
         super().freeze()
-        for pid in self._children():
-            os.kill(pid, signal.SIGSTOP)
+        self._signal_children(signal.SIGSTOP)
         while any(state != "T" for state in self._children().values()):
             time.sleep(0.005)
 
     def thaw(self) -> None:
-        for pid in self._children():
-            os.kill(pid, signal.SIGCONT)
+        self._signal_children(signal.SIGCONT)
         super().thaw()
+
+    def _signal_children(self, number: int) -> None:
+        for pid in self._children():
+            with suppress(ProcessLookupError):  # it has just ended
+                os.kill(pid, number)
 
     def _children(self) -> dict[int, str]:
         """The state of each."""
