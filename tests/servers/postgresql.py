@@ -93,6 +93,7 @@ class PostgreSQL(Server):
         """At once, without waiting for those that are connected."""
         if self._process is not None and self._process.poll() is None:
             self._process.send_signal(signal.SIGINT)
+            self._signal_children(signal.SIGCONT)  # frozen ones would not hear it
         super().stop()
 
 
