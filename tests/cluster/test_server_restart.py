@@ -1,11 +1,11 @@
-"""The server goes away in the middle, for longer than a lease, and comes back: nodes go on by themselves."""
+"""The server goes away in the middle, or stands still, for longer than a lease: nodes then go on by themselves."""
 
 from __future__ import annotations
 
 import signal
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -33,22 +33,26 @@ def server(request: pytest.FixtureRequest) -> Iterator[Server]:
 
 @pytest.fixture
 def url(server: Server) -> Iterator[str]:
+    """Its nodes give up a server that stands still long before that is over."""
     module = postgresql if isinstance(server, postgresql.PostgreSQL) else mariadb
     with module.database_in(server.url) as url:
-        yield url
+        yield f"{url}?read_timeout=1&connect_timeout=2"
 
 
+@pytest.mark.parametrize(
+    ("go_away", "come_back"), [(Server.kill, Server.start), (Server.freeze, Server.thaw)], ids=["killed", "frozen"]
+)
 def test_three_nodes_go_on_by_themselves_and_nothing_is_lost_or_done_twice(
-    server: Server, url: str, tmp_path: Path
+    server: Server, url: str, tmp_path: Path, go_away: Callable[[Server], None], come_back: Callable[[Server], None]
 ) -> None:
     world = Cluster(tmp_path, url, TICKING + WORK)
     try:
         nodes = [world.start() for _ in range(3)]
         world.until(lambda: len(_ticks(world)) >= 3)
         before = [world.app.enqueue("work", unchecked=True).id for _ in range(200)]
-        server.kill()
+        go_away(server)
         time.sleep(AWAY_S)
-        server.start()
+        come_back(server)
         seen = max(_ticks(world))
         world.until(lambda: max(_ticks(world)) > seen + 4)
         after = [world.app.enqueue("work", unchecked=True).id for _ in range(50)]

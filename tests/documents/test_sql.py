@@ -59,6 +59,33 @@ class WholeMoment(sa.types.TypeDecorator[datetime]):
         return None if value is None else value.replace(tzinfo=UTC)
 
 
+@pytest.mark.parametrize("column", ["repeat_until", "sleep_until", "sent_at"])
+def test_a_text_that_is_no_date_marks_its_row_and_the_rest_goes_on(place: InSql, column: str) -> None:
+    columns = [sa.Column(each.name, each.type, primary_key=each.primary_key) for each in TABLE.c]
+    table = sa.Table("dated", sa.MetaData(), *columns, sa.Column("sent_at", sa.DateTime))
+    table.create(place.engine)
+    rows = [{"id": number, "sleep_until": ago(1).replace(tzinfo=None), "interval": "1h"} for number in (1, 2, 3)]
+    with place.engine.begin() as connection:
+        connection.execute(table.insert(), rows)
+        connection.exec_driver_sql(f"UPDATE dated SET {column} = '1 day before' WHERE id = 2")
+    errors: list[tuple[BaseException, Any]] = []
+    worked: list[int] = []
+    documents = Documents(table, engine=place.engine, on_error=lambda *both: errors.append(both))
+    documents.on_document(lambda document: worked.append(document["id"]))
+    assert documents.run_once() == 3
+    assert sorted(worked) == [1, 3]
+    ((error, blamed),) = errors
+    assert f"{column} cannot be read: '1 day before'" in str(error)
+    assert (blamed["id"], blamed[column]) == (2, "1 day before")
+    with place.engine.connect() as connection:
+        marked = connection.execute(
+            sa.select(table.c.last_error, sa.cast(table.c.sleep_until, sa.Text)).where(table.c.id == 2)
+        ).one()
+        assert marked == (f"MomentError: {column} cannot be read: '1 day before'"[:60], None)
+        assert connection.execute(sa.select(table.c.last_error).where(table.c.id != 2)).scalars().all() == [None, None]
+    assert documents.run_once() == 0
+
+
 class Reminder(Base):
     __tablename__ = "reminders"
 

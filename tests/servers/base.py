@@ -73,7 +73,9 @@ class Server(ABC):
 
     def freeze(self) -> None:
         """Let it hang, with all its connections, until `thaw`."""
+        assert self._process is not None
         self._signal(signal.SIGSTOP)
+        os.waitid(os.P_PID, self._process.pid, os.WSTOPPED)  # all its threads have stopped, not only been told to
 
     def thaw(self) -> None:
         self._signal(signal.SIGCONT)

@@ -10,8 +10,9 @@ import os
 import pwd
 import shutil
 import signal
+import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from importlib.util import find_spec
 from itertools import count
@@ -61,10 +62,38 @@ class PostgreSQL(Server):
         except psycopg.OperationalError:
             return False
 
+    def freeze(self) -> None:
+        """With every process that serves a connection; first the one that would make more of them."""
+        super().freeze()
+        self._signal_children(signal.SIGSTOP)
+        while any(state != "T" for state in self._children().values()):
+            time.sleep(0.005)
+
+    def thaw(self) -> None:
+        self._signal_children(signal.SIGCONT)
+        super().thaw()
+
+    def _signal_children(self, number: int) -> None:
+        for pid in self._children():
+            with suppress(ProcessLookupError):  # it has just ended
+                os.kill(pid, number)
+
+    def _children(self) -> dict[int, str]:
+        """The state of each."""
+        assert self._process is not None
+        found = {}
+        for place in Path("/proc").glob("[0-9]*/stat"):
+            with suppress(FileNotFoundError, ProcessLookupError):  # it has just ended
+                state, parent, *_ = place.read_text().rpartition(")")[2].split()
+                if int(parent) == self._process.pid and state != "Z":
+                    found[int(place.parent.name)] = state
+        return found
+
     def stop(self) -> None:
         """At once, without waiting for those that are connected."""
         if self._process is not None and self._process.poll() is None:
             self._process.send_signal(signal.SIGINT)
+            self._signal_children(signal.SIGCONT)  # frozen ones would not hear it
         super().stop()
 
 

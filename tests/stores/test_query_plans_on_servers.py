@@ -19,6 +19,7 @@ NOW_MS = 1_800_000_000_000
 
 GIVEN = {
     "now_ms": NOW_MS,
+    "floor_ms": 0,
     "from_ms": NOW_MS - 10_000,
     "until_ms": NOW_MS + 5000,
     "before_ms": 500,

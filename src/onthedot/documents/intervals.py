@@ -9,7 +9,7 @@ from typing import Any
 
 from onthedot.documents.jobs import Job, as_utc
 from onthedot.durations import to_duration_ms
-from onthedot.errors import DurationError, TriggerError
+from onthedot.errors import DurationError, MomentError, TriggerError
 from onthedot.moments import floor_ms, from_ms
 from onthedot.triggers import Trigger, cron, every
 from onthedot.triggers.every import Every
@@ -44,6 +44,8 @@ def next_due(trigger: Trigger, job: Job, ended_at: datetime, rest_ms: int) -> da
 
 def check(job: Job) -> Trigger | None:
     """The job's trigger, after everything that the next moment depends on was read once."""
+    if job.unreadable is not None:
+        raise MomentError(job.unreadable)
     if job.repeat_until is not None:
         as_utc(job.repeat_until)
     return trigger_of(job)

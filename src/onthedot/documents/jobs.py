@@ -53,6 +53,8 @@ class Job:
     auto_remove: bool = False
     document: Any = None
     """What the handler is given."""
+    unreadable: str | None = None
+    """What of it cannot be read: it is set aside with that error, and the others are worked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,10 +78,14 @@ class Lock:
 
     def job(self, document: Any, key: Any, fields: Fields) -> Job:
         """The job that a locked document is."""
+        try:
+            sleep_until = as_utc(value_at(document, fields.sleep_until))
+        except MomentError as error:
+            return self.unreadable(document, key, str(error))
         return Job(
             key,
             self.token,
-            as_utc(value_at(document, fields.sleep_until)),
+            sleep_until,
             self.at,
             self.until,
             value_at(document, fields.interval),
@@ -87,6 +93,10 @@ class Lock:
             bool(value_at(document, fields.auto_remove)),
             document,
         )
+
+    def unreadable(self, document: Any, key: Any, why: str) -> Job:
+        """One that can only be set aside."""
+        return Job(key, self.token, self.at, self.at, self.until, document=document, unreadable=why)
 
 
 def new_token() -> str:

@@ -125,18 +125,42 @@ class SqlJobStore:
             connection.execute(
                 self._lock, {"b_keys": keys, "b_token": lock.token, "b_until": self._until(lock.until), **clock}
             )
-            rows = connection.execute(self._read, {"b_keys": keys, "b_token": lock.token}).mappings().all()
+            jobs = self._jobs(connection, keys, lock)
             connection.commit()
-        return [self._job(dict(row), lock) for row in rows], len(found)
+        return jobs, len(found)
+
+    def _jobs(self, connection: Connection, keys: Sequence[Any], lock: Lock) -> list[Job]:
+        """What we hold of these; where a row cannot be read, all are read one by one."""
+        try:
+            rows = connection.execute(self._read, {"b_keys": keys, "b_token": lock.token}).mappings().all()
+        except Exception as error:
+            if not _is_of_the_row(error):
+                raise
+            if len(keys) == 1:
+                return [self._unreadable(connection, keys[0], lock)]
+            return [job for key in keys for job in self._jobs(connection, [key], lock)]
+        return [lock.job(dict(row), row[self._key.key], self._names) for row in rows]
+
+    def _unreadable(self, connection: Connection, key: Any, lock: Lock) -> Job:
+        """Column by column: what its type cannot read comes as the text that stands there."""
+        document: dict[str, Any] = {}
+        bad: list[str] = []
+        for column in self._key.table.c:
+            this = self._key == key
+            try:
+                document[column.key] = connection.execute(sa.select(column).where(this)).scalar()
+            except Exception as error:
+                if not _is_of_the_row(error):
+                    raise
+                document[column.key] = connection.execute(sa.select(sa.cast(column, sa.Text)).where(this)).scalar()
+                bad.append(f"{column.name} cannot be read: {document[column.key]!r}")
+        return lock.unreadable(document, key, "; ".join(bad))
 
     def _machine_clock(self) -> dict[str, Any]:
         if self._dialect.clock is not None:
             return {}
         now, columns = from_ms(self._clock.now_ms()), (self._columns["sleep_until"], self._columns["locked_until"])
         return {f"b_now_{column.key}": self._stored(now, column) for column in columns}
-
-    def _job(self, document: dict[str, Any], lock: Lock) -> Job:
-        return lock.job(document, document[self._key.key], self._names)
 
     def update(self, changes: Sequence[Change]) -> list[Job]:
         return self._again(lambda: self._write(lambda connection: self._update(connection, changes)))
@@ -204,6 +228,11 @@ class SqlJobStore:
         if moment is None or _takes_zone(column.type, self._dialect):
             return moment
         return moment.astimezone(UTC).replace(tzinfo=None)
+
+
+def _is_of_the_row(error: Exception) -> bool:
+    """Whether a value could not be turned into Python: by the driver, or by the column's type, whoever wrote that."""
+    return isinstance(error, sa.exc.DataError) or not isinstance(error, sa.exc.SQLAlchemyError)
 
 
 def _codes(error: sa.exc.DBAPIError) -> set[object]:

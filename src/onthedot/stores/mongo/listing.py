@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from pymongo.client_session import ClientSession
@@ -13,8 +13,8 @@ from onthedot.model.run import Run
 from onthedot.model.schedule import Mode, Schedule
 from onthedot.model.states import LIVE, State
 from onthedot.stores.mongo import documents, schema
-from onthedot.stores.mongo.documents import Document
-from onthedot.stores.mongo.schema import PLANNABLE, READY
+from onthedot.stores.mongo.documents import AT_ONCE, Document
+from onthedot.stores.mongo.schema import BLOCKED, PLANNABLE, READY
 from onthedot.stores.sql import mapping
 
 
@@ -37,6 +37,13 @@ def schedules(
         wanted["mode"] = mode
     found = database[schema.SCHEDULES].find(wanted).sort("name").limit(limit)
     return [documents.schedule_from(each) for each in found]
+
+
+def behind(database: Database[Document], schedule_ids: Collection[str]) -> set[str]:
+    """Those of the schedules behind whose slots a run waits."""
+    blocked = {"schedule_id": {"$in": sorted(schedule_ids)}, **BLOCKED}
+    found = database[schema.RUNS].find(blocked, {"schedule_id": 1}, batch_size=AT_ONCE).hint(schema.RUNS_TICK)
+    return {each["schedule_id"] for each in found}
 
 
 def upcoming(database: Database[Document], after_ms: int, until_ms: int) -> list[int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import TypeVar
 
 from onthedot.model.decision import Decision
@@ -47,6 +47,9 @@ class Reading(Engine):
     def changes(self, *, name: str | None = None, limit: int = 100) -> list[Change]:
         wanted = {} if name is None else {"schedule": name}
         return [documents.change_from(each) for each in self._all(schema.CHANGES, wanted, [("seq", -1)], limit)]
+
+    def behind(self, schedule_ids: Collection[str]) -> Collection[str]:
+        return self._reading(lambda opened: listing.behind(opened.database, schedule_ids))
 
     def upcoming(self, after_ms: int, until_ms: int) -> list[int]:
         return self._reading(lambda opened: listing.upcoming(opened.database, after_ms, until_ms))

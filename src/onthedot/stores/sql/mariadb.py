@@ -11,6 +11,7 @@ from sqlalchemy import URL, event
 from onthedot.errors import SettingsError
 from onthedot.stores.sql.dialects.mariadb import MARIADB
 from onthedot.stores.sql.pooling import (
+    ANSWER_S,
     CONNECT_S,
     IDLE_IN_TRANSACTION_S,
     STATEMENT_S,
@@ -19,8 +20,6 @@ from onthedot.stores.sql.pooling import (
     server_url,
 )
 from onthedot.stores.sql.store import SqlStore
-
-_ANSWER_S = STATEMENT_S + 5
 
 
 def open_mariadb(
@@ -42,8 +41,8 @@ def open_mariadb(
 def _engine(url: URL) -> sqlalchemy.Engine:
     given = {
         "connect_timeout": CONNECT_S,
-        "read_timeout": _ANSWER_S,
-        "write_timeout": _ANSWER_S,
+        "read_timeout": ANSWER_S,
+        "write_timeout": ANSWER_S,
         "charset": "utf8mb4",
     }
     engine = pooled_engine(url, connect_args={name: value for name, value in given.items() if name not in url.query})

@@ -19,6 +19,8 @@ MOST_BEYOND = 15
 CONNECT_S = 5
 STATEMENT_S = 15
 """Half a lease: what takes longer would cost the node its runs."""
+ANSWER_S = STATEMENT_S + 5
+"""The server ends a statement by itself, and says so; one that has said nothing for so long is stopped or cut off."""
 IDLE_IN_TRANSACTION_S = 2
 """After so long the server cuts off whoever froze inside a transaction, and its locks are free."""
 _TRUSTED_MS = 1000

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
 
 import sqlalchemy
-from sqlalchemy import URL
+from sqlalchemy import URL, event
 
 from onthedot.errors import SettingsError
 from onthedot.stores.sql.channel import Channel
 from onthedot.stores.sql.dialects.postgresql import POSTGRESQL
 from onthedot.stores.sql.pooling import (
+    ANSWER_S,
     CONNECT_S,
     IDLE_IN_TRANSACTION_S,
     STATEMENT_S,
@@ -35,25 +38,37 @@ _SOCKET = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class _Options:
+    """What a URL says behind its question mark and libpq does not know."""
+
+    schema: str | None
+    read_ms: int
+
+
 def open_postgresql(
     url: str, place: str, *, create: bool, upgrade: bool, now_ms: Callable[[], int] | None = None
 ) -> SqlStore:
-    """The store at this URL; `?schema=` names the schema, all other options are those of libpq."""
+    """The store at this URL: `?schema=` names the schema, `?read_timeout=` is in seconds, all else is for libpq."""
     load_driver("psycopg", "postgresql", "psycopg", "postgresql")
-    parsed, schema = _split_schema(server_url(url, "postgresql+psycopg", place), place)
-    store = SqlStore(lambda: _engine(parsed, schema), POSTGRESQL, place, now_ms, schema=schema, channel=Channel)
+    parsed, options = _split(server_url(url, "postgresql+psycopg", place), place)
+    schema = options.schema
+    store = SqlStore(lambda: _engine(parsed, options), POSTGRESQL, place, now_ms, schema=schema, channel=Channel)
     store.prepare_or_close(create=create, upgrade=upgrade)
     return store
 
 
-def _split_schema(url: URL, place: str) -> tuple[URL, str | None]:
+def _split(url: URL, place: str) -> tuple[URL, _Options]:
     schema = url.query.get("schema")
     if schema is not None and (not isinstance(schema, str) or not schema or len(schema.encode()) > 63):
         raise SettingsError(f"{place}: schema= takes one name of at most 63 bytes")
-    return url.difference_update_query(["schema"]), schema
+    seconds = url.query.get("read_timeout", str(ANSWER_S))
+    if not isinstance(seconds, str) or not seconds.isdecimal() or int(seconds) == 0:
+        raise SettingsError(f"{place}: read_timeout= takes whole seconds, like read_timeout={ANSWER_S}")
+    return url.difference_update_query(["schema", "read_timeout"]), _Options(schema, int(seconds) * 1000)
 
 
-def _engine(url: URL, schema: str | None) -> sqlalchemy.Engine:
+def _engine(url: URL, ours: _Options) -> sqlalchemy.Engine:
     settings = " ".join(f"-c {name}={value}" for name, value in _SESSION.items())
     options = {
         **_SOCKET,
@@ -66,4 +81,14 @@ def _engine(url: URL, schema: str | None) -> sqlalchemy.Engine:
         connect_args=given,
         paramstyle="format",  # by position: a batch is then handed to the driver as it is
     )
-    return engine if schema is None else engine.execution_options(schema_translate_map={None: schema})
+    _bound(engine, ours.read_ms)
+    return engine if ours.schema is None else engine.execution_options(schema_translate_map={None: ours.schema})
+
+
+def _bound(engine: sqlalchemy.Engine, read_ms: int) -> None:
+    from onthedot.stores.sql import answering  # here, since it needs the driver
+
+    def connect(_dialect: object, _entry: object, _given: object, options: dict[str, Any]) -> Any:
+        return answering.connect(read_ms, options)
+
+    event.listen(engine, "do_connect", connect)

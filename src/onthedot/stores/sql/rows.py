@@ -17,6 +17,7 @@ from onthedot.stores.rows import TryAgain
 from onthedot.stores.sql import mapping, statements
 from onthedot.stores.sql.claims import Claims
 from onthedot.stores.sql.dialects import Dialect
+from onthedot.stores.sql.floors import Floor
 from onthedot.stores.sql.mapping import Columns
 from onthedot.stores.sql.statements import CHUNK
 
@@ -27,10 +28,11 @@ class SqlRows:
     New rows are inserted plainly: one that somebody else inserted meanwhile is a clash, never an update of theirs.
     """
 
-    def __init__(self, connection: Connection, dialect: Dialect, now_ms: int, claims: Claims) -> None:
+    def __init__(self, connection: Connection, dialect: Dialect, now_ms: int, claims: Claims, floor: Floor) -> None:
         self._connection = connection
         self._dialect = dialect
         self._claims = claims
+        self._floor = floor
         self._now_ms = now_ms
         self._read_schedules: dict[str, Schedule] = {}
         self._read_runs: dict[str, Run] = {}
@@ -39,6 +41,9 @@ class SqlRows:
         self.started: list[Run] = []
         self.ended: list[str] = []
         """What became of runs, for those who remember them once it is committed."""
+        self.due_schedules_ms: list[int] = []
+        self.due_runs_ms: list[int] = []
+        """Moments at which something written here waits to be claimed, for the floors."""
 
     @property
     def now_ms(self) -> int:
@@ -50,13 +55,13 @@ class SqlRows:
         moments = {"from_ms": on_time_from_ms, "now_ms": self._now_ms}
         due = self._schedules(statements.SCHEDULES_ON_TIME, {**moments, "most": limit})
         if len(due) < limit:
-            overdue = {"from_ms": on_time_from_ms, "most": limit - len(due)}
+            overdue = {"floor_ms": self._floor.schedules_ms, "from_ms": on_time_from_ms, "most": limit - len(due)}
             due += self._schedules(statements.SCHEDULES_OVERDUE, overdue)
         return due, not self._dialect.exclusive and self._others_are_due(len(due), limit)
 
     def _others_are_due(self, found: int, limit: int) -> bool:
-        due = self._connection.execute(statements.COUNT_DUE, {"now_ms": self._now_ms, "most": limit}).scalar_one()
-        return due > found
+        asked = {"floor_ms": self._floor.schedules_ms, "now_ms": self._now_ms, "most": limit}
+        return int(self._connection.execute(statements.COUNT_DUE, asked).scalar_one()) > found
 
     def schedules_named(self, names: Collection[str]) -> dict[str, Schedule]:
         found = self._chunks(statements.SCHEDULES_NAMED, names)
@@ -82,6 +87,8 @@ class SqlRows:
             else:
                 defined.append((*mapping.schedule_row(row)[1:], row.id))
             self._read_schedules[row.id] = row
+            if row.next_run_ms is not None:
+                self.due_schedules_ms.append(row.next_run_ms)
         statements.INSERT_SCHEDULES.run(self._connection, new)
         statements.MOVE_SCHEDULES.run(self._connection, moved)
         statements.DEFINE_SCHEDULES.run(self._connection, defined)
@@ -112,7 +119,7 @@ class SqlRows:
         return [run for run in due if run.schedule_id is not None or run.id in free]
 
     def _due_runs(self, node_id: str, tasks: Collection[str], limit: int) -> list[Run]:
-        mine = {"node_id": node_id, "now_ms": self._now_ms, "most": limit}
+        mine = {"node_id": node_id, "floor_ms": self._floor.runs_ms, "now_ms": self._now_ms, "most": limit}
         due = [mapping.run_from(row) for row in self._chunks(statements.DUE_RUNS, tasks, mine)]
         if self._dialect.exclusive:
             self._read_runs.update((run.id, run) for run in due)
@@ -164,6 +171,8 @@ class SqlRows:
             self._read_runs[run.id] = run
             if run.state is State.RUNNING and run.owner is not None:
                 self.started.append(run)
+            elif not run.blocked:
+                self.due_runs_ms.append(run.due_ms)
         statements.INSERT_RUNS.run(self._connection, new)
         statements.MOVE_RUNS.run(self._connection, moved)
 

@@ -15,6 +15,7 @@ from sqlalchemy import (
     Delete,
     Insert,
     Select,
+    String,
     Table,
     Update,
     bindparam,
@@ -28,7 +29,7 @@ from sqlalchemy import (
 )
 
 from onthedot.model.node import NodeState
-from onthedot.stores.sql import claims, mapping, tables
+from onthedot.stores.sql import claims, mapping, tables, together
 from onthedot.stores.sql.among import among
 from onthedot.stores.sql.mapping import Columns
 from onthedot.stores.sql.tables import BLOCKED, PLANNABLE, READY
@@ -40,17 +41,23 @@ CHUNK = 500
 class Batch:
     """A statement for many rows at once, given to the driver as plain tuples: a third of the cost of dicts."""
 
-    def __init__(self, statement: Insert | Update | Delete, names: Sequence[str]) -> None:
+    def __init__(
+        self, statement: Insert | Update | Delete, names: Sequence[str], key: Column[Any] | None = None
+    ) -> None:
+        """Of a statement for rows that are there, the last name is that of its `key`."""
         self._statement = (
             statement.values({name: bindparam(name) for name in names}) if isinstance(statement, Insert) else statement
         )
         self._names = tuple(names)
+        self._key = key
         self._texts: dict[tuple[str, str, str | None], str | None] = {}
 
     def run(self, connection: Connection, rows: Sequence[Columns]) -> int:
         """Write the rows, each in the order of the names; how many there were, where the driver counts them."""
         if not rows:
             return 0
+        if self._key is not None and len(rows) > 1 and together.is_needed(connection):
+            return together.change(connection, self._key, self._names[:-1], rows)
         text = self._text(connection)
         if text is None:
             values = [dict(zip(self._names, row, strict=True)) for row in rows]
@@ -75,10 +82,15 @@ def _columns(table: Table, names: Sequence[str]) -> list[Column[Any]]:
     return [table.c[name] for name in names]
 
 
-def _changing(table: Table, names: Sequence[str]) -> Batch:
-    """Change these columns of the row whose id comes last."""
-    statement = update(table).where(table.c.id == bindparam("this_id"))
-    return Batch(statement.values({name: bindparam(name) for name in names}), (*names, "this_id"))
+def _changing(key: Column[Any], names: Sequence[str]) -> Batch:
+    """Change these columns of the row whose key comes last."""
+    statement = update(key.table).where(key == bindparam("this_key"))
+    return Batch(statement.values({name: bindparam(name) for name in names}), (*names, "this_key"), key)
+
+
+def _deleting(key: Column[Any]) -> Batch:
+    """Delete the rows with this key."""
+    return Batch(delete(key.table).where(key == bindparam("this_key")), ("this_key",), key)
 
 
 # schedules
@@ -92,12 +104,12 @@ _DUE = _SCHEDULES.where(PLANNABLE).order_by(*_IN_TURN).limit(bindparam("most"))
 SCHEDULES_ON_TIME = _DUE.where(
     _schedules.next_run_ms.between(bindparam("from_ms"), bindparam("now_ms"))
 ).with_for_update(skip_locked=True, key_share=True)
-SCHEDULES_OVERDUE = _DUE.where(_schedules.next_run_ms < bindparam("from_ms")).with_for_update(
-    skip_locked=True, key_share=True
-)
+SCHEDULES_OVERDUE = _DUE.where(
+    _schedules.next_run_ms >= bindparam("floor_ms"), _schedules.next_run_ms < bindparam("from_ms")
+).with_for_update(skip_locked=True, key_share=True)
 COUNT_DUE = select(func.count()).select_from(
     select(_schedules.id)
-    .where(PLANNABLE, _schedules.next_run_ms <= bindparam("now_ms"))
+    .where(PLANNABLE, _schedules.next_run_ms.between(bindparam("floor_ms"), bindparam("now_ms")))
     .order_by(*_IN_TURN)  # so that PostgreSQL does not take its chance with the whole table
     .limit(bindparam("most"))
     .subquery()
@@ -116,8 +128,8 @@ STANDING = select(
     _schedules.on_failure,
 ).where(among(_schedules.id))
 INSERT_SCHEDULES = Batch(insert(tables.schedules), (*mapping.SCHEDULE, "priority"))
-MOVE_SCHEDULES = _changing(tables.schedules, mapping.SCHEDULE_MOVING)
-DEFINE_SCHEDULES = _changing(tables.schedules, (*mapping.SCHEDULE[1:], "priority"))
+MOVE_SCHEDULES = _changing(tables.schedules.c.id, mapping.SCHEDULE_MOVING)
+DEFINE_SCHEDULES = _changing(tables.schedules.c.id, (*mapping.SCHEDULE[1:], "priority"))
 
 # runs
 
@@ -126,7 +138,7 @@ _RUNS = select(*_columns(tables.runs, mapping.RUN))
 DUE_RUNS = (
     _RUNS.where(
         READY,
-        _runs.due_ms <= bindparam("now_ms"),
+        _runs.due_ms.between(bindparam("floor_ms"), bindparam("now_ms")),
         among(_runs.task),
         _runs.target.is_(None) | (_runs.target == bindparam("node_id")),
     )
@@ -164,19 +176,20 @@ ROUTED_RUNS = (
 )
 
 
-def _coming(moment: Column[int], condition: Any) -> tuple[Select[Any], Select[Any]]:
+def _coming(what: str, moment: Column[int], condition: Any) -> tuple[Select[*tuple[Any, ...]], Select[str, int]]:
     """The earliest moment, and all those between two others: each by the index, however many share one."""
+    of = literal_column(f"'{what}'", String)
     lies_ahead = moment.between(bindparam("from_ms"), bindparam("until_ms"))
     # Not min(): MariaDB would look at all of them, since the condition is not wholly in its index.
     in_turn = select(moment).where(condition, moment <= bindparam("until_ms")).order_by(moment)
     earliest = in_turn.limit(literal_column("1")).subquery()
-    return select(earliest.c[0]), select(moment).where(condition, lies_ahead).distinct()
+    return select(of, earliest.c[0]), select(of, moment).where(condition, lies_ahead).distinct()
 
 
-UPCOMING = union(*_coming(_schedules.next_run_ms, PLANNABLE), *_coming(_runs.due_ms, READY))
+UPCOMING = union(*_coming("schedule", _schedules.next_run_ms, PLANNABLE), *_coming("run", _runs.due_ms, READY))
 INSERT_RUNS = Batch(insert(tables.runs), (*mapping.RUN, "priority", "apart"))
-MOVE_RUNS = _changing(tables.runs, mapping.RUN_MOVING)
-DELETE_LIVE = Batch(delete(tables.runs).where(_runs.id == bindparam("this_id")), ("this_id",))
+MOVE_RUNS = _changing(tables.runs.c.id, mapping.RUN_MOVING)
+DELETE_LIVE = _deleting(_runs.id)
 
 # history
 
@@ -195,7 +208,7 @@ SUCCEEDED_SINCE = (
     .limit(1)
 )
 STILL_ENDED = select(_history.id).where(among(_history.id)).order_by(_history.id).with_for_update(skip_locked=True)
-DELETE_ENDED = Batch(delete(tables.history).where(_history.id == bindparam("this_id")), ("this_id",))
+DELETE_ENDED = _deleting(_history.id)
 NEWEST_LIVE = _RUNS.order_by(_runs.id.desc())
 NEWEST_ENDED = _HISTORY.order_by(_history.id.desc())
 OLD_HISTORY = (
@@ -224,12 +237,7 @@ _keys = tables.keys.c
 KEYS = select(*_columns(tables.keys, mapping.KEY)).where(among(_keys.key)).order_by(_keys.key)
 LOCK_KEYS = KEYS.with_for_update()
 INSERT_KEYS = Batch(insert(tables.keys), mapping.KEY)
-CHANGE_KEYS = Batch(
-    update(tables.keys)
-    .where(_keys.key == bindparam("this_key"))
-    .values({name: bindparam(name) for name in mapping.KEY[1:]}),
-    (*mapping.KEY[1:], "this_key"),
-)
+CHANGE_KEYS = _changing(_keys.key, mapping.KEY[1:])
 # Keys of ticks (t:…) go only with their schedule: they are what keeps a backfill from running twice.
 OLD_KEYS = (
     select(_keys.key)
@@ -237,7 +245,7 @@ OLD_KEYS = (
     .order_by(_keys.expires_ms)
     .limit(bindparam("most"))
 )
-DELETE_KEYS = Batch(delete(tables.keys).where(_keys.key == bindparam("this_key")), ("this_key",))
+DELETE_KEYS = _deleting(_keys.key)
 
 # nodes and their tasks
 
@@ -252,8 +260,8 @@ GONE_NODES = (
     .where(~select(_runs.id).where(_runs.owner == _nodes.id).exists())
 )
 INSERT_NODES = Batch(insert(tables.nodes), mapping.NODE)
-CHANGE_NODES = _changing(tables.nodes, mapping.NODE[1:])
-DELETE_NODES = Batch(delete(tables.nodes).where(_nodes.id == bindparam("this_id")), ("this_id",))
+CHANGE_NODES = _changing(tables.nodes.c.id, mapping.NODE[1:])
+DELETE_NODES = _deleting(_nodes.id)
 TASKS = (
     select(*_columns(tables.tasks, mapping.TASK))
     .join(tables.nodes, tables.nodes.c.id == tables.tasks.c.node_id)
@@ -261,7 +269,7 @@ TASKS = (
     .order_by(_nodes.started_ms, _nodes.id)
 )
 INSERT_TASKS = Batch(insert(tables.tasks), mapping.TASK)
-DELETE_TASKS = Batch(delete(tables.tasks).where(tables.tasks.c.node_id == bindparam("this_id")), ("this_id",))
+DELETE_TASKS = _deleting(tables.tasks.c.node_id)
 
 # append only
 
@@ -269,7 +277,7 @@ ADD_LOG = Batch(insert(tables.logs), mapping.LOG)
 ADD_DECISIONS = Batch(insert(tables.decisions), mapping.DECISION)
 ADD_CHANGES = Batch(insert(tables.changes), mapping.CHANGE)
 ADD_REVISIONS = Batch(insert(tables.revisions), mapping.REVISION)
-DELETE_LOGS = Batch(delete(tables.logs).where(tables.logs.c.run_id == bindparam("this_id")), ("this_id",))
+DELETE_LOGS = _deleting(tables.logs.c.run_id)
 
 _decisions = tables.decisions.c
 DECISIONS = (
@@ -283,7 +291,7 @@ DECISIONS = (
     .limit(bindparam("most"))
 )
 OLDEST_DECISIONS = select(_decisions.seq, _decisions.decided_ms).order_by(_decisions.seq).limit(bindparam("most"))
-DELETE_DECISIONS = Batch(delete(tables.decisions).where(_decisions.seq == bindparam("this_seq")), ("this_seq",))
+DELETE_DECISIONS = _deleting(_decisions.seq)
 CHANGES = (
     select(*_columns(tables.changes, mapping.CHANGE)).order_by(tables.changes.c.seq.desc()).limit(bindparam("most"))
 )

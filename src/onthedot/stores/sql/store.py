@@ -30,6 +30,7 @@ from onthedot.stores.sql.channel import Channel
 from onthedot.stores.sql.claims import Claims
 from onthedot.stores.sql.dialects import Dialect
 from onthedot.stores.sql.faults import in_our_words, is_busy
+from onthedot.stores.sql.floors import LAG_MS, NO_FLOOR, Floor, Floors
 from onthedot.stores.sql.pruning import prune
 from onthedot.stores.sql.rows import SqlRows, in_chunks
 
@@ -81,6 +82,7 @@ class SqlStore(Engine):
         self._now_open: _Opened | None = None
         self._listeners: list[Callable[[], None]] = []
         self._claims = Claims()
+        self._floors = Floors(self._clock)
 
     def now_ms(self) -> int:
         return self._reading(self._server_ms) if self._read_clock is None else self._read_clock()
@@ -95,10 +97,11 @@ class SqlStore(Engine):
     @contextmanager
     def begin(self) -> Iterator[SqlRows]:
         with self._writing() as connection:
-            rows = SqlRows(connection, self._dialect, self._server_ms(connection), self._claims)
+            rows = SqlRows(connection, self._dialect, self._server_ms(connection), self._claims, self._floors.now())
             yield rows
         self._claims.add(rows.started)
         self._claims.remove(rows.ended)
+        self._floors.lower(rows.due_schedules_ms, rows.due_runs_ms)
 
     @contextmanager
     def _writing(self) -> Iterator[Connection]:
@@ -174,7 +177,7 @@ class SqlStore(Engine):
         with in_our_words(self._dialect, "the database of connection="), _in_schema(connection, self._schema):
             if self._dialect.take_write_lock is not None:
                 connection.exec_driver_sql(self._dialect.take_write_lock)
-            yield SqlRows(connection, self._dialect, self._server_ms(connection), self._claims)
+            yield SqlRows(connection, self._dialect, self._server_ms(connection), self._claims, NO_FLOOR)
 
     # the tables
 
@@ -245,8 +248,11 @@ class SqlStore(Engine):
         return {row[0] for row in self._reading(lambda each: [*in_chunks(each, statements.BEHIND, schedule_ids)])}
 
     def upcoming(self, after_ms: int, until_ms: int) -> list[int]:
-        found = self._all(statements.UPCOMING, {"from_ms": after_ms + 1, "until_ms": until_ms})
-        moments = sorted(moment for (moment,) in found if moment is not None and moment <= until_ms)
+        """Reads what is overdue without a floor, and so lays the one for the claims that follow."""
+        with self._floors.looking() as look:
+            found = self._all(statements.UPCOMING, {"from_ms": after_ms + 1, "until_ms": until_ms})
+            look.found = _floor_under(found, after_ms - LAG_MS)
+        moments = sorted({moment for _, moment in found if moment is not None and moment <= until_ms})
         overdue = [moment for moment in moments if moment <= after_ms]
         return overdue[:1] + moments[len(overdue) :]
 
@@ -360,6 +366,15 @@ class SqlStore(Engine):
             turn=Lock() if self._dialect.exclusive else None,
             channel=None if self._make_channel is None else self._make_channel(engine, self._schema, self._wake_here),
         )
+
+
+def _floor_under(found: Sequence[Any], highest_ms: int) -> Floor:
+    """Below all that was found, of each kind."""
+    lowest = {"schedule": highest_ms, "run": highest_ms}
+    for what, moment in found:
+        if moment is not None:
+            lowest[what] = min(lowest[what], moment)
+    return Floor(lowest["schedule"], lowest["run"])
 
 
 def _begun(engine: sqlalchemy.Engine) -> sqlalchemy.RootTransaction:

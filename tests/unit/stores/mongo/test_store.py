@@ -6,7 +6,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import closing
 from threading import Event
 from typing import Any
@@ -471,6 +471,31 @@ def test_a_run_is_not_left_behind_a_slot_whose_holder_has_ended_meanwhile(
 
     with pytest.raises(TryAgain):
         leave_it_behind_while_the_holder_ends()
+    assert not store.runs(ids=["later"])[0].blocked
+
+
+def test_only_those_schedules_are_looked_at_again_behind_whose_slots_a_run_waits(
+    store: MongoStore, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _put(store, "alone", "crowded")
+    store.join(Node("n", "n", tasks=("task",)), [])
+    clock.pass_by(60_000)
+    ids = {run.schedule: run.schedule_id or "" for run in _plan(store, clock, free=2)}
+    assert store.behind(ids.values()) == set()
+    clock.pass_by(50)
+    store.enqueue([replace(_tick("later", ids["crowded"]), cause="manual")])
+    assert store.start_due("n", ["task"], 10).runs == (), "it should wait for the slot"
+    assert store.behind(ids.values()) == {ids["crowded"]}
+    looked_at: list[set[str]] = []
+    look_at = store._look_at
+
+    def note_and_look_at(those: Collection[str]) -> int:
+        looked_at.append(set(those))
+        return look_at(those)
+
+    monkeypatch.setattr(store, "_look_at", note_and_look_at)
+    store.finish("n", [Outcome(run.id, run.claim_no, "succeeded") for run in store.runs(state=State.RUNNING)])
+    assert looked_at == [{ids["crowded"]}]
     assert not store.runs(ids=["later"])[0].blocked
 
 

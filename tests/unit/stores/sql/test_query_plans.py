@@ -15,6 +15,7 @@ from onthedot.stores.sql import reading, statements, tables
 
 GIVEN = {
     "now_ms": 5,
+    "floor_ms": 0,
     "from_ms": 1,
     "until_ms": 5,
     "before_ms": 5,

@@ -1,0 +1,62 @@
+"""A node that is stopped in the middle of planning holds locks: the server cuts it off, and the others go on."""
+
+from __future__ import annotations
+
+import signal
+from pathlib import Path
+
+import pytest
+from tests.cluster.cluster import LONGEST_S, TICKING, Cluster
+
+STOPS_WHILE_PLANNING = """
+import signal, threading
+from onthedot.planner.decide import Decider
+
+decide = Decider._decide
+stops = "STOPS" in os.environ
+
+def stop_and_decide(self, schedule, *facts):
+    global stops
+    if stops:
+        stops = False
+        note("stops")
+        signal.pthread_kill(threading.get_ident(), signal.SIGSTOP)  # so that this thread goes no further
+        note("wakes")
+    return decide(self, schedule, *facts)
+
+Decider._decide = stop_and_decide
+
+@app.on("error")
+def failed(failure) -> None:
+    note(f"failed {failure.stage} {type(failure.error).__name__}")
+"""
+
+
+@pytest.mark.parametrize("url", ["postgresql_15", "mariadb"])
+def test_a_planner_that_is_stopped_inside_its_transaction_is_cut_off_and_goes_on_when_it_wakes(
+    url: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    world = Cluster(tmp_path, request.getfixturevalue(url), TICKING + STOPS_WHILE_PLANNING)
+    try:
+        stopped = world.start(STOPS="yes")
+        world.until(lambda: ["stops", str(stopped.pid)] in world.notes())
+        other = world.start()
+        world.until(lambda: len(_ticks(world, other.pid)) >= 2)
+        assert ["wakes", str(stopped.pid)] not in world.notes()
+        stopped.send_signal(signal.SIGCONT)
+        world.until(lambda: ["failed", "plan", "StoreUnavailable", str(stopped.pid)] in world.notes())
+        other.send_signal(signal.SIGTERM)
+        assert other.wait(LONGEST_S) == 0
+        world.until(lambda: len(_ticks(world, stopped.pid)) >= 2)
+        stopped.send_signal(signal.SIGTERM)
+        assert stopped.wait(LONGEST_S) == 0
+        world.expect_every_tick_once("tick")
+        ran = [words[0] for words in world.notes() if words[0].isdecimal()]
+        assert len(ran) == len(set(ran)), "a tick ran twice"
+    finally:
+        world.close()
+
+
+def _ticks(world: Cluster, pid: int) -> list[str]:
+    """What this process has run."""
+    return [words[0] for words in world.notes() if words[0].isdecimal() and words[-1] == str(pid)]
