@@ -11,6 +11,7 @@ from typing import Any
 
 from sqlalchemy import (
     Column,
+    CompoundSelect,
     Connection,
     Delete,
     Insert,
@@ -24,6 +25,7 @@ from sqlalchemy import (
     literal_column,
     select,
     union,
+    union_all,
     update,
 )
 
@@ -31,7 +33,7 @@ from onthedot.model.node import NodeState
 from onthedot.stores.sql import claims, mapping, tables
 from onthedot.stores.sql.among import among
 from onthedot.stores.sql.mapping import Columns
-from onthedot.stores.sql.tables import BLOCKED, PLANNABLE, READY
+from onthedot.stores.sql.tables import BLOCKED, PLAIN, PLANNABLE, RANKED, READY
 
 CHUNK = 500
 """How many ids one statement names at most."""
@@ -123,16 +125,40 @@ DEFINE_SCHEDULES = _changing(tables.schedules, (*mapping.SCHEDULE[1:], "priority
 
 _runs = tables.runs.c
 _RUNS = select(*_columns(tables.runs, mapping.RUN))
-DUE_RUNS = (
-    _RUNS.where(
-        READY,
-        _runs.due_ms <= bindparam("now_ms"),
-        among(_runs.task),
-        _runs.target.is_(None) | (_runs.target == bindparam("node_id")),
-    )
-    .order_by(_runs.due_ms, _runs.priority.desc(), _runs.id)
-    .limit(bindparam("most"))
+
+
+def _of_both(statement: Select[Any], *conditions: Any) -> CompoundSelect[Any]:
+    """So many under each of the conditions: each part is one range of its index, in its order."""
+    return union_all(*(select(statement.where(condition).subquery()) for condition in conditions))
+
+
+_OLDEST = _RUNS.order_by(_runs.due_ms, _runs.id).limit(bindparam("most"))
+_MINE = _OLDEST.where(
+    _runs.due_ms <= bindparam("now_ms"),
+    among(_runs.task),
+    _runs.target.is_(None) | (_runs.target == bindparam("node_id")),
 )
+DUE_RUNS = _of_both(_MINE, PLAIN, RANKED)
+DUE_OF_LEVEL = _MINE.where(RANKED, _runs.priority == bindparam("priority"))
+
+
+def _levels() -> Select[Any]:
+    """Every priority of ready runs but 0, and its earliest moment: from one to the next, however many share it."""
+    ranked = select(_runs.priority).where(RANKED).order_by(_runs.priority).limit(literal_column("1"))
+    levels = select(ranked.scalar_subquery().label("priority")).cte("levels", recursive=True)
+    following = ranked.where(_runs.priority > levels.c.priority).correlate(levels).scalar_subquery()
+    levels = levels.union_all(select(following).where(levels.c.priority.is_not(None)))
+    first = (
+        select(_runs.due_ms)
+        .where(RANKED, _runs.priority == levels.c.priority)
+        .order_by(_runs.due_ms, _runs.id)
+        .limit(literal_column("1"))
+    )
+    earliest = first.correlate(levels).scalar_subquery()
+    return select(levels.c.priority, earliest).where(levels.c.priority.is_not(None))
+
+
+LEVELS = _levels()
 LIVE_OF = _RUNS.where(among(_runs.schedule_id)).order_by(_runs.id).with_for_update()
 LIVE_RUNS = _RUNS.where(among(_runs.id)).order_by(_runs.id).with_for_update()
 BEHIND = select(_runs.schedule_id).where(among(_runs.schedule_id), BLOCKED).distinct()
@@ -148,20 +174,16 @@ CANCELS = select(_runs.id).where(
 STILL_READY = (
     select(_runs.id).where(among(_runs.id), READY).order_by(_runs.id).with_for_update(skip_locked=True, key_share=True)
 )
-BLOCKED_RUNS = (
-    _RUNS.where(
+BLOCKED_RUNS = _of_both(
+    _OLDEST.where(
         BLOCKED,
         _runs.due_ms.between(bindparam("from_ms"), bindparam("now_ms")),
         (_runs.due_ms > bindparam("from_ms")) | (_runs.id > bindparam("after_id")),
-    )
-    .order_by(_runs.due_ms, _runs.id)
-    .limit(bindparam("most"))
+    ),
+    _runs.ranked == literal_column("0"),
+    _runs.ranked == literal_column("1"),
 )
-ROUTED_RUNS = (
-    _RUNS.where(READY, _runs.target.is_not(None), _runs.due_ms <= bindparam("now_ms"))
-    .order_by(_runs.due_ms, _runs.id)
-    .limit(bindparam("most"))
-)
+ROUTED_RUNS = _of_both(_OLDEST.where(_runs.target.is_not(None), _runs.due_ms <= bindparam("now_ms")), PLAIN, RANKED)
 
 
 def _coming(moment: Column[int], condition: Any) -> tuple[Select[Any], Select[Any]]:
@@ -173,8 +195,10 @@ def _coming(moment: Column[int], condition: Any) -> tuple[Select[Any], Select[An
     return select(earliest.c[0]), select(moment).where(condition, lies_ahead).distinct()
 
 
-UPCOMING = union(*_coming(_schedules.next_run_ms, PLANNABLE), *_coming(_runs.due_ms, READY))
-INSERT_RUNS = Batch(insert(tables.runs), (*mapping.RUN, "priority", "apart"))
+UPCOMING = union(
+    *_coming(_schedules.next_run_ms, PLANNABLE), *_coming(_runs.due_ms, PLAIN), *_coming(_runs.due_ms, RANKED)
+)
+INSERT_RUNS = Batch(insert(tables.runs), mapping.LIVE)
 MOVE_RUNS = _changing(tables.runs, mapping.RUN_MOVING)
 DELETE_LIVE = Batch(delete(tables.runs).where(_runs.id == bindparam("this_id")), ("this_id",))
 

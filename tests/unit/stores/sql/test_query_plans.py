@@ -30,6 +30,7 @@ GIVEN = {
     "run_id": "r",
     "after_id": "",
     "kept_by": "s",
+    "priority": 5,
 }
 
 
@@ -62,6 +63,9 @@ def _plan(connection: Connection, statement: Select[Any]) -> str:
         (statements.UPCOMING, "onthedot_schedules_due"),
         (statements.DUE_RUNS, "onthedot_runs_due"),
         (statements.UPCOMING, "onthedot_runs_due"),
+        (statements.ROUTED_RUNS, "onthedot_runs_due"),
+        (statements.LEVELS, "onthedot_runs_levels"),
+        (statements.DUE_OF_LEVEL, "onthedot_runs_levels"),
         (statements.BLOCKED_RUNS, "onthedot_runs_blocked"),
         (statements.LIVE_OF, "onthedot_runs_tick"),
         (statements.LIVE_RUNS, "sqlite_autoindex_onthedot_runs_1"),
@@ -93,6 +97,9 @@ def test_a_hot_statement_uses_its_index(connection: Connection, statement: Selec
         statements.SCHEDULES_ON_TIME,
         statements.SCHEDULES_OVERDUE,
         statements.DUE_RUNS,
+        statements.DUE_OF_LEVEL,
+        statements.LEVELS,
+        statements.BLOCKED_RUNS,
     ],
 )
 def test_a_crowd_at_one_moment_is_not_sorted_for_each_batch(connection: Connection, statement: Select[Any]) -> None:
