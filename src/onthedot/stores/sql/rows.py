@@ -115,10 +115,12 @@ class SqlRows:
     def _due_runs(self, node_id: str, tasks: Collection[str], limit: int) -> list[Run]:
         """Asks for each level only where more runs with a priority are due than were asked for."""
         mine = {"node_id": node_id, "now_ms": self._now_ms, "most": limit}
-        found = [mapping.run_from(row) for row in self._chunks(statements.DUE_RUNS, tasks, mine)]
+        found = [mapping.run_from(row) for row in self._chunks(statements.DUE_RUNS.on(self._dialect), tasks, mine)]
         levels: list[tuple[int, int]] = []
         if sum(run.policy.priority != 0 for run in found) >= limit:
-            there = self._connection.execute(statements.LEVELS)
+            there = self._connection.execute(
+                statements.LEVELS_GROUPED if self._dialect.groups_by_jumping else statements.LEVELS
+            )
             levels = [(priority, due_ms) for priority, due_ms in there if due_ms <= self._now_ms]
 
         def of_level(priority: int) -> list[Run]:
@@ -158,9 +160,9 @@ class SqlRows:
         due = {"now_ms": self._now_ms, "most": limit}
         return self._oldest(statements.ROUTED_RUNS, due)
 
-    def _oldest(self, statement: CompoundSelect[Any], due: Mapping[str, Any]) -> list[Run]:
+    def _oldest(self, halves: statements.Halves, due: Mapping[str, Any]) -> list[Run]:
         """So many as are asked for, of those that are found with and without a priority."""
-        found = [mapping.run_from(row) for row in self._connection.execute(statement, due)]
+        found = [mapping.run_from(row) for row in self._connection.execute(halves.on(self._dialect), due)]
         return sorted(found, key=lambda run: (run.due_ms, run.id))[: due["most"]]
 
     def succeeded_since(self, schedule: str, since_ms: int) -> bool:

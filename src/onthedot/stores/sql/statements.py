@@ -32,6 +32,7 @@ from sqlalchemy import (
 from onthedot.model.node import NodeState
 from onthedot.stores.sql import claims, mapping, tables
 from onthedot.stores.sql.among import among
+from onthedot.stores.sql.dialects import Dialect
 from onthedot.stores.sql.mapping import Columns
 from onthedot.stores.sql.tables import BLOCKED, PLAIN, PLANNABLE, RANKED, READY
 
@@ -127,9 +128,17 @@ _runs = tables.runs.c
 _RUNS = select(*_columns(tables.runs, mapping.RUN))
 
 
-def _of_both(statement: Select[Any], *conditions: Any) -> CompoundSelect[Any]:
-    """So many under each of the conditions: each part is one range of its index, in its order."""
-    return union_all(*(select(statement.where(condition).subquery()) for condition in conditions))
+class Halves:
+    """So many runs without a priority, and so many with one: each half is one range of an index, in its order."""
+
+    def __init__(self, statement: Select[Any]) -> None:
+        halves = [statement.where(_runs.ranked == literal_column(which)) for which in ("0", "1")]
+        self._plain = union_all(*halves)
+        self._nested = union_all(*(select(half.subquery()) for half in halves))
+
+    def on(self, dialect: Dialect) -> CompoundSelect[Any]:
+        """Nested only where it must be: MariaDB would write each half to a table of its own first."""
+        return self._nested if dialect.nests_limits else self._plain
 
 
 _OLDEST = _RUNS.order_by(_runs.due_ms, _runs.id).limit(bindparam("most"))
@@ -138,7 +147,7 @@ _MINE = _OLDEST.where(
     among(_runs.task),
     _runs.target.is_(None) | (_runs.target == bindparam("node_id")),
 )
-DUE_RUNS = _of_both(_MINE, PLAIN, RANKED)
+DUE_RUNS = Halves(_MINE.where(READY))
 DUE_OF_LEVEL = _MINE.where(RANKED, _runs.priority == bindparam("priority"))
 
 
@@ -159,6 +168,13 @@ def _levels() -> Select[Any]:
 
 
 LEVELS = _levels()
+# MariaDB does not look for "more than" what a subquery is given by an index, but groups by jumping along one: only if
+# all columns of the index that come before are in the group.
+LEVELS_GROUPED = (
+    select(_runs.priority, func.min(_runs.due_ms))
+    .where(RANKED)
+    .group_by(_runs.state, _runs.blocked, _runs.ranked, _runs.priority)
+)
 LIVE_OF = _RUNS.where(among(_runs.schedule_id)).order_by(_runs.id).with_for_update()
 LIVE_RUNS = _RUNS.where(among(_runs.id)).order_by(_runs.id).with_for_update()
 BEHIND = select(_runs.schedule_id).where(among(_runs.schedule_id), BLOCKED).distinct()
@@ -174,16 +190,14 @@ CANCELS = select(_runs.id).where(
 STILL_READY = (
     select(_runs.id).where(among(_runs.id), READY).order_by(_runs.id).with_for_update(skip_locked=True, key_share=True)
 )
-BLOCKED_RUNS = _of_both(
+BLOCKED_RUNS = Halves(
     _OLDEST.where(
         BLOCKED,
         _runs.due_ms.between(bindparam("from_ms"), bindparam("now_ms")),
         (_runs.due_ms > bindparam("from_ms")) | (_runs.id > bindparam("after_id")),
-    ),
-    _runs.ranked == literal_column("0"),
-    _runs.ranked == literal_column("1"),
+    )
 )
-ROUTED_RUNS = _of_both(_OLDEST.where(_runs.target.is_not(None), _runs.due_ms <= bindparam("now_ms")), PLAIN, RANKED)
+ROUTED_RUNS = Halves(_OLDEST.where(READY, _runs.target.is_not(None), _runs.due_ms <= bindparam("now_ms")))
 
 
 def _coming(moment: Column[int], condition: Any) -> tuple[Select[Any], Select[Any]]:

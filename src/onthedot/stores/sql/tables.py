@@ -189,9 +189,10 @@ Index("onthedot_runs_due", *_IN_TURN, sqlite_where=READY, postgresql_where=READY
 # Both this and the blocked ones.
 Index("onthedot_runs_waiting", runs.c.state, runs.c.blocked, *_IN_TURN).ddl_if(dialect="mysql")
 # Which levels of priority are there, and which runs of one are due? Runs without a priority are not in it.
-_OF_LEVELS = (runs.c.priority, runs.c.due_ms, runs.c.id)
+# `ranked` is, or SQLite would rather take the index above, and sort.
+_OF_LEVELS = (runs.c.ranked, runs.c.priority, runs.c.due_ms, runs.c.id)
 Index("onthedot_runs_levels", *_OF_LEVELS, sqlite_where=RANKED, postgresql_where=RANKED).ddl_if(callable_=_partly)
-Index("onthedot_runs_ranked", runs.c.state, runs.c.blocked, runs.c.ranked, *_OF_LEVELS).ddl_if(dialect="mysql")
+Index("onthedot_runs_ranked", runs.c.state, runs.c.blocked, *_OF_LEVELS).ddl_if(dialect="mysql")
 # The live runs of a schedule; and the net under the watermark: no two runs of one tick.
 Index("onthedot_runs_tick", runs.c.schedule_id, runs.c.scheduled_ms, runs.c.apart, unique=True)
 # What does a node run? Asked at every renewal.

@@ -219,7 +219,7 @@ def upgrade() -> None:
         op.create_index(
             "onthedot_runs_levels",
             "onthedot_runs",
-            ["priority", "due_ms", "id"],
+            ["ranked", "priority", "due_ms", "id"],
             sqlite_where=sa.text("state = 'waiting' AND blocked = 0 AND ranked = 1"),
             postgresql_where=sa.text("state = 'waiting' AND blocked = 0 AND ranked = 1"),
         )
