@@ -48,6 +48,7 @@ def check_indexes(url: str) -> None:
         assert kept == Counter(kept_by(run) for run in runs if run.state in FINAL)
         queues = {index.removeprefix("ready:") for index, _ in wanted if index.startswith("ready:")}
         assert queues <= client.smembers(prefix + "queues")
+        assert {queue for queue in queues if "\n" in queue} <= client.smembers(prefix + "levels")
         assert client.zcard(prefix + "busy") == 0, "something was left held"
     finally:
         client.close()

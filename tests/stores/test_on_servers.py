@@ -27,8 +27,19 @@ from onthedot.stores.sql import include_name, schema, tables
 BY = By("test", "test", "put")
 LONGEST_S = 60
 DRIVERS = {"postgresql": "postgresql+psycopg", "mariadb": "mysql+pymysql"}
-ONLY_ON_MYSQL = {"onthedot_runs_waiting", "onthedot_schedules_plannable", "onthedot_schedules_mode"}
-NOT_ON_MYSQL = {"onthedot_runs_due", "onthedot_runs_blocked", "onthedot_schedules_due", "onthedot_schedules_local"}
+ONLY_ON_MYSQL = {
+    "onthedot_runs_waiting",
+    "onthedot_runs_ranked",
+    "onthedot_schedules_plannable",
+    "onthedot_schedules_mode",
+}
+NOT_ON_MYSQL = {
+    "onthedot_runs_due",
+    "onthedot_runs_levels",
+    "onthedot_runs_blocked",
+    "onthedot_schedules_due",
+    "onthedot_schedules_local",
+}
 
 Open = Callable[..., Store]
 

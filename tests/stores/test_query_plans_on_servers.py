@@ -13,9 +13,12 @@ from tests.servers import mariadb, postgresql
 
 from onthedot.stores.open import open_store
 from onthedot.stores.sql import statements, tables
+from onthedot.stores.sql.dialects.postgresql import POSTGRESQL
 
-SCHEDULES, HISTORY, LIVE = 100_000, 1_000_000, 20_000
+SCHEDULES, HISTORY, LIVE = 100_000, 1_000_000, 60_000
 NOW_MS = 1_800_000_000_000
+LEVELS = [(-5, NOW_MS - 96), (1, NOW_MS - 94), (2, NOW_MS - 93), (3, NOW_MS - 92)]
+"""Of priority, and the earliest moment of each."""
 
 GIVEN = {
     "now_ms": NOW_MS,
@@ -25,13 +28,14 @@ GIVEN = {
     "before_ms": 500,
     "most": 100,
     "keep": 1000,
-    "among": ["10", "20"],
+    "among": ["10", "20", "job"],
     "node_id": "n1",
     "schedule_id": "s1",
     "kept_by": "s1",
     "skip": 0,
     "run_id": "r1",
     "after_id": "",
+    "priority": 5,
 }
 # What each column gets, of the number n of its row: a tenth of the schedules is paused, and long overdue.
 VALUES = {
@@ -48,12 +52,15 @@ VALUES = {
         "finished_ms": "n",
         "kept_by": "{name}",
     },
-    # A hundred may start; before them as many as you like are blocked behind slots.
+    # A hundred may start; before them as many as you like are blocked behind slots, after them is all of tomorrow:
+    # half of that has one of five priorities, and so have a few of the hundred.
     "onthedot_runs": {
         "id": "{text}",
         "state": "CASE WHEN n % 20 = 0 THEN 'running' ELSE 'waiting' END",
         "blocked": "CASE WHEN n <= 19900 THEN 1 ELSE 0 END",
-        "due_ms": f"{NOW_MS} + n - 20000",
+        "due_ms": f"{NOW_MS} + n - 20000 + CASE WHEN n > 20000 THEN 86400000 ELSE 0 END",
+        "priority": "CASE WHEN n > 19900 AND n % 8 = 0 THEN -5 WHEN n > 19900 AND n % 8 < 5 THEN n % 8 - 1 ELSE 0 END",
+        "ranked": "CASE WHEN n > 19900 AND n % 8 < 5 AND n % 8 <> 1 THEN 1 ELSE 0 END",
         "owner": "CASE WHEN n % 20 = 0 THEN {name} ELSE NULL END",
         "schedule_id": "{text}",
         "slot": "NULL",
@@ -114,7 +121,10 @@ def connection(request: pytest.FixtureRequest) -> Iterator[Connection]:
         engine.dispose()
 
 
-def plan_of(connection: Connection, statement: sqlalchemy.Select[Any]) -> str:
+Statement = sqlalchemy.Select[Any] | sqlalchemy.CompoundSelect[Any]
+
+
+def plan_of(connection: Connection, statement: Statement) -> str:
     """How the server would find the rows of the statement, exactly as it is sent."""
     sent: list[tuple[str, Any]] = []
 
@@ -146,8 +156,10 @@ HOT = [
     (statements.SCHEDULES_OVERDUE, "onthedot_schedules_due", "onthedot_schedules_plannable"),
     (statements.COUNT_DUE, "onthedot_schedules_due", "onthedot_schedules_plannable"),
     (statements.UPCOMING, "onthedot_schedules_due", "onthedot_schedules_plannable"),
-    (statements.DUE_RUNS, "onthedot_runs_due", "onthedot_runs_waiting"),
-    (statements.BLOCKED_RUNS, "onthedot_runs_blocked", "onthedot_runs_waiting"),
+    (statements.DUE_RUNS.on(POSTGRESQL), "onthedot_runs_due", "onthedot_runs_waiting"),
+    (statements.DUE_OF_LEVEL, "onthedot_runs_levels", "onthedot_runs_ranked"),
+    (statements.ROUTED_RUNS.on(POSTGRESQL), "onthedot_runs_due", "onthedot_runs_waiting"),
+    (statements.BLOCKED_RUNS.on(POSTGRESQL), "onthedot_runs_blocked", "onthedot_runs_waiting"),
     (statements.LIVE_OF, "onthedot_runs_tick", "onthedot_runs_tick"),
     (statements.LIVE_RUNS, "onthedot_runs_pkey", "PRIMARY"),
     (statements.HELD, "onthedot_runs_pkey", "PRIMARY"),
@@ -165,7 +177,7 @@ HOT = [
 
 @pytest.mark.parametrize(("statement", "on_postgresql", "on_mariadb"), HOT, ids=lambda each: str(each)[:30])
 def test_a_hot_statement_uses_its_index(
-    connection: Connection, statement: sqlalchemy.Select[Any], on_postgresql: str, on_mariadb: str
+    connection: Connection, statement: Statement, on_postgresql: str, on_mariadb: str
 ) -> None:
     plan = plan_of(connection, statement)
     postgres = connection.dialect.name == "postgresql"
@@ -174,22 +186,45 @@ def test_a_hot_statement_uses_its_index(
     assert list(_scanned(json.loads(plan))) == []
 
 
-IN_ORDER = [statements.SCHEDULES_ON_TIME, statements.SCHEDULES_OVERDUE, statements.DUE_RUNS]
+IN_ORDER = {
+    "on time": statements.SCHEDULES_ON_TIME,
+    "overdue": statements.SCHEDULES_OVERDUE,
+    "due runs": statements.DUE_RUNS.on(POSTGRESQL),
+    "of a level": statements.DUE_OF_LEVEL,
+}
 
 
-@pytest.mark.parametrize("statement", IN_ORDER, ids=["on time", "overdue", "due runs"])
-def test_a_crowd_at_one_moment_is_not_sorted_for_each_batch(
-    connection: Connection, statement: sqlalchemy.Select[Any]
-) -> None:
+@pytest.mark.parametrize("statement", IN_ORDER.values(), ids=IN_ORDER)
+def test_a_crowd_at_one_moment_is_not_sorted_for_each_batch(connection: Connection, statement: Statement) -> None:
     plan = plan_of(connection, statement)
     assert '"Sort"' not in plan
     assert "filesort" not in plan
 
 
-def test_the_paused_and_the_blocked_cost_nothing(connection: Connection) -> None:
-    """What a claim looks at is what it gets: 10,000 paused and 19,000 blocked ones lie before it."""
+def _levels(connection: Connection) -> sqlalchemy.Select[Any]:
+    return statements.LEVELS if connection.dialect.name == "postgresql" else statements.LEVELS_GROUPED
+
+
+def test_the_levels_of_priority_are_found_by_jumping_along_their_index(connection: Connection) -> None:
+    plan = plan_of(connection, _levels(connection))
+    postgres = connection.dialect.name == "postgresql"
+    assert f'"{"onthedot_runs_levels" if postgres else "onthedot_runs_ranked"}"' in plan
+    assert connection.execute(_levels(connection)).fetchall() == LEVELS
+
+
+HOT_ALSO_WHILE_MUCH_WAITS: list[Any] = [
+    statements.SCHEDULES_OVERDUE,
+    statements.DUE_RUNS.on(POSTGRESQL),
+    statements.DUE_OF_LEVEL,
+    statements.ROUTED_RUNS.on(POSTGRESQL),
+    statements.UPCOMING,
+]
+
+
+def test_the_paused_the_blocked_and_those_of_tomorrow_cost_nothing(connection: Connection) -> None:
+    """What a claim looks at is what it gets: 10,000 paused and 19,000 blocked lie before it, 40,000 runs after it."""
     looked_at = []
-    for statement in (statements.SCHEDULES_OVERDUE, statements.DUE_RUNS, statements.UPCOMING):
+    for statement in [*HOT_ALSO_WHILE_MUCH_WAITS, _levels(connection)]:
         before = _rows_read(connection)
         connection.execute(statement, GIVEN).fetchall()
         looked_at.append(_rows_read(connection) - before)

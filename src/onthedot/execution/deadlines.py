@@ -25,8 +25,8 @@ LAST_CHANCE_MS = 5000
 _LOOK_AGAIN_MS = 5
 
 _IMPORTS = frozenset({"importlib", "_frozen_importlib", "_frozen_importlib_external"})
-_HOLDS_NO_LOCK = frozenset({"_log", "callHandlers", "emit", "findCaller", "format", "formatMessage", "formatTime"})
-"""Of the logging module: its other functions may just have taken a lock, or be about to give one back."""
+_TAKES_OR_GIVES_A_LOCK = frozenset({"acquire", "handle", "release", "_acquireLock", "_releaseLock"})
+"""Of the logging module: they may just have taken a lock, or be about to give one back."""
 
 
 class Deadline:
@@ -145,7 +145,7 @@ def _is_delicate(frame: FrameType, *, also_waiting: bool) -> bool:
     """Whether the thread may have taken, in its innermost call, a lock that it would not give back."""
     module = _module(frame)
     if module == "logging":
-        return frame.f_code.co_name not in _HOLDS_NO_LOCK
+        return frame.f_code.co_name in _TAKES_OR_GIVES_A_LOCK
     if module == "threading":
         return also_waiting
     return module in _IMPORTS or (module == "onthedot" and _is_called_by_a_task(frame))

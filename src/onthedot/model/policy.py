@@ -37,6 +37,7 @@ class Policy:
     depends_on: tuple[str, ...] = ()
     within_ms: int | None = None
     priority: int = 0
+    """Who goes first where not all that are due can start: a level is worth a minute of waiting."""
     jitter_ms: int = 0
 
     def as_json(self) -> dict[str, Any]:

@@ -83,6 +83,11 @@ class _Place:
         return True
 
 
+def _urgency(rows: Sequence[Before]) -> Callable[[int], int]:
+    """Of the row with this number; the least first, and equals as they come."""
+    return lambda each: 0 if (schedule := rows[each].schedule) is None else -schedule.policy.priority
+
+
 class Decider:
     """Decides a batch. Ids and room come from outside, so that the decision itself rests only on its arguments."""
 
@@ -94,9 +99,16 @@ class Decider:
         self._make_room = make_room
 
     def __call__(self, rows: Sequence[Before], situation: Situation) -> list[Effects]:
-        """One bad row stops nothing else: it is parked, with its error."""
+        """One bad row stops nothing else: it is parked, with its error.
+
+        Where not all can begin at once, those of higher priority do; what then waits starts by its precedence.
+        """
         place = _Place(situation, self._route, self._make_room())
-        return [self._decide_or_park(row, situation.now_ms, place) for row in rows]
+        order = (
+            range(len(rows)) if situation.free_workers >= len(rows) else sorted(range(len(rows)), key=_urgency(rows))
+        )
+        decided = {each: self._decide_or_park(rows[each], situation.now_ms, place) for each in order}
+        return [decided[each] for each in range(len(rows))]
 
     def _decide_or_park(self, row: Before, now_ms: int, place: _Place) -> Effects:
         schedule = row.schedule

@@ -275,6 +275,7 @@ class Store(ABC):
     def start_due(self, node_id: str, tasks: Sequence[str], limit: int) -> Started:
         """Make due, unblocked waiting runs of these tasks this node's, up to the limit; skip those that must not run.
 
+        If more are due, those of least precedence (`model.rules.precedence`), of which nobody else has locked any.
         Judged under the schedule's lock: not paused, not deleted, a slot free. Two nodes never get the same run. A run
         behind a slot is marked blocked, unless the slot came free meanwhile. `NodeDead` if the node is.
         """

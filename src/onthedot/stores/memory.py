@@ -12,6 +12,7 @@ from typing import TypeVar
 from onthedot.heap import IndexedHeap
 from onthedot.model.decision import Decision
 from onthedot.model.node import Node
+from onthedot.model.rules.precedence import foremost, turn_of
 from onthedot.model.run import Run
 from onthedot.model.schedule import Mode, Schedule, Standing
 from onthedot.model.states import State
@@ -254,7 +255,7 @@ class _MemoryRows:
         wanted = set(tasks)
         due = [self._tables.runs[run_id] for run_id, _ in self._tables.due_runs.due(self._now_ms)]
         mine = [run for run in due if run.task in wanted and run.target in (None, node_id)]
-        return sorted(mine, key=lambda run: (run.due_ms, -run.policy.priority, run.id))[:limit]
+        return foremost(mine, turn_of, limit)
 
     def live_of(self, schedule_ids: Collection[str]) -> list[Run]:
         tables = self._tables

@@ -53,9 +53,9 @@ class Rows(Protocol):
     # runs
 
     def due_runs(self, node_id: str, tasks: Collection[str], limit: int) -> list[Run]:
-        """Waiting, unblocked runs of these tasks whose moment has come, for this node or any, oldest first.
+        """Waiting, unblocked runs of these tasks whose moment has come, for this node or any: the foremost, in turn.
 
-        At one moment those of higher priority come first.
+        Those of least precedence (`model.rules.precedence`), then id; what nobody else is about to start.
         """
 
     def live_of(self, schedule_ids: Collection[str]) -> list[Run]:

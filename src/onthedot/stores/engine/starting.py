@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from onthedot.model.rules import routing, starting
 from onthedot.model.rules.broadcast import expanded
+from onthedot.model.rules.precedence import turn_of
 from onthedot.model.run import Run
 from onthedot.model.schedule import Schedule
 from onthedot.model.states import State
@@ -35,10 +36,13 @@ class Starting(Transactions):
         schedules = rows.schedules_if_free(ids)
         self._alive(rows, node_id)
         work = _Work(rows, node_id, limit, frozenset(run.id for run in candidates))
-        work.start_alone(rows.live_runs([run.id for run in candidates if run.schedule_id is None]))
+        alone = rows.live_runs([run.id for run in candidates if run.schedule_id is None])
         live = by_schedule(rows.live_of(list(schedules)))
-        for schedule in schedules.values():
-            work.start_of(schedule, live.get(schedule.id, ()))
+        for run_id, schedule_id in _in_turn(candidates):
+            if schedule_id is None and run_id in alone:
+                work.start_alone(alone[run_id])
+            elif schedule_id in schedules:
+                work.start_of(schedules[schedule_id], live.get(schedule_id, ()))
         elsewhere = work.expand()
         rows.save_schedules(work.touched)
         work.limits.save()
@@ -65,16 +69,14 @@ class _Work:
     def __post_init__(self) -> None:
         self.limits = Limits(self.rows)
 
-    def start_alone(self, runs: Mapping[str, Run]) -> None:
-        """One-off runs: nothing holds them but their group's limit."""
-        waiting = [run for run in runs.values() if run.state is State.WAITING]
-        for run in sorted(waiting, key=lambda run: (run.due_ms, -run.policy.priority, run.id)):
-            if len(self.begun) >= self.limit:
-                return
-            if self.limits.admits(run):
-                self.begun.append(starting.started(run, self.node_id, self.rows.now_ms))
-            else:
-                self.changed.append(starting.blocked(run))
+    def start_alone(self, run: Run) -> None:
+        """A one-off run: nothing holds it but its group's limit."""
+        if run.state is not State.WAITING or len(self.begun) >= self.limit:
+            return
+        if self.limits.admits(run):
+            self.begun.append(starting.started(run, self.node_id, self.rows.now_ms))
+        else:
+            self.changed.append(starting.blocked(run))
 
     def start_of(self, schedule: Schedule, live: Sequence[Run]) -> None:
         """The runs of one schedule, which is locked."""
@@ -123,6 +125,15 @@ def _candidates(rows: Rows, node_id: str, tasks: Sequence[str], limit: int) -> l
         if len(chosen) >= limit or len(due) < asked:
             return chosen[:limit]
         asked *= 4
+
+
+def _in_turn(candidates: Sequence[Run]) -> Iterator[tuple[str, str | None]]:
+    """One-off runs, and schedules where the first of their runs stands: its runs are judged together."""
+    seen: set[str] = set()
+    for run in sorted(candidates, key=turn_of):
+        if run.schedule_id is None or run.schedule_id not in seen:
+            yield run.id, run.schedule_id
+            seen.add(run.schedule_id or run.id)
 
 
 def _one_crashed_at_most(candidates: Sequence[Run], own: Sequence[Run]) -> list[Run]:

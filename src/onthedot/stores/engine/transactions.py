@@ -11,6 +11,7 @@ from onthedot.errors import Clash, NodeDead
 from onthedot.model.node import Node
 from onthedot.model.rules.ending import after_shards
 from onthedot.model.rules.overlap import free_slots, holds_back
+from onthedot.model.rules.precedence import turn_of
 from onthedot.model.run import Run
 from onthedot.model.states import FINAL, LIVE, State
 from onthedot.model.values import replace
@@ -110,44 +111,44 @@ class Transactions(Store):
 
         def work(rows: Rows) -> int:
             waiting = [run for run in rows.blocked_runs(1000) if (run.policy.group_limit or ("",))[0] in groups]
-            woken = self._unblock(rows, {run.schedule_id for run in waiting if run.schedule_id is not None})
-            return woken + self._unblock_alone(rows, waiting)
+            return self._unblock_behind(rows, waiting)
 
         woken = self._transact(work)
         if woken:
             self.notify()
         return woken
 
+    def _unblock_behind(self, rows: Rows, blocked: Sequence[Run]) -> int:
+        """Let these be judged again as far as there is room: of a group those that come first in turn."""
+        schedule_ids = {run.schedule_id for run in blocked if run.schedule_id is not None}
+        limits = Limits(rows)
+        in_turn = sorted((run for run in blocked if run.schedule_id is None), key=turn_of)
+        return self._unblock(rows, schedule_ids, [run.id for run in in_turn if limits.admits(run)])
+
     @staticmethod
-    def _unblock(rows: Rows, schedule_ids: Collection[str]) -> int:
-        """Let the oldest blocked runs of each schedule with room be judged again; remove schedules that have ended."""
+    def _unblock(rows: Rows, schedule_ids: Collection[str], one_off_ids: Collection[str] = ()) -> int:
+        """Let the oldest blocked runs of each schedule with room be judged again, and these one-off runs.
+
+        Where their group has fewer places, those that come first in turn. Schedules that have ended are removed.
+        """
         live = by_schedule(rows.live_of(schedule_ids))
         behind = {each for each, runs in live.items() if any(run.blocked for run in runs)}
         without = rows.standing([each for each in schedule_ids if each not in live])
         ended = {each for each, how in without.items() if how.auto_remove and how.ended and not how.deleted}
         schedules = rows.schedules_if_free(behind | ended) if behind or ended else {}
-        limits = Limits(rows)
-        woken: list[Run] = []
+        startable = [run for run in rows.live_runs(one_off_ids).values() if run.state is State.WAITING and run.blocked]
         for schedule in schedules.values():
             runs = live.get(schedule.id, [])
             due = [run for run in runs if run.state is State.WAITING and run.blocked and run.due_ms <= rows.now_ms]
-            startable = [run for run in due if not holds_back(run, schedule)]
-            free = [run for run in startable[: free_slots(schedule, runs)] if limits.admits(run)]
-            woken += [replace(run, blocked=False) for run in free]
+            startable += [run for run in due if not holds_back(run, schedule)][: free_slots(schedule, runs)]
+        limits = Limits(rows)
+        free = [run for run in sorted(startable, key=turn_of) if limits.admits(run)]
+        woken = [replace(run, blocked=False) for run in free]
         gone = [
             replace(schedules[each], deleted=True, version=schedules[each].version + 1)
             for each in ended & schedules.keys()
         ]
         rows.save_schedules(gone)
-        rows.save_runs(woken)
-        return len(woken)
-
-    @staticmethod
-    def _unblock_alone(rows: Rows, blocked: Sequence[Run]) -> int:
-        """Let one-off runs that waited for a place of their group be judged again, as many as there are places."""
-        limits = Limits(rows)
-        alone = rows.live_runs([run.id for run in blocked if run.schedule_id is None and limits.admits(run)])
-        woken = [replace(run, blocked=False) for run in alone.values() if run.state is State.WAITING and run.blocked]
         rows.save_runs(woken)
         return len(woken)
 
@@ -157,8 +158,7 @@ class Transactions(Store):
     def sweep(self, limit: int = 1000) -> int:
         def work(rows: Rows) -> tuple[int, tuple[int, str]]:
             blocked = rows.blocked_runs(limit, self._swept)
-            woken = self._unblock(rows, {run.schedule_id for run in blocked if run.schedule_id is not None})
-            woken += self._unblock_alone(rows, blocked)
+            woken = self._unblock_behind(rows, blocked)
             return woken, (blocked[-1].due_ms, blocked[-1].id) if len(blocked) >= limit else (0, "")
 
         woken, self._swept = self._transact(work)

@@ -6,18 +6,20 @@ looks at, to begin anywhere in it. Whatever it takes it reads again, in the tran
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from random import randrange
 
 from pymongo.database import Database
 
+from onthedot.model.rules.precedence import Turn, foremost, precedence_ms
 from onthedot.stores.mongo import schema
 from onthedot.stores.mongo.documents import AT_ONCE, Document
 from onthedot.stores.mongo.hints import Hints
 
 IN_TURN = [("next_run_ms", 1), ("_id", 1)]
-AS_THEY_START = [("due_ms", 1), ("priority", -1), ("_id", 1)]
+OLDEST = [("due_ms", 1), ("_id", 1)]
+_BY_LEVEL = [("priority", 1), *OLDEST]
 _MARKS = {"busy_ms": 1, "busy_by": 1}
 
 
@@ -68,16 +70,17 @@ class Candidates:
         return ids, others or most < min(limit, len(free))
 
     def runs(self, due: Document, limit: int) -> list[Document]:
-        """Due runs in the order in which they start, marked where others are about."""
+        """The foremost of the due runs, in turn, marked where others are about."""
         if not self._manners.hints:
-            return self._due_runs(due, limit)
+            return self._foremost(due, limit)
         most = max(limit >> self._manners.tries, 1)
-        chosen = _anywhere(self._due_runs({**due, **self._hints.free}, most << self._manners.crowd), most)
+        chosen = _anywhere(self._foremost({**due, **self._hints.free}, most << self._manners.crowd), most)
         ids = [each["_id"] for each in chosen]
         if self._hints.take(schema.RUNS, ids) == len(ids):
             return chosen
         self._manners.lost = True
-        return self._due_runs({"_id": {"$in": ids}, **due, **self._hints.mine}, most)
+        mine = self._due_runs({"_id": {"$in": ids}, **due, **self._hints.mine}, most)
+        return foremost(mine, _turn_of, most)
 
     def _due_schedules(self, due: Document, most: int) -> list[Document]:
         if most <= 0:
@@ -85,9 +88,42 @@ class Candidates:
         found = self._database[schema.SCHEDULES].find(due, _MARKS, batch_size=AT_ONCE).sort(IN_TURN)
         return list(found.limit(most).hint(schema.SCHEDULES_DUE))
 
+    def _foremost(self, due: Document, most: int) -> list[Document]:
+        """Asks once where all that are due fit, and for each level only where more with a priority are due."""
+        found = self._due_runs(due, most)
+        if len(found) < most:
+            return foremost(found, _turn_of, most)
+        ranked = self._due_runs({**due, "ranked": 1}, most)
+        if not ranked:
+            return found
+        found = ranked + self._due_runs({**due, "ranked": 0}, most)
+        levels = self._levels(due["due_ms"]) if len(ranked) >= most else ()
+        return foremost(found, _turn_of, most, levels, lambda priority: self._of_level(due, priority, most))
+
     def _due_runs(self, due: Document, most: int) -> list[Document]:
-        found = self._database[schema.RUNS].find(due, batch_size=AT_ONCE).sort(AS_THEY_START)
+        found = self._database[schema.RUNS].find({**schema.ANY_RANK, **due}, batch_size=AT_ONCE).sort(OLDEST)
         return list(found.limit(most).hint(schema.RUNS_DUE))
+
+    def _levels(self, due_ms: Document) -> Iterator[tuple[int, int]]:
+        """Every priority of due runs but 0, and its earliest moment: from one to the next, however many share it."""
+        last: Document = {}
+        while True:
+            found = self._database[schema.RUNS].find({**schema.RANKED, **last}, {"priority": 1, "due_ms": 1})
+            first = next(found.sort(_BY_LEVEL).limit(1).hint(schema.RUNS_LEVELS), None)
+            if first is None:
+                return
+            if first["due_ms"] <= due_ms["$lte"]:
+                yield first["priority"], first["due_ms"]
+            last = {"priority": {"$gt": first["priority"]}}
+
+    def _of_level(self, due: Document, priority: int, most: int) -> list[Document]:
+        level = {**due, "ranked": 1, "priority": priority}
+        found = self._database[schema.RUNS].find(level, batch_size=AT_ONCE).sort(OLDEST)
+        return list(found.limit(most).hint(schema.RUNS_LEVELS))
+
+
+def _turn_of(run: Document) -> Turn:
+    return precedence_ms(run["due_ms"], run["priority"]), run["_id"]
 
 
 def _anywhere(found: list[Document], most: int) -> list[Document]:

@@ -21,6 +21,7 @@ Document = dict[str, Any]
 
 _SCHEDULE = ("_id", *mapping.SCHEDULE[1:])
 _RUN = ("_id", *mapping.RUN[1:])
+_LIVE = ("_id", *mapping.LIVE[1:])
 _NODE = ("_id", *mapping.NODE[1:])
 _KEY = ("_id", *mapping.KEY[1:])
 AT_ONCE = 10_000
@@ -74,7 +75,7 @@ def run_from(document: Document) -> Run:
 
 def live_document(run: Run) -> Document:
     """All of a live run."""
-    return {**dict(zip((*_RUN, "priority", "apart"), mapping.live_row(run), strict=True)), **FREE}
+    return {**dict(zip(_LIVE, mapping.live_row(run), strict=True)), **FREE}
 
 
 def live_moves(run: Run) -> Document:

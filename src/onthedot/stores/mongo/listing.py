@@ -14,7 +14,7 @@ from onthedot.model.schedule import Mode, Schedule
 from onthedot.model.states import LIVE, State
 from onthedot.stores.mongo import documents, schema
 from onthedot.stores.mongo.documents import AT_ONCE, Document
-from onthedot.stores.mongo.schema import BLOCKED, PLANNABLE, READY
+from onthedot.stores.mongo.schema import ANY_RANK, BLOCKED, PLANNABLE, READY
 from onthedot.stores.sql import mapping
 
 
@@ -51,7 +51,7 @@ def upcoming(database: Database[Document], after_ms: int, until_ms: int) -> list
     moments: set[int] = set()
     for collection, field, matching, index in (
         (schema.SCHEDULES, "next_run_ms", PLANNABLE, schema.SCHEDULES_DUE),
-        (schema.RUNS, "due_ms", READY, schema.RUNS_DUE),
+        (schema.RUNS, "due_ms", {**READY, **ANY_RANK}, schema.RUNS_DUE),
     ):
         overdue = {**matching, field: {"$lte": after_ms}}
         first = database[collection].find(overdue, {field: 1}).sort(field).limit(1).hint(index)

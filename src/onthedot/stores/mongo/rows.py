@@ -23,10 +23,10 @@ from onthedot.model.states import State
 from onthedot.model.values import replace
 from onthedot.stores.base import Change, Key, LogLine, TaskInfo
 from onthedot.stores.mongo import documents, schema
-from onthedot.stores.mongo.candidates import AS_THEY_START, IN_TURN, Candidates, Manners
+from onthedot.stores.mongo.candidates import IN_TURN, OLDEST, Candidates, Manners
 from onthedot.stores.mongo.documents import AT_ONCE, Document
 from onthedot.stores.mongo.hints import Hints
-from onthedot.stores.mongo.schema import BLOCKED, PLANNABLE, READY
+from onthedot.stores.mongo.schema import ANY_RANK, BLOCKED, PLANNABLE, READY
 from onthedot.stores.mongo.writes import Writes
 from onthedot.stores.rows import TryAgain
 from onthedot.stores.sql import mapping
@@ -185,8 +185,8 @@ class MongoRows:
         return [documents.run_from(each) for each in found]
 
     def routed_runs(self, limit: int) -> list[Run]:
-        due = {**READY, "due_ms": {"$lte": self._now_ms}, "target": {"$ne": None}}
-        found = self._find(schema.RUNS, due).sort(AS_THEY_START).limit(limit).hint(schema.RUNS_DUE)
+        due = {**READY, **ANY_RANK, "due_ms": {"$lte": self._now_ms}, "target": {"$ne": None}}
+        found = self._find(schema.RUNS, due).sort(OLDEST).limit(limit).hint(schema.RUNS_DUE)
         return [documents.run_from(each) for each in found]
 
     def succeeded_since(self, schedule: str, since_ms: int) -> bool:

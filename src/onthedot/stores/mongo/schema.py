@@ -42,6 +42,10 @@ META = f"{PREFIX}meta"
 
 PLANNABLE: Document = {"plannable": 1}
 READY: Document = {"state": "waiting", "blocked": 0}
+RANKED: Document = {**READY, "ranked": 1}
+"""Ready, with another priority than 0."""
+ANY_RANK: Document = {"ranked": {"$in": [0, 1]}}
+"""To be asked along, so that the server merges the two halves of an index that begins with it."""
 BLOCKED: Document = {"state": "waiting", "blocked": 1}
 WENT_WRONG: Document = {"wrong": 1}
 _TEXT: Document = {"$gt": ""}
@@ -49,6 +53,7 @@ _EXISTS = 48
 
 SCHEDULES_DUE = "due"
 RUNS_DUE = "due"
+RUNS_LEVELS = "levels"
 RUNS_BLOCKED = "blocked"
 RUNS_TICK = "tick"
 RUNS_OWNER = "owner"
@@ -68,8 +73,10 @@ INDEXES: dict[str, list[IndexModel]] = {
         _index(SCHEDULES_DUE, "next_run_ms", "_id", only=PLANNABLE),
     ],
     RUNS: [
-        # Which runs are due? In the order in which they start.
-        _index(RUNS_DUE, "due_ms", "-priority", "_id", only=READY),
+        # Which runs are due? Oldest first; those with a priority apart.
+        _index(RUNS_DUE, "ranked", "due_ms", "_id", only=READY),
+        # Which levels of priority are there, and which runs of one are due? Runs without a priority are not in it.
+        _index(RUNS_LEVELS, "priority", "due_ms", "_id", only=RANKED),
         # The live runs of a schedule; and the net under the watermark: no two runs of one tick.
         _index(RUNS_TICK, "schedule_id", "scheduled_ms", "apart", unique=True),
         # What does a node run? Asked at every renewal.

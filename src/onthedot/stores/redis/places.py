@@ -4,6 +4,8 @@ All keys have one hash tag in front, so that they lie in one slot of a cluster. 
 
     due            sorted by moment: schedules that a planner looks at
     ready:N/T      sorted by moment: unblocked waiting runs of task T for node N, or for any node where N is empty
+    ready:P N/T    those of them with the priority P, where that is not 0 (a line break, not a space, follows it)
+    levels         these queues by name
     routed         sorted by moment: those of them that are for one node
     blocked        sorted by moment: waiting runs behind a slot or a pause
     behind:S       those of them of schedule S
@@ -27,8 +29,6 @@ Places = dict[tuple[str, str], int | None]
 """By index and member: the score, where the index is sorted; a set has none."""
 
 _WAITING, _RUNNING = State.WAITING, State.RUNNING
-_LOWEST = 10**10
-"""Above every priority: subtracted from it, the higher ones come first."""
 
 
 def schedule_places(row: Schedule) -> Places:
@@ -72,13 +72,14 @@ def run_places(run: Run) -> Places:
 
 
 def queue(run: Run) -> str:
-    """Whom the run waits for, and its task. No node's id has a slash."""
-    return f"{run.target or ''}/{run.task}"
+    """Whom the run waits for, its task, and its priority if it has one. No node's id has a slash."""
+    name = f"{run.target or ''}/{run.task}"
+    return f"{run.policy.priority}\n{name}" if run.policy.priority else name
 
 
 def _in_turn(run: Run) -> str:
-    """Sorts, at one moment, by priority and id; says whose turn it is without the row."""
-    return f"{_LOWEST - run.policy.priority:011}\n{run.id}\n{run.schedule_id or ''}"
+    """Sorts, at one moment, by id; says whose turn it is without the row."""
+    return f"{run.id}\n{run.schedule_id or ''}"
 
 
 def kept_by(run: Run) -> str:

@@ -15,6 +15,7 @@ from typing import TypeVar
 from onthedot.errors import StoreError
 from onthedot.model.decision import Decision
 from onthedot.model.node import Node
+from onthedot.model.rules.precedence import LEVEL_MS
 from onthedot.model.run import Run
 from onthedot.model.schedule import Schedule, Standing
 from onthedot.model.states import FINAL, LIVE
@@ -117,7 +118,7 @@ class RedisRows:
     def due_runs(self, node_id: str, tasks: Collection[str], limit: int) -> list[Run]:
         queues = [f"{target}/{task}" for task in sorted(tasks) for target in ("", node_id)]
         ids, rows, schedule_ids, schedules, run_ids, runs, sizes = self._server.read_script(
-            "due_runs", self.now_ms, self._fewer(limit), HOLD_MS, 1 if self._held else 0, *queues
+            "due_runs", self.now_ms, self._fewer(limit), HOLD_MS, 1 if self._held else 0, LEVEL_MS, *queues
         )
         self._runs.learn(ids, rows)
         self._schedules.learn(schedule_ids, schedules)

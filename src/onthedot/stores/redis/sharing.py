@@ -59,7 +59,11 @@ def count_ended(commit: Commit, changes: Runs) -> None:
 
 
 def note_queues(commit: Commit, changes: Runs) -> None:
-    """Which queues there are; who finds one empty removes it."""
-    queues = {queue(run) for _, _, run in changes if run is not None and run.state is _WAITING and not run.blocked}
+    """Which queues there are, and which of them are of a priority; who finds one empty removes it."""
+    ready = [run for _, _, run in changes if run is not None and run.state is _WAITING and not run.blocked]
+    queues = {queue(run): run.policy.priority for run in ready}
+    levels = [name for name, priority in queues.items() if priority]
     if queues:
         commit.write("SADD", "queues", *queues)
+    if levels:
+        commit.write("SADD", "levels", *levels)

@@ -2,7 +2,7 @@
 
 Where somebody keeps an old transaction open, the server keeps every row as it was, and the index of what is due begins
 with the moments of all that has long been done. A claim that begins at the beginning walks past them each time, and
-takes longer with every tick. See docs/decisions/0014-floors-under-claims.md
+takes longer with every tick. See docs/decisions/0015-floors-under-claims.md
 """
 
 from __future__ import annotations

@@ -277,7 +277,8 @@ def schedule_from_text(text: str) -> Schedule:
 # runs
 
 RUN = tuple(field.name for field in fields(Run))
-"""The columns of a run, live or ended; two more come after them, which differ."""
+"""The columns of a run, live or ended; more come after them, which differ."""
+LIVE = (*RUN, "priority", "ranked", "apart")
 RUN_MOVING = (
     "due_ms",
     "state",
@@ -362,8 +363,10 @@ def _run_columns(run: Run) -> Columns:
 
 
 def live_row(run: Run) -> Columns:
-    """All columns of a live run."""
-    return (*_run_columns(run), run.policy.priority, "" if run.cause == "tick" and not run.is_shard else run.id)
+    """All columns of a live run: those of `LIVE`."""
+    priority = run.policy.priority
+    apart = "" if run.cause == "tick" and not run.is_shard else run.id
+    return (*_run_columns(run), priority, 1 if priority else 0, apart)
 
 
 def ended_row(run: Run) -> Columns:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, Select
+from sqlalchemy import CompoundSelect, Connection, Select
 
 from onthedot.model.decision import Decision
 from onthedot.model.node import Node
+from onthedot.model.rules.precedence import foremost, turn_of
 from onthedot.model.run import Run
 from onthedot.model.schedule import Schedule, Standing
 from onthedot.model.states import State
@@ -119,11 +120,24 @@ class SqlRows:
         return [run for run in due if run.schedule_id is not None or run.id in free]
 
     def _due_runs(self, node_id: str, tasks: Collection[str], limit: int) -> list[Run]:
+        """Asks for each level only where more runs with a priority are due than were asked for."""
         mine = {"node_id": node_id, "floor_ms": self._floor.runs_ms, "now_ms": self._now_ms, "most": limit}
-        due = [mapping.run_from(row) for row in self._chunks(statements.DUE_RUNS, tasks, mine)]
+        found = [mapping.run_from(row) for row in self._chunks(statements.DUE_RUNS.on(self._dialect), tasks, mine)]
+        levels: list[tuple[int, int]] = []
+        if sum(run.policy.priority != 0 for run in found) >= limit:
+            there = self._connection.execute(
+                statements.LEVELS_GROUPED if self._dialect.groups_by_jumping else statements.LEVELS
+            )
+            levels = [(priority, due_ms) for priority, due_ms in there if due_ms <= self._now_ms]
+
+        def of_level(priority: int) -> list[Run]:
+            oldest = self._chunks(statements.DUE_OF_LEVEL, tasks, {**mine, "priority": priority})
+            return [mapping.run_from(row) for row in oldest]
+
+        due = foremost(found, turn_of, limit, levels, of_level)
         if self._dialect.exclusive:
             self._read_runs.update((run.id, run) for run in due)
-        return sorted(due, key=lambda run: (run.due_ms, -run.policy.priority, run.id))[:limit]
+        return due
 
     def live_of(self, schedule_ids: Collection[str]) -> list[Run]:
         live = self._remember_runs(self._chunks(statements.LIVE_OF, schedule_ids))
@@ -147,11 +161,16 @@ class SqlRows:
 
     def blocked_runs(self, limit: int, after: tuple[int, str] = (0, "")) -> list[Run]:
         due = {"now_ms": self._now_ms, "from_ms": after[0], "after_id": after[1], "most": limit}
-        return [mapping.run_from(row) for row in self._connection.execute(statements.BLOCKED_RUNS, due)]
+        return self._oldest(statements.BLOCKED_RUNS, due)
 
     def routed_runs(self, limit: int) -> list[Run]:
         due = {"now_ms": self._now_ms, "most": limit}
-        return [mapping.run_from(row) for row in self._connection.execute(statements.ROUTED_RUNS, due)]
+        return self._oldest(statements.ROUTED_RUNS, due)
+
+    def _oldest(self, halves: statements.Halves, due: Mapping[str, Any]) -> list[Run]:
+        """So many as are asked for, of those that are found with and without a priority."""
+        found = [mapping.run_from(row) for row in self._connection.execute(halves.on(self._dialect), due)]
+        return sorted(found, key=lambda run: (run.due_ms, run.id))[: due["most"]]
 
     def succeeded_since(self, schedule: str, since_ms: int) -> bool:
         asked = {"kept_by": schedule, "since_ms": since_ms}
@@ -277,14 +296,17 @@ class SqlRows:
         statements.ADD_REVISIONS.run(self._connection, [row])
 
     def _chunks(
-        self, statement: Select[Any], values: Collection[str], parameters: dict[str, Any] | None = None
+        self,
+        statement: Select[Any] | CompoundSelect[Any],
+        values: Collection[str],
+        parameters: dict[str, Any] | None = None,
     ) -> Iterator[Sequence[Any]]:
         return in_chunks(self._connection, statement, values, parameters, self._dialect.most_values)
 
 
 def in_chunks(
     connection: Connection,
-    statement: Select[Any],
+    statement: Select[Any] | CompoundSelect[Any],
     values: Collection[str],
     parameters: dict[str, Any] | None = None,
     most: int = CHUNK,

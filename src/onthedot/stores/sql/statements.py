@@ -11,6 +11,7 @@ from typing import Any
 
 from sqlalchemy import (
     Column,
+    CompoundSelect,
     Connection,
     Delete,
     Insert,
@@ -25,14 +26,16 @@ from sqlalchemy import (
     literal_column,
     select,
     union,
+    union_all,
     update,
 )
 
 from onthedot.model.node import NodeState
 from onthedot.stores.sql import claims, mapping, tables, together
 from onthedot.stores.sql.among import among
+from onthedot.stores.sql.dialects import Dialect
 from onthedot.stores.sql.mapping import Columns
-from onthedot.stores.sql.tables import BLOCKED, PLANNABLE, READY
+from onthedot.stores.sql.tables import BLOCKED, PLAIN, PLANNABLE, RANKED, READY
 
 CHUNK = 500
 """How many ids one statement names at most."""
@@ -135,15 +138,54 @@ DEFINE_SCHEDULES = _changing(tables.schedules.c.id, (*mapping.SCHEDULE[1:], "pri
 
 _runs = tables.runs.c
 _RUNS = select(*_columns(tables.runs, mapping.RUN))
-DUE_RUNS = (
-    _RUNS.where(
-        READY,
-        _runs.due_ms.between(bindparam("floor_ms"), bindparam("now_ms")),
-        among(_runs.task),
-        _runs.target.is_(None) | (_runs.target == bindparam("node_id")),
+
+
+class Halves:
+    """So many runs without a priority, and so many with one: each half is one range of an index, in its order."""
+
+    def __init__(self, statement: Select[Any]) -> None:
+        halves = [statement.where(_runs.ranked == literal_column(which)) for which in ("0", "1")]
+        self._plain = union_all(*halves)
+        self._nested = union_all(*(select(half.subquery()) for half in halves))
+
+    def on(self, dialect: Dialect) -> CompoundSelect[Any]:
+        """Nested only where it must be: MariaDB would write each half to a table of its own first."""
+        return self._nested if dialect.nests_limits else self._plain
+
+
+_OLDEST = _RUNS.order_by(_runs.due_ms, _runs.id).limit(bindparam("most"))
+_MINE = _OLDEST.where(
+    _runs.due_ms.between(bindparam("floor_ms"), bindparam("now_ms")),
+    among(_runs.task),
+    _runs.target.is_(None) | (_runs.target == bindparam("node_id")),
+)
+DUE_RUNS = Halves(_MINE.where(READY))
+DUE_OF_LEVEL = _MINE.where(RANKED, _runs.priority == bindparam("priority"))
+
+
+def _levels() -> Select[Any]:
+    """Every priority of ready runs but 0, and its earliest moment: from one to the next, however many share it."""
+    ranked = select(_runs.priority).where(RANKED).order_by(_runs.priority).limit(literal_column("1"))
+    levels = select(ranked.scalar_subquery().label("priority")).cte("levels", recursive=True)
+    following = ranked.where(_runs.priority > levels.c.priority).correlate(levels).scalar_subquery()
+    levels = levels.union_all(select(following).where(levels.c.priority.is_not(None)))
+    first = (
+        select(_runs.due_ms)
+        .where(RANKED, _runs.priority == levels.c.priority)
+        .order_by(_runs.due_ms, _runs.id)
+        .limit(literal_column("1"))
     )
-    .order_by(_runs.due_ms, _runs.priority.desc(), _runs.id)
-    .limit(bindparam("most"))
+    earliest = first.correlate(levels).scalar_subquery()
+    return select(levels.c.priority, earliest).where(levels.c.priority.is_not(None))
+
+
+LEVELS = _levels()
+# MariaDB does not look for "more than" what a subquery is given by an index, but groups by jumping along one: only if
+# all columns of the index that come before are in the group.
+LEVELS_GROUPED = (
+    select(_runs.priority, func.min(_runs.due_ms))
+    .where(RANKED)
+    .group_by(_runs.state, _runs.blocked, _runs.ranked, _runs.priority)
 )
 LIVE_OF = _RUNS.where(among(_runs.schedule_id)).order_by(_runs.id).with_for_update()
 LIVE_RUNS = _RUNS.where(among(_runs.id)).order_by(_runs.id).with_for_update()
@@ -160,20 +202,14 @@ CANCELS = select(_runs.id).where(
 STILL_READY = (
     select(_runs.id).where(among(_runs.id), READY).order_by(_runs.id).with_for_update(skip_locked=True, key_share=True)
 )
-BLOCKED_RUNS = (
-    _RUNS.where(
+BLOCKED_RUNS = Halves(
+    _OLDEST.where(
         BLOCKED,
         _runs.due_ms.between(bindparam("from_ms"), bindparam("now_ms")),
         (_runs.due_ms > bindparam("from_ms")) | (_runs.id > bindparam("after_id")),
     )
-    .order_by(_runs.due_ms, _runs.id)
-    .limit(bindparam("most"))
 )
-ROUTED_RUNS = (
-    _RUNS.where(READY, _runs.target.is_not(None), _runs.due_ms <= bindparam("now_ms"))
-    .order_by(_runs.due_ms, _runs.id)
-    .limit(bindparam("most"))
-)
+ROUTED_RUNS = Halves(_OLDEST.where(READY, _runs.target.is_not(None), _runs.due_ms <= bindparam("now_ms")))
 
 
 def _coming(what: str, moment: Column[int], condition: Any) -> tuple[Select[*tuple[Any, ...]], Select[str, int]]:
@@ -186,8 +222,12 @@ def _coming(what: str, moment: Column[int], condition: Any) -> tuple[Select[*tup
     return select(of, earliest.c[0]), select(of, moment).where(condition, lies_ahead).distinct()
 
 
-UPCOMING = union(*_coming("schedule", _schedules.next_run_ms, PLANNABLE), *_coming("run", _runs.due_ms, READY))
-INSERT_RUNS = Batch(insert(tables.runs), (*mapping.RUN, "priority", "apart"))
+UPCOMING = union(
+    *_coming("schedule", _schedules.next_run_ms, PLANNABLE),
+    *_coming("run", _runs.due_ms, PLAIN),
+    *_coming("run", _runs.due_ms, RANKED),
+)
+INSERT_RUNS = Batch(insert(tables.runs), mapping.LIVE)
 MOVE_RUNS = _changing(tables.runs.c.id, mapping.RUN_MOVING)
 DELETE_LIVE = _deleting(_runs.id)
 

@@ -174,24 +174,25 @@ runs = Table(
     metadata,
     *_run_columns(),
     _count("priority"),
+    _flag("ranked"),  # whether its priority is another than 0: most have none
     _id("apart"),  # empty for a tick, the run's own id for anything else: ticks of one moment clash, manual runs do not
 )
 READY = and_(runs.c.state == literal_column("'waiting'"), runs.c.blocked == literal_column("0"))
 BLOCKED = and_(runs.c.state == literal_column("'waiting'"), runs.c.blocked == literal_column("1"))
 
-# Which runs are due? In the order in which they start, so that a crowd at one moment is not sorted each time.
-Index(
-    "onthedot_runs_due",
-    runs.c.due_ms,
-    runs.c.priority.desc(),
-    runs.c.id,
-    sqlite_where=READY,
-    postgresql_where=READY,
-).ddl_if(callable_=_partly)
+PLAIN = and_(READY, runs.c.ranked == literal_column("0"))
+RANKED = and_(READY, runs.c.ranked == literal_column("1"))
+
+# Which runs are due? Oldest first, also where ten thousand are due at one moment; those with a priority apart.
+_IN_TURN = (runs.c.ranked, runs.c.due_ms, runs.c.id)
+Index("onthedot_runs_due", *_IN_TURN, sqlite_where=READY, postgresql_where=READY).ddl_if(callable_=_partly)
 # Both this and the blocked ones.
-Index("onthedot_runs_waiting", runs.c.state, runs.c.blocked, runs.c.due_ms, runs.c.priority.desc(), runs.c.id).ddl_if(
-    dialect="mysql"
-)
+Index("onthedot_runs_waiting", runs.c.state, runs.c.blocked, *_IN_TURN).ddl_if(dialect="mysql")
+# Which levels of priority are there, and which runs of one are due? Runs without a priority are not in it.
+# `ranked` is, or SQLite would rather take the index above, and sort.
+_OF_LEVELS = (runs.c.ranked, runs.c.priority, runs.c.due_ms, runs.c.id)
+Index("onthedot_runs_levels", *_OF_LEVELS, sqlite_where=RANKED, postgresql_where=RANKED).ddl_if(callable_=_partly)
+Index("onthedot_runs_ranked", runs.c.state, runs.c.blocked, *_OF_LEVELS).ddl_if(dialect="mysql")
 # The live runs of a schedule; and the net under the watermark: no two runs of one tick.
 Index("onthedot_runs_tick", runs.c.schedule_id, runs.c.scheduled_ms, runs.c.apart, unique=True)
 # What does a node run? Asked at every renewal.
@@ -200,7 +201,7 @@ Index("onthedot_runs_owner", runs.c.owner, sqlite_where=_OWNED, postgresql_where
 _HELD = runs.c.slot.is_not(None)
 Index("onthedot_runs_slot", runs.c.slot, unique=True, sqlite_where=_HELD, postgresql_where=_HELD)
 # The sweep: blocked runs whose moment has come.
-Index("onthedot_runs_blocked", runs.c.due_ms, sqlite_where=BLOCKED, postgresql_where=BLOCKED).ddl_if(callable_=_partly)
+Index("onthedot_runs_blocked", *_IN_TURN, sqlite_where=BLOCKED, postgresql_where=BLOCKED).ddl_if(callable_=_partly)
 
 history = Table(
     f"{PREFIX}history",

@@ -52,6 +52,7 @@ from onthedot.testing.conformance.running import (  # noqa: E402
     TestFinishing,
     TestOperatorsRetry,
     TestOverlapWhenStarted,
+    TestPriorities,
     TestStarting,
     TestWaking,
 )
@@ -92,6 +93,7 @@ __all__ = [
     "TestOverlapWhenStarted",
     "TestPausing",
     "TestPlanning",
+    "TestPriorities",
     "TestPruning",
     "TestPutting",
     "TestRescheduling",

@@ -315,6 +315,32 @@ class TestGroupLimits(Promises):
         scene.end(holder)
         assert len(scene.start(node)) == 1
 
+    def test_a_place_goes_to_the_foremost_of_those_that_wait_for_it(self, scene: Scene) -> None:
+        node = scene.node()
+        scene.waiting_run(policy=Policy(limit="mail:1"))
+        (holder,) = scene.start(node)
+        scene.put(limit="mail:1", priority=5)
+        for priority in (-1, 0, 7, 0):
+            scene.waiting_run(policy=Policy(limit="mail:1", priority=priority))
+        scene.wait(MINUTE)
+        scene.plan(node)
+        assert scene.start(node) == []
+        order = []
+        for _ in range(5):
+            scene.end(holder)
+            (holder,) = scene.start(node)
+            order.append(holder.policy.priority)
+        assert order == [7, 5, 0, 0, -1]
+
+    def test_the_places_that_are_free_go_to_the_foremost(self, scene: Scene) -> None:
+        node = scene.node()
+        scene.put(limit="mail:2", priority=1)
+        scene.wait(MINUTE)
+        scene.plan(node)
+        for priority in (0, -1, 2):
+            scene.waiting_run(policy=Policy(limit="mail:2", priority=priority))
+        assert [run.policy.priority for run in scene.start(node)] == [2, 1]
+
 
 class TestDependencies(Promises):
     def test_a_run_waits_for_the_success_that_it_depends_on(self, scene: Scene) -> None:

@@ -78,6 +78,14 @@ class TestPlanning(Promises):
         assert scene.start(old, tasks=["other"]) == []
         assert [started.id for started in scene.start(new)] == [run.id]
 
+    def test_where_few_workers_are_free_ticks_of_higher_priority_begin_at_once(self, scene: Scene) -> None:
+        node = scene.node()
+        for name, priority in (("a", -1), ("b", 0), ("c", 3), ("d", 2)):
+            scene.put(name, priority=priority)
+        scene.wait(MINUTE)
+        planned = scene.plan(node, free=2)
+        assert {run.schedule for run in planned if run.state is State.RUNNING} == {"c", "d"}
+
     def test_a_node_that_only_plans_leaves_its_runs_waiting(self, scene: Scene) -> None:
         scene.put()
         scene.wait(MINUTE)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from random import Random
+
 import pytest
 
 from onthedot.errors import Conflict, NodeDead, RunNotFound
@@ -46,12 +48,13 @@ class TestStarting(Promises):
 
     def test_the_oldest_come_first_and_at_one_moment_those_of_higher_priority(self, scene: Scene) -> None:
         node = scene.node()
-        young = scene.waiting_run(delay_ms=2, policy=Policy(priority=9))
+        young = scene.waiting_run(delay_ms=2)
         low = scene.waiting_run(delay_ms=1, policy=Policy(priority=-1))
+        plain = scene.waiting_run(delay_ms=1)
         high = scene.waiting_run(delay_ms=1, policy=Policy(priority=5))
         scene.wait(MINUTE)
-        order = [run.id for _ in range(3) for run in scene.start(node, limit=1)]
-        assert order == [high.id, low.id, young.id]
+        order = [run.id for _ in range(4) for run in scene.start(node, limit=1)]
+        assert order == [high.id, plain.id, young.id, low.id]
 
     def test_no_more_than_the_limit_are_started(self, scene: Scene) -> None:
         node = scene.node()
@@ -102,6 +105,93 @@ class TestStarting(Promises):
         run = scene.waiting_run()
         scene.start(node)
         assert [own.id for own in scene.renew(node).own] == [run.id]
+
+
+class TestPriorities(Promises):
+    """A level of priority is worth a minute of waiting, where not all that are due can start."""
+
+    def test_a_higher_priority_overtakes_those_that_are_older_by_less_than_it_is_worth(self, scene: Scene) -> None:
+        node = scene.node()
+        oldest = scene.waiting_run()
+        scene.wait(1)
+        older = [scene.waiting_run() for _ in range(5)]
+        high = scene.waiting_run(delay_ms=2 * MINUTE - 1, policy=Policy(priority=2))
+        scene.wait(HOUR)
+        assert [run.id for run in scene.start(node, limit=2)] == [oldest.id, high.id]
+        assert [run.id for run in scene.start(node)] == [run.id for run in older]
+
+    def test_a_low_priority_is_late_and_never_starved(self, scene: Scene) -> None:
+        node = scene.node()
+        low = scene.waiting_run(policy=Policy(priority=-3))
+        passed: list[str] = []
+        for _ in range(15):  # two come where one can start
+            for _ in range(2):
+                scene.waiting_run()
+            passed += [run.id for run in scene.start(node, limit=1)]
+            scene.wait(30 * SECOND)
+        assert passed.index(low.id) == 12  # after those of its first three minutes
+
+    def test_a_high_priority_that_goes_on_starves_nobody(self, scene: Scene) -> None:
+        node = scene.node()
+        plain = scene.waiting_run()
+        started: list[str] = []
+        for _ in range(8):
+            scene.wait(30 * SECOND)
+            for _ in range(2):
+                scene.waiting_run(policy=Policy(priority=2))
+            started += [run.id for run in scene.start(node, limit=1)]
+        assert plain.id in started
+
+    def test_a_run_of_the_future_is_not_started_early_and_hides_nothing(self, scene: Scene) -> None:
+        node = scene.node()
+        priorities = (-9, 0, 9, 1_000_000)
+        for priority in priorities * 3:
+            scene.waiting_run(delay_ms=HOUR, policy=Policy(priority=priority))
+        due = [scene.waiting_run(policy=Policy(priority=priority)) for priority in (-9, 0, 9)]
+        assert [run.id for _ in range(5) for run in scene.start(node, limit=1)] == [run.id for run in due[::-1]]
+        scene.wait(HOUR)
+        started = [run.policy.priority for _ in range(6) for run in scene.start(node, limit=2)]
+        assert started == [each for each in priorities[::-1] for _ in range(3)]
+
+    def test_a_crowd_of_low_priority_does_not_hide_the_others(self, scene: Scene) -> None:
+        node = scene.node()
+        crowd = [scene.waiting_run(policy=Policy(priority=-5)) for _ in range(20)]
+        lower = [scene.waiting_run(policy=Policy(priority=-6)) for _ in range(3)]
+        scene.wait(MINUTE)
+        plain = [scene.waiting_run() for _ in range(4)]
+        assert [run.id for run in scene.start(node, limit=3)] == [run.id for run in plain[:3]]
+        first, *others = scene.start(node, limit=3)
+        assert (first.id, {run.id for run in others}) == (plain[3].id, {run.id for run in crowd[:2]})
+        assert [run.id for run in scene.start(node)] == [run.id for run in crowd[2:] + lower]
+
+    def test_those_of_least_precedence_are_chosen_of_any_mixture(self, scene: Scene) -> None:
+        node, other = scene.node("a", ["job", "mail"]), scene.node("b")
+        dice = Random(7)
+        runs = []
+        for _ in range(60):
+            policy = Policy(priority=dice.choice((0, 0, -2, -1, 1, 2, 5)))
+            task, target = dice.choice(("job", "job", "mail", "unknown")), dice.choice((None, None, node, other))
+            moved = 1000 * dice.randrange(400)
+            runs.append(scene.waiting_run(task=task, target=target, delay_ms=moved, policy=policy))
+        scene.wait(300 * SECOND)
+        mine = [run for run in runs if run.task != "unknown" and run.target != other and run.due_ms <= scene.now_ms]
+        in_turn = sorted(mine, key=lambda run: (run.due_ms - MINUTE * run.policy.priority, run.id))
+        started: list[str] = []
+        for limit in (1, 2, 3, 5, 100):
+            batch = scene.start(node, limit, ["job", "mail"])
+            assert [run.id for run in batch] == [run.id for run in in_turn[len(started) :][:limit]]
+            started += [run.id for run in batch]
+        assert len(started) == len(mine) > 12
+
+    def test_schedules_runs_are_taken_in_turn_with_the_others(self, scene: Scene) -> None:
+        node = scene.node()
+        for name, priority in (("low", -1), ("high", 4), ("plain", 0)):
+            scene.put(name, priority=priority)
+        scene.wait(MINUTE)
+        scene.plan(node)
+        alone = scene.waiting_run(policy=Policy(priority=3))
+        started = scene.start(node)
+        assert [run.schedule or run.id for run in started] == ["high", alone.id, "plain", "low"]
 
 
 class TestOverlapWhenStarted(Promises):

@@ -13,6 +13,8 @@ from onthedot import every
 from onthedot.model.ids import new_id
 from onthedot.model.node import Node
 from onthedot.model.outcome import Outcome
+from onthedot.model.policy import Policy
+from onthedot.model.run import Run
 from onthedot.model.states import State
 from onthedot.planner import edits
 from onthedot.planner.decide import Decider
@@ -70,6 +72,7 @@ def test_no_hot_search_reads_or_sorts_a_whole_collection(mongodb_url: str, overh
             stages = _stages(database.command("explain", find)["queryPlanner"]["winningPlan"])
             assert "COLLSCAN" not in stages, find
             assert "SORT" not in stages, find
+        assert any(find.get("hint") == "levels" for find in asked)
 
 
 def _work(store: Store, clock: ManualClock) -> None:
@@ -79,6 +82,7 @@ def _work(store: Store, clock: ManualClock) -> None:
     store.plan_due("n0", 5, 2, Decider(lambda: new_id(clock())))
     store.plan_due("n0", 100, 0, Decider(lambda: new_id(clock())))
     started = store.start_due("n0", ["task"], 10).runs
+    _start_one_of_many(store, clock())
     store.finish("n0", [Outcome(run.id, run.claim_no, "failed") for run in started])
     store.renew(store.nodes()[0])
     store.cancels("n0")
@@ -92,6 +96,16 @@ def _work(store: Store, clock: ManualClock) -> None:
     store.changes(name="s1")
     store.logs("run")
     store.prune(Keep(per_schedule=1))
+
+
+def _start_one_of_many(store: Store, now_ms: int) -> None:
+    """With and without priorities, and more of tomorrow, so that each level is asked for."""
+    for number in range(24):
+        due_ms = now_ms if number < 9 else now_ms + 86_400_000
+        policy = Policy(priority=number % 3 - 1)
+        store.enqueue([Run(new_id(now_ms), "task", "enqueue", due_ms, due_ms, policy=policy)])
+    (first,) = store.start_due("n0", ["task"], 1).runs
+    assert first.policy.priority == 1
 
 
 def _stages(plan: dict[str, Any]) -> set[str]:

@@ -183,7 +183,7 @@ def test_a_decision_comes_back_as_it_was(decision: Decision) -> None:
 
 def test_the_columns_of_each_table_are_the_fields_of_its_value_in_their_order() -> None:
     assert tuple(tables.schedules.c.keys()) == (*mapping.SCHEDULE, "priority")
-    assert tuple(tables.runs.c.keys()) == (*mapping.RUN, "priority", "apart")
+    assert tuple(tables.runs.c.keys()) == mapping.LIVE
     assert tuple(tables.history.c.keys()) == (*mapping.RUN, "kept_by")
     assert tuple(tables.nodes.c.keys()) == tuple(field.name for field in fields(Node))
 

@@ -12,6 +12,7 @@ from sqlalchemy import Connection, Select, event
 
 from onthedot.model.states import State
 from onthedot.stores.sql import reading, statements, tables
+from onthedot.stores.sql.dialects.sqlite import SQLITE
 
 GIVEN = {
     "now_ms": 5,
@@ -31,6 +32,7 @@ GIVEN = {
     "run_id": "r",
     "after_id": "",
     "kept_by": "s",
+    "priority": 5,
 }
 
 
@@ -61,9 +63,12 @@ def _plan(connection: Connection, statement: Select[Any]) -> str:
         (statements.SCHEDULES_OVERDUE, "onthedot_schedules_due"),
         (statements.COUNT_DUE, "onthedot_schedules_due"),
         (statements.UPCOMING, "onthedot_schedules_due"),
-        (statements.DUE_RUNS, "onthedot_runs_due"),
+        (statements.DUE_RUNS.on(SQLITE), "onthedot_runs_due"),
         (statements.UPCOMING, "onthedot_runs_due"),
-        (statements.BLOCKED_RUNS, "onthedot_runs_blocked"),
+        (statements.ROUTED_RUNS.on(SQLITE), "onthedot_runs_due"),
+        (statements.LEVELS, "onthedot_runs_levels"),
+        (statements.DUE_OF_LEVEL, "onthedot_runs_levels"),
+        (statements.BLOCKED_RUNS.on(SQLITE), "onthedot_runs_blocked"),
         (statements.LIVE_OF, "onthedot_runs_tick"),
         (statements.LIVE_RUNS, "sqlite_autoindex_onthedot_runs_1"),
         (statements.OWNED_BY, "onthedot_runs_owner"),
@@ -93,7 +98,10 @@ def test_a_hot_statement_uses_its_index(connection: Connection, statement: Selec
     [
         statements.SCHEDULES_ON_TIME,
         statements.SCHEDULES_OVERDUE,
-        statements.DUE_RUNS,
+        statements.DUE_RUNS.on(SQLITE),
+        statements.DUE_OF_LEVEL,
+        statements.LEVELS,
+        statements.BLOCKED_RUNS.on(SQLITE),
     ],
 )
 def test_a_crowd_at_one_moment_is_not_sorted_for_each_batch(connection: Connection, statement: Select[Any]) -> None:

@@ -37,7 +37,12 @@ def _definitions(path: Path) -> dict[str, str]:
 
 def _is_of_sqlite(_thing: object, name: str | None, *_: object) -> bool:
     """Not the indexes that stand in for those which MySQL cannot have."""
-    return name not in ("onthedot_runs_waiting", "onthedot_schedules_plannable", "onthedot_schedules_mode")
+    return name not in (
+        "onthedot_runs_waiting",
+        "onthedot_runs_ranked",
+        "onthedot_schedules_plannable",
+        "onthedot_schedules_mode",
+    )
 
 
 def _migrated(path: Path) -> Path:

@@ -1,11 +1,13 @@
 -- Due runs that nobody else works on just now, in turn, with all that starting them reads.
--- ARGV: now, how many, hold for, whether to take those too that others work on, then the queues
+-- ARGV: now, how many, hold for, whether to take those too that others work on, how much a level of priority is worth,
+-- then the queues
 -- Answers: the ids and rows of the runs; of their schedules; live runs' ids, rows, sizes.
 local now, limit, hold_ms, all = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[4] == '1'
+local level_ms = tonumber(ARGV[5])
 local page = math.max(16, math.min(limit, 1000))
 local heads = {}
 
--- A queue is read page by page; the earliest head of all queues is the next in turn.
+-- A queue is read page by page; the head of least precedence of all queues is the next in turn.
 local function turn(queue)
   queue.at = queue.at + 2
   if queue.at > #queue.items then
@@ -13,13 +15,24 @@ local function turn(queue)
     queue.offset = queue.offset + page
     queue.at = 1
   end
-  queue.member, queue.score = queue.items[queue.at], tonumber(queue.items[queue.at + 1])
+  queue.member = queue.items[queue.at]
+  if queue.member then queue.precedence = tonumber(queue.items[queue.at + 1]) - queue.priority * level_ms end
   return queue.member
 end
 
-for i = 5, #ARGV do
-  local queue = {key = KEYS[1] .. 'ready:' .. ARGV[i], offset = 0, items = {}, at = -1}
+local function look(name, priority)
+  local queue = {key = KEYS[1] .. 'ready:' .. name, priority = priority, offset = 0, items = {}, at = -1}
   if turn(queue) then heads[#heads + 1] = queue end
+end
+
+local asked = {}
+for i = 6, #ARGV do
+  look(ARGV[i], 0)
+  asked[ARGV[i]] = true
+end
+for _, name in ipairs(redis.call('SMEMBERS', KEYS[1] .. 'levels')) do
+  local priority, queue = string.match(name, '^(-?%d+)\n(.*)$')
+  if asked[queue] then look(name, tonumber(priority)) end
 end
 
 forget_old_holds()
@@ -28,10 +41,10 @@ while #ids < limit and #heads > 0 do
   local first = 1
   for i = 2, #heads do
     local a, b = heads[i], heads[first]
-    if a.score < b.score or (a.score == b.score and a.member < b.member) then first = i end
+    if a.precedence < b.precedence or (a.precedence == b.precedence and a.member < b.member) then first = i end
   end
   local queue = heads[first]
-  local run_id, schedule_id = string.match(queue.member, '^[^\n]*\n([^\n]*)\n(.*)$')
+  local run_id, schedule_id = string.match(queue.member, '^([^\n]*)\n(.*)$')
   local name = schedule_id == '' and run_id or schedule_id
   if all or taken[name] or not is_busy(name) then
     ids[#ids + 1] = run_id

@@ -22,6 +22,7 @@ for _, queue in ipairs(redis.call('SMEMBERS', KEYS[1] .. 'queues')) do
     look(key)
   else
     redis.call('SREM', KEYS[1] .. 'queues', queue)
+    redis.call('SREM', KEYS[1] .. 'levels', queue)
   end
 end
 return moments

@@ -49,6 +49,10 @@ class Dialect:
     """Whether a node may change older tables: only where no node of an older version can be at work on them."""
     most_values: int
     """How many values one statement may name."""
+    nests_limits: bool = False
+    """Whether a part of a UNION can have a LIMIT of its own only in a subquery."""
+    groups_by_jumping: bool = False
+    """Whether GROUP BY goes from one value to the next along an index, and does not read all rows between them."""
     clock: ColumnElement[int] | None = None
     """The server's time in milliseconds; None: there is no server, and this machine's clock is the store's."""
     begin_writing: str | None = None

@@ -99,6 +99,7 @@ MARIADB = Dialect(
     exclusive=False,
     upgrades_itself=False,
     most_values=10_000,
+    groups_by_jumping=True,
     # UNIX_TIMESTAMP() would read the moment in the session's zone. Never rounded up.
     clock=literal_column("TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000", BigInteger),
     begin_snapshot="SET TRANSACTION ISOLATION LEVEL REPEATABLE READ",

@@ -45,6 +45,7 @@ SQLITE = Dialect(
     exclusive=True,
     upgrades_itself=True,
     most_values=500,  # 999 at most before 3.32
+    nests_limits=True,
     begin_writing="BEGIN IMMEDIATE",
     take_write_lock="UPDATE onthedot_meta SET version_num = version_num WHERE version_num = ''",
 )

@@ -197,6 +197,7 @@ def upgrade() -> None:
         sa.Column("reason", _LONG, nullable=True),
         sa.Column("trace", _string(60), nullable=True),
         sa.Column("priority", sa.Integer(), nullable=False),
+        sa.Column("ranked", sa.SmallInteger(), nullable=False),
         sa.Column("apart", _string(36), nullable=False),
         sa.PrimaryKeyConstraint("id"),
     )
@@ -204,22 +205,34 @@ def upgrade() -> None:
         op.create_index(
             "onthedot_runs_blocked",
             "onthedot_runs",
-            ["due_ms"],
+            ["ranked", "due_ms", "id"],
             sqlite_where=sa.text("state = 'waiting' AND blocked = 1"),
             postgresql_where=sa.text("state = 'waiting' AND blocked = 1"),
         )
         op.create_index(
             "onthedot_runs_due",
             "onthedot_runs",
-            ["due_ms", sa.literal_column("priority DESC"), "id"],
+            ["ranked", "due_ms", "id"],
             sqlite_where=sa.text("state = 'waiting' AND blocked = 0"),
             postgresql_where=sa.text("state = 'waiting' AND blocked = 0"),
         )
+        op.create_index(
+            "onthedot_runs_levels",
+            "onthedot_runs",
+            ["ranked", "priority", "due_ms", "id"],
+            sqlite_where=sa.text("state = 'waiting' AND blocked = 0 AND ranked = 1"),
+            postgresql_where=sa.text("state = 'waiting' AND blocked = 0 AND ranked = 1"),
+        )
     else:
+        op.create_index(
+            "onthedot_runs_ranked",
+            "onthedot_runs",
+            ["state", "blocked", "ranked", "priority", "due_ms", "id"],
+        )
         op.create_index(
             "onthedot_runs_waiting",
             "onthedot_runs",
-            ["state", "blocked", "due_ms", sa.literal_column("priority DESC"), "id"],
+            ["state", "blocked", "ranked", "due_ms", "id"],
         )
     op.create_index(
         "onthedot_runs_owner",
