@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from random import Random
@@ -14,14 +13,10 @@ import psycopg
 import pymysql
 import pytest
 from sqlalchemy import event
-from tests.stores.crowd import BY, LEASE_MS, START_MS, Crowd
+from tests.stores.crowd import START_MS, Crowd
 
-from onthedot import App, at
+from onthedot import App
 from onthedot.app.node import NodeSettings
-from onthedot.model.ids import new_id
-from onthedot.model.node import Node
-from onthedot.planner import edits
-from onthedot.planner.decide import Decider
 from onthedot.stores.base import Store
 from onthedot.stores.open import open_store
 from onthedot.stores.sql.store import SqlStore
@@ -125,31 +120,6 @@ def test_ten_nodes_on_the_same_rows_share_them_without_an_error(url: str, clock:
             with psycopg.connect(url.partition("?")[0]) as connection:
                 found = connection.execute("SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()")
                 assert found.fetchone() == (0,)
-
-
-PLANNERS, SCHEDULES = 50, 10_000
-
-
-def test_fifty_planners_make_one_run_of_each_of_ten_thousand_due_schedules(url: str, clock: ManualClock) -> None:
-    names = [f"schedule {number:05}" for number in range(SCHEDULES)]
-    once = edits.put(edits.Definition("job", at("2027-01-01T00:00Z")))
-    with opened(url, clock, 5) as stores:
-        for start in range(0, SCHEDULES, 1000):
-            stores[0].change(names[start : start + 1000], once, BY)
-
-        def plan(number: int) -> int:
-            store, made = stores[number % len(stores)], 0
-            node = store.join(Node(new_id(clock.now_ms), f"n{number}", lease_ms=LEASE_MS), [])
-            while True:
-                planned = store.plan_due(node.id, 200, 0, Decider(lambda: new_id(clock.now_ms)))
-                made += sum(len(effects.runs) for effects in planned.effects)
-                if not planned.effects and not planned.passed_over:
-                    return made
-
-        with ThreadPoolExecutor(PLANNERS) as pool:
-            assert sum(pool.map(plan, range(PLANNERS))) == SCHEDULES
-        runs = stores[0].runs(limit=2 * SCHEDULES)
-        assert len(runs) == len({run.schedule for run in runs}) == SCHEDULES
 
 
 def test_what_nobody_was_notified_of_is_found_by_polling(postgresql_15: str) -> None:
