@@ -32,7 +32,7 @@ from onthedot.events import (
     TookOver,
 )
 from onthedot.execution.capture import capture_logging
-from onthedot.execution.pools import Room, Sizes
+from onthedot.execution.pools import Pool, Room, Sizes
 from onthedot.execution.targets import Lookup
 from onthedot.execution.worker import Worker
 from onthedot.loop import Loop
@@ -153,7 +153,8 @@ class NodeRunner:
         )
         self._draining = False
         self._woken = self._reread = True
-        self._hungry = False
+        self._hungry: set[Pool] = set()
+        """The pools for which runs may wait in the store."""
         self._rush_since_ms: int | None = None
         self._alone = True
         self._idle = False
@@ -164,6 +165,7 @@ class NodeRunner:
             "outcomes": Loop("outcomes", self.write_once, self._clock, self._failed),
             "logs": Loop("logs", self.write_logs_once, self._clock, self._failed),
             "heartbeat": Loop("heartbeat", self.heartbeat_once, self._clock, self._failed),
+            "lease": Loop("lease", self.watch_lease_once, self._clock, self._failed),
         }
         self._make_writers()
         self._unlisten: Callable[[], None] = lambda: None
@@ -214,11 +216,11 @@ class NodeRunner:
         self.worker.hand_back()
         all_ended = self.worker.wait_empty(self._settings.drain_ms)
         self.worker.hand_back(entered=True)
-        self._loops["heartbeat"].stop()
-        self._loops["outcomes"].stop()
-        self._loops["logs"].stop()
-        for name in ("heartbeat", "outcomes", "logs"):
-            self._loops[name].join()
+        others = [self._loops[name] for name in ("heartbeat", "lease", "outcomes", "logs")]
+        for loop in others:
+            loop.stop()
+        for loop in others:
+            loop.join()
         while self._outcomes.run_once() is not None:
             pass
         self._store.leave(self.node.id)
@@ -282,7 +284,7 @@ class NodeRunner:
         """Start what waits, in each pool as much as can begin there: what cannot stays in the store."""
         tasks = self._tasks()[0]
         began = passed_over = more = False
-        hungry = self.worker.places.is_full
+        hungry = self.worker.places.full
         for opening in self.worker.places.openings(tasks):
             most = min(opening.room, BATCH)
             started = self._store.start_due(self.node.id, opening.tasks, most)
@@ -291,13 +293,14 @@ class NodeRunner:
                 self._emitter.emit(RunSkipped(run.id, run.task, run.schedule, run.reason))
             began, passed_over = began or bool(started.runs), passed_over or started.passed_over
             if len(started.runs) >= most:  # more may wait: go on when workers come free
-                hungry = True
+                hungry.update(opening.pools)
                 more = more or bool(self.worker.places.openings(opening.tasks))
         self._hungry = hungry
         return _Pass(began, passed_over, more)
 
     def _room(self) -> Room:
-        return self.worker.places.room()
+        """What new ticks may take at once: nothing where others wait, who may come first."""
+        return self.worker.places.room(but=self._hungry)
 
     def _plan(self) -> _Pass:
         """Plan what is due, a few batches one after the other; outcomes wait meanwhile."""
@@ -382,10 +385,6 @@ class NodeRunner:
         except NodeDead:
             self._join_anew()
             return 0
-        except Exception:
-            if self._cut_off:
-                self._stop_everything()
-            raise
         self._renewed_ms = sent_ms
         self._alone = len(renewal.nodes) == 1
         if renewal.node.state is NodeState.DRAINING and not self._draining:
@@ -400,6 +399,14 @@ class NodeRunner:
                 self._tell_ended(taken)
                 self.wake()
         return self._settings.heartbeat_ms
+
+    def watch_lease_once(self) -> int | None:
+        """Stop what runs here before another may take it, also while a renewal waits for a store that says nothing."""
+        left_ms = self._renewed_ms + self._settings.give_up_ms - self._clock.monotonic_ms()
+        if left_ms < 0:
+            self._stop_everything()
+            return self._settings.poll_ms
+        return left_ms + 1
 
     def _be_drained(self) -> None:
         """Somebody asked this node to take no more: it gives back what has not begun, and says so to its app."""

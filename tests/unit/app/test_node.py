@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from tests.unit.app.world import SOON, START, World
 
-from onthedot import every
+from onthedot import Context, every
 from onthedot.events import LeaseLost, OutcomeRefused, TookOver
 from onthedot.model.node import Node
 from onthedot.stores.base import Planned, Renewal
@@ -186,9 +186,35 @@ def test_a_node_that_cannot_renew_stops_its_runs_before_another_may_take_them(wo
     world.clock.advance(26_000)
     with pytest.raises(ConnectionError):
         node.heartbeat_once()
+    node.watch_lease_once()
     assert node.worker.executing() == {}
     assert node.plan_once() is not None, "a node that is cut off plans nothing, and waits"
     stuck.set()
+
+
+def test_a_node_whose_renewal_is_not_answered_stops_its_runs_before_another_may_take_them(world: World) -> None:
+    entered, stopped = Event(), Event()
+
+    @world.app.task
+    def work(ctx: Context) -> None:
+        entered.set()
+        while not ctx.cancelled:
+            stopped.wait(0.001)
+        stopped.set()
+
+    node = world.node()
+    world.app.enqueue(work)
+    node.plan_once()
+    assert entered.wait(SOON)
+    wait_ms = node.watch_lease_once()  # the heartbeat waits for an answer from now on
+    assert wait_ms is not None
+    assert node.node.lease_ms > wait_ms
+    world.clock.advance(wait_ms - 1)
+    node.watch_lease_once()
+    assert not stopped.is_set()
+    world.clock.advance(1)
+    node.watch_lease_once()
+    assert stopped.wait(SOON)
 
 
 def test_what_was_never_entered_is_handed_back_when_the_node_drains(world: World) -> None:

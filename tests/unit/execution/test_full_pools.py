@@ -205,6 +205,29 @@ def test_a_planner_begins_only_what_its_pools_have_room_for(gate: Gate) -> None:
     }
 
 
+def test_a_new_tick_does_not_pass_a_run_that_waits_for_the_same_pool(gate: Gate) -> None:
+    world, began = World(), list[str]()
+
+    @world.app.task(pool="slow")
+    def slow(who: str) -> None:
+        began.append(who)
+        gate.enter()
+
+    world.app.schedules.put("tick", slow, every("10s"), args={"who": "tick"})
+    for who in ("first", "second"):
+        world.app.enqueue(slow, args={"who": who})
+    node = _small(world)
+    node.plan_once()
+    gate.wait_for(1)
+    gate.open.set()
+    world.settle(node)
+    world.clock.advance(10_000)
+    for _ in range(2):
+        node.plan_once()
+        world.settle(node)
+    assert began == ["first", "second", "tick"]
+
+
 def _small(world: World) -> NodeRunner:
     node = world.node()
     node.worker.places.sizes = Sizes(2, 1, 2, 1)
