@@ -14,8 +14,8 @@ from onthedot.model.node import Node
 from onthedot.model.run import Run
 from onthedot.model.schedule import Schedule, Standing
 from onthedot.model.states import State
+from onthedot.stores import mapping
 from onthedot.stores.base import Change, Key, LogLine, TaskInfo
-from onthedot.stores.sql import mapping
 
 Document = dict[str, Any]
 

@@ -12,10 +12,10 @@ from pymongo.database import Database
 from onthedot.model.run import Run
 from onthedot.model.schedule import Mode, Schedule
 from onthedot.model.states import LIVE, State
+from onthedot.stores import mapping
 from onthedot.stores.mongo import documents, schema
 from onthedot.stores.mongo.documents import AT_ONCE, Document
 from onthedot.stores.mongo.schema import ANY_RANK, BLOCKED, PLANNABLE, READY
-from onthedot.stores.sql import mapping
 
 
 def schedules(

@@ -21,6 +21,7 @@ from onthedot.model.run import Run
 from onthedot.model.schedule import Schedule, Standing
 from onthedot.model.states import State
 from onthedot.model.values import replace
+from onthedot.stores import mapping
 from onthedot.stores.base import Change, Key, LogLine, TaskInfo
 from onthedot.stores.mongo import documents, schema
 from onthedot.stores.mongo.candidates import IN_TURN, OLDEST, Candidates, Manners
@@ -29,7 +30,6 @@ from onthedot.stores.mongo.hints import Hints
 from onthedot.stores.mongo.schema import ANY_RANK, BLOCKED, PLANNABLE, READY
 from onthedot.stores.mongo.writes import Writes
 from onthedot.stores.rows import TryAgain
-from onthedot.stores.sql import mapping
 
 _LIVES = {"state": {"$in": ["alive", "draining"]}}
 _PATIENCE = 5

@@ -11,7 +11,8 @@ from sqlalchemy import Connection, Select, Table, func, select
 from onthedot.model.run import Run
 from onthedot.model.schedule import Mode, Schedule
 from onthedot.model.states import LIVE, State
-from onthedot.stores.sql import mapping, statements, tables
+from onthedot.stores import mapping
+from onthedot.stores.sql import statements, tables
 from onthedot.stores.sql.among import among
 from onthedot.stores.sql.rows import in_chunks
 

@@ -13,13 +13,14 @@ from onthedot.model.rules.precedence import foremost, turn_of
 from onthedot.model.run import Run
 from onthedot.model.schedule import Schedule, Standing
 from onthedot.model.states import State
+from onthedot.stores import mapping
 from onthedot.stores.base import Change, Key, LogLine, TaskInfo
+from onthedot.stores.mapping import Columns
 from onthedot.stores.rows import TryAgain
-from onthedot.stores.sql import mapping, statements
+from onthedot.stores.sql import statements
 from onthedot.stores.sql.claims import Claims
 from onthedot.stores.sql.dialects import Dialect
 from onthedot.stores.sql.floors import Floor
-from onthedot.stores.sql.mapping import Columns
 from onthedot.stores.sql.statements import CHUNK
 
 

@@ -31,10 +31,11 @@ from sqlalchemy import (
 )
 
 from onthedot.model.node import NodeState
-from onthedot.stores.sql import claims, mapping, tables, together
+from onthedot.stores import mapping
+from onthedot.stores.mapping import Columns
+from onthedot.stores.sql import claims, tables, together
 from onthedot.stores.sql.among import among
 from onthedot.stores.sql.dialects import Dialect
-from onthedot.stores.sql.mapping import Columns
 from onthedot.stores.sql.tables import BLOCKED, PLAIN, PLANNABLE, RANKED, READY
 
 CHUNK = 500

@@ -22,10 +22,11 @@ from onthedot.model.outcome import Outcome
 from onthedot.model.run import Run
 from onthedot.model.schedule import Mode, Schedule
 from onthedot.model.states import State
+from onthedot.stores import mapping
 from onthedot.stores.base import OLD_MS, By, Change, Keep, LogLine, TaskInfo
 from onthedot.stores.engine import Engine
 from onthedot.stores.rows import TryAgain
-from onthedot.stores.sql import examining, mapping, reading, schema, statements
+from onthedot.stores.sql import examining, reading, schema, statements
 from onthedot.stores.sql.channel import Channel
 from onthedot.stores.sql.claims import Claims
 from onthedot.stores.sql.dialects import Dialect

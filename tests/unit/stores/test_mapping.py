@@ -16,8 +16,9 @@ from onthedot.model.policy import Delivery, Misfire, Overlap, Policy
 from onthedot.model.run import Cause, Run
 from onthedot.model.schedule import Mode, Origin, Schedule
 from onthedot.model.states import State
+from onthedot.stores import mapping
 from onthedot.stores.base import By, Change, TaskInfo
-from onthedot.stores.sql import mapping, tables
+from onthedot.stores.sql import tables
 from onthedot.triggers.codec import decode
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
