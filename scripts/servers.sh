@@ -1,4 +1,4 @@
-# Sourced by scripts/test: `ensure_servers` installs the database servers that the tests start by themselves, on a
+# Sourced by scripts/test and scripts/bench: `ensure_servers` installs the database servers that the tests start by themselves, on a
 # Debian machine and as root; elsewhere it says what is missing, and the tests of that server skip with the reason.
 # Nothing that it installs is started as a service. Costs nothing when done before.
 
