@@ -82,7 +82,10 @@ class Context:
     timed_out: bool = False
     completed: bool = False
     """The task has ended its run itself, in a transaction of its own, which may not have been committed."""
-    _stop: Event = field(default_factory=Event)
+    cancelled: bool = False
+    """Whether the run should stop."""
+    _stopped: Event | None = None
+    """Made for those who wait for it: most runs do not."""
     _when_stopped: Callable[[], None] | None = None
     _kept_bytes: int = 0
 
@@ -133,11 +136,6 @@ class Context:
         found = self.facts.last_success_ms(self.run)
         return None if found is None else from_ms(found)
 
-    @property
-    def cancelled(self) -> bool:
-        """Whether the run should stop."""
-        return self._stop.is_set()
-
     def progress(self, part: float, note: str = "") -> None:
         """Tell how far it is, from 0 to 1; kept with what the run says."""
         self.keep("PROGRESS", f"{min(max(part, 0.0), 1.0):.0%} {note}".rstrip())
@@ -173,17 +171,22 @@ class Context:
         """Raise `Cancelled` if the run should stop, `TimedOut` if it has taken too long."""
         if self.timed_out:
             raise TimedOut
-        if self._stop.is_set():
+        if self.cancelled:
             raise Cancelled(f"run {self.run_id} was asked to stop")
 
     def sleep(self, duration: timedelta | str) -> None:
         """Wait, but no longer than until the run should stop; then raise `Cancelled` or `TimedOut`."""
-        self.clock.wait(self._stop, to_duration_ms(duration))
+        if self._stopped is None:
+            self._stopped = Event()
+        if not self.cancelled:  # whoever stops it from now on finds the event
+            self.clock.wait(self._stopped, to_duration_ms(duration))
         self.check()
 
     def stop(self) -> None:
         """Ask the task to stop."""
-        self._stop.set()
+        self.cancelled = True
+        if self._stopped is not None:
+            self._stopped.set()
         if self._when_stopped is not None:
             self._when_stopped()
 
@@ -195,7 +198,7 @@ class Context:
     def when_stopped(self, act: Callable[[], None]) -> None:
         """Call it when the task should stop, in whatever thread says so; at once if it should already. Maybe twice."""
         self._when_stopped = act
-        if self._stop.is_set():
+        if self.cancelled:
             act()
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import traceback
-from collections.abc import Awaitable
 from typing import Any
 
 from onthedot.execution.context import Cancelled, Context, GiveUp, Retry, Skip, TimedOut, WorkFailed, enter, storable
@@ -52,14 +51,15 @@ async def execute_async(target: Target, context: Context) -> Outcome:
     """Await an `async def` function, for no longer than its time-out."""
     enter(context)
     timeout_ms = context.run.policy.timeout_ms
-    limit = asyncio.timeout(None if timeout_ms is None else timeout_ms / 1000)
+    limit = None if timeout_ms is None else asyncio.timeout(timeout_ms / 1000)
     try:
-        async with limit:
-            called = target.call(context, context.run.args)
-            assert isinstance(called, Awaitable)
-            result = await called
+        if limit is None:
+            result = await target.call(context, context.run.args)
+        else:
+            async with limit:
+                result = await target.call(context, context.run.args)
     except BaseException as error:
-        if limit.expired():
+        if limit is not None and limit.expired():
             context.time_out()
             return _outcome(context, "timed_out", error=_shown(error))
         return outcome_of(context, error)
@@ -107,7 +107,7 @@ def outcome_of(context: Context, error: BaseException) -> Outcome:
 
 def _succeeded(context: Context, result: Any) -> Outcome:
     try:
-        size = len(json.dumps(result))
+        size = 0 if result is None else len(json.dumps(result))
     except (TypeError, ValueError) as error:
         return _outcome(context, "failed", error=f"its result is no JSON value: {error}", final=True)
     if size > MOST_BYTES:

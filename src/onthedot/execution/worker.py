@@ -285,7 +285,8 @@ class Worker:
         run = execution.run
         execution.entered_ms = self._clock.now_ms()
         late_ms = max(execution.entered_ms - run.due_ms, 0)
-        self._emitter.emit(RunStarted(run.id, run.task, run.schedule, run.attempt, late_ms))
+        if self._emitter.is_heard(RunStarted):
+            self._emitter.emit(RunStarted(run.id, run.task, run.schedule, run.attempt, late_ms))
         return True
 
     def _leave(self, execution: Execution, outcome: Outcome) -> None:
@@ -308,7 +309,8 @@ class Worker:
             self._release(execution)
         took_ms = max(self._clock.now_ms() - execution.entered_ms, 0) if execution.entered else 0
         self.places.note(run.task, took_ms)
-        self._emitter.emit(RunFinished(run.id, run.task, run.schedule, outcome.ending, took_ms, outcome.error))
+        if self._emitter.is_heard(RunFinished):
+            self._emitter.emit(RunFinished(run.id, run.task, run.schedule, outcome.ending, took_ms, outcome.error))
         self._note_empty()
 
     def _committed(self, run: Run) -> Outcome | None:
