@@ -26,7 +26,9 @@ def settle(run: Run, schedule: Standing | None, outcome: Outcome, now_ms: int) -
             return _end(replace(run, reason="its node stopped, and it may not be run twice"), State.LOST, now_ms)
         given_back = run if outcome.entered else replace(run, attempt=run.attempt - 1)
         return _wait_again(given_back, schedule, run.due_ms, now_ms)
-    ended = replace(run, result=outcome.result, error=outcome.error, reason=outcome.reason)
+    was_asked = run.cancel_requested_ms is not None and outcome.ending != "succeeded"
+    reason = run.reason or outcome.reason if was_asked else outcome.reason  # its node does not know why it had to stop
+    ended = replace(run, result=outcome.result, error=outcome.error, reason=reason)
     if outcome.ending in ("failed", "timed_out") and _may_retry(run, schedule, outcome):
         after = outcome.retry_after_ms if outcome.retry_after_ms is not None else backoff_ms(run)
         return _wait_again(ended, schedule, now_ms + after, now_ms)

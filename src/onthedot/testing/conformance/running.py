@@ -473,7 +473,8 @@ class TestCancelling(Promises):
         assert own.cancel_requested_ms == scene.now_ms
         assert scene.store.cancels(node) == [run.id]
         assert scene.store.cancels(scene.node("other")) == []
-        assert scene.end(run, "cancelled").state is State.CANCELLED
+        ended = scene.end(run, "cancelled")
+        assert (ended.state, ended.reason) == (State.CANCELLED, "stop it")
         assert scene.store.cancels(node) == []
 
     def test_the_moment_of_the_first_request_stays(self, scene: Scene) -> None:
@@ -487,8 +488,8 @@ class TestCancelling(Promises):
         run = scene.running(scene.node(), retries=5)
         scene.store.request_cancel(run.id, "stop it", BY)
         ended = scene.end(run, ending)  # type: ignore[arg-type]
-        assert ended.state is State.CANCELLED
-        assert scene.run(run).state is State.CANCELLED
+        assert (ended.state, ended.reason) == (State.CANCELLED, "stop it")
+        assert scene.run(run) == ended
 
     def test_a_run_that_was_asked_to_stop_is_cancelled_when_its_node_dies(self, scene: Scene) -> None:
         run = scene.running(scene.node())
