@@ -11,10 +11,10 @@ import subprocess
 import tempfile
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 import pytest
 
@@ -41,7 +41,7 @@ class Server(ABC):
 
     @abstractmethod
     def prepare(self) -> None:
-        """Make an empty data folder, once."""
+        """Make what it needs in its folder."""
 
     @abstractmethod
     def command(self) -> Sequence[str | Path]:
@@ -106,14 +106,17 @@ class Server(ABC):
         return (self.folder / "log").read_text(errors="replace")[-2000:]
 
 
+S = TypeVar("S", bound=Server)
+
+
 @contextmanager
-def running(kind: type[Server]) -> Iterator[Server]:
-    """A server of one's own, stopped and removed at the end."""
+def running(make: Callable[[Path], S]) -> Iterator[S]:
+    """A server of one's own, made in an empty folder, stopped and removed at the end."""
     folder = Path(tempfile.mkdtemp(prefix="onthedot-", dir="/tmp"))  # where other users may enter, and paths are short
     try:
-        if kind.user is not None and os.geteuid() == 0:
-            shutil.chown(folder, kind.user, kind.user)
-        server = kind(folder)
+        server = make(folder)
+        if server.user is not None and os.geteuid() == 0:
+            shutil.chown(folder, server.user, server.user)
         server.prepare()
         try:
             server.start()

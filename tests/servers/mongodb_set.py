@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -13,6 +13,8 @@ from uuid import uuid4
 
 import pymongo
 import pytest
+from pymongo.errors import PyMongoError
+from tests.servers.base import LONGEST_S
 from tests.servers.mongodb import MongoServer, program_or_skip
 
 Document = dict[str, Any]
@@ -68,11 +70,14 @@ def _end_transactions(client: pymongo.MongoClient[Document], app_name: str) -> N
 class Member(MongoServer):
     """One server of a set; it takes writes only while the others have chosen it."""
 
-    def start(self) -> None:
-        (self._folder / "data").mkdir(parents=True, exist_ok=True)
-        with (self._folder / "log").open("ab") as log:
-            self._process = subprocess.Popen(self._command(), stdout=log, stderr=log)
-        self._until(lambda: self.ask("ping"))
+    def prepare(self) -> None:
+        (self.folder / "data").mkdir(parents=True)
+
+    def answers(self) -> bool:
+        try:
+            return bool(self.ask("ping"))
+        except PyMongoError:
+            return False
 
     def ask(self, command: str, value: Any = 1) -> Document:
         """Of this server, whatever the others say."""
@@ -98,12 +103,16 @@ class ReplicaSet:
 
     def start(self) -> None:
         for member in self.members:
+            member.prepare()
             member.start()
         hosts = [{"_id": number, "host": f"127.0.0.1:{each.port}"} for number, each in enumerate(self.members)]
         # Elections begin after 2 s without the primary instead of 10.
         soon = {"electionTimeoutMillis": 2000, "heartbeatIntervalMillis": 300}
         self.members[0].ask("replSetInitiate", {"_id": "rs0", "members": hosts, "settings": soon})
-        self.members[0]._until(lambda: any(member.leads for member in self.members))
+        end = time.monotonic() + LONGEST_S
+        while not any(member.leads for member in self.members):
+            assert time.monotonic() < end, "none of them leads"
+            time.sleep(0.02)
 
     def kill_primary(self) -> Member:
         """SIGKILL, in the middle of whatever it does."""

@@ -39,6 +39,7 @@ def test_a_standalone_server_is_refused_with_the_command_that_makes_it_a_replica
 def uninitiated() -> Iterator[Member]:
     with tempfile.TemporaryDirectory(prefix="onthedot-mongodb-") as folder:
         server = Member(program_or_skip(), Path(folder), replica_set=True)
+        server.prepare()
         try:
             server.start()
             yield server
