@@ -59,6 +59,11 @@ def is_routed(run: Run) -> bool:
     return run.policy.route not in ("any", "broadcast")
 
 
+def is_whole(run: Run) -> bool:
+    """Whether it is a broadcast that shall be given a shard for each node, once it starts."""
+    return run.policy.route == "broadcast" and not run.is_shard
+
+
 def _first(question: Question) -> Node:
     return question.nodes[0]
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 
+from onthedot.model.node import Node
 from onthedot.model.rules import routing, starting
 from onthedot.model.rules.broadcast import expanded
 from onthedot.model.rules.precedence import turn_of
@@ -31,11 +33,12 @@ class Starting(Transactions):
 
     def _start_due(self, rows: Rows, node_id: str, tasks: Sequence[str], limit: int) -> tuple[Started, bool]:
         """What was started, and whether runs were made for other nodes."""
-        candidates = _candidates(rows, node_id, tasks, limit)
+        alive = cache(rows.nodes)  # asked once, if at all
+        candidates = _candidates(rows, node_id, tasks, limit, alive)
         ids = {run.schedule_id for run in candidates if run.schedule_id is not None}
         schedules = rows.schedules_if_free(ids)
         self._alive(rows, node_id)
-        work = _Work(rows, node_id, limit, frozenset(run.id for run in candidates))
+        work = _Work(rows, node_id, limit, frozenset(run.id for run in candidates), alive)
         alone = rows.live_runs([run.id for run in candidates if run.schedule_id is None])
         live = by_schedule(rows.live_of(list(schedules)))
         for run_id, schedule_id in _in_turn(candidates):
@@ -60,6 +63,7 @@ class _Work:
     node_id: str
     limit: int
     candidates: frozenset[str]
+    alive: Callable[[], Sequence[Node]]
     limits: Limits = field(init=False)
     begun: list[Run] = field(default_factory=list)
     skipped: list[Run] = field(default_factory=list)
@@ -95,15 +99,9 @@ class _Work:
 
     def expand(self) -> list[Run]:
         """Give every broadcast that starts a shard for each node; this node's begin with it. The others' shards."""
-        whole = [run for run in self.begun if run.policy.route == "broadcast" and not run.is_shard]
-        if not whole:
-            return []
-        nodes = self.rows.nodes()
         elsewhere: list[Run] = []
-        for run in whole:
-            members = routing.eligible(nodes, run.task, run.policy.group)
-            if not members:  # this node drains, and is the last: what it has begun, it does alone
-                continue
+        for run in [run for run in self.begun if routing.is_whole(run)]:
+            members = _members(run, self.alive())
             parent, shards = expanded(run, members, self.rows.now_ms)
             self.begun[self.begun.index(run)] = parent
             here = [shard for shard in shards if shard.target == self.node_id]
@@ -112,14 +110,18 @@ class _Work:
         return elsewhere
 
 
-def _candidates(rows: Rows, node_id: str, tasks: Sequence[str], limit: int) -> list[Run]:
+def _candidates(
+    rows: Rows, node_id: str, tasks: Sequence[str], limit: int, alive: Callable[[], Sequence[Node]]
+) -> list[Run]:
     """Up to so many due runs that may begin here; those that must not yet, do not hide the others."""
     asked = limit
     while True:
         chosen = due = rows.due_runs(node_id, tasks, asked)
         if any(run.policy.group for run in due):
-            group = next((node.group for node in rows.nodes() if node.id == node_id), None)
+            group = next((node.group for node in alive() if node.id == node_id), None)
             chosen = [run for run in due if run.policy.group in (None, group)]
+        if any(routing.is_whole(run) for run in chosen):  # a broadcast waits while all that could take it drain
+            chosen = [run for run in chosen if not routing.is_whole(run) or _members(run, alive())]
         if any(run.crashes for run in chosen):
             chosen = _one_crashed_at_most(chosen, rows.owned_by(node_id))
         if len(chosen) >= limit or len(due) < asked:
@@ -134,6 +136,10 @@ def _in_turn(candidates: Sequence[Run]) -> Iterator[tuple[str, str | None]]:
         if run.schedule_id is None or run.schedule_id not in seen:
             yield run.id, run.schedule_id
             seen.add(run.schedule_id or run.id)
+
+
+def _members(run: Run, nodes: Sequence[Node]) -> Sequence[Node]:
+    return routing.eligible(nodes, run.task, run.policy.group)
 
 
 def _one_crashed_at_most(candidates: Sequence[Run], own: Sequence[Run]) -> list[Run]:

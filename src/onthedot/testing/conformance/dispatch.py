@@ -136,6 +136,16 @@ class TestBroadcast(Promises):
         scene.end(shards[0])
         assert scene.run(whole).state is State.SUCCEEDED
 
+    def test_it_waits_while_all_that_could_take_it_drain(self, scene: Scene) -> None:
+        last = scene.node("last")
+        scene.put(route="broadcast")
+        scene.wait(MINUTE)
+        scene.plan(last, free=5)
+        scene.store.drain(last)
+        assert scene.start(last) == []
+        other = scene.node("other")
+        assert [(run.shard, run.shards, run.owner) for run in scene.start(other)] == [(0, 1, other)]
+
     def test_a_shard_that_fails_fails_the_whole_when_all_have_ended(self, scene: Scene) -> None:
         one, two = scene.node("one"), scene.node("two")
         whole, first, second = self._begun(scene, one, two)
