@@ -32,7 +32,7 @@ from onthedot.events import (
     TookOver,
 )
 from onthedot.execution.capture import capture_logging
-from onthedot.execution.pools import Pool, Room, Sizes
+from onthedot.execution.pools import Room, Sizes
 from onthedot.execution.targets import Lookup
 from onthedot.execution.worker import Worker
 from onthedot.loop import Loop
@@ -153,8 +153,11 @@ class NodeRunner:
         )
         self._draining = False
         self._woken = self._reread = True
-        self._hungry: set[Pool] = set()
-        """The pools for which runs may wait in the store."""
+        self._hungry = False
+        self._plans_on = False
+        """Whether schedules may be due that the last batch left, or could not be planned."""
+        self._waits = False
+        """Whether runs may wait in the store that could begin here."""
         self._rush_since_ms: int | None = None
         self._alone = True
         self._idle = False
@@ -267,9 +270,14 @@ class NodeRunner:
         due = self._ring.due(now_ms)
         self._echo(due, now_ms)
         self._sweep(now_ms)
-        if not (due or woken or local or self._woken):
+        if not (due or woken or local or self._woken or self._plans_on):
             return self._until_next()
-        planned = self._plan() if "plan" in self._settings.roles else _Pass()
+        if self._waits and self._executes:
+            self._start(share=2)  # what is new may begin at once, but not in all places for which others wait
+        # A worker that came free is no reason to look for what is due.
+        self._plans_on = self._plans_on or bool(due) or reread
+        planned = self._plan() if self._plans_on and "plan" in self._settings.roles else _Pass()
+        self._plans_on = planned.more or planned.passed_over
         started = self._start() if self._executes else _Pass()
         if planned.more or started.more:
             self._woken = True
@@ -280,27 +288,26 @@ class NodeRunner:
         self._note_idle(planned.began or started.began)
         return self._until_next()
 
-    def _start(self) -> _Pass:
-        """Start what waits, in each pool as much as can begin there: what cannot stays in the store."""
+    def _start(self, *, share: int = 1) -> _Pass:
+        """Start what waits, in each pool as much as can begin there, or a share of it; the rest stays in the store."""
         tasks = self._tasks()[0]
-        began = passed_over = more = False
-        hungry = self.worker.places.full
+        began = passed_over = more = waits = False
+        hungry = self.worker.places.is_full
         for opening in self.worker.places.openings(tasks):
-            most = min(opening.room, BATCH)
+            most = min(max(opening.room // share, 1), BATCH)
             started = self._store.start_due(self.node.id, opening.tasks, most)
             self.worker.begin(*started.runs)
             for run in started.skipped:
                 self._emitter.emit(RunSkipped(run.id, run.task, run.schedule, run.reason))
             began, passed_over = began or bool(started.runs), passed_over or started.passed_over
             if len(started.runs) >= most:  # more may wait: go on when workers come free
-                hungry.update(opening.pools)
+                hungry = waits = True
                 more = more or bool(self.worker.places.openings(opening.tasks))
-        self._hungry = hungry
+        self._hungry, self._waits = hungry, waits
         return _Pass(began, passed_over, more)
 
     def _room(self) -> Room:
-        """What new ticks may take at once: nothing where others wait, who may come first."""
-        return self.worker.places.room(but=self._hungry)
+        return self.worker.places.room()
 
     def _plan(self) -> _Pass:
         """Plan what is due, a few batches one after the other; outcomes wait meanwhile."""

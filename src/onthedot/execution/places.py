@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 
 from onthedot.clock import Clock
 from onthedot.execution.pools import POOLS, Opening, Pool, Room, Sizes, openings
@@ -27,17 +27,17 @@ class Places:
         return sum(max(self.free_in(pool), 0) for pool in POOLS)
 
     @property
-    def full(self) -> set[Pool]:
-        """The pools in which nothing more can begin now."""
-        return {pool for pool in POOLS if self.free_in(pool) <= 0}
+    def is_full(self) -> bool:
+        """Whether there is a pool in which nothing more can begin now."""
+        return any(self.free_in(pool) <= 0 for pool in POOLS)
 
     def free_in(self, pool: Pool) -> int:
         """How many more runs can begin in the pool; less than none if some wait in its queue."""
         return self.sizes.of_pool(pool) - self._taken[pool]
 
-    def room(self, but: Collection[Pool]) -> Room:
-        """What can begin now, for a planner to count down; nothing in some of the pools."""
-        return Room({pool: 0 if pool in but else self.free_in(pool) for pool in POOLS}, self.pool_of)
+    def room(self) -> Room:
+        """What can begin now, for a planner to count down."""
+        return Room({pool: self.free_in(pool) for pool in POOLS}, self.pool_of)
 
     def openings(self, tasks: Sequence[str]) -> list[Opening]:
         """What can be started now of these tasks."""

@@ -112,21 +112,20 @@ class Counts(NamedTuple):
 
 
 class Opening(NamedTuple):
-    """Tasks of which so many more runs can begin now, in these pools."""
+    """Tasks of which so many more runs can begin now."""
 
     tasks: tuple[str, ...]
     room: int
-    pools: tuple[Pool, ...]
 
 
 def openings(tasks: Mapping[Pool, Sequence[str]], free: Mapping[Pool, int]) -> list[Opening]:
     """What to start together: pools with plenty of room at once, up to the least of it; the others one by one."""
     ample = [pool for pool in tasks if free[pool] >= PLENTY]
     scarce = [pool for pool in tasks if 0 < free[pool] < PLENTY]
-    found = [Opening(tuple(tasks[pool]), free[pool], (pool,)) for pool in scarce]
+    found = [Opening(tuple(tasks[pool]), free[pool]) for pool in scarce]
     if ample:
         together = tuple(task for pool in ample for task in tasks[pool])
-        found.insert(0, Opening(together, min(free[pool] for pool in ample), tuple(ample)))
+        found.insert(0, Opening(together, min(free[pool] for pool in ample)))
     return found
 
 
