@@ -12,8 +12,9 @@ from sqlalchemy import Connection, event, text
 from tests.servers import mariadb, postgresql
 
 from onthedot.stores.open import open_store
-from onthedot.stores.sql import statements, tables
+from onthedot.stores.sql import statements, tables, unfolded
 from onthedot.stores.sql.dialects.postgresql import POSTGRESQL
+from onthedot.stores.sql.postgresql import SESSION
 
 SCHEDULES, HISTORY, LIVE = 100_000, 1_000_000, 60_000
 NOW_MS = 1_800_000_000_000
@@ -242,3 +243,25 @@ def _rows_read(connection: Connection) -> int:
             "SELECT sum(idx_tup_fetch + seq_tup_read) FROM pg_stat_xact_user_tables WHERE relname LIKE 'onthedot%%'"
         ).scalar_one()
     )
+
+
+BATCHES = {
+    name: each
+    for name, each in vars(statements).items()
+    if isinstance(each, statements.Batch) and each._key is not None and each._key.table.name in ROWS
+}
+
+
+@pytest.mark.parametrize("name", BATCHES)
+def test_a_batch_finds_its_rows_by_their_key(connection: Connection, name: str) -> None:
+    if connection.dialect.name != "postgresql":
+        pytest.skip("on MariaDB: tests/stores/test_together.py")
+    key, names = BATCHES[name]._key, BATCHES[name]._names[:-1]
+    assert key is not None
+    words = unfolded._changing(key, names, None)
+    values = [[None] * 500 for _ in names] + [[str(number) for number in range(1, 501)]]
+    for join in ("enable_hashjoin", "enable_mergejoin"):
+        connection.exec_driver_sql(f"SET {join} = {SESSION[join]}")
+    plan = connection.exec_driver_sql(f"EXPLAIN (COSTS OFF) {words}", tuple(values)).scalars().all()
+    assert any("Index" in line for line in plan), plan
+    assert not any("Seq Scan" in line for line in plan), plan

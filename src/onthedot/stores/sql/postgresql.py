@@ -23,9 +23,12 @@ from onthedot.stores.sql.pooling import (
 )
 from onthedot.stores.sql.store import SqlStore
 
-_SESSION = {
+SESSION = {
     "statement_timeout": STATEMENT_S * 1000,
     "idle_in_transaction_session_timeout": IDLE_IN_TRANSACTION_S * 1000,
+    # Batches join what they are given with our rows, by their key; else a small table would be read whole each time.
+    "enable_hashjoin": "off",
+    "enable_mergejoin": "off",
 }
 # Nobody waits for ever on a socket whose other end is gone: seconds until the first question, between, and how many.
 _SOCKET = {
@@ -69,7 +72,7 @@ def _split(url: URL, place: str) -> tuple[URL, _Options]:
 
 
 def _engine(url: URL, ours: _Options) -> sqlalchemy.Engine:
-    settings = " ".join(f"-c {name}={value}" for name, value in _SESSION.items())
+    settings = " ".join(f"-c {name}={value}" for name, value in SESSION.items())
     options = {
         **_SOCKET,
         "application_name": "onthedot",

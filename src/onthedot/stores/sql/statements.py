@@ -33,7 +33,7 @@ from sqlalchemy import (
 from onthedot.model.node import NodeState
 from onthedot.stores import mapping
 from onthedot.stores.mapping import Columns
-from onthedot.stores.sql import claims, tables, together
+from onthedot.stores.sql import claims, tables, together, unfolded
 from onthedot.stores.sql.among import among
 from onthedot.stores.sql.dialects import Dialect
 from onthedot.stores.sql.tables import BLOCKED, PLAIN, PLANNABLE, RANKED, READY
@@ -60,6 +60,12 @@ class Batch:
         """Write the rows, each in the order of the names; how many there were, where the driver counts them."""
         if not rows:
             return 0
+        if len(rows) > 1 and unfolded.is_possible(connection):
+            if self._key is None:
+                table = self._statement.table
+                assert isinstance(table, Table)
+                return unfolded.insert(connection, table, self._names, rows)
+            return unfolded.change(connection, self._key, self._names[:-1], rows)
         if self._key is not None and len(rows) > 1 and together.is_needed(connection):
             return together.change(connection, self._key, self._names[:-1], rows)
         text = self._text(connection)

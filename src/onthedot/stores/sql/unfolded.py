@@ -1,0 +1,69 @@
+"""Many rows in one statement on PostgreSQL: each column goes as one array, which the server unfolds into rows.
+
+Its driver would send a statement for each row, if in one go; the server then plans, runs and answers each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+from sqlalchemy import Column, Connection, Table
+
+_KEY = "this_key"
+
+
+def is_possible(connection: Connection) -> bool:
+    """Whether the server can unfold arrays."""
+    return connection.dialect.name == "postgresql"
+
+
+def insert(connection: Connection, table: Table, names: Sequence[str], rows: Sequence[Sequence[Any]]) -> int:
+    """New rows, with these columns."""
+    return _run(connection, _inserting(table, tuple(names), _schema(connection)), rows)
+
+
+def change(connection: Connection, key: Column[Any], names: Sequence[str], rows: Sequence[Sequence[Any]]) -> int:
+    """Set these columns in the rows whose keys come last; how many there were. Without names: delete them."""
+    return _run(connection, _changing(key, tuple(names), _schema(connection)), rows)
+
+
+def _run(connection: Connection, statement: str, rows: Sequence[Sequence[Any]]) -> int:
+    return connection.exec_driver_sql(statement, tuple(list(column) for column in zip(*rows, strict=True))).rowcount
+
+
+@cache
+def _inserting(table: Table, names: tuple[str, ...], schema: str | None) -> str:
+    given = ", ".join(_array(table.c[name]) for name in names)
+    return f"INSERT INTO {_name(table, schema)} ({_quoted(names)}) SELECT * FROM unnest({given})"
+
+
+@cache
+def _changing(key: Column[Any], names: tuple[str, ...], schema: str | None) -> str:
+    table = key.table
+    assert isinstance(table, Table)
+    given = ", ".join(_array(column) for column in (*(table.c[name] for name in names), key))
+    unfolded = f"unnest({given}) AS given ({_quoted((*names, _KEY))})"
+    match = f'ours."{key.name}" = given."{_KEY}"'
+    if not names:
+        return f"DELETE FROM {_name(table, schema)} AS ours USING {unfolded} WHERE {match}"
+    changes = ", ".join(f'"{name}" = given."{name}"' for name in names)
+    return f"UPDATE {_name(table, schema)} AS ours SET {changes} FROM {unfolded} WHERE {match}"
+
+
+def _array(column: Column[Any]) -> str:
+    return "%s::bigint[]" if column.type.python_type is int else "%s::text[]"
+
+
+def _quoted(names: Sequence[str]) -> str:
+    return ", ".join(f'"{name}"' for name in names)
+
+
+def _name(table: Table, schema: str | None) -> str:
+    return f'"{table.name}"' if schema is None else f'"{schema.replace(chr(34), chr(34) * 2)}"."{table.name}"'
+
+
+def _schema(connection: Connection) -> str | None:
+    found: str | None = (connection.get_execution_options().get("schema_translate_map") or {}).get(None)
+    return found
