@@ -30,6 +30,14 @@ class MariaDB(Server):
         return f"mariadb://root@127.0.0.1:{self.port}/"
 
     def prepare(self) -> None:
+        """Twice if need be: where several begin at once, its script fails now and then."""
+        try:
+            self._install()
+        except RuntimeError:
+            shutil.rmtree(self.folder / "data", ignore_errors=True)
+            self._install()
+
+    def _install(self) -> None:
         self.run(
             *("mariadb-install-db", "--no-defaults", f"--datadir={self.folder / 'data'}"),
             *("--auth-root-authentication-method=normal", "--skip-test-db"),
