@@ -252,10 +252,9 @@ BATCHES = {
 }
 
 
+@pytest.mark.parametrize("connection", ["postgresql"], indirect=True)  # MariaDB: tests/stores/test_together.py
 @pytest.mark.parametrize("name", BATCHES)
 def test_a_batch_finds_its_rows_by_their_key(connection: Connection, name: str) -> None:
-    if connection.dialect.name != "postgresql":
-        pytest.skip("on MariaDB: tests/stores/test_together.py")
     key, names = BATCHES[name]._key, BATCHES[name]._names[:-1]
     assert key is not None
     words = unfolded._changing(key, names, None)
