@@ -15,7 +15,7 @@ from typing import Any
 
 from bench.report import Report
 from onthedot import App
-from onthedot.app.node import NodeSettings
+from onthedot.app.node_settings import NodeSettings
 from onthedot.app.tasks import Task
 from onthedot.clock import SystemClock
 from onthedot.events import Emitter, RunStarted

@@ -18,7 +18,7 @@ from apscheduler.schedulers.background import BackgroundScheduler
 from bench.filling import fill, schedule_at
 from bench.measure import part
 from onthedot import App, Context, every
-from onthedot.app.node import NodeSettings
+from onthedot.app.node_settings import NodeSettings
 from onthedot.events import Misfired
 from onthedot.model.policy import Policy
 from onthedot.stores.engine import Engine

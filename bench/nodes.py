@@ -13,7 +13,7 @@ from bench.filling import fill, opened_engine, schedule_at
 from bench.lateness import WARM_S, Lateness
 from bench.processes import Member, hear, say
 from onthedot import App, Context, every
-from onthedot.app.node import NodeSettings
+from onthedot.app.node_settings import NodeSettings
 from onthedot.model.policy import Policy
 from onthedot.triggers.codec import encode
 

@@ -15,7 +15,7 @@ from bench.lateness import Lateness
 from bench.places import Place
 from bench.report import Report, Section
 from onthedot import App
-from onthedot.app.node import NodeSettings
+from onthedot.app.node_settings import NodeSettings
 from onthedot.model.ids import new_id
 
 Say = Callable[[str], None]

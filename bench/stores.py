@@ -19,7 +19,7 @@ from bench import places
 from bench.places import Place
 from bench.report import Report
 from onthedot import App
-from onthedot.app.node import NodeSettings
+from onthedot.app.node_settings import NodeSettings
 from onthedot.model.ids import new_id
 from onthedot.model.node import Node
 from onthedot.model.outcome import Outcome

@@ -16,7 +16,7 @@ from sqlalchemy import event
 from tests.stores.crowd import START_MS, Crowd
 
 from onthedot import App
-from onthedot.app.node import NodeSettings
+from onthedot.app.node_settings import NodeSettings
 from onthedot.stores.base import Store
 from onthedot.stores.open import open_store
 from onthedot.stores.sql.store import SqlStore

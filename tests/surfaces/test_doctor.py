@@ -15,7 +15,8 @@ import pytest
 import sqlalchemy
 
 from onthedot import App
-from onthedot.app.node import NodeRunner, NodeSettings
+from onthedot.app.node import NodeRunner
+from onthedot.app.node_settings import NodeSettings
 from onthedot.clock import ManualClock, SystemClock
 from onthedot.events import Emitter
 from onthedot.model.finding import Finding, Level

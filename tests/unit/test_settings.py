@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from onthedot.app.node import NodeSettings
+from onthedot.app.node_settings import NodeSettings
 from onthedot.errors import SettingsError
 from onthedot.settings import Settings, load_settings
 

@@ -23,7 +23,8 @@ from onthedot.app.files import JobFile
 from onthedot.app.files.loading import LoadedFile
 from onthedot.app.files.watching import FileWatch
 from onthedot.app.modules import modules_of
-from onthedot.app.node import NodeRunner, NodeSettings
+from onthedot.app.node import NodeRunner
+from onthedot.app.node_settings import NodeSettings
 from onthedot.app.nodes import Nodes
 from onthedot.app.options import checked, policy_of
 from onthedot.app.routed import routed

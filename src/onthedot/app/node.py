@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import socket
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from threading import Lock
 from typing import NamedTuple
 
+from onthedot.app.node_settings import NodeSettings
 from onthedot.app.telemetry.metrics import Gauges
 from onthedot.clock import Clock, StoreClock
 from onthedot.dispatch.preread import PreRead
@@ -48,8 +48,7 @@ from onthedot.planner.planner import BATCH, Planner
 from onthedot.records.logs import LogWriter
 from onthedot.records.outcomes import OutcomeWriter
 from onthedot.records.reaper import Reaper
-from onthedot.settings import Settings
-from onthedot.stores.base import Effects, Finished, Keep, LogLine, Store, TaskInfo
+from onthedot.stores.base import Effects, Finished, LogLine, Store, TaskInfo
 from onthedot.triggers.tzfile import zones_version
 
 BATCHES = 4
@@ -61,43 +60,6 @@ PRUNE_MS = 60_000
 ECHOES_MS = (50, 200)
 DECLARE_MS = 300_000
 """How often a node says that it still declares its schedules: after an hour of silence they count as undeclared."""
-
-
-@dataclass(frozen=True, slots=True)
-class NodeSettings:
-    """How a node behaves; all durations in milliseconds."""
-
-    name: str = ""
-    group: str | None = None
-    labels: Mapping[str, str] = field(default_factory=dict)
-    roles: tuple[str, ...] = ("plan", "execute")
-    capacity: int = 200
-    lease_ms: int = 30_000
-    heartbeat_ms: int = 10_000
-    poll_ms: int = 1000
-    drain_ms: int = 30_000
-    sweep_ms: int = 5000
-    keep: Keep = field(default_factory=Keep)
-
-    @classmethod
-    def of(cls, settings: Settings) -> NodeSettings:
-        """What was set from outside."""
-        return cls(
-            name=settings.name,
-            group=settings.group,
-            roles=settings.role_names,
-            capacity=settings.workers,
-            lease_ms=settings.lease_ms,
-            heartbeat_ms=settings.heartbeat_ms,
-            poll_ms=settings.poll_ms,
-            drain_ms=settings.drain_ms,
-            keep=Keep(history_ms=settings.history_ms),
-        )
-
-    @property
-    def give_up_ms(self) -> int:
-        """Without a renewal for so long, nothing that runs here may be taken to be ours."""
-        return self.lease_ms * 5 // 6
 
 
 class _Pass(NamedTuple):

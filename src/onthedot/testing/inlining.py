@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from onthedot.app.app import App
-from onthedot.app.node import NodeSettings
+from onthedot.app.node_settings import NodeSettings
 from onthedot.clock import SystemClock
 from onthedot.errors import OnthedotError
 from onthedot.execution.context import Context

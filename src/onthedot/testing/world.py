@@ -17,7 +17,8 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from onthedot.app.app import App
-from onthedot.app.node import NodeRunner, NodeSettings
+from onthedot.app.node import NodeRunner
+from onthedot.app.node_settings import NodeSettings
 from onthedot.app.tasks import Task
 from onthedot.clock import ManualClock
 from onthedot.durations import to_duration_ms

@@ -12,7 +12,8 @@ import pytest
 
 from onthedot import App, Conflict, Context, GiveUp, Retry, SettingsError, Skip, TaskNotFound, cron, current, every
 from onthedot.app.modules import modules_of
-from onthedot.app.node import NodeRunner, NodeSettings
+from onthedot.app.node import NodeRunner
+from onthedot.app.node_settings import NodeSettings
 from onthedot.clock import ManualClock, SystemClock
 from onthedot.events import Emitter
 from onthedot.model.ids import new_id

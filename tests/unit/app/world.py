@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TypeVar
 
 from onthedot import App
-from onthedot.app.node import NodeRunner, NodeSettings
+from onthedot.app.node import NodeRunner
+from onthedot.app.node_settings import NodeSettings
 from onthedot.clock import ManualClock
 from onthedot.events import TOPICS, Emitter, Event
 from onthedot.model.run import Run

@@ -14,7 +14,7 @@ import pytest
 from tests.unit.execution.places import app_in_memory, done, ended, lives, said, until
 
 from onthedot import App, ArgumentsError, Conflict, SettingsError, cron
-from onthedot.app.node import NodeSettings
+from onthedot.app.node_settings import NodeSettings
 from onthedot.execution.context import MOST_LOG_BYTES
 
 

@@ -11,7 +11,8 @@ from tests.unit.app.world import SOON, START, World
 from tests.unit.execution.places import app_in_memory, done, ended, until
 
 from onthedot import App, Context, every
-from onthedot.app.node import NodeRunner, NodeSettings
+from onthedot.app.node import NodeRunner
+from onthedot.app.node_settings import NodeSettings
 from onthedot.app.schedules import Put
 from onthedot.events import RunStarted
 from onthedot.execution.pools import Sizes

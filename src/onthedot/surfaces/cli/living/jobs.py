@@ -6,7 +6,7 @@ import asyncio
 from pathlib import Path
 
 from onthedot.app.app import App
-from onthedot.app.node import NodeSettings
+from onthedot.app.node_settings import NodeSettings
 from onthedot.execution.context import Context
 from onthedot.triggers import cron, every
 
