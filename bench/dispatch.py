@@ -11,14 +11,14 @@ from bench.lateness import COLUMNS
 from bench.measure import MICRO, MILLI, best
 from bench.places import Place
 from bench.report import Report
-from onthedot.dispatch.routing import Router
 from onthedot.model.ids import new_id
 from onthedot.model.node import Node
 from onthedot.model.outcome import Outcome
 from onthedot.model.policy import Overlap, Policy
-from onthedot.model.rules.routing import ROUTES
 from onthedot.model.run import Run
-from onthedot.planner.decide import Decider
+from onthedot.rules.plan import Decider
+from onthedot.rules.router import Router
+from onthedot.rules.routing import ROUTES
 
 Say = Callable[[str], None]
 RUNS, NODES, BATCH = 10_000, 100, 500

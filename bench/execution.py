@@ -15,16 +15,16 @@ from typing import Any
 
 from bench.report import Report
 from onthedot import App
-from onthedot.app.node_settings import NodeSettings
 from onthedot.app.tasks import Task
 from onthedot.clock import SystemClock
 from onthedot.events import Emitter, RunStarted
-from onthedot.execution.pools import Sizes
+from onthedot.execution.thread_pool import Sizes
 from onthedot.execution.worker import Worker
 from onthedot.model.outcome import Outcome
 from onthedot.model.policy import Policy
 from onthedot.model.run import Run
 from onthedot.model.states import State
+from onthedot.node.settings import NodeSettings
 from onthedot.stores.memory import MemoryStore
 
 Say = Callable[[str], None]

@@ -18,9 +18,9 @@ from apscheduler.schedulers.background import BackgroundScheduler
 from bench.filling import fill, schedule_at
 from bench.measure import part
 from onthedot import App, Context, every
-from onthedot.app.node_settings import NodeSettings
 from onthedot.events import Misfired
 from onthedot.model.policy import Policy
+from onthedot.node.settings import NodeSettings
 from onthedot.stores.engine import Engine
 from onthedot.triggers.codec import encode
 

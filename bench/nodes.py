@@ -13,8 +13,8 @@ from bench.filling import fill, opened_engine, schedule_at
 from bench.lateness import WARM_S, Lateness
 from bench.processes import Member, hear, say
 from onthedot import App, Context, every
-from onthedot.app.node_settings import NodeSettings
 from onthedot.model.policy import Policy
+from onthedot.node.settings import NodeSettings
 from onthedot.triggers.codec import encode
 
 STRAGGLERS_S = 15

@@ -15,7 +15,7 @@ from bench.processes import Member, hear, say
 from onthedot.errors import StoreUnavailable
 from onthedot.model.ids import new_id
 from onthedot.model.node import Node
-from onthedot.planner.decide import Decider
+from onthedot.rules.plan import Decider
 from onthedot.stores.open import open_store
 
 PROCESSES = 5

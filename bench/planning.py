@@ -15,7 +15,7 @@ from bench.planners import Claims, Crew
 from bench.report import Cell, Report
 from onthedot.model.ids import new_id
 from onthedot.model.node import Node
-from onthedot.planner.decide import Decider
+from onthedot.rules.plan import Decider
 
 BATCH = 500
 DUE, FEW_DUE = 10_000, 1000

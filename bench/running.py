@@ -15,8 +15,8 @@ from bench.lateness import Lateness
 from bench.places import Place
 from bench.report import Report, Section
 from onthedot import App
-from onthedot.app.node_settings import NodeSettings
 from onthedot.model.ids import new_id
+from onthedot.node.settings import NodeSettings
 
 Say = Callable[[str], None]
 Way = Callable[[Place], float]

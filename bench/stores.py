@@ -19,11 +19,11 @@ from bench import places
 from bench.places import Place
 from bench.report import Report
 from onthedot import App
-from onthedot.app.node_settings import NodeSettings
 from onthedot.model.ids import new_id
 from onthedot.model.node import Node
 from onthedot.model.outcome import Outcome
 from onthedot.model.run import Run
+from onthedot.node.settings import NodeSettings
 from onthedot.stores.open import open_store
 
 Say = Callable[[str], None]

@@ -20,7 +20,7 @@ from bench.report import Report
 from bench.workload import AWKWARD, EVERYDAY, HOUR, START, TEN_ZONES, apscheduler_trigger, realistic
 from onthedot import Trigger, cron
 from onthedot.forecast import IndexHolder, RunIndex, forecast
-from onthedot.planner.heap import IndexedHeap
+from onthedot.heap import IndexedHeap
 from onthedot.triggers.cron import days, parse, times, trigger
 
 Say = Callable[[str], None]

@@ -2,7 +2,7 @@
 
 import sys
 
-from onthedot.surfaces.cli import main
+from onthedot.cli import main
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -21,7 +21,7 @@ HEADER = """
 import os, sys, time
 from pathlib import Path
 from onthedot import App, Context, every
-from onthedot.app.node_settings import NodeSettings
+from onthedot.node.settings import NodeSettings
 
 folder = Path(__file__).parent
 app = App(

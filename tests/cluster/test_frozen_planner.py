@@ -10,7 +10,7 @@ from tests.cluster.cluster import LONGEST_S, TICKING, Cluster
 
 STOPS_WHILE_PLANNING = """
 import signal, threading
-from onthedot.planner.decide import Decider
+from onthedot.rules.plan import Decider
 
 decide = Decider._decide
 stops = "STOPS" in os.environ

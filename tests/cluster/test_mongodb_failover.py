@@ -17,7 +17,7 @@ from onthedot import at
 from onthedot.errors import StoreUnavailable
 from onthedot.model.ids import new_id
 from onthedot.model.run import Run
-from onthedot.planner import edits
+from onthedot.rules import edits
 from onthedot.stores.base import Store
 from onthedot.stores.open import open_store
 

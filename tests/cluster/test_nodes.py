@@ -128,7 +128,7 @@ def test_a_task_that_kills_its_node_is_dead_after_its_crash_retries_and_its_neig
 
 
 DEADLY_PLAN = """
-from onthedot.planner.decide import Decider
+from onthedot.rules.plan import Decider
 
 plan = Decider._decide
 

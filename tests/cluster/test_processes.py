@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 
 from onthedot import at
-from onthedot.planner import edits
-from onthedot.stores.base import By, Store
+from onthedot.rules import edits
+from onthedot.stores.base import Author, Store
 from onthedot.stores.open import open_store
 
 LONGEST_S = 120
-BY = By("test", "test", "put")
+BY = Author("test", "test", "put")
 
 HEADER = """
 import sys
@@ -26,9 +26,9 @@ from onthedot.model.ids import new_id
 from onthedot.model.node import Node
 from onthedot.model.outcome import Outcome
 from onthedot.model.run import Run
-from onthedot.planner import edits
-from onthedot.planner.decide import Decider
-from onthedot.stores.base import By
+from onthedot.rules import edits
+from onthedot.rules.plan import Decider
+from onthedot.stores.base import Author
 from onthedot.stores.open import open_store
 url, name = sys.argv[1:]
 now_ms = SystemClock().now_ms
@@ -44,7 +44,7 @@ sys.stdin.readline()
 OPEN_AND_WORK = """
 store = open_store(url, create=True)
 node = store.join(Node(new_id(now_ms()), name, tasks=("task",)), [])
-store.change([name], edits.put(edits.Definition("task", every("1m"))), By(name, "test", "put"))
+store.change([name], edits.put(edits.Definition("task", every("1m"))), Author(name, "test", "put"))
 for number in range(20):
     (run,) = store.enqueue([Run(new_id(now_ms()), "task", "enqueue", now_ms(), now_ms(), key=f"{name} {number}")])
     store.plan_due(node.id, 10, 0, decide)

@@ -13,8 +13,8 @@ from tests.cluster.cluster import LONGEST_S, Cluster
 from tests.servers.base import unavailable
 
 from onthedot.clock import SystemClock
+from onthedot.insight.doctor import examine
 from onthedot.model.finding import Level
-from onthedot.records.doctor import examine
 
 SKEW_S = 600
 TICKS = 5

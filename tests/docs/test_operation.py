@@ -6,9 +6,10 @@ import re
 from pathlib import Path
 
 from onthedot.app.files.jobs import read_jobs
-from onthedot.app.telemetry.metrics import Gauges, Metrics
+from onthedot.app.telemetry.metrics import Metrics
 from onthedot.events import TOPICS, Emitter
-from onthedot.execution.pools import Counts
+from onthedot.execution.thread_pool import Counts
+from onthedot.node.node import Gauges
 
 GUIDES = Path(__file__).parents[2] / "docs" / "guides"
 

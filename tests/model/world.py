@@ -12,17 +12,18 @@ from onthedot.errors import Conflict, RunNotFound, ScheduleNotFound
 from onthedot.model.outcome import Ending
 from onthedot.model.policy import Policy
 from onthedot.model.run import Run
-from onthedot.planner import edits
-from onthedot.planner.decide import Decider
-from onthedot.planner.edits import Definition
-from onthedot.stores.base import Before, By, Edit, Effects, Keep
+from onthedot.rules import edits
+from onthedot.rules.edits import Definition
+from onthedot.rules.effects import Before, Edit, Effects
+from onthedot.rules.plan import Decider
+from onthedot.stores.base import Author, Retention
 from onthedot.stores.memory import MemoryStore
 from onthedot.triggers.every import every
 
 START_MS = 1_800_000_000_000
 BEAT_MS = 10_000
 NAMES = ("A", "B")
-BY = By("model", "test", "edit")
+BY = Author("model", "test", "edit")
 TRIGGERS = (every("20s"), every("30s"), every("1m"))
 ENDINGS: tuple[Ending, ...] = ("succeeded", "succeeded", "failed", "failed", "timed_out")
 
@@ -167,7 +168,7 @@ class World:
         self.store.reroute(lambda run, nodes, now_ms: nodes[0].id)
 
     def do_prune(self, keep_ms: int) -> None:
-        self.store.prune(Keep(history_ms=keep_ms, per_schedule=3))
+        self.store.prune(Retention(history_ms=keep_ms, per_schedule=3))
 
     # people
 

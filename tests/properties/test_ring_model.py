@@ -4,7 +4,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from onthedot.dispatch.ring import Hint, TimeRing
+from onthedot.node.ring import Hint, TimeRing
 
 keys = st.integers(0, 12)
 priorities = st.integers(-1, 1)

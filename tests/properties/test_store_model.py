@@ -13,12 +13,14 @@ from tests.model.histories import draw, shortened, violation
 from tests.model.world import NodeRules
 
 from onthedot.model.node import Node
-from onthedot.model.rules import ending, starting
-from onthedot.model.rules.overlap import Room
 from onthedot.model.run import Run
 from onthedot.model.states import State
-from onthedot.planner import decide, edits
-from onthedot.stores.base import Before, Edit, Effects
+from onthedot.rules import edits
+from onthedot.rules import end as ending
+from onthedot.rules import plan as decide
+from onthedot.rules import start as starting
+from onthedot.rules.effects import Before, Edit, Effects
+from onthedot.rules.overlap import Room
 from onthedot.stores.engine import transactions
 from onthedot.stores.engine.limits import Limits
 

@@ -20,15 +20,15 @@ from onthedot.model.outcome import Outcome
 from onthedot.model.policy import Policy
 from onthedot.model.run import Run
 from onthedot.model.states import State
-from onthedot.planner import edits
-from onthedot.planner.decide import Decider
-from onthedot.stores.base import By, Renewal, Store
+from onthedot.rules import edits
+from onthedot.rules.plan import Decider
+from onthedot.stores.base import Author, Renewal, Store
 from onthedot.testing.clock import ManualClock
 
 START_MS = 1_800_000_000_000
 LEASE_MS = 30_000
 EVERY_MS = 5000
-BY = By("crowd", "test", "put")
+BY = Author("crowd", "test", "put")
 POLICIES = (
     Policy(overlap="serial", misfire="catch_up", max_waiting=1000),
     Policy(overlap="discard", misfire="catch_up"),

@@ -8,7 +8,7 @@ from typing import Any
 import redis
 
 from onthedot.model.states import FINAL
-from onthedot.stores.redis.places import Places, kept_by
+from onthedot.stores.redis.indexes import IndexEntries, kept_by
 from onthedot.stores.redis.tables import KEYS, NODES, RUNS, SCHEDULES, STAMP, Kind
 
 _SETS = ("live:", "owned:", "asked:", "behind:")
@@ -36,10 +36,10 @@ def check_indexes(url: str) -> None:
     prefix = f"{{{namespace}}}:"
     try:
         rows = {kind.name: _rows(client, prefix, kind) for kind in (SCHEDULES, RUNS, KEYS, NODES)}
-        wanted: Places = {}
+        wanted: IndexEntries = {}
         for kind in (SCHEDULES, RUNS, KEYS, NODES):
             for row in rows[kind.name].values():
-                wanted.update(kind.places(row))
+                wanted.update(kind.entries(row))
         assert _indexes(client, prefix) == wanted
         runs = rows["runs"].values()
         assert client.hgetall(prefix + "slots") == {run.slot: run.id for run in runs if run.slot is not None}
@@ -58,8 +58,8 @@ def _rows(client: Any, prefix: str, kind: Kind[Any]) -> dict[str, Any]:
     return {each: kind.from_text(each, text[STAMP:]) for each, text in client.hgetall(prefix + kind.name).items()}
 
 
-def _indexes(client: Any, prefix: str) -> Places:
-    found: Places = {}
+def _indexes(client: Any, prefix: str) -> IndexEntries:
+    found: IndexEntries = {}
     for key in client.scan_iter(match=_escaped(prefix) + "*", count=1000):
         name = key.removeprefix(prefix)
         if name.startswith(_SETS):

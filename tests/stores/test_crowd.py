@@ -16,7 +16,7 @@ from sqlalchemy import event
 from tests.stores.crowd import START_MS, Crowd
 
 from onthedot import App
-from onthedot.app.node_settings import NodeSettings
+from onthedot.node.settings import NodeSettings
 from onthedot.stores.base import Store
 from onthedot.stores.open import open_store
 from onthedot.stores.sql.store import SqlStore
@@ -33,7 +33,7 @@ def clock() -> ManualClock:
 
 @pytest.fixture(params=["sqlite", "postgresql_15", "mariadb"])
 def url(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    monkeypatch.setattr("onthedot.stores.sql.mariadb.IDLE_IN_TRANSACTION_S", 60)  # this machine may be starved
+    monkeypatch.setattr("onthedot.stores.sql.mysql.IDLE_IN_TRANSACTION_S", 60)  # this machine may be starved
     if request.param == "sqlite":
         return f"sqlite:///{tmp_path}/a.db"
     patient = "?options=-c%20idle_in_transaction_session_timeout%3D60s" if request.param != "mariadb" else ""

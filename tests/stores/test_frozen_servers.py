@@ -19,9 +19,10 @@ from onthedot.errors import SettingsError, StoreUnavailable
 from onthedot.model.ids import new_id
 from onthedot.model.node import Node
 from onthedot.model.run import Run
-from onthedot.planner import edits
-from onthedot.planner.decide import Decider
-from onthedot.stores.base import Before, By, Effects, Situation
+from onthedot.rules import edits
+from onthedot.rules.effects import Before, Effects, Situation
+from onthedot.rules.plan import Decider
+from onthedot.stores.base import Author
 from onthedot.stores.open import open_store
 from onthedot.stores.sql.store import SqlStore
 from onthedot.testing.clock import ManualClock
@@ -29,7 +30,7 @@ from onthedot.triggers.every import every
 
 LONGEST_S = 60
 NOW_MS = 1_800_000_000_000
-BY = By("test", "test", "put")
+BY = Author("test", "test", "put")
 NODE = Node("n", "n", tasks=("task",))
 decide = Decider(lambda: new_id(NOW_MS))
 

@@ -12,16 +12,16 @@ from sqlalchemy import Connection, event
 from onthedot import every
 from onthedot.model.ids import new_id
 from onthedot.model.node import Node
-from onthedot.planner import edits
-from onthedot.planner.decide import Decider
-from onthedot.stores.base import By
+from onthedot.rules import edits
+from onthedot.rules.plan import Decider
+from onthedot.stores.base import Author
 from onthedot.stores.open import open_store
 from onthedot.stores.sql.store import SqlStore
 from onthedot.testing.clock import ManualClock
 
 NOW_MS = 1_800_000_000_000
 SCHEDULES, ROUNDS = 200, 200
-BY = By("test", "test", "put")
+BY = Author("test", "test", "put")
 CLAIMS = ("FOR NO KEY UPDATE", "count(*)", "onthedot_runs.target")
 """What stands in the statements that find due schedules, count them, and find due runs."""
 

@@ -19,12 +19,12 @@ from tests.servers.base import free_port
 from onthedot import every
 from onthedot.errors import OnthedotError, SchemaError, SettingsError, StoreError, StoreUnavailable
 from onthedot.model.run import Run
-from onthedot.planner import edits
-from onthedot.stores.base import By, Store
+from onthedot.rules import edits
+from onthedot.stores.base import Author, Store
 from onthedot.stores.open import open_store
 from onthedot.stores.sql import include_name, schema, tables
 
-BY = By("test", "test", "put")
+BY = Author("test", "test", "put")
 LONGEST_S = 60
 DRIVERS = {"postgresql": "postgresql+psycopg", "mariadb": "mysql+pymysql"}
 ONLY_ON_MYSQL = {

@@ -12,9 +12,9 @@ from sqlalchemy import Connection, event, text
 from tests.servers import mariadb, postgresql
 
 from onthedot.stores.open import open_store
-from onthedot.stores.sql import statements, tables, unfolded
-from onthedot.stores.sql.dialects.postgresql import POSTGRESQL
-from onthedot.stores.sql.postgresql import SESSION
+from onthedot.stores.sql import postgres_batches as unfolded
+from onthedot.stores.sql import statements, tables
+from onthedot.stores.sql.postgresql import POSTGRESQL, SESSION
 
 SCHEDULES, HISTORY, LIVE = 100_000, 1_000_000, 60_000
 NOW_MS = 1_800_000_000_000

@@ -16,15 +16,16 @@ from onthedot.model.node import Node
 from onthedot.model.outcome import Outcome
 from onthedot.model.run import Run
 from onthedot.model.states import State
-from onthedot.planner import edits
-from onthedot.planner.decide import Decider
-from onthedot.stores.base import Before, By, Effects, Situation, Store
+from onthedot.rules import edits
+from onthedot.rules.effects import Before, Effects, Situation
+from onthedot.rules.plan import Decider
+from onthedot.stores.base import Author, Store
 from onthedot.stores.open import open_store
 from onthedot.triggers.every import every
 
 LONGEST_S = 60
 NOW_MS = 1_800_000_000_000
-BY = By("test", "test", "put")
+BY = Author("test", "test", "put")
 PUT = edits.put(edits.Definition("task", every("1m")))
 
 
@@ -100,7 +101,7 @@ def test_a_server_that_is_away_is_said_so_and_found_again_when_it_is_back(server
 def test_a_plan_whose_answer_is_lost_is_made_once_and_found_at_the_next_renewal(
     server: RedisServer, times: Times, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("onthedot.stores.redis.opening._ANSWER_S", 0.5)
+    monkeypatch.setattr("onthedot.stores.redis.connect._ANSWER_S", 0.5)
     store = open_store(f"{server.url}?namespace=a", create=True, now_ms=times)
     node = _node(store)
     store.change(["s"], PUT, BY)
@@ -124,7 +125,7 @@ def test_a_plan_whose_answer_is_lost_is_made_once_and_found_at_the_next_renewal(
 def test_a_put_whose_answer_is_lost_can_be_repeated(
     server: RedisServer, times: Times, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("onthedot.stores.redis.opening._ANSWER_S", 0.5)
+    monkeypatch.setattr("onthedot.stores.redis.connect._ANSWER_S", 0.5)
     store = open_store(f"{server.url}?namespace=a", create=True, now_ms=times)
 
     def put_and_freeze(before: Before, now_ms: int) -> Effects:

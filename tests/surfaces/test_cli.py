@@ -265,7 +265,7 @@ def test_forecast_of_an_empty_file_says_that_nothing_is_in_it() -> None:
 
 
 def test_forecast_without_numpy_names_the_extra_in_one_line(jobs: str) -> None:
-    done = run_code(f"{BLOCK_NUMPY}from onthedot.surfaces.cli import main\nsys.exit(main(['forecast', {jobs!r}]))")
+    done = run_code(f"{BLOCK_NUMPY}from onthedot.cli import main\nsys.exit(main(['forecast', {jobs!r}]))")
     assert done.returncode == 2
     assert len(done.stderr.splitlines()) == 1
     assert done.stderr.startswith("error: ")
@@ -285,7 +285,7 @@ def test_the_demo_ends_well_when_piped_and_shows_gap_fold_and_forecast() -> None
 
 
 def test_the_demo_without_numpy_goes_on_and_names_the_extra() -> None:
-    done = run_code(f"{BLOCK_NUMPY}from onthedot.surfaces.cli import main\nsys.exit(main(['demo', '--tour']))")
+    done = run_code(f"{BLOCK_NUMPY}from onthedot.cli import main\nsys.exit(main(['demo', '--tour']))")
     assert (done.returncode, done.stderr) == (0, "")
     assert "onthedot[forecast]" in done.stdout
 
@@ -379,7 +379,7 @@ def test_texts_from_outside_cannot_command_the_terminal() -> None:
 
 def test_an_interrupt_ends_quietly_with_130() -> None:
     done = run_code(
-        "import sys\nfrom onthedot.surfaces.cli import main, triggers\n"
+        "import sys\nfrom onthedot.cli import main, triggers\n"
         "class Interrupted:\n    def now_ms(self): raise KeyboardInterrupt\n"
         "triggers.SystemClock = Interrupted\n"
         "sys.exit(main(['next', '* * * * *']))"

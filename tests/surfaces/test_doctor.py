@@ -15,17 +15,17 @@ import pytest
 import sqlalchemy
 
 from onthedot import App
-from onthedot.app.node import NodeRunner
-from onthedot.app.node_settings import NodeSettings
+from onthedot.cli import main
 from onthedot.clock import ManualClock, SystemClock
 from onthedot.events import Emitter
+from onthedot.insight.doctor import examine, judge_zones
 from onthedot.model.finding import Finding, Level
 from onthedot.model.ids import new_id
 from onthedot.model.node import Node
-from onthedot.records.doctor import examine, judge_zones
+from onthedot.node.node import NodeRunner
+from onthedot.node.settings import NodeSettings
 from onthedot.stores.base import Store
 from onthedot.stores.open import open_store
-from onthedot.surfaces.cli import main
 
 MINUTE = 60_000
 

@@ -20,11 +20,11 @@ from typing import Any, NamedTuple
 import pytest
 
 from onthedot import App, Context, at, cron, every
+from onthedot.cli import main
 from onthedot.model.ids import new_id
 from onthedot.model.node import Node
-from onthedot.planner.decide import Decider
+from onthedot.rules.plan import Decider
 from onthedot.stores.base import Store
-from onthedot.surfaces.cli import main
 
 PATIENCE = 30.0
 

@@ -4,8 +4,8 @@ import random
 
 import pytest
 
+from onthedot import heap as public
 from onthedot.heap import IndexedHeap
-from onthedot.planner import heap as public
 
 
 def heap_of(**moments: int) -> IndexedHeap[str]:

@@ -12,9 +12,9 @@ HEAVY = {"numpy", "sqlalchemy", "alembic", "fastapi", "pymongo"}
 
 IMPORT = "import onthedot"
 DOCUMENTS = "import onthedot.documents"
-NEXT = "from onthedot.surfaces.cli import main\nassert main(['next', '0 9 * * *']) == 0"
-DESCRIBE = "from onthedot.surfaces.cli import main\nassert main(['describe', '0 9 * * *']) == 0"
-HELP = "from onthedot.surfaces.cli import main\nassert main(['--help']) == 0"
+NEXT = "from onthedot.cli import main\nassert main(['next', '0 9 * * *']) == 0"
+DESCRIBE = "from onthedot.cli import main\nassert main(['describe', '0 9 * * *']) == 0"
+HELP = "from onthedot.cli import main\nassert main(['--help']) == 0"
 
 
 def _loaded(code: str) -> set[str]:

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from onthedot.app.node_settings import NodeSettings
 from onthedot.errors import SettingsError
+from onthedot.node.settings import NodeSettings
 from onthedot.settings import Settings, load_settings
 
 

@@ -23,8 +23,6 @@ from onthedot.app.files import JobFile
 from onthedot.app.files.loading import LoadedFile
 from onthedot.app.files.watching import FileWatch
 from onthedot.app.modules import modules_of
-from onthedot.app.node import NodeRunner
-from onthedot.app.node_settings import NodeSettings
 from onthedot.app.nodes import Nodes
 from onthedot.app.options import checked, policy_of
 from onthedot.app.routed import routed
@@ -33,7 +31,7 @@ from onthedot.app.runs import Runs
 from onthedot.app.schedules import Schedules
 from onthedot.app.sync import Declarations, Synced
 from onthedot.app.tasks import Task, Tasks
-from onthedot.app.telemetry.metrics import Gauges, Metrics
+from onthedot.app.telemetry.metrics import Metrics
 from onthedot.app.telemetry.tracing import Asking, Tracing, untraced
 from onthedot.clock import Clock, SystemClock
 from onthedot.durations import to_duration_ms
@@ -44,8 +42,10 @@ from onthedot.loop import Loop
 from onthedot.model.ids import new_id
 from onthedot.model.run import Run
 from onthedot.moments import ceil_ms
+from onthedot.node.node import Gauges, NodeRunner
+from onthedot.node.settings import NodeSettings
 from onthedot.settings import load_settings
-from onthedot.stores.base import By, Store
+from onthedot.stores.base import Author, Store
 
 if TYPE_CHECKING:
     from onthedot.app.telemetry.endpoint import Endpoint
@@ -387,8 +387,8 @@ class App(Declaring):
         if store is not None:
             store.close()
 
-    def _by(self, what: str) -> By:
-        return By(self._who, self.surface, what)
+    def _by(self, what: str) -> Author:
+        return Author(self._who, self.surface, what)
 
     def _on_broken_hook(self, event: Event, error: Exception) -> None:
         _log.exception("a hook for %s failed", type(event).__name__, exc_info=error)

@@ -9,11 +9,11 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any, ParamSpec, TypeVar, overload
 
+from onthedot.app.declared_targets import command_of, http_of
 from onthedot.app.options import checked, trigger_of
 from onthedot.app.schedules import Put
 from onthedot.app.sync import Declarations, Declared
 from onthedot.app.tasks import Task, Tasks
-from onthedot.app.works import command_of, http_of
 from onthedot.errors import SettingsError
 from onthedot.execution.around import Around, around_of
 from onthedot.execution.targets.command import Command

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from onthedot.dispatch.routing import Router
-from onthedot.model.rules.routing import is_routed
 from onthedot.model.run import Run
 from onthedot.model.values import replace
+from onthedot.rules.router import Router
+from onthedot.rules.routing import is_routed
 from onthedot.stores.base import Store
-from onthedot.triggers.keys import spread_over
+from onthedot.triggers.stable_hash import spread_over
 
 _router = Router()
 

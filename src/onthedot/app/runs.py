@@ -12,7 +12,7 @@ from onthedot.durations import to_duration_ms
 from onthedot.errors import Conflict, RunNotFound, SettingsError
 from onthedot.model.run import Run
 from onthedot.model.states import State
-from onthedot.stores.base import By, LogLine, Store
+from onthedot.stores.base import Author, LogLine, Store
 
 Lines = list[LogLine]  # inside the class `list` is a method
 
@@ -23,7 +23,7 @@ _FOLLOW_MS = 500
 class Runs:
     """May be called from any process that can reach the store."""
 
-    def __init__(self, open_store: Callable[[], Store], clock: Clock, by: Callable[[str], By]) -> None:
+    def __init__(self, open_store: Callable[[], Store], clock: Clock, by: Callable[[str], Author]) -> None:
         self._open_store = open_store
         self._clock = clock
         self._by = by

@@ -16,19 +16,20 @@ from onthedot.app.tasks import Task, Tasks
 from onthedot.app.telemetry.tracing import Asking, untraced
 from onthedot.errors import ScheduleNotFound, SettingsError
 from onthedot.events import Event, Paused
+from onthedot.insight.explain import Explanation, explain
 from onthedot.model.ids import new_id
 from onthedot.model.run import Run
 from onthedot.model.schedule import Json, Origin, Schedule
 from onthedot.model.values import replace as replace_run
 from onthedot.moments import ceil_ms, from_ms
-from onthedot.planner import edits
-from onthedot.records.explain import Explanation, explain
-from onthedot.stores.base import By, Edit, Effects, Store
+from onthedot.rules import edits
+from onthedot.rules.effects import Edit, Effects
+from onthedot.stores.base import Author, Store
 from onthedot.triggers.base import Trigger
 from onthedot.triggers.codec import decode
 
 if TYPE_CHECKING:
-    from onthedot.app.exchange import Imported
+    from onthedot.app.import_export import Imported
 
 BATCH = 200
 
@@ -55,7 +56,7 @@ class Schedules:
         tasks: Tasks,
         defaults: Options,
         timezone: str,
-        by: Callable[[str], By],
+        by: Callable[[str], Author],
         *,
         emit: Callable[[Event], None],
         asking: Asking = untraced,
@@ -216,7 +217,7 @@ class Schedules:
 
     def export(self) -> dict[str, Any]:
         """All definitions, with their pauses, as one JSON document that `import_document` takes."""
-        from onthedot.app.exchange import exported
+        from onthedot.app.import_export import exported
 
         return exported(self._open_store())
 
@@ -225,7 +226,7 @@ class Schedules:
 
         `FileError` with all that is wrong, and then nothing is written.
         """
-        from onthedot.app.exchange import imported
+        from onthedot.app.import_export import imported
 
         return imported(self._open_store(), document, self._by("import"), path=path, dry_run=dry_run)
 

@@ -8,11 +8,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from onthedot.app.node import DECLARE_MS
 from onthedot.app.schedules import Put, Schedules
 from onthedot.model.schedule import Origin, Schedule
-from onthedot.planner import edits
-from onthedot.stores.base import Before, By, Edit, Effects, Store
+from onthedot.node.node import DECLARE_MS
+from onthedot.rules import edits
+from onthedot.rules.effects import Before, Edit, Effects
+from onthedot.stores.base import Author, Store
 from onthedot.triggers.codec import encode
 
 BATCH = 500
@@ -50,7 +51,7 @@ class _Meant(NamedTuple):
 class Declarations:
     """By name; `sync` writes them, `touch` says that they are still meant."""
 
-    def __init__(self, open_store: Callable[[], Store], schedules: Schedules, by: Callable[[str], By]) -> None:
+    def __init__(self, open_store: Callable[[], Store], schedules: Schedules, by: Callable[[str], Author]) -> None:
         self._open_store = open_store
         self._schedules = schedules
         self._by = by

@@ -14,10 +14,10 @@ from onthedot.execution.deadlines import Deadlines
 from onthedot.execution.event_loop import EventLoop
 from onthedot.execution.execute import execute, execute_async, execute_until, outcome_of, rolled_back, stuck
 from onthedot.execution.facts import NOTHING, Facts, StoreFacts
-from onthedot.execution.places import Places
-from onthedot.execution.pools import POOLS, Counts, Pool, Sizes, ThreadPool
+from onthedot.execution.pools import Pools
 from onthedot.execution.targets import Lookup, Target
 from onthedot.execution.targets.process import Processes
+from onthedot.execution.thread_pool import POOLS, Counts, Pool, Sizes, ThreadPool
 from onthedot.model.outcome import Outcome
 from onthedot.model.run import Run
 from onthedot.model.states import State
@@ -68,7 +68,7 @@ class Worker:
         self._facts: Facts = NOTHING if store is None else StoreFacts(store)
         self._on_completed = on_completed
         self._deadlines = Deadlines(clock, lambda stage, error: emitter.emit(Failure(stage, error)))
-        self.places = Places(lookup, clock, sizes)
+        self.pools = Pools(lookup, clock, sizes)
         self._lock = Lock()
         self._executions: dict[str, Execution] = {}
         self._begun: dict[str, int] = {}
@@ -95,8 +95,8 @@ class Worker:
             here = [(each.pool, each.entered) for each in self._executions.values()]
         return {
             pool: Counts(
-                self.places.sizes.of_pool(pool),
-                max(self.places.free_in(pool), 0),
+                self.pools.sizes.of_pool(pool),
+                max(self.pools.free_in(pool), 0),
                 here.count((pool, True)),
                 here.count((pool, False)),
             )
@@ -156,14 +156,14 @@ class Worker:
         if target is None:
             self._report(Outcome(run.id, run.claim_no, "handed_back", reason=f"no task {run.task!r} on this node"))
             return None
-        pool = self.places.pool_for(run.task, target, run.policy.pool)
+        pool = self.pools.pool_for(run.task, target, run.policy.pool)
         context = Context(run, on_line=self._on_line, clock=self._clock, facts=self._facts)
         execution = Execution(run, context, target, pool)
         with self._lock:
             if self._begun.get(run.id, 0) >= run.claim_no:
                 return None
             self._begun[run.id] = run.claim_no
-            full = not self.places.take(pool)
+            full = not self.pools.take(pool)
             if not full:
                 self._executions[run.id] = execution
                 self._empty.clear()
@@ -308,7 +308,7 @@ class Worker:
         if release:
             self._release(execution)
         took_ms = max(self._clock.now_ms() - execution.entered_ms, 0) if execution.entered else 0
-        self.places.note(run.task, took_ms)
+        self.pools.note(run.task, took_ms)
         if self._emitter.is_heard(RunFinished):
             self._emitter.emit(RunFinished(run.id, run.task, run.schedule, outcome.ending, took_ms, outcome.error))
         self._note_empty()
@@ -325,7 +325,7 @@ class Worker:
         with self._lock:
             if not execution.released:
                 execution.released = True
-                self.places.give_back(execution.pool)
+                self.pools.give_back(execution.pool)
 
     def _note_empty(self) -> None:
         with self._lock:

@@ -17,7 +17,7 @@ Mode = Literal["durable", "local"]
 Origin = Literal["code", "file", "api"]
 
 
-class Standing(NamedTuple):
+class ScheduleSummary(NamedTuple):
     """How a schedule stands: all that the end of a run must know of it."""
 
     enabled: bool

@@ -29,64 +29,11 @@ from onthedot.model.outcome import Outcome
 from onthedot.model.run import Run
 from onthedot.model.schedule import Mode, Schedule
 from onthedot.model.states import State
+from onthedot.rules.effects import Decide, Edit, Effects, Reroute
 
 
 @dataclass(frozen=True, slots=True)
-class Key:
-    """A name that stands for one run, and outlives it: whoever brings it again gets that run."""
-
-    key: str
-    run_id: str
-    expires_ms: int | None = None
-    """None: at least as long as the run lives."""
-    state: str | None = None
-    """How the run ended."""
-
-
-@dataclass(frozen=True, slots=True)
-class Before:
-    """What a decision is made on: a schedule under its lock, and its live runs."""
-
-    name: str
-    schedule: Schedule | None
-    """None where there is none of that name; a tombstone is a schedule with `deleted`."""
-    live: tuple[Run, ...]
-    """Its waiting and running runs, oldest first."""
-
-
-@dataclass(frozen=True, slots=True)
-class Effects:
-    """What a decision changes, all or nothing."""
-
-    schedule: Schedule | None = None
-    """The row as it shall be; None leaves it alone."""
-    runs: tuple[Run, ...] = ()
-    """Live runs, new or changed."""
-    ended: tuple[Run, ...] = ()
-    """Runs that end: they leave the live ones and become history."""
-    keys: tuple[Key, ...] = ()
-    decisions: tuple[Decision, ...] = ()
-    answer: Any = None
-    """Handed back to the caller."""
-    noted: Mapping[str, Any] | None = None
-    """What else came of a change of the schedule, kept with it in the audit."""
-
-
-@dataclass(frozen=True, slots=True)
-class Situation:
-    """What else a planner's decision rests on, as values."""
-
-    now_ms: int
-    node: Node
-    free_workers: int
-    nodes: tuple[Node, ...]
-    """Those alive."""
-    busy: Mapping[str, int] = field(default_factory=dict)
-    """How many runs each node has running; known only where a due schedule's route goes by it."""
-
-
-@dataclass(frozen=True, slots=True)
-class By:
+class Author:
     """Who makes a change, and from where; kept with the change."""
 
     who: str
@@ -106,7 +53,7 @@ class Change:
     schedule: str
     revision: int
     at_ms: int
-    by: By
+    by: Author
     before: Mapping[str, Any]
     after: Mapping[str, Any]
     """Only the fields that differ."""
@@ -125,12 +72,6 @@ class LogLine:
 
 OLD_MS = 60_000
 """A transaction of somebody else's that is older than this is worth a word."""
-
-Edit = Callable[[Before, int], Effects]
-"""From a schedule and the store's time in milliseconds to what changes."""
-Reroute = Callable[[Run, Sequence[Node], int], str | None]
-"""From a run, the nodes that may take it, and the store's time to the node that shall; None for whoever is free."""
-Decide = Callable[[Sequence[Before], Situation], Sequence[Effects]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +129,7 @@ class TaskInfo:
 
 
 @dataclass(frozen=True, slots=True)
-class Keep:
+class Retention:
     """How long history is kept."""
 
     history_ms: int = 30 * 86_400_000
@@ -208,7 +149,7 @@ class Store(ABC):
     # schedules
 
     @abstractmethod
-    def change(self, names: Sequence[str], edit: Edit, by: By) -> list[Effects]:
+    def change(self, names: Sequence[str], edit: Edit, by: Author) -> list[Effects]:
         """Lock the schedules of these names (and the names that do not exist yet), edit each, write all or nothing.
 
         Two changes of one name happen one after the other, each seeing what the other wrote. Every change of a row is
@@ -264,7 +205,7 @@ class Store(ABC):
     # running
 
     @abstractmethod
-    def enqueue(self, runs: Sequence[Run], connection: Any = None, by: By | None = None) -> list[Run]:
+    def enqueue(self, runs: Sequence[Run], connection: Any = None, by: Author | None = None) -> list[Run]:
         """Insert waiting runs; a run whose key (or id) is known already is answered with the one that has it.
 
         In the caller's own transaction where a connection is given: then they exist when that commits, or never were.
@@ -301,7 +242,7 @@ class Store(ABC):
         """Append to the logs of runs that the node still owns under those claim numbers; says how many lines stood."""
 
     @abstractmethod
-    def request_cancel(self, run_id: str, reason: str, by: By) -> Run:
+    def request_cancel(self, run_id: str, reason: str, by: Author) -> Run:
         """A waiting run is cancelled at once; a running one is marked, for its owner to see. `RunNotFound`.
 
         Kept in the audit, unless the run has ended and nothing changes.
@@ -312,7 +253,7 @@ class Store(ABC):
         """The running runs of a node that were asked to stop: cheap enough to ask once a second."""
 
     @abstractmethod
-    def retry(self, run_id: str, claim_no: int, by: By) -> Run:
+    def retry(self, run_id: str, claim_no: int, by: Author) -> Run:
         """An ended run waits again, if it still has the claim number that the operator was shown; else `Conflict`.
 
         Kept in the audit.
@@ -397,7 +338,7 @@ class Store(ABC):
         """What live nodes have published, by name."""
 
     @abstractmethod
-    def prune(self, keep: Keep, limit: int = 1000) -> int:
+    def prune(self, keep: Retention, limit: int = 1000) -> int:
         """Forget up to so many old runs, decisions and keys; says how many. Keys of ticks go only with their schedule.
 
         Safe at any time: the watermark, not history, keeps ticks from coming back.

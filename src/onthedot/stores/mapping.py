@@ -15,13 +15,14 @@ from operator import attrgetter
 from typing import Any
 
 from onthedot.model.decision import Decision
+from onthedot.model.key import Key
 from onthedot.model.node import Node, NodeState
 from onthedot.model.policy import Policy
 from onthedot.model.run import Run
-from onthedot.model.schedule import Schedule, Standing
+from onthedot.model.schedule import Schedule, ScheduleSummary
 from onthedot.model.states import State
 from onthedot.model.values import make
-from onthedot.stores.base import By, Change, Key, LogLine, TaskInfo
+from onthedot.stores.base import Author, Change, LogLine, TaskInfo
 
 Columns = tuple[Any, ...]
 """One row as a driver takes it."""
@@ -179,10 +180,10 @@ def _schedule(columns: dict[str, Any]) -> Schedule:
     return make(Schedule, fields)
 
 
-def standing_from(row: Sequence[Any]) -> Standing:
+def standing_from(row: Sequence[Any]) -> ScheduleSummary:
     """How a schedule stands; names of followers that cannot be read are none."""
     enabled, deleted, auto_remove, next_run_ms, then, on_failure = row
-    return Standing(
+    return ScheduleSummary(
         enabled == 1,
         deleted == 1,
         auto_remove == 1,
@@ -495,7 +496,7 @@ def change_row(change: Change) -> Columns:
 def change_from(row: Sequence[Any]) -> Change:
     """The line of the audit."""
     change_id, schedule_id, schedule, revision, at_ms, who, surface, what, before, after = row
-    by = By(who, surface, what)
+    by = Author(who, surface, what)
     return Change(
         change_id, schedule_id, schedule, revision, at_ms, by, _object_or_sign(before), _object_or_sign(after)
     )

@@ -11,15 +11,16 @@ from typing import TypeVar
 
 from onthedot.heap import IndexedHeap
 from onthedot.model.decision import Decision
+from onthedot.model.key import Key
 from onthedot.model.node import Node
-from onthedot.model.rules.precedence import foremost, turn_of
 from onthedot.model.run import Run
-from onthedot.model.schedule import Mode, Schedule, Standing
+from onthedot.model.schedule import Mode, Schedule, ScheduleSummary
 from onthedot.model.states import State
 from onthedot.model.values import replace
-from onthedot.stores.base import Change, Keep, Key, LogLine, TaskInfo
+from onthedot.rules.precedence import foremost, turn_of
+from onthedot.stores.base import Change, LogLine, Retention, TaskInfo
 from onthedot.stores.engine import Engine
-from onthedot.stores.rows import TryAgain
+from onthedot.stores.transaction import TryAgain
 
 Undo = Callable[[], None]
 T = TypeVar("T")
@@ -135,7 +136,7 @@ class MemoryStore(Engine):
             }
         return [published[name] for name in sorted(published)]
 
-    def prune(self, keep: Keep, limit: int = 1000) -> int:
+    def prune(self, keep: Retention, limit: int = 1000) -> int:
         with self._lock:
             now_ms, tables = self._read_clock(), self._tables
             old_runs = _old_runs(tables.history, keep, now_ms)[:limit]
@@ -216,9 +217,9 @@ class _MemoryRows:
     def schedules_if_free(self, ids: Collection[str]) -> dict[str, Schedule]:
         return {each: self._tables.schedules[each] for each in sorted(ids) if each in self._tables.schedules}
 
-    def standing(self, ids: Collection[str]) -> dict[str, Standing]:
+    def standing(self, ids: Collection[str]) -> dict[str, ScheduleSummary]:
         return {
-            row.id: Standing(
+            row.id: ScheduleSummary(
                 row.enabled, row.deleted, row.auto_remove, row.next_run_ms is None, row.then, row.on_failure
             )
             for row in self.schedules_if_free(ids).values()
@@ -393,7 +394,7 @@ def _set(table: dict[str, T], key: str, value: T | None) -> None:
         table[key] = value
 
 
-def _old_runs(history: Mapping[str, Run], keep: Keep, now_ms: int) -> list[str]:
+def _old_runs(history: Mapping[str, Run], keep: Retention, now_ms: int) -> list[str]:
     """Ended runs that are too old, or too many for their schedule, oldest first."""
     newer: Counter[str] = Counter()
     old: list[str] = []

@@ -45,9 +45,9 @@ def open_store(url: str, *, create: bool, upgrade: bool = False, now_ms: Callabl
 
             return open_postgresql(url, mask_url(url), create=create, upgrade=upgrade, now_ms=now_ms)
         case "mysql" | "mariadb":
-            from onthedot.stores.sql.mariadb import open_mariadb
+            from onthedot.stores.sql.mysql import open_mysql
 
-            return open_mariadb(url, mask_url(url), create=create, upgrade=upgrade, now_ms=now_ms)
+            return open_mysql(url, mask_url(url), create=create, upgrade=upgrade, now_ms=now_ms)
         case _:
             raise AssertionError(f"{scheme}:// is known, and nobody opens it")
 
@@ -99,7 +99,7 @@ def _open_mongodb(url: str, *, create: bool, now_ms: Callable[[], int] | None) -
 
 def _open_redis(url: str, *, create: bool, now_ms: Callable[[], int] | None) -> Store:
     try:
-        from onthedot.stores.redis.opening import open_redis
+        from onthedot.stores.redis.connect import open_redis
     except ModuleNotFoundError as error:
         if error.name is None or error.name.partition(".")[0] != "redis":
             raise

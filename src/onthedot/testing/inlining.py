@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from onthedot.app.app import App
-from onthedot.app.node_settings import NodeSettings
 from onthedot.clock import SystemClock
 from onthedot.errors import OnthedotError
 from onthedot.execution.context import Context
@@ -17,7 +16,8 @@ from onthedot.model.ids import seeded
 from onthedot.model.run import Run
 from onthedot.model.states import State
 from onthedot.model.values import replace as with_fields
-from onthedot.stores.base import Before, Effects
+from onthedot.node.settings import NodeSettings
+from onthedot.rules.effects import Before, Effects
 from onthedot.testing.virtual_store import NEVER
 from onthedot.testing.world import Cast, World
 

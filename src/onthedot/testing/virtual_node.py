@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from onthedot.app.node import NodeRunner
-from onthedot.app.node_settings import NodeSettings
+from onthedot.node.node import NodeRunner
+from onthedot.node.settings import NodeSettings
 from onthedot.stores.base import Store
 from onthedot.testing.virtual_store import NEVER
 from onthedot.testing.virtual_worker import VirtualWorker

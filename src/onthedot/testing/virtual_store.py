@@ -7,11 +7,12 @@ from typing import Any
 
 from onthedot.heap import IndexedHeap
 from onthedot.model.decision import Decision
-from onthedot.model.rules.starting import waits_at_most_ms
 from onthedot.model.run import Run
 from onthedot.model.schedule import Mode, Schedule
 from onthedot.model.states import State
-from onthedot.stores.base import By, Edit, Effects, Keep
+from onthedot.rules.effects import Edit, Effects
+from onthedot.rules.start import waits_at_most_ms
+from onthedot.stores.base import Author, Retention
 from onthedot.stores.memory import MemoryStore
 
 NEVER = 1 << 62
@@ -28,7 +29,7 @@ class VirtualStore(MemoryStore):
         self.on_enqueued: Callable[[list[Run]], list[Run]] = lambda runs: runs
         """Gets what was enqueued, and gives what to answer."""
 
-    def change(self, names: Sequence[str], edit: Edit, by: By) -> list[Effects]:
+    def change(self, names: Sequence[str], edit: Edit, by: Author) -> list[Effects]:
         effects = super().change(names, edit, by)
         self._local = tuple(row.id for row in self._tables.schedules.values() if row.mode == "local")
         return effects
@@ -46,10 +47,10 @@ class VirtualStore(MemoryStore):
             return []
         return super().schedules(names=names, tag=tag, mode=mode, after=after, limit=limit)
 
-    def enqueue(self, runs: Sequence[Run], connection: Any = None, by: By | None = None) -> list[Run]:
+    def enqueue(self, runs: Sequence[Run], connection: Any = None, by: Author | None = None) -> list[Run]:
         return self.on_enqueued(super().enqueue(runs, None, by))  # a connection leads to another database
 
-    def prune(self, keep: Keep, limit: int = 1000) -> int:
+    def prune(self, keep: Retention, limit: int = 1000) -> int:
         return 0
 
     def next_due_ms(self, after_ms: int = -1) -> int | None:

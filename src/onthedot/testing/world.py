@@ -17,8 +17,6 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from onthedot.app.app import App
-from onthedot.app.node import NodeRunner
-from onthedot.app.node_settings import NodeSettings
 from onthedot.app.tasks import Task
 from onthedot.clock import ManualClock
 from onthedot.durations import to_duration_ms
@@ -30,12 +28,15 @@ from onthedot.model.ids import seeded
 from onthedot.model.run import Run
 from onthedot.model.values import replace as with_fields
 from onthedot.moments import ceil_ms, from_ms
-from onthedot.stores.base import Before, By, Effects, TaskInfo
+from onthedot.node.node import NodeRunner
+from onthedot.node.settings import NodeSettings
+from onthedot.rules.effects import Before, Effects
+from onthedot.stores.base import Author, TaskInfo
 from onthedot.testing.virtual_node import VirtualNode
 from onthedot.testing.virtual_store import NEVER, VirtualStore
 from onthedot.testing.virtual_time import WorldClock
 from onthedot.testing.virtual_worker import Script, Takes, VirtualWorker
-from onthedot.triggers.keys import spread_over
+from onthedot.triggers.stable_hash import spread_over
 
 _MOST_PASSES = 3000
 _PATIENCE_MS = 60_000
@@ -101,7 +102,7 @@ class World:
         """Write down what the app declares, and start the nodes."""
         names = self.app.sync().created
         if names:
-            self.store.change(names, self._declared, By("simulate", "testing", "sync"))
+            self.store.change(names, self._declared, Author("simulate", "testing", "sync"))
         self._check_names(names)
         for number in range(1, nodes + 1):
             self.start(number)

@@ -10,7 +10,7 @@ from onthedot.errors import DurationError, TriggerError
 from onthedot.moments import END_MS, FIRST_MS, iso
 from onthedot.triggers.base import Trigger
 from onthedot.triggers.bounds import describe_bounds, read_bounds, to_instant_ms
-from onthedot.triggers.keys import spread_over
+from onthedot.triggers.stable_hash import spread_over
 from onthedot.triggers.zones import Zone, get_zone, zone_name
 
 LEAST_MS = 1000

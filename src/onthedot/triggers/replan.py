@@ -9,7 +9,7 @@ from onthedot.triggers.base import Trigger
 from onthedot.triggers.combine import Exclusion, Simple, Union
 from onthedot.triggers.cron.trigger import Cron
 from onthedot.triggers.every import Every
-from onthedot.triggers.keys import spread_over
+from onthedot.triggers.stable_hash import spread_over
 
 
 def due_ms(trigger: Trigger, tick_ms: int, jitter_ms: int, key: str) -> int:

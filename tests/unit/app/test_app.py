@@ -12,14 +12,14 @@ import pytest
 
 from onthedot import App, Conflict, Context, GiveUp, Retry, SettingsError, Skip, TaskNotFound, cron, current, every
 from onthedot.app.modules import modules_of
-from onthedot.app.node import NodeRunner
-from onthedot.app.node_settings import NodeSettings
 from onthedot.clock import ManualClock, SystemClock
 from onthedot.events import Emitter
 from onthedot.model.ids import new_id
 from onthedot.model.node import Node
 from onthedot.model.run import Run
 from onthedot.moments import ceil_ms
+from onthedot.node.node import NodeRunner
+from onthedot.node.settings import NodeSettings
 from onthedot.stores.memory import MemoryStore
 from onthedot.triggers.codec import encode
 

@@ -9,7 +9,7 @@ from dataclasses import MISSING, fields
 import pytest
 
 from onthedot import App
-from onthedot.app.telemetry.telling import document, level_of, told
+from onthedot.app.telemetry.event_text import document, level_of, told
 from onthedot.events import NAMES, TOPICS, Event, Failure, FileBroken, FileLoaded, RunFinished
 
 

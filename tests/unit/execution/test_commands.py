@@ -14,8 +14,8 @@ import pytest
 from tests.unit.execution.places import app_in_memory, done, ended, lives, said, until
 
 from onthedot import App, ArgumentsError, Conflict, SettingsError, cron
-from onthedot.app.node_settings import NodeSettings
 from onthedot.execution.context import MOST_LOG_BYTES
+from onthedot.node.settings import NodeSettings
 
 
 @pytest.fixture

@@ -7,18 +7,18 @@ from collections.abc import Iterator
 from threading import Event, Semaphore
 
 import pytest
-from tests.unit.app.world import SOON, START, World
 from tests.unit.execution.places import app_in_memory, done, ended, until
+from tests.unit.node.world import SOON, START, World
 
 from onthedot import App, Context, every
-from onthedot.app.node import NodeRunner
-from onthedot.app.node_settings import NodeSettings
 from onthedot.app.schedules import Put
 from onthedot.events import RunStarted
-from onthedot.execution.pools import Sizes
+from onthedot.execution.thread_pool import Sizes
 from onthedot.model.run import Run
 from onthedot.model.schedule import Schedule
 from onthedot.model.states import State
+from onthedot.node.node import NodeRunner
+from onthedot.node.settings import NodeSettings
 from onthedot.triggers.codec import encode
 
 
@@ -90,11 +90,11 @@ def test_a_task_that_was_slow_too_often_goes_to_the_slow_pool(app: App, gate: Ga
     assert app.runner is not None
     worker = app.runner.worker
     for _ in range(11):
-        worker.places._slowness.note("blocks", 501, worker.places._clock.monotonic_ms())
+        worker.pools._slowness.note("blocks", 501, worker.pools._clock.monotonic_ms())
     runs = [app.enqueue("blocks") for _ in range(3)]
     gate.wait_for(1)
     assert ended(app, app.enqueue("quick")).result == "done"
-    assert (worker.places.free_in("slow"), worker.places.free_in("fast")) == (0, 2)
+    assert (worker.pools.free_in("slow"), worker.pools.free_in("fast")) == (0, 2)
     assert states(app, runs) == {"running": 1, "waiting": 2}
 
 
@@ -105,7 +105,7 @@ def test_what_was_measured_to_be_slow_is_counted(app: App) -> None:
 
     done(app, drags)
     assert app.runner is not None
-    assert app.runner.worker.places._slowness._now == {"drags": 1}
+    assert app.runner.worker.pools._slowness._now == {"drags": 1}
 
 
 def test_a_schedule_may_choose_the_pool_of_its_runs(app: App, gate: Gate) -> None:
@@ -126,7 +126,7 @@ def test_a_queue_that_is_full_gives_runs_back(gate: Gate) -> None:
 
     with app.running():
         assert app.runner is not None
-        app.runner.worker.places.sizes = Sizes(2, 1, 2, 1, slow_queue=0)
+        app.runner.worker.pools.sizes = Sizes(2, 1, 2, 1, slow_queue=0)
         runs = [app.enqueue(blocks, pool="slow") for _ in range(3)]
         gate.wait_for(1)
         gate.open.set()
@@ -178,7 +178,7 @@ def test_a_cancel_before_the_first_step_ends_the_run(app: App) -> None:
             worker._threads["fast"].put(execution)
     until(lambda: not worker.executing())
     assert called == []
-    assert (worker.places.free_in("loop"), worker.places.free_in("fast")) == (2, 2)
+    assert (worker.pools.free_in("loop"), worker.pools.free_in("fast")) == (2, 2)
     until(lambda: not reported.pending())
 
 
@@ -231,7 +231,7 @@ def test_a_new_tick_does_not_pass_a_run_that_waits_for_the_same_pool(gate: Gate)
 
 def _small(world: World) -> NodeRunner:
     node = world.node()
-    node.worker.places.sizes = Sizes(2, 1, 2, 1)
+    node.worker.pools.sizes = Sizes(2, 1, 2, 1)
     return node
 
 
@@ -250,7 +250,7 @@ def test_twenty_thousand_schedules_at_the_same_second_all_run_and_their_lateness
         )
     world.clock.advance(60_000)
     node = world.node()
-    node.worker.places.sizes = Sizes(loop=2000)
+    node.worker.pools.sizes = Sizes(loop=2000)
     while len(ran) < 20_000:
         node.plan_once()
         until(lambda: not node.worker.executing())

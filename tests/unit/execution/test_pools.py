@@ -6,8 +6,8 @@ from threading import Event, Lock, Semaphore, active_count
 
 import pytest
 
-from onthedot.execution import pools
-from onthedot.execution.pools import Opening, Pool, Room, Sizes, ThreadPool, openings
+from onthedot.execution import thread_pool as pools
+from onthedot.execution.thread_pool import Opening, Pool, Room, Sizes, ThreadPool, openings
 from onthedot.model.run import Run
 
 SOON = 30.0

@@ -16,7 +16,7 @@ from onthedot.clock import SystemClock
 from onthedot.events import Emitter
 from onthedot.execution import deadlines
 from onthedot.execution.context import Context, TimedOut
-from onthedot.execution.pools import Sizes
+from onthedot.execution.thread_pool import Sizes
 from onthedot.execution.worker import Worker
 from onthedot.model.outcome import Outcome
 from onthedot.model.policy import Policy
@@ -120,11 +120,11 @@ def test_what_cannot_be_stopped_is_reported_with_its_place_and_its_thread_is_not
     assert outcome.ending == "timed_out"
     assert "could not be stopped" in (outcome.error or "")
     assert "threading.py" in (outcome.error or "")
-    assert (bench.worker.executing(), bench.worker.places.free_in("fast")) == ({}, 3)
+    assert (bench.worker.executing(), bench.worker.pools.free_in("fast")) == ({}, 3)
     let_go.set()
     bench.begin("next", lambda ctx: None, timeout_ms=None)
     assert bench.outcome().run_id == "next", "the one that came back was reported twice"
-    while bench.worker.places.free_in("fast") < 4:
+    while bench.worker.pools.free_in("fast") < 4:
         Event().wait(0.01)
 
 

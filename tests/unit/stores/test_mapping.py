@@ -17,7 +17,7 @@ from onthedot.model.run import Cause, Run
 from onthedot.model.schedule import Mode, Origin, Schedule
 from onthedot.model.states import State
 from onthedot.stores import mapping
-from onthedot.stores.base import By, Change, TaskInfo
+from onthedot.stores.base import Author, Change, TaskInfo
 from onthedot.stores.sql import tables
 from onthedot.triggers.codec import decode
 
@@ -168,7 +168,9 @@ def test_a_published_task_comes_back_as_it_was(task: TaskInfo) -> None:
     assert mapping.task_from(mapping.task_row("n", task)) == task
 
 
-@given(st.builds(Change, names, names, names, counts, moments, st.builds(By, texts, texts, texts), objects, objects))
+@given(
+    st.builds(Change, names, names, names, counts, moments, st.builds(Author, texts, texts, texts), objects, objects)
+)
 def test_a_change_comes_back_as_it_was(change: Change) -> None:
     assert mapping.change_from(mapping.change_row(change)) == change
 

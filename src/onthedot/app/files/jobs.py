@@ -7,10 +7,10 @@ import tomllib
 from types import MappingProxyType
 from typing import Any
 
+from onthedot.app.files.declared_targets import WORK_KEYS, read_work
 from onthedot.app.files.entry import Entry, JobFile, Work
 from onthedot.app.files.names import name_problem
 from onthedot.app.files.trigger_keys import TRIGGER_KEYS, ZONE_KEYS, read_trigger, read_zone
-from onthedot.app.files.works import WORK_KEYS, read_work
 from onthedot.app.policies import POLICIES
 from onthedot.app.remedies import did_you_mean
 from onthedot.errors import FileError

@@ -6,7 +6,7 @@ import json
 import logging
 from collections.abc import Callable
 
-from onthedot.app.telemetry.telling import document, level_of, told
+from onthedot.app.telemetry.event_text import document, level_of, told
 from onthedot.clock import Clock
 from onthedot.events import NAMES, Event
 

@@ -5,9 +5,9 @@ Names of schedules are labels only if asked for, since there may be a million of
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from onthedot.errors import ExtraMissing
 from onthedot.events import (
@@ -25,7 +25,7 @@ from onthedot.events import (
     RunStarted,
     TookOver,
 )
-from onthedot.execution.pools import Counts, Pool
+from onthedot.node.node import Gauges
 
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry, Counter, Histogram
@@ -45,14 +45,6 @@ _POOLS = {
     "queued": "Runs that this node has taken and not begun.",
 }
 _TROUBLE: tuple[type[Event], ...] = (Parked, LeaseLost, OutcomeRefused, TookOver, Failure)
-
-
-class Gauges(NamedTuple):
-    """How a node stands at the moment of asking."""
-
-    pools: Mapping[Pool, Counts]
-    clock_offset_ms: int
-    renewed_for_ms: int
 
 
 class Metrics:

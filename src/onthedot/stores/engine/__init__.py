@@ -1,4 +1,4 @@
-"""The law, kept once: every store that has transactions is this engine over its own `Rows`."""
+"""The law, kept once: every store that has transactions is this engine over its own `Transaction`."""
 
 from __future__ import annotations
 
@@ -13,4 +13,4 @@ from onthedot.stores.engine.starting import Starting
 
 
 class Engine(Changes, Planning, Enqueuing, Starting, Finishing, Operating, Routing, Leases):
-    """Implements every writing method of `Store` with transactions over `Rows`."""
+    """Implements every writing method of `Store` with transactions over `Transaction`."""

@@ -9,13 +9,13 @@ from typing import Any
 from onthedot.model.ids import new_id
 from onthedot.model.run import Run
 from onthedot.model.schedule import Schedule
-from onthedot.stores.base import By, Change
+from onthedot.stores.base import Author, Change
 
 _UNREMARKABLE = frozenset({"version", "updated_ms", "revision", "declared_seen_ms", "plan_attempts"})
 
 
 def schedule_changed(
-    before: Schedule | None, after: Schedule, noted: Mapping[str, Any] | None, by: By, now_ms: int
+    before: Schedule | None, after: Schedule, noted: Mapping[str, Any] | None, by: Author, now_ms: int
 ) -> list[Change]:
     """The line of a changed schedule, with what else came of it; none where nothing remarkable differs."""
     old, new = _as_json(before), _as_json(after)
@@ -36,7 +36,7 @@ def schedule_changed(
     ]
 
 
-def run_changed(before: Run | None, after: Run, by: By, now_ms: int) -> list[Change]:
+def run_changed(before: Run | None, after: Run, by: Author, now_ms: int) -> list[Change]:
     """The line of a run that somebody asked for, or asked something of; one-off work has no schedule to name."""
     old, new = _of_run(before), _of_run(after)
     differ = [name for name in new if old.get(name) != new[name]]

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from onthedot.model.ids import new_id
 from onthedot.model.policy import Policy
 from onthedot.model.run import Run
-from onthedot.model.schedule import Standing
+from onthedot.model.schedule import ScheduleSummary
 from onthedot.model.states import State
 from onthedot.stores.base import TaskInfo
 
@@ -16,7 +16,7 @@ _BAD = (State.FAILED, State.TIMED_OUT, State.LOST)
 
 def followers(
     ended: Sequence[Run],
-    schedules: Mapping[str, Standing],
+    schedules: Mapping[str, ScheduleSummary],
     now_ms: int,
     tasks: Callable[[], Sequence[TaskInfo]],
 ) -> list[Run]:
@@ -41,7 +41,7 @@ def followers(
     ]
 
 
-def _names(run: Run, schedule: Standing | None) -> tuple[str, ...]:
+def _names(run: Run, schedule: ScheduleSummary | None) -> tuple[str, ...]:
     if schedule is None or run.is_shard:
         return ()
     if run.state is State.SUCCEEDED:

@@ -5,21 +5,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from onthedot.model.schedule import Schedule
-from onthedot.stores.base import Before, By, Edit, Effects
+from onthedot.rules.effects import Before, Edit, Effects
+from onthedot.stores.base import Author
 from onthedot.stores.engine.audit import schedule_changed
 from onthedot.stores.engine.transactions import Transactions, by_schedule
-from onthedot.stores.rows import Rows
+from onthedot.stores.transaction import Transaction
 
 
 class Changes(Transactions):
     """`change`: lock, edit, write, and keep who did what."""
 
-    def change(self, names: Sequence[str], edit: Edit, by: By) -> list[Effects]:
+    def change(self, names: Sequence[str], edit: Edit, by: Author) -> list[Effects]:
         changed = self._transact(lambda rows: self._change(rows, names, edit, by))
         self.notify()
         return changed
 
-    def _change(self, rows: Rows, names: Sequence[str], edit: Edit, by: By) -> list[Effects]:
+    def _change(self, rows: Transaction, names: Sequence[str], edit: Edit, by: Author) -> list[Effects]:
         found = rows.schedules_named(names)
         live = by_schedule(rows.live_of([schedule.id for schedule in found.values()]))
         all_effects = []
@@ -32,7 +33,7 @@ class Changes(Transactions):
         return all_effects
 
     @staticmethod
-    def _record_change(rows: Rows, before: Schedule | None, effects: Effects, by: By) -> None:
+    def _record_change(rows: Transaction, before: Schedule | None, effects: Effects, by: Author) -> None:
         after = effects.schedule
         if after is None or after == before:
             return

@@ -6,31 +6,32 @@ from collections.abc import Sequence
 from typing import Any
 
 from onthedot.errors import StoreUnavailable
+from onthedot.model.key import Key
 from onthedot.model.run import Run
 from onthedot.model.states import State
 from onthedot.model.values import replace
-from onthedot.stores.base import By, Key
+from onthedot.stores.base import Author
 from onthedot.stores.engine.audit import run_changed
 from onthedot.stores.engine.transactions import Transactions
-from onthedot.stores.rows import Rows
+from onthedot.stores.transaction import Transaction
 
 
 class Enqueuing(Transactions):
     """`enqueue`, in a transaction of our own or in the caller's."""
 
-    def enqueue(self, runs: Sequence[Run], connection: Any = None, by: By | None = None) -> list[Run]:
+    def enqueue(self, runs: Sequence[Run], connection: Any = None, by: Author | None = None) -> list[Run]:
         if connection is not None:
             return self.enqueue_in(connection, runs, by)
         stored = self._transact(lambda rows: self._enqueue(rows, runs, by))
         self.notify()
         return stored
 
-    def enqueue_in(self, connection: Any, runs: Sequence[Run], by: By | None = None) -> list[Run]:
+    def enqueue_in(self, connection: Any, runs: Sequence[Run], by: Author | None = None) -> list[Run]:
         """Enqueue in the caller's own transaction, where the store can."""
         raise StoreUnavailable(f"{type(self).__name__} has no transactions to share; leave connection= out")
 
     @staticmethod
-    def _enqueue(rows: Rows, runs: Sequence[Run], by: By | None = None) -> list[Run]:
+    def _enqueue(rows: Transaction, runs: Sequence[Run], by: Author | None = None) -> list[Run]:
         keys = rows.keys({run.key for run in runs if run.key is not None})
         id_of = {key: known.run_id for key, known in keys.items()}
         wanted = [run.id if run.key is None else id_of.setdefault(run.key, run.id) for run in runs]

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from onthedot.model.key import Key
 from onthedot.model.run import Run
-from onthedot.stores.base import Key
-from onthedot.stores.rows import Rows
-from onthedot.triggers.keys import spread_over
+from onthedot.stores.transaction import Transaction
+from onthedot.triggers.stable_hash import spread_over
 
 
 class Limits:
     """The places of all groups that one transaction meets, read when first asked for."""
 
-    def __init__(self, rows: Rows) -> None:
+    def __init__(self, rows: Transaction) -> None:
         self._rows = rows
         self._holders: dict[str, str] = {}
         self._asked: set[str] = set()

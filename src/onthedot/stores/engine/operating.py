@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from onthedot.errors import Conflict, RunNotFound
+from onthedot.model.key import Key
 from onthedot.model.run import Run
 from onthedot.model.states import FINAL, State
 from onthedot.model.values import replace
-from onthedot.stores.base import By, Key
+from onthedot.stores.base import Author
 from onthedot.stores.engine.audit import run_changed
 from onthedot.stores.engine.transactions import Transactions
-from onthedot.stores.rows import Rows
+from onthedot.stores.transaction import Transaction
 
 
 class Operating(Transactions):
     """`request_cancel`, `cancels` and `retry`."""
 
-    def request_cancel(self, run_id: str, reason: str, by: By) -> Run:
-        def work(rows: Rows) -> Run:
+    def request_cancel(self, run_id: str, reason: str, by: Author) -> Run:
+        def work(rows: Transaction) -> Run:
             run = rows.live_runs([run_id]).get(run_id)
             if run is None:
                 return self._ended_run(rows, run_id)
@@ -32,11 +33,11 @@ class Operating(Transactions):
             return rows.live_runs([run_id]).get(run_id) or self._ended_run(rows, run_id)
 
         run = self._transact(work)
-        self._look_again([run] if run.state is State.CANCELLED else [])
+        self._wake_blocked([run] if run.state is State.CANCELLED else [])
         self.notify()
         return run
 
-    def _cancel_shards(self, rows: Rows, parent: Run, reason: str) -> None:
+    def _cancel_shards(self, rows: Transaction, parent: Run, reason: str) -> None:
         """A broadcast stops when its shards do: those that wait end at once, the others are asked."""
         if not parent.is_broadcast:
             return
@@ -56,8 +57,8 @@ class Operating(Transactions):
             lambda rows: [run.id for run in rows.owned_by(node_id) if run.cancel_requested_ms is not None]
         )
 
-    def retry(self, run_id: str, claim_no: int, by: By) -> Run:
-        def work(rows: Rows) -> Run:
+    def retry(self, run_id: str, claim_no: int, by: Author) -> Run:
+        def work(rows: Transaction) -> Run:
             live = rows.live_runs([run_id]).get(run_id)
             run = live or self._ended_run(rows, run_id)
             if run.claim_no != claim_no or run.state not in FINAL - {State.SUCCEEDED}:
@@ -87,13 +88,13 @@ class Operating(Transactions):
         return run
 
     @staticmethod
-    def _keys_of(rows: Rows, run: Run) -> list[Key]:
+    def _keys_of(rows: Transaction, run: Run) -> list[Key]:
         """The run's key, unless it has expired and is another's now."""
         keys = rows.keys([] if run.key is None else [run.key])
         return [key for key in keys.values() if key.run_id == run.id]
 
     @staticmethod
-    def _ended_run(rows: Rows, run_id: str) -> Run:
+    def _ended_run(rows: Transaction, run_id: str) -> Run:
         run = rows.ended_runs([run_id]).get(run_id)
         if run is None:
             raise RunNotFound(run_id)

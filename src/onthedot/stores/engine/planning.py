@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from onthedot.model.schedule import Schedule
-from onthedot.stores.base import Before, Decide, Effects, Planned, Situation
+from onthedot.rules.effects import Before, Decide, Effects, Situation
+from onthedot.stores.base import Planned
 from onthedot.stores.engine.transactions import Transactions, by_schedule
-from onthedot.stores.rows import Rows
+from onthedot.stores.transaction import Transaction
 
 _ON_TIME_MS = 10_000
 
@@ -17,12 +18,12 @@ class Planning(Transactions):
 
     def plan_due(self, node_id: str, limit: int, free_workers: int, decide: Decide) -> Planned:
         planned = self._transact(lambda rows: self._plan_due(rows, node_id, limit, free_workers, decide))
-        self._look_again([run for effects in planned.effects for run in effects.runs if run.blocked])
+        self._wake_blocked([run for effects in planned.effects for run in effects.runs if run.blocked])
         if any(run.target not in (None, node_id) for effects in planned.effects for run in effects.runs):
             self.notify()
         return planned
 
-    def _plan_due(self, rows: Rows, node_id: str, limit: int, free_workers: int, decide: Decide) -> Planned:
+    def _plan_due(self, rows: Transaction, node_id: str, limit: int, free_workers: int, decide: Decide) -> Planned:
         """Where all that was found is left alone (newer than this node), it looks further, so that nothing hides."""
         while True:
             due, passed_over = rows.due_schedules(limit, rows.now_ms - _ON_TIME_MS)
@@ -34,7 +35,7 @@ class Planning(Transactions):
             limit *= 4
 
     def _decided(
-        self, rows: Rows, node_id: str, due: Sequence[Schedule], free_workers: int, decide: Decide
+        self, rows: Transaction, node_id: str, due: Sequence[Schedule], free_workers: int, decide: Decide
     ) -> list[Effects]:
         node = self._alive(rows, node_id)
         if not due:
@@ -47,7 +48,7 @@ class Planning(Transactions):
         return list(decide(befores, Situation(rows.now_ms, node, free_workers, nodes, busy)))
 
     def plan_one(self, node_id: str, schedule_id: str, revision: int, decide: Decide) -> Effects | None:
-        def work(rows: Rows) -> Effects | None:
+        def work(rows: Transaction) -> Effects | None:
             schedule = rows.schedules_if_free([schedule_id]).get(schedule_id)
             if schedule is None or not _may_be_planned(schedule, revision):
                 self._alive(rows, node_id)
@@ -58,7 +59,7 @@ class Planning(Transactions):
 
         effects = self._transact(work)
         if effects is not None:
-            self._look_again([run for run in effects.runs if run.blocked])
+            self._wake_blocked([run for run in effects.runs if run.blocked])
         return effects
 
 

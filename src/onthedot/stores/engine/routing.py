@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from onthedot.errors import NodeNotFound
 from onthedot.model.node import Node, NodeState
-from onthedot.model.rules import routing
 from onthedot.model.states import State
 from onthedot.model.values import replace
-from onthedot.stores.base import Reroute
+from onthedot.rules import routing
+from onthedot.rules.effects import Reroute
 from onthedot.stores.engine.transactions import Transactions
-from onthedot.stores.rows import Rows
+from onthedot.stores.transaction import Transaction
 
 IN_TIME_MS = 10_000
 """A routed run that its node has not started so long after its moment goes to another."""
@@ -19,7 +19,7 @@ class Routing(Transactions):
     """`reroute` and `drain`."""
 
     def reroute(self, choose: Reroute, limit: int = 1000) -> int:
-        def work(rows: Rows) -> int:
+        def work(rows: Transaction) -> int:
             nodes = rows.nodes()
             able = {node.id for node in nodes if node.state is NodeState.ALIVE}
             late_ms = rows.now_ms - IN_TIME_MS
@@ -38,7 +38,7 @@ class Routing(Transactions):
         return rerouted
 
     def drain(self, node_id: str) -> Node:
-        def work(rows: Rows) -> Node:
+        def work(rows: Transaction) -> Node:
             node = rows.node(node_id)
             if node is None or not node.lives:
                 raise NodeNotFound(node_id)

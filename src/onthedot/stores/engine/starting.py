@@ -7,16 +7,17 @@ from dataclasses import dataclass, field
 from functools import cache
 
 from onthedot.model.node import Node
-from onthedot.model.rules import routing, starting
-from onthedot.model.rules.broadcast import expanded
-from onthedot.model.rules.precedence import turn_of
 from onthedot.model.run import Run
 from onthedot.model.schedule import Schedule
 from onthedot.model.states import State
+from onthedot.rules import routing
+from onthedot.rules import start as starting
+from onthedot.rules.broadcast import expanded
+from onthedot.rules.precedence import turn_of
 from onthedot.stores.base import Started
 from onthedot.stores.engine.limits import Limits
 from onthedot.stores.engine.transactions import Transactions, by_schedule
-from onthedot.stores.rows import Rows
+from onthedot.stores.transaction import Transaction
 
 
 class Starting(Transactions):
@@ -26,12 +27,12 @@ class Starting(Transactions):
         if limit <= 0:
             return Started()
         started, elsewhere = self._transact(lambda rows: self._start_due(rows, node_id, tasks, limit))
-        self._look_again(started.skipped)
+        self._wake_blocked(started.skipped)
         if elsewhere:
             self.notify()
         return started
 
-    def _start_due(self, rows: Rows, node_id: str, tasks: Sequence[str], limit: int) -> tuple[Started, bool]:
+    def _start_due(self, rows: Transaction, node_id: str, tasks: Sequence[str], limit: int) -> tuple[Started, bool]:
         """What was started, and whether runs were made for other nodes."""
         alive = cache(rows.nodes)  # asked once, if at all
         candidates = _candidates(rows, node_id, tasks, limit, alive)
@@ -59,7 +60,7 @@ class Starting(Transactions):
 class _Work:
     """One starting pass, as it grows."""
 
-    rows: Rows
+    rows: Transaction
     node_id: str
     limit: int
     candidates: frozenset[str]
@@ -111,7 +112,7 @@ class _Work:
 
 
 def _candidates(
-    rows: Rows, node_id: str, tasks: Sequence[str], limit: int, alive: Callable[[], Sequence[Node]]
+    rows: Transaction, node_id: str, tasks: Sequence[str], limit: int, alive: Callable[[], Sequence[Node]]
 ) -> list[Run]:
     """Up to so many due runs that may begin here; those that must not yet, do not hide the others."""
     asked = limit

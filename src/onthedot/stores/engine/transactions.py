@@ -8,35 +8,37 @@ from contextlib import AbstractContextManager
 from typing import TypeVar
 
 from onthedot.errors import Clash, NodeDead
+from onthedot.model.key import Key
 from onthedot.model.node import Node
-from onthedot.model.rules.ending import after_shards
-from onthedot.model.rules.overlap import free_slots, holds_back
-from onthedot.model.rules.precedence import turn_of
 from onthedot.model.run import Run
 from onthedot.model.states import FINAL, LIVE, State
 from onthedot.model.values import replace
-from onthedot.stores.base import Effects, Keep, Key, Store
+from onthedot.rules.effects import Effects
+from onthedot.rules.end import after_shards
+from onthedot.rules.overlap import free_slots, holds_back
+from onthedot.rules.precedence import turn_of
+from onthedot.stores.base import Retention, Store
 from onthedot.stores.engine.limits import Limits
-from onthedot.stores.rows import Rows, TryAgain
+from onthedot.stores.transaction import Transaction, TryAgain
 
 T = TypeVar("T")
 
 _TRIES = 50
-_KEY_MS = Keep().keys_ms
+_KEY_MS = Retention().keys_ms
 
 
 class Transactions(Store):
-    """Transactions over `Rows`, and what all parts do in them."""
+    """Transactions over `Transaction`, and what all parts do in them."""
 
     @abstractmethod
-    def begin(self) -> AbstractContextManager[Rows]:
+    def begin(self) -> AbstractContextManager[Transaction]:
         """A transaction: committed at the end of the block, rolled back if it is left by an exception."""
 
     @abstractmethod
     def notify(self) -> None:
         """Something may have become due: tell those who listen."""
 
-    def _transact(self, work: Callable[[Rows], T]) -> T:
+    def _transact(self, work: Callable[[Transaction], T]) -> T:
         for _ in range(_TRIES):
             try:
                 with self.begin() as rows:
@@ -46,20 +48,20 @@ class Transactions(Store):
         raise Clash(f"a transaction clashed with others {_TRIES} times in a row; is one of them stuck?")
 
     @staticmethod
-    def _alive(rows: Rows, node_id: str) -> Node:
+    def _alive(rows: Transaction, node_id: str) -> Node:
         node = rows.node(node_id)
         if node is None or not node.lives:
             raise NodeDead(node_id)
         return node
 
-    def _write(self, rows: Rows, all_effects: Sequence[Effects]) -> None:
+    def _write(self, rows: Transaction, all_effects: Sequence[Effects]) -> None:
         rows.save_schedules([each.schedule for each in all_effects if each.schedule is not None])
         self._end(rows, [run for each in all_effects for run in each.ended])
         rows.save_runs([run for each in all_effects for run in each.runs])
         rows.save_keys([key for each in all_effects for key in each.keys])
         rows.add_decisions([decision for each in all_effects for decision in each.decisions])
 
-    def _settle(self, rows: Rows, runs: Sequence[Run]) -> list[Run]:
+    def _settle(self, rows: Transaction, runs: Sequence[Run]) -> list[Run]:
         """Write runs that no longer run; those that have ended, with the broadcasts that ended with them."""
         limits = Limits(rows)
         limits.release(runs)
@@ -67,7 +69,7 @@ class Transactions(Store):
         rows.save_runs([run for run in runs if run.state in LIVE])
         return self._end(rows, [run for run in runs if run.state in FINAL])
 
-    def _end(self, rows: Rows, runs: Sequence[Run]) -> list[Run]:
+    def _end(self, rows: Transaction, runs: Sequence[Run]) -> list[Run]:
         """Move runs to history; with the last shard ends its broadcast. All that have ended."""
         if not runs:
             return []
@@ -92,7 +94,7 @@ class Transactions(Store):
         """Those of the schedules behind whose slots a run may wait: all, where a store cannot tell them quickly."""
         return schedule_ids
 
-    def _look_again(self, runs: Sequence[Run]) -> int:
+    def _wake_blocked(self, runs: Sequence[Run]) -> int:
         return self._look_at({run.schedule_id for run in runs if run.schedule_id is not None})
 
     def _look_at(self, schedule_ids: Collection[str]) -> int:
@@ -109,7 +111,7 @@ class Transactions(Store):
         if not groups:
             return 0
 
-        def work(rows: Rows) -> int:
+        def work(rows: Transaction) -> int:
             waiting = [run for run in rows.blocked_runs(1000) if (run.policy.group_limit or ("",))[0] in groups]
             return self._unblock_behind(rows, waiting)
 
@@ -118,7 +120,7 @@ class Transactions(Store):
             self.notify()
         return woken
 
-    def _unblock_behind(self, rows: Rows, blocked: Sequence[Run]) -> int:
+    def _unblock_behind(self, rows: Transaction, blocked: Sequence[Run]) -> int:
         """Let these be judged again as far as there is room: of a group those that come first in turn."""
         schedule_ids = {run.schedule_id for run in blocked if run.schedule_id is not None}
         limits = Limits(rows)
@@ -126,7 +128,7 @@ class Transactions(Store):
         return self._unblock(rows, schedule_ids, [run.id for run in in_turn if limits.admits(run)])
 
     @staticmethod
-    def _unblock(rows: Rows, schedule_ids: Collection[str], one_off_ids: Collection[str] = ()) -> int:
+    def _unblock(rows: Transaction, schedule_ids: Collection[str], one_off_ids: Collection[str] = ()) -> int:
         """Let the oldest blocked runs of each schedule with room be judged again, and these one-off runs.
 
         Where their group has fewer places, those that come first in turn. Schedules that have ended are removed.
@@ -156,7 +158,7 @@ class Transactions(Store):
     """How far the sweep has come: a crowd that cannot start must not hide the others behind it for ever."""
 
     def sweep(self, limit: int = 1000) -> int:
-        def work(rows: Rows) -> tuple[int, tuple[int, str]]:
+        def work(rows: Transaction) -> tuple[int, tuple[int, str]]:
             blocked = rows.blocked_runs(limit, self._swept)
             woken = self._unblock_behind(rows, blocked)
             return woken, (blocked[-1].due_ms, blocked[-1].id) if len(blocked) >= limit else (0, "")

@@ -12,10 +12,10 @@ from random import randrange
 
 from pymongo.database import Database
 
-from onthedot.model.rules.precedence import Turn, foremost, precedence_ms
+from onthedot.rules.precedence import Turn, foremost, precedence_ms
 from onthedot.stores.mongo import schema
-from onthedot.stores.mongo.documents import AT_ONCE, Document
-from onthedot.stores.mongo.hints import Hints
+from onthedot.stores.mongo.mapping import AT_ONCE, Document
+from onthedot.stores.mongo.reservations import Reservations
 
 IN_TURN = [("next_run_ms", 1), ("_id", 1)]
 OLDEST = [("due_ms", 1), ("_id", 1)]
@@ -46,7 +46,7 @@ class Manners:
 class Candidates:
     """Of one transaction."""
 
-    def __init__(self, database: Database[Document], hints: Hints, manners: Manners) -> None:
+    def __init__(self, database: Database[Document], hints: Reservations, manners: Manners) -> None:
         self._database = database
         self._hints = hints
         self._manners = manners

@@ -13,9 +13,11 @@ from onthedot.model.schedule import Mode, Schedule
 from onthedot.model.states import State
 from onthedot.stores.base import Change, LogLine, TaskInfo
 from onthedot.stores.engine import Engine
-from onthedot.stores.mongo import documents, listing, schema
-from onthedot.stores.mongo.connecting import Opened
-from onthedot.stores.mongo.documents import Document
+from onthedot.stores.mongo import mapping as documents
+from onthedot.stores.mongo import queries as listing
+from onthedot.stores.mongo import schema
+from onthedot.stores.mongo.connect import Opened
+from onthedot.stores.mongo.mapping import Document
 
 T = TypeVar("T")
 

@@ -17,7 +17,7 @@ from pymongo.write_concern import WriteConcern
 
 from onthedot.errors import SchemaError
 from onthedot.model.finding import Finding, Level
-from onthedot.stores.mongo.documents import Document
+from onthedot.stores.mongo.mapping import Document
 
 HEAD = 1
 """The version of what is declared here."""

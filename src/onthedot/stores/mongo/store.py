@@ -22,18 +22,19 @@ from onthedot.clock import SystemClock
 from onthedot.errors import Conflict, SchemaError, SettingsError, StoreError, StoreUnavailable
 from onthedot.model.finding import Finding
 from onthedot.model.run import Run
-from onthedot.stores.base import OLD_MS, By, Keep
-from onthedot.stores.mongo import pruning, schema
+from onthedot.stores.base import OLD_MS, Author, Retention
+from onthedot.stores.mongo import prune as pruning
+from onthedot.stores.mongo import schema
+from onthedot.stores.mongo.abandoned import AbandonedTransactions
 from onthedot.stores.mongo.candidates import Manners
-from onthedot.stores.mongo.connecting import Opened, app_name, check, connect, database_of
-from onthedot.stores.mongo.documents import Document
-from onthedot.stores.mongo.faults import in_our_words, may_be_committed, may_be_repeated
-from onthedot.stores.mongo.hints import Hints
+from onthedot.stores.mongo.connect import Opened, app_name, check, connect, database_of
+from onthedot.stores.mongo.errors import in_our_words, may_be_committed, may_be_repeated
+from onthedot.stores.mongo.mapping import Document
+from onthedot.stores.mongo.notify import ChangeStream
 from onthedot.stores.mongo.reading import Reading
-from onthedot.stores.mongo.rows import MongoRows
-from onthedot.stores.mongo.stuck import Stuck
-from onthedot.stores.mongo.wakes import Wakes
-from onthedot.stores.rows import Rows, TryAgain
+from onthedot.stores.mongo.reservations import Reservations
+from onthedot.stores.mongo.transaction import MongoTransaction
+from onthedot.stores.transaction import Transaction, TryAgain
 
 T = TypeVar("T")
 
@@ -61,7 +62,7 @@ class MongoStore(Reading):
         self._clock = SystemClock()
         self._opening = Lock()
         self._now_open: Opened | None = None
-        self._wakes = Wakes(lambda: self._opened().database[schema.WAKES], self._clock)
+        self._wakes = ChangeStream(lambda: self._opened().database[schema.WAKES], self._clock)
         self._nodes: int | None = None
         """How many lived when they were last read."""
         self._crowd = 0
@@ -73,10 +74,10 @@ class MongoStore(Reading):
 
     # transactions
 
-    def begin(self) -> AbstractContextManager[MongoRows]:
+    def begin(self) -> AbstractContextManager[MongoTransaction]:
         return self._begun(0)
 
-    def _transact(self, work: Callable[[Rows], T]) -> T:
+    def _transact(self, work: Callable[[Transaction], T]) -> T:
         """Once more after a clash, after a pause that grows; and who is stuck meanwhile is cut off."""
         began_ms = self._clock.monotonic_ms()
         tries = 0
@@ -97,7 +98,7 @@ class MongoStore(Reading):
                 self._clock.wait(Event(), 1 + randrange(min(2 << min(tries, 10), _LONGEST_PAUSE_MS)))
 
     @contextmanager
-    def _begun(self, tries: int) -> Iterator[MongoRows]:
+    def _begun(self, tries: int) -> Iterator[MongoTransaction]:
         opened = self._opened()
         gate = opened.gates.pop() if opened.gates else None
         any_gate = randrange(schema.GATES_EACH) if gate is None else gate
@@ -106,9 +107,9 @@ class MongoStore(Reading):
         try:
             with in_our_words(self._place), opened.client.start_session(causal_consistency=True) as session:
                 now_ms = _server_ms(opened.client) if self._read_clock is None else self._read_clock()
-                hints = Hints(opened.database, session, now_ms, str(ObjectId()))
+                hints = Reservations(opened.database, session, now_ms, str(ObjectId()))
                 _start(session)
-                rows = MongoRows(opened.database, session, now_ms, hints, manners)
+                rows = MongoTransaction(opened.database, session, now_ms, hints, manners)
                 try:
                     yield rows
                     rows.finish()
@@ -156,7 +157,7 @@ class MongoStore(Reading):
                     raise StoreUnavailable(f"{self._place} does not answer: {error}") from error
             self._clock.wait(Event(), 50)
 
-    def enqueue_in(self, connection: Any, runs: Sequence[Run], by: By | None = None) -> list[Run]:
+    def enqueue_in(self, connection: Any, runs: Sequence[Run], by: Author | None = None) -> list[Run]:
         if not isinstance(connection, ClientSession):
             raise StoreError(f"connection= takes a PyMongo ClientSession in a transaction, not {connection!r}")
         if not connection.in_transaction:
@@ -167,8 +168,8 @@ class MongoStore(Reading):
             if database[schema.META].find_one({"_id": "schema"}, session=connection) is None:
                 raise SchemaError(f"the database {name} of connection= has no collections of onthedot")
             now_ms = self.now_ms()
-            hints = Hints(database, connection, now_ms, "")
-            rows = MongoRows(database, connection, now_ms, hints, Manners(0, hints=False))
+            hints = Reservations(database, connection, now_ms, "")
+            rows = MongoTransaction(database, connection, now_ms, hints, Manners(0, hints=False))
             stored = self._enqueue(rows, runs, by)
             rows.finish()
             return stored
@@ -198,14 +199,14 @@ class MongoStore(Reading):
 
     # forgetting
 
-    def prune(self, keep: Keep, limit: int = 1000) -> int:
+    def prune(self, keep: Retention, limit: int = 1000) -> int:
         now_ms = self.now_ms()
         old = self._reading(lambda opened: pruning.find(opened.database, now_ms, keep, limit))
         if not old:
             return 0
 
-        def remove(rows: Rows) -> int:
-            assert isinstance(rows, MongoRows)
+        def remove(rows: Transaction) -> int:
+            assert isinstance(rows, MongoTransaction)
             return pruning.remove(rows.database, rows.session, old, now_ms)
 
         return self._transact(remove)
@@ -251,7 +252,7 @@ class MongoStore(Reading):
                 client = connect(self._url)
             except ValueError as error:  # of the driver, for a port or an option
                 raise SettingsError(f"{self._place}: {error}") from error
-            return Opened(client, database_of(client), Stuck(app_name(self._url), self._clock))
+            return Opened(client, database_of(client), AbandonedTransactions(app_name(self._url), self._clock))
 
 
 def open_mongodb(url: str, place: str, *, create: bool, now_ms: Callable[[], int] | None) -> MongoStore:

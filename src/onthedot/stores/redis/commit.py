@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeAlias
 
-from onthedot.stores.redis.places import Places
+from onthedot.stores.redis.indexes import IndexEntries
 
 Value: TypeAlias = str | int
 _PART = 2000
@@ -61,7 +61,7 @@ class Commit:
             gathered = self._writes[command, key] = []
         return gathered
 
-    def move(self, before: Places, after: Places) -> None:
+    def move(self, before: IndexEntries, after: IndexEntries) -> None:
         """Out of the indexes in which a row stood, into those in which it stands now."""
         for place, score in before.items():
             if place not in after:

@@ -15,13 +15,14 @@ from operator import attrgetter
 from typing import Any
 
 from onthedot.model.decision import Decision
+from onthedot.model.key import Key
 from onthedot.model.node import Node, NodeState
 from onthedot.model.policy import DEFAULT, Policy
 from onthedot.model.run import Run
 from onthedot.model.schedule import Schedule
 from onthedot.model.states import State
 from onthedot.model.values import make
-from onthedot.stores.base import By, Change, Key, LogLine, TaskInfo
+from onthedot.stores.base import Author, Change, LogLine, TaskInfo
 
 _encode = json.JSONEncoder(separators=(",", ":"), check_circular=False).encode
 _decoder = json.JSONDecoder()
@@ -221,4 +222,4 @@ def change_text(change: Change) -> str:
 def change_from(text: str) -> Change:
     """What `change_text` gave."""
     values = _decode(text)
-    return Change(**{**values, "by": By(**values["by"])})
+    return Change(**{**values, "by": Author(**values["by"])})

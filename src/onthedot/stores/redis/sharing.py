@@ -9,8 +9,8 @@ from onthedot.model.run import Run
 from onthedot.model.schedule import Schedule
 from onthedot.model.states import State
 from onthedot.stores.redis.commit import Commit
-from onthedot.stores.redis.places import kept_by, queue
-from onthedot.stores.rows import TryAgain
+from onthedot.stores.redis.indexes import kept_by, queue
+from onthedot.stores.transaction import TryAgain
 
 _WAITING, _SUCCEEDED = State.WAITING, State.SUCCEEDED
 Runs = Sequence[tuple[str, Run | None, Run | None]]

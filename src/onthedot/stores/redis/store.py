@@ -14,14 +14,15 @@ from onthedot.model.node import Node
 from onthedot.model.run import Run
 from onthedot.model.schedule import Mode, Schedule
 from onthedot.model.states import State
-from onthedot.stores.base import By, Change, Keep, LogLine, TaskInfo
+from onthedot.stores.base import Author, Change, LogLine, Retention, TaskInfo
 from onthedot.stores.engine import Engine
-from onthedot.stores.redis import mapping, reading
-from onthedot.stores.redis.listening import Listening
-from onthedot.stores.redis.pruning import prune
-from onthedot.stores.redis.rows import RedisRows
+from onthedot.stores.redis import mapping
+from onthedot.stores.redis import queries as reading
+from onthedot.stores.redis.notify import Subscription
+from onthedot.stores.redis.prune import prune
 from onthedot.stores.redis.server import Server
-from onthedot.stores.rows import TryAgain
+from onthedot.stores.redis.transaction import RedisTransaction
+from onthedot.stores.transaction import TryAgain
 
 _LONGEST_PAUSE_MS = 64
 _TURN_S = 0.5
@@ -33,7 +34,7 @@ class RedisStore(Engine):
     def __init__(self, server: Server, now_ms: Callable[[], int] | None = None) -> None:
         self._server = server
         self._read_clock = now_ms
-        self._listening = Listening(server)
+        self._listening = Subscription(server)
         self._turn = Lock()
         self._here = local()
 
@@ -43,11 +44,11 @@ class RedisStore(Engine):
     # transactions
 
     @contextmanager
-    def begin(self) -> Iterator[RedisRows]:
+    def begin(self) -> Iterator[RedisTransaction]:
         clashes: int = getattr(self._here, "clashes", 0)
         self._here.clashes = 0
         with self._one_after_the_other(clashes):
-            rows = RedisRows(self._server, self._read_clock, clashes)
+            rows = RedisTransaction(self._server, self._read_clock, clashes)
             try:
                 yield rows
                 rows.commit()
@@ -78,7 +79,7 @@ class RedisStore(Engine):
     def behind(self, schedule_ids: Collection[str]) -> Collection[str]:
         return cast(list[str], self._server.read_script("behind", *schedule_ids))
 
-    def enqueue_in(self, connection: Any, runs: Sequence[Run], by: By | None = None) -> list[Run]:
+    def enqueue_in(self, connection: Any, runs: Sequence[Run], by: Author | None = None) -> list[Run]:
         raise StoreError("Redis has no transactions to share with your own; leave connection= out")
 
     # reading
@@ -133,9 +134,9 @@ class RedisStore(Engine):
     def tasks(self) -> list[TaskInfo]:
         return reading.tasks(self._server)
 
-    def prune(self, keep: Keep, limit: int = 1000) -> int:
-        def transact(work: Callable[[RedisRows], int]) -> int:
-            return self._transact(lambda rows: work(cast(RedisRows, rows)))
+    def prune(self, keep: Retention, limit: int = 1000) -> int:
+        def transact(work: Callable[[RedisTransaction], int]) -> int:
+            return self._transact(lambda rows: work(cast(RedisTransaction, rows)))
 
         return prune(self._server, transact, self.now_ms(), keep, limit)
 

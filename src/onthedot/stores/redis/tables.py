@@ -6,13 +6,14 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+from onthedot.model.key import Key
 from onthedot.model.node import Node
 from onthedot.model.run import Run
 from onthedot.model.schedule import Schedule
-from onthedot.stores.base import Key
-from onthedot.stores.redis import mapping, places
+from onthedot.stores.redis import indexes as entries
+from onthedot.stores.redis import mapping
 from onthedot.stores.redis.commit import Commit
-from onthedot.stores.redis.places import Places
+from onthedot.stores.redis.indexes import IndexEntries
 
 T = TypeVar("T")
 
@@ -27,13 +28,13 @@ class Kind(Generic[T]):
     name: str
     to_text: Callable[[T], str]
     from_text: Callable[[str, str], T]
-    places: Callable[[T], Places]
+    entries: Callable[[T], IndexEntries]
 
 
-SCHEDULES: Kind[Schedule] = Kind("schedules", mapping.schedule_text, mapping.schedule_from, places.schedule_places)
-RUNS: Kind[Run] = Kind("runs", mapping.run_text, lambda _, text: mapping.run_from(text), places.run_places)
-KEYS: Kind[Key] = Kind("keys", mapping.key_text, mapping.key_from, places.key_places)
-NODES: Kind[Node] = Kind("nodes", mapping.node_text, lambda _, text: mapping.node_from(text), places.node_places)
+SCHEDULES: Kind[Schedule] = Kind("schedules", mapping.schedule_text, mapping.schedule_from, entries.schedule_entries)
+RUNS: Kind[Run] = Kind("runs", mapping.run_text, lambda _, text: mapping.run_from(text), entries.run_entries)
+KEYS: Kind[Key] = Kind("keys", mapping.key_text, mapping.key_from, entries.key_entries)
+NODES: Kind[Node] = Kind("nodes", mapping.node_text, lambda _, text: mapping.node_from(text), entries.node_entries)
 
 
 _NOTHING = "", None
@@ -95,10 +96,10 @@ class Table(Generic[T]):
         """Everything that is to be compared and written."""
         compared = list(self._relied.union(self._written))
         commit.expect_rows(self.name, compared, [self._read.get(each, _NOTHING)[0] for each in compared])
-        to_text, places = self._kind.to_text, self._kind.places
+        to_text, entries = self._kind.to_text, self._kind.entries
         for each, before, value in self.changes():
             if value is None:
                 commit.write("HDEL", self.name, each)
             else:
                 commit.values("HSET", self.name).extend((each, stamp + to_text(value)))
-            commit.move({} if before is None else places(before), {} if value is None else places(value))
+            commit.move({} if before is None else entries(before), {} if value is None else entries(value))

@@ -12,7 +12,7 @@ from sqlalchemy.schema import CreateSchema
 
 from onthedot.errors import SchemaError
 from onthedot.stores.sql import statements, tables
-from onthedot.stores.sql.dialects import Dialect, Fault
+from onthedot.stores.sql.dialect import Dialect, Fault
 
 if TYPE_CHECKING:
     from alembic.config import Config

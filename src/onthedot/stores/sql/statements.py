@@ -33,9 +33,12 @@ from sqlalchemy import (
 from onthedot.model.node import NodeState
 from onthedot.stores import mapping
 from onthedot.stores.mapping import Columns
-from onthedot.stores.sql import claims, tables, together, unfolded
-from onthedot.stores.sql.among import among
-from onthedot.stores.sql.dialects import Dialect
+from onthedot.stores.sql import claimed_runs as claims
+from onthedot.stores.sql import mysql_batches as together
+from onthedot.stores.sql import postgres_batches as unfolded
+from onthedot.stores.sql import tables
+from onthedot.stores.sql.dialect import Dialect
+from onthedot.stores.sql.in_list import among
 from onthedot.stores.sql.tables import BLOCKED, PLAIN, PLANNABLE, RANKED, READY
 
 CHUNK = 500

@@ -23,17 +23,19 @@ from onthedot.model.run import Run
 from onthedot.model.schedule import Mode, Schedule
 from onthedot.model.states import State
 from onthedot.stores import mapping
-from onthedot.stores.base import OLD_MS, By, Change, Keep, LogLine, TaskInfo
+from onthedot.stores.base import OLD_MS, Author, Change, LogLine, Retention, TaskInfo
 from onthedot.stores.engine import Engine
-from onthedot.stores.rows import TryAgain
-from onthedot.stores.sql import examining, reading, schema, statements
-from onthedot.stores.sql.channel import Channel
-from onthedot.stores.sql.claims import Claims
-from onthedot.stores.sql.dialects import Dialect
-from onthedot.stores.sql.faults import in_our_words, is_busy
-from onthedot.stores.sql.floors import LAG_MS, NO_FLOOR, Floor, Floors
-from onthedot.stores.sql.pruning import prune
-from onthedot.stores.sql.rows import SqlRows, in_chunks
+from onthedot.stores.sql import health as examining
+from onthedot.stores.sql import queries as reading
+from onthedot.stores.sql import schema, statements
+from onthedot.stores.sql.claimed_runs import ClaimedRuns
+from onthedot.stores.sql.dialect import Dialect
+from onthedot.stores.sql.due_floor import LAG_MS, NO_FLOOR, Floor, Floors
+from onthedot.stores.sql.errors import in_our_words, is_busy
+from onthedot.stores.sql.notify import NotifyChannel
+from onthedot.stores.sql.prune import prune
+from onthedot.stores.sql.transaction import SqlTransaction, in_chunks
+from onthedot.stores.transaction import TryAgain
 
 T = TypeVar("T")
 
@@ -55,7 +57,7 @@ class _Opened:
     asker: sqlalchemy.Engine
     turn: Lock | None
     """Where a database has one lock for all, writers of one process queue here, in order, instead of polling for it."""
-    channel: Channel | None
+    channel: NotifyChannel | None
     pid: int = field(default_factory=os.getpid)
 
 
@@ -70,7 +72,7 @@ class SqlStore(Engine):
         now_ms: Callable[[], int] | None,
         *,
         schema: str | None = None,
-        channel: Callable[[sqlalchemy.Engine, str | None, Callable[[], None]], Channel] | None = None,
+        channel: Callable[[sqlalchemy.Engine, str | None, Callable[[], None]], NotifyChannel] | None = None,
     ) -> None:
         self._make_engine = make_engine
         self._dialect = dialect
@@ -82,7 +84,7 @@ class SqlStore(Engine):
         self._opening = Lock()
         self._now_open: _Opened | None = None
         self._listeners: list[Callable[[], None]] = []
-        self._claims = Claims()
+        self._claims = ClaimedRuns()
         self._floors = Floors(self._clock)
 
     def now_ms(self) -> int:
@@ -96,9 +98,11 @@ class SqlStore(Engine):
     # transactions
 
     @contextmanager
-    def begin(self) -> Iterator[SqlRows]:
+    def begin(self) -> Iterator[SqlTransaction]:
         with self._writing() as connection:
-            rows = SqlRows(connection, self._dialect, self._server_ms(connection), self._claims, self._floors.now())
+            rows = SqlTransaction(
+                connection, self._dialect, self._server_ms(connection), self._claims, self._floors.now()
+            )
             yield rows
         self._claims.add(rows.started)
         self._claims.remove(rows.ended)
@@ -108,7 +112,7 @@ class SqlStore(Engine):
     def _writing(self) -> Iterator[Connection]:
         opened = self._opened()
         with self._in_turn(opened.turn), in_our_words(self._dialect, self._place):
-            transaction = self._patiently(lambda: _begun(opened.writer))
+            transaction = self._retry_while_busy(lambda: _begun(opened.writer))
             with transaction.connection as connection, transaction:
                 yield connection
 
@@ -139,9 +143,9 @@ class SqlStore(Engine):
                 return work(connection)
 
         with in_our_words(self._dialect, self._place):
-            return self._patiently(once)
+            return self._retry_while_busy(once)
 
-    def _patiently(self, act: Callable[[], T]) -> T:
+    def _retry_while_busy(self, act: Callable[[], T]) -> T:
         """Once more while somebody else is in the way, up to a bound."""
         until_ms = self._clock.monotonic_ms() + _WAIT_MS
         while True:
@@ -152,7 +156,7 @@ class SqlStore(Engine):
                     raise
             self._clock.wait(Event(), _PAUSE_MS)
 
-    def enqueue_in(self, connection: Any, runs: Sequence[Run], by: By | None = None) -> list[Run]:
+    def enqueue_in(self, connection: Any, runs: Sequence[Run], by: Author | None = None) -> list[Run]:
         with self._shared(connection) as rows:
             try:
                 return self._enqueue(rows, runs, by)
@@ -169,7 +173,7 @@ class SqlStore(Engine):
         return bool(finished.recorded)
 
     @contextmanager
-    def _shared(self, connection: Any) -> Iterator[SqlRows]:
+    def _shared(self, connection: Any) -> Iterator[SqlTransaction]:
         """Rows in the caller's own transaction, which the caller ends."""
         if not isinstance(connection, Connection):
             raise StoreError(f"connection= takes a SQLAlchemy Connection (session.connection()), not {connection!r}")
@@ -178,7 +182,7 @@ class SqlStore(Engine):
         with in_our_words(self._dialect, "the database of connection="), _in_schema(connection, self._schema):
             if self._dialect.take_write_lock is not None:
                 connection.exec_driver_sql(self._dialect.take_write_lock)
-            yield SqlRows(connection, self._dialect, self._server_ms(connection), self._claims, NO_FLOOR)
+            yield SqlTransaction(connection, self._dialect, self._server_ms(connection), self._claims, NO_FLOOR)
 
     # the tables
 
@@ -208,7 +212,7 @@ class SqlStore(Engine):
                 "run `onthedot migrate`"
             )
         with in_our_words(self._dialect, self._place):
-            self._patiently(before_creation)
+            self._retry_while_busy(before_creation)
         with self._writing() as connection, schema.being_made(connection, self._dialect, self._place):
             self._bring_up_to_date(connection)
 
@@ -296,7 +300,7 @@ class SqlStore(Engine):
     ) -> Sequence[Any]:
         return self._reading(lambda connection: connection.execute(statement, parameters or {}).fetchall())
 
-    def prune(self, keep: Keep, limit: int = 1000) -> int:
+    def prune(self, keep: Retention, limit: int = 1000) -> int:
         return prune(self._reading, self._writing, self.now_ms(), keep, limit)
 
     # life

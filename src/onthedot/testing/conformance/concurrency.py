@@ -11,7 +11,7 @@ from typing import TypeVar
 from onthedot.model.outcome import Outcome
 from onthedot.model.run import Run
 from onthedot.model.states import State
-from onthedot.planner import edits
+from onthedot.rules import edits
 from onthedot.testing.conformance.scene import BY, LEASE_MS, MINUTE, Promises, Scene, definition
 
 T = TypeVar("T")

@@ -12,7 +12,7 @@ from onthedot.model.policy import Policy
 from onthedot.model.run import Run
 from onthedot.model.states import State
 from onthedot.model.values import replace
-from onthedot.planner import edits
+from onthedot.rules import edits
 from onthedot.stores.base import TaskInfo
 from onthedot.testing.conformance.scene import BY, HOUR, LEASE_MS, MINUTE, SECOND, Promises, Scene
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from onthedot.model.states import State
-from onthedot.planner import edits
-from onthedot.stores.base import Keep, LogLine
+from onthedot.rules import edits
+from onthedot.stores.base import LogLine, Retention
 from onthedot.testing.conformance.scene import DAY, HOUR, MINUTE, SECOND, START_MS, Promises, Scene
 from onthedot.triggers.every import every
 
@@ -112,7 +112,7 @@ class TestPruning(Promises):
     def test_pruned_history_does_not_bring_a_tick_back(self, scene: Scene) -> None:
         node = scene.node()
         scene.end(scene.running(node))
-        assert scene.store.prune(Keep(history_ms=0)) >= 1
+        assert scene.store.prune(Retention(history_ms=0)) >= 1
         assert scene.runs() == []
         scene.plan(node)
         scene.wait(-30 * SECOND)
@@ -130,10 +130,10 @@ class TestPruning(Promises):
         recent_run = scene.waiting_run()
         recent = scene.end(scene.start(node)[0])
         assert recent.id == recent_run.id
-        assert scene.store.prune(Keep(history_ms=DAY)) == 1
+        assert scene.store.prune(Retention(history_ms=DAY)) == 1
         assert {run.id for run in scene.store.runs()} == {waiting.id, running.id, recent.id}
         assert old.id not in {run.id for run in scene.store.runs()}
-        assert scene.store.prune(Keep(history_ms=DAY)) == 0
+        assert scene.store.prune(Retention(history_ms=DAY)) == 0
 
     def test_of_each_schedule_so_many_are_kept(self, scene: Scene) -> None:
         node = scene.node()
@@ -143,7 +143,7 @@ class TestPruning(Promises):
             scene.wait(MINUTE)
             for run in scene.plan(node, free=5):
                 scene.end(run)
-        scene.store.prune(Keep(per_schedule=2))
+        scene.store.prune(Retention(per_schedule=2))
         assert scene.ticks("a") == [240, 300]
         assert scene.ticks("b") == [300]
 
@@ -155,7 +155,7 @@ class TestPruning(Promises):
         for run in scene.start(node):
             scene.end(run)
         scene.wait(DAY)
-        assert [scene.store.prune(Keep(history_ms=0), limit=2) for _ in range(4)] == [2, 2, 1, 0]
+        assert [scene.store.prune(Retention(history_ms=0), limit=2) for _ in range(4)] == [2, 2, 1, 0]
 
     def test_old_decisions_are_forgotten_and_the_schedule_goes_on(self, scene: Scene) -> None:
         node = scene.node()
@@ -164,7 +164,7 @@ class TestPruning(Promises):
         scene.plan(node)
         assert len(scene.decisions()) == 1
         scene.wait(20 * SECOND)
-        assert scene.store.prune(Keep(history_ms=10 * SECOND)) == 1
+        assert scene.store.prune(Retention(history_ms=10 * SECOND)) == 1
         assert scene.decisions() == []
         scene.wait(10 * SECOND)
         scene.plan(node)
@@ -176,12 +176,12 @@ class TestPruning(Promises):
         scene.store.log(node, [LogLine(run.id, run.claim_no, scene.now_ms, "info", "x")])
         scene.end(run)
         scene.wait(SECOND)
-        scene.store.prune(Keep(history_ms=0))
+        scene.store.prune(Retention(history_ms=0))
         assert scene.store.logs(run.id) == []
 
     def test_revisions_and_changes_are_kept(self, scene: Scene) -> None:
         schedule = scene.put()
         scene.wait(365 * DAY)
-        scene.store.prune(Keep(history_ms=0))
+        scene.store.prune(Retention(history_ms=0))
         assert len(scene.store.revisions(schedule.id)) == 1
         assert len(scene.store.changes()) == 1

@@ -7,7 +7,7 @@ import pytest
 from onthedot.errors import StoreError
 from onthedot.model.run import Run
 from onthedot.model.states import State
-from onthedot.stores.base import Keep
+from onthedot.stores.base import Retention
 from onthedot.testing.conformance.scene import BY, DAY, MINUTE, SECOND, Promises, Scene
 
 KEY = "k:job:invoice-7"
@@ -56,7 +56,7 @@ class TestKeys(Promises):
         (started,) = scene.start(scene.node())
         scene.end(started)
         scene.wait(DAY)
-        scene.store.prune(Keep(history_ms=0))
+        scene.store.prune(Retention(history_ms=0))
         assert scene.store.runs() == []
         again = scene.waiting_run(key=KEY)
         assert (again.id, again.state) == (run.id, State.SUCCEEDED)
@@ -75,7 +75,7 @@ class TestKeys(Promises):
     def test_a_key_does_not_expire_while_its_run_lives(self, scene: Scene) -> None:
         run = scene.waiting_run(key=KEY, delay_ms=300 * DAY)
         scene.wait(100 * DAY)
-        scene.store.prune(Keep())
+        scene.store.prune(Retention())
         assert scene.waiting_run(key=KEY) == run
 
     def test_a_key_lives_on_with_a_run_that_is_retried(self, scene: Scene) -> None:
@@ -84,7 +84,7 @@ class TestKeys(Promises):
         scene.wait(29 * DAY)
         waiting = scene.store.retry(cancelled.id, cancelled.claim_no, BY)
         scene.wait(2 * DAY)
-        scene.store.prune(Keep())
+        scene.store.prune(Retention())
         assert scene.waiting_run(key=KEY) == waiting
 
     def test_runs_are_enqueued_all_or_none(self, scene: Scene) -> None:

@@ -8,7 +8,7 @@ from onthedot.errors import NodeDead
 from onthedot.model.node import Node, NodeState
 from onthedot.model.policy import Policy
 from onthedot.model.states import State
-from onthedot.planner import edits
+from onthedot.rules import edits
 from onthedot.stores.base import LogLine, TaskInfo
 from onthedot.testing.conformance.scene import BY, LEASE_MS, MINUTE, SECOND, START_MS, Promises, Scene
 

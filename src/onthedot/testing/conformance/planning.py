@@ -8,8 +8,8 @@ import pytest
 
 from onthedot.errors import NodeDead
 from onthedot.model.states import State
-from onthedot.planner import edits
-from onthedot.stores.base import Before, Effects, Situation
+from onthedot.rules import edits
+from onthedot.rules.effects import Before, Effects, Situation
 from onthedot.testing.conformance.scene import DAY, HOUR, MINUTE, SECOND, START_MS, Promises, Scene
 from onthedot.triggers.at import At
 from onthedot.triggers.every import every

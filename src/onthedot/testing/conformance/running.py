@@ -10,7 +10,7 @@ from onthedot.errors import Conflict, NodeDead, RunNotFound
 from onthedot.model.outcome import Outcome
 from onthedot.model.policy import Policy
 from onthedot.model.states import State
-from onthedot.planner import edits
+from onthedot.rules import edits
 from onthedot.testing.conformance.scene import BY, HOUR, MINUTE, SECOND, START_MS, Promises, Scene
 
 

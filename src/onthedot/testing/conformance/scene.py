@@ -16,9 +16,10 @@ from onthedot.model.outcome import Ending, Outcome
 from onthedot.model.policy import Policy
 from onthedot.model.run import Run
 from onthedot.model.schedule import Json, Schedule
-from onthedot.planner.decide import Decider
-from onthedot.planner.edits import Definition, manual_run, put
-from onthedot.stores.base import By, Edit, Effects, Planned, Renewal, Store, TaskInfo
+from onthedot.rules.edits import Definition, manual_run, put
+from onthedot.rules.effects import Edit, Effects
+from onthedot.rules.plan import Decider
+from onthedot.stores.base import Author, Planned, Renewal, Store, TaskInfo
 from onthedot.testing.clock import ManualClock
 from onthedot.triggers.base import Trigger
 from onthedot.triggers.every import every
@@ -27,7 +28,7 @@ START_MS = 1_800_000_000_000
 """A whole minute: 2027-01-15T08:00Z."""
 SECOND, MINUTE, HOUR, DAY = 1000, 60_000, 3_600_000, 86_400_000
 LEASE_MS = 30_000
-BY = By("somebody", "conformance", "test")
+BY = Author("somebody", "conformance", "test")
 
 
 class Promises:
@@ -61,7 +62,7 @@ class Scene:
         """Put a schedule, each minute if not told otherwise; options are fields of `Definition` or of `Policy`."""
         return schedule_of(self.edit(put(definition(trigger, **options)), name))
 
-    def edit(self, edit: Edit, name: str = "s", by: By = BY) -> Any:
+    def edit(self, edit: Edit, name: str = "s", by: Author = BY) -> Any:
         """Change one schedule, and what the edit answered."""
         return self.store.change([name], edit, by)[0].answer
 

@@ -9,9 +9,10 @@ import pytest
 from onthedot.errors import Conflict, ScheduleNotFound
 from onthedot.model.policy import Policy
 from onthedot.model.states import State
-from onthedot.planner import edits
-from onthedot.planner.edits import Paused
-from onthedot.stores.base import Before, By, Effects
+from onthedot.rules import edits
+from onthedot.rules.edits import Paused
+from onthedot.rules.effects import Before, Effects
+from onthedot.stores.base import Author
 from onthedot.testing.conformance.scene import BY, DAY, HOUR, MINUTE, SECOND, START_MS, Promises, Scene, definition
 from onthedot.triggers.at import At
 from onthedot.triggers.codec import encode
@@ -518,9 +519,9 @@ class TestAudit(Promises):
     def test_every_change_is_kept_with_who_made_it_and_what_differs(self, scene: Scene) -> None:
         first = scene.put()
         scene.wait(5 * SECOND)
-        scene.edit(edits.pause("repairs"), by=By("ada", "cli", "pause"))
+        scene.edit(edits.pause("repairs"), by=Author("ada", "cli", "pause"))
         newest, oldest = scene.store.changes(name="s")
-        assert (newest.by, newest.at_ms) == (By("ada", "cli", "pause"), START_MS + 5 * SECOND)
+        assert (newest.by, newest.at_ms) == (Author("ada", "cli", "pause"), START_MS + 5 * SECOND)
         assert (newest.schedule_id, newest.schedule, newest.revision) == (first.id, "s", 1)
         assert (newest.before["enabled"], newest.after["enabled"]) == (True, False)
         assert newest.after["paused_note"] == "repairs"
@@ -576,21 +577,24 @@ class TestAudit(Promises):
     def test_a_run_that_is_triggered_cancelled_or_retried_is_kept_with_who_asked(self, scene: Scene) -> None:
         schedule = scene.put()
         run = scene.trigger("r", args={"a": 2})
-        cancelled = scene.store.request_cancel(run.id, "not now", By("ada", "cli", "cancel"))
+        cancelled = scene.store.request_cancel(run.id, "not now", Author("ada", "cli", "cancel"))
         scene.wait(SECOND)
-        scene.store.retry(run.id, cancelled.claim_no, By("bob", "http", "retry"))
+        scene.store.retry(run.id, cancelled.claim_no, Author("bob", "http", "retry"))
         retried, stopped, triggered, _ = scene.store.changes(name="s")
         assert {each.schedule_id for each in (retried, stopped, triggered)} == {schedule.id}
         assert {each.after["run"] for each in (retried, stopped, triggered)} == {"r"}
         assert (triggered.by, dict(triggered.before), triggered.after["args"]) == (BY, {}, {"a": 2})
-        assert (stopped.by, dict(stopped.before)) == (By("ada", "cli", "cancel"), {"state": "waiting", "reason": None})
+        assert (stopped.by, dict(stopped.before)) == (
+            Author("ada", "cli", "cancel"),
+            {"state": "waiting", "reason": None},
+        )
         assert (stopped.after["state"], stopped.after["reason"]) == ("cancelled", "not now")
-        assert (retried.by, retried.at_ms) == (By("bob", "http", "retry"), START_MS + SECOND)
+        assert (retried.by, retried.at_ms) == (Author("bob", "http", "retry"), START_MS + SECOND)
         assert (retried.before["state"], retried.after["state"]) == ("cancelled", "waiting")
 
     def test_a_running_run_that_is_asked_to_stop_is_kept_with_who_asked(self, scene: Scene) -> None:
         run = scene.running(scene.node())
-        scene.store.request_cancel(run.id, "stop it", By("ada", "cli", "cancel"))
+        scene.store.request_cancel(run.id, "stop it", Author("ada", "cli", "cancel"))
         newest = scene.store.changes(name="s")[0]
         assert (newest.by.who, newest.after["cancel_requested_ms"]) == ("ada", scene.now_ms)
 

@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from onthedot.errors import TriggerError
-from onthedot.triggers.cron import slips
+from onthedot.triggers.cron import suggestions as slips
 from onthedot.triggers.cron.fields import (
     ALL_DAYS_OF_MONTH,
     ALL_YEARS,
@@ -23,7 +23,7 @@ from onthedot.triggers.cron.fields import (
     Fields,
     FieldSpec,
 )
-from onthedot.triggers.keys import spread_over
+from onthedot.triggers.stable_hash import spread_over
 
 MACROS = {
     "@hourly": "0 * * * *",

@@ -12,7 +12,7 @@ from onthedot.errors import TriggerError
 from onthedot.moments import EPOCH, iso
 from onthedot.triggers.base import Trigger
 from onthedot.triggers.bounds import describe_bounds, read_bounds
-from onthedot.triggers.cron import slips
+from onthedot.triggers.cron import suggestions as slips
 from onthedot.triggers.cron.describe import describe_fields
 from onthedot.triggers.cron.fields import ALL_HOURS, ALL_MINUTES, ALL_SECONDS, DAY_OF_WEEK, MONTH, Fields
 from onthedot.triggers.cron.parse import parse

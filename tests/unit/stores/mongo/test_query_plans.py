@@ -16,9 +16,9 @@ from onthedot.model.outcome import Outcome
 from onthedot.model.policy import Policy
 from onthedot.model.run import Run
 from onthedot.model.states import State
-from onthedot.planner import edits
-from onthedot.planner.decide import Decider
-from onthedot.stores.base import By, Keep, Store
+from onthedot.rules import edits
+from onthedot.rules.plan import Decider
+from onthedot.stores.base import Author, Retention, Store
 from onthedot.stores.open import open_store
 from onthedot.testing.clock import ManualClock
 
@@ -57,7 +57,7 @@ def test_no_hot_search_reads_or_sorts_a_whole_collection(mongodb_url: str, overh
     clock = ManualClock(START_MS)
     with closing(open_store(mongodb_url, create=True, now_ms=clock)) as store:
         names = [f"s{number}" for number in range(20)]
-        store.change(names, edits.put(edits.Definition("task", every("1m"))), By("test", "test", "put"))
+        store.change(names, edits.put(edits.Definition("task", every("1m"))), Author("test", "test", "put"))
         for number in range(nodes):
             store.renew(store.join(Node(f"n{number}", "n", tasks=("task",)), []))
         overheard.finds.clear()
@@ -95,7 +95,7 @@ def _work(store: Store, clock: ManualClock) -> None:
     store.changes()
     store.changes(name="s1")
     store.logs("run")
-    store.prune(Keep(per_schedule=1))
+    store.prune(Retention(per_schedule=1))
 
 
 def _start_one_of_many(store: Store, now_ms: int) -> None:

@@ -23,17 +23,18 @@ from onthedot.model.outcome import Outcome
 from onthedot.model.run import Run
 from onthedot.model.states import State
 from onthedot.model.values import replace
-from onthedot.planner import edits
-from onthedot.planner.decide import Decider
-from onthedot.stores.base import Before, By, Effects, Keep
-from onthedot.stores.mongo.hints import Hints
+from onthedot.rules import edits
+from onthedot.rules.effects import Before, Effects
+from onthedot.rules.plan import Decider
+from onthedot.stores.base import Author, Retention
+from onthedot.stores.mongo.reservations import Reservations
 from onthedot.stores.mongo.store import MongoStore
 from onthedot.stores.open import open_store
-from onthedot.stores.rows import Rows, TryAgain
+from onthedot.stores.transaction import Transaction, TryAgain
 from onthedot.testing.clock import ManualClock
 
 START_MS = 1_800_000_000_000
-BY = By("test", "test", "put")
+BY = Author("test", "test", "put")
 Client = pymongo.MongoClient[dict[str, Any]]
 
 
@@ -105,11 +106,11 @@ def test_a_store_that_was_opened_before_a_fork_works_on_both_sides(mongodb_url: 
 import os, sys, warnings
 warnings.filterwarnings("error", message=".*opened before fork.*")  # what the driver says of a client that is shared
 from onthedot import every
-from onthedot.planner import edits
-from onthedot.stores.base import By
+from onthedot.rules import edits
+from onthedot.stores.base import Author
 from onthedot.stores.open import open_store
 store = open_store(sys.argv[1], create=True)
-put = lambda name: store.change([name], edits.put(edits.Definition("task", every("1m"))), By("w", "s", "put"))
+put = lambda name: store.change([name], edits.put(edits.Definition("task", every("1m"))), Author("w", "s", "put"))
 put("before")
 with store.begin() as rows:
     assert rows.schedules_named(["before"])
@@ -250,7 +251,7 @@ def test_what_is_too_large_for_a_document_is_refused_in_one_line(store: MongoSto
 def test_keys_of_ticks_outlive_the_pruning_of_all_others(store: MongoStore, client: Client) -> None:
     keys = client.get_default_database()["onthedot_keys"]
     keys.insert_many([{"_id": key, "run_id": "r", "expires_ms": 1, "state": None} for key in ("t:schedule:5", "k:x")])
-    assert store.prune(Keep()) == 1
+    assert store.prune(Retention()) == 1
     assert [each["_id"] for each in keys.find()] == ["t:schedule:5"]
 
 
@@ -263,8 +264,8 @@ def test_nodes_that_have_long_been_gone_are_forgotten_but_not_those_that_still_h
     store.start_due("holds", ["task"], 1)
     database = client.get_default_database()
     database["onthedot_nodes"].update_many({"_id": {"$ne": "lives"}}, {"$set": {"state": "dead"}})
-    clock.pass_by(Keep().history_ms)
-    store.prune(Keep())
+    clock.pass_by(Retention().history_ms)
+    store.prune(Retention())
     assert [each["_id"] for each in database["onthedot_nodes"].find().sort("_id")] == ["holds", "lives"]
     assert {each["_id"].partition("/")[0] for each in database["onthedot_gates"].find()} == {"holds", "lives"}
 
@@ -292,7 +293,7 @@ def test_who_listens_hears_of_news_from_another_process_and_no_more_after_the_en
 HOLD = """
 import sys
 from onthedot import every
-from onthedot.planner import edits
+from onthedot.rules import edits
 from onthedot.stores.open import open_store
 store = open_store(sys.argv[1], create=False)
 with store.begin() as rows:
@@ -386,7 +387,7 @@ def test_two_transactions_of_one_node_that_claim_different_runs_do_not_clash(sto
     assert {run.state for run in store.runs()} == {State.RUNNING}
 
 
-def _claimed(rows: Rows, run_id: str) -> Run:
+def _claimed(rows: Transaction, run_id: str) -> Run:
     node = rows.node("n")
     assert node is not None
     return replace(rows.live_runs([run_id])[run_id], state=State.RUNNING, owner=node.id, claim_no=1)
@@ -426,7 +427,7 @@ def test_of_two_who_mark_the_same_documents_each_gets_what_the_other_has_not(
     _put(store, "a", "b", "c")
     ids = [row.id for row in store.schedules()]
     with client.start_session() as session:
-        first, second = (Hints(client.get_default_database(), session, clock(), name) for name in ("one", "two"))
+        first, second = (Reservations(client.get_default_database(), session, clock(), name) for name in ("one", "two"))
         assert first.take("onthedot_schedules", ids[:2]) == 2
         assert second.take("onthedot_schedules", ids) == 1
         first.release([ids[0]])

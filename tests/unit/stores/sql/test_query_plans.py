@@ -11,8 +11,9 @@ import sqlalchemy
 from sqlalchemy import Connection, Select, event
 
 from onthedot.model.states import State
-from onthedot.stores.sql import reading, statements, tables
-from onthedot.stores.sql.dialects.sqlite import SQLITE
+from onthedot.stores.sql import queries as reading
+from onthedot.stores.sql import statements, tables
+from onthedot.stores.sql.sqlite import SQLITE
 
 GIVEN = {
     "now_ms": 5,

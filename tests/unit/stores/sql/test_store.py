@@ -17,14 +17,15 @@ from onthedot.errors import SchemaError, StoreError, StoreUnavailable
 from onthedot.model.ids import new_id
 from onthedot.model.node import Node
 from onthedot.model.run import Run
-from onthedot.planner import edits
-from onthedot.planner.decide import Decider
-from onthedot.stores.base import Before, By, Effects, Keep, Store
+from onthedot.rules import edits
+from onthedot.rules.effects import Before, Effects
+from onthedot.rules.plan import Decider
+from onthedot.stores.base import Author, Retention, Store
 from onthedot.stores.open import open_store
 from onthedot.testing.clock import ManualClock
 
 START_MS = 1_800_000_000_000
-BY = By("test", "test", "put")
+BY = Author("test", "test", "put")
 
 
 @pytest.fixture
@@ -76,11 +77,11 @@ def test_a_store_that_was_opened_before_a_fork_works_on_both_sides(tmp_path: Pat
     program = f"""
 import os
 from onthedot import every
-from onthedot.planner import edits
-from onthedot.stores.base import By
+from onthedot.rules import edits
+from onthedot.stores.base import Author
 from onthedot.stores.open import open_store
 store = open_store("sqlite:///{tmp_path}/a.db", create=True)
-put = lambda name: store.change([name], edits.put(edits.Definition("task", every("1m"))), By("w", "s", "put"))
+put = lambda name: store.change([name], edits.put(edits.Definition("task", every("1m"))), Author("w", "s", "put"))
 put("before")
 with store.begin():
     child = os.fork()  # while the parent writes: its lock, its connection, its transaction
@@ -218,7 +219,7 @@ def test_a_thousand_names_and_ids_are_asked_for_at_once(store: Store) -> None:
 
 def test_keys_of_ticks_outlive_the_pruning_of_all_others(store: Store, path: Path, clock: ManualClock) -> None:
     _by_hand(path, "INSERT INTO onthedot_keys VALUES ('t:schedule:5', 'r', 1, NULL), ('k:task:x', 'r', 1, NULL)")
-    assert store.prune(Keep()) == 1
+    assert store.prune(Retention()) == 1
     assert _by_hand(path, "SELECT key FROM onthedot_keys") == [("t:schedule:5",)]
 
 
@@ -230,6 +231,6 @@ def test_nodes_that_have_long_been_gone_are_forgotten_but_not_those_that_still_h
     store.enqueue([_run()])
     store.start_due("holds", ["task"], 1)
     _by_hand(path, "UPDATE onthedot_nodes SET state = 'dead' WHERE id <> 'lives'")
-    clock.pass_by(Keep().history_ms)
-    store.prune(Keep())
+    clock.pass_by(Retention().history_ms)
+    store.prune(Retention())
     assert _by_hand(path, "SELECT id FROM onthedot_nodes ORDER BY id") == [("holds",), ("lives",)]

@@ -10,7 +10,7 @@ from onthedot.triggers.cron.fields import ALL_YEARS, Fields, bits
 from onthedot.triggers.cron.parse import MACROS
 from onthedot.triggers.cron.parse import parse as parse_with_key
 from onthedot.triggers.cron.trigger import Cron
-from onthedot.triggers.keys import spread_over
+from onthedot.triggers.stable_hash import spread_over
 
 EVERY_MINUTE = tuple(range(60))
 EVERY_HOUR = tuple(range(24))

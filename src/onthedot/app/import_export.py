@@ -1,0 +1,239 @@
+"""Schedules as a document: out of one store, into another, with what differs told."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from onthedot.app.files.names import name_problem
+from onthedot.app.options import checked, policy_of
+from onthedot.app.remedies import did_you_mean
+from onthedot.app.sync import put_and_pause
+from onthedot.durations import format_duration
+from onthedot.errors import FileError, OnthedotError, TriggerError
+from onthedot.model.policy import Policy
+from onthedot.model.schedule import Schedule
+from onthedot.rules import edits
+from onthedot.stores.base import Author, Store
+from onthedot.triggers.codec import decode, encode
+
+VERSION = 1
+_BATCH = 500
+
+Document = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """A schedule that is not as the document says, and how: each field with what it was and what it shall be."""
+
+    name: str
+    fields: Mapping[str, tuple[Any, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """What an import did, or would do."""
+
+    created: tuple[str, ...]
+    changed: tuple[Changed, ...]
+    unchanged: tuple[str, ...]
+    only_here: tuple[str, ...]
+    """In the store, and not in the document: they stay."""
+    written: bool
+
+
+def exported(store: Store) -> Document:
+    """Every schedule's definition and pause; no runs, no history."""
+    return {"onthedot": VERSION, "schedules": [_document(each) for each in _all(store)]}
+
+
+def imported(store: Store, document: object, by: Author, *, path: str, dry_run: bool) -> Imported:
+    """Compare, and unless it is a dry run write what differs, in batches."""
+    wanted = _read(document, path)
+    held = {each.name: each for each in _all(store)}
+    created = [name for name in wanted if name not in held]
+    changed = [
+        Changed(name, fields)
+        for name, item in wanted.items()
+        if name in held and (fields := _differences(_document(held[name]), item))
+    ]
+    if not dry_run:
+        _write(store, [*created, *(each.name for each in changed)], wanted, by)
+    differ = {*created, *(each.name for each in changed)}
+    unchanged = tuple(name for name in wanted if name not in differ)
+    only_here = tuple(name for name in held if name not in wanted)
+    return Imported(tuple(created), tuple(changed), unchanged, only_here, not dry_run)
+
+
+def _write(store: Store, names: Sequence[str], wanted: Mapping[str, Document], by: Author) -> None:
+    writes = {name: put_and_pause(_definition(wanted[name]), _pause(wanted[name])) for name in names}
+    for first in range(0, len(names), _BATCH):
+        batch = list(names[first : first + _BATCH])
+        store.change(batch, lambda before, now_ms: writes[before.name](before, now_ms), by)
+
+
+def _document(schedule: Schedule) -> Document:
+    return {
+        "name": schedule.name,
+        "task": schedule.task,
+        "args": dict(schedule.args),
+        "trigger": {key: value for key, value in schedule.trigger.items() if key != "key"},
+        "options": _options(schedule.policy),
+        "given": list(schedule.given),
+        "tags": list(schedule.tags),
+        "mode": schedule.mode,
+        "max_runs": schedule.max_runs,
+        "auto_remove": schedule.auto_remove,
+        "then": list(schedule.then),
+        "on_failure": list(schedule.on_failure),
+        "origin": schedule.origin,
+        "declared_hash": schedule.declared_hash,
+        "enabled": schedule.enabled,
+        "paused_note": schedule.paused_note,
+    }
+
+
+_DEFAULTS: Document = {
+    "args": {},
+    "options": {},
+    "tags": [],
+    "mode": "durable",
+    "max_runs": None,
+    "auto_remove": False,
+    "then": [],
+    "on_failure": [],
+    "origin": "api",
+    "declared_hash": None,
+    "enabled": True,
+    "paused_note": None,
+}
+_KEYS = ("name", "task", "trigger", "given", *_DEFAULTS)
+_LISTS = ("given", "tags", "then", "on_failure")
+
+
+def _options(policy: Policy) -> Document:
+    """The policies that are not the default, as users write them."""
+    shown: Document = {}
+    for name, value in policy.as_json().items():
+        if name.endswith("_ms") and value is not None:
+            shown[name.removesuffix("_ms")] = format_duration(value)
+        else:
+            shown[name.removesuffix("_ms")] = list(value) if isinstance(value, tuple) else value
+    return shown
+
+
+def _read(document: object, path: str) -> dict[str, Document]:
+    if not isinstance(document, dict) or not isinstance(document.get("schedules"), list):
+        raise FileError(path, ["this is no export of schedules; onthedot export makes one"])
+    version = document.get("onthedot")
+    if version != VERSION:
+        raise FileError(path, [f"it is of version {version!r}, and this onthedot reads {VERSION}; upgrade onthedot"])
+    problems: list[str] = []
+    wanted: dict[str, Document] = {}
+    for number, item in enumerate(document["schedules"], 1):
+        found = [*_problems(item)]
+        name = item.get("name") if isinstance(item, dict) else None
+        if name in wanted:
+            found.append("it stands there twice")
+        place = f"schedule {number}" + (f" ({name})" if isinstance(name, str) else "")
+        problems += [f"{place}: {' '.join(problem.split())}" for problem in found]
+        if not found:
+            filled = {**_DEFAULTS, "given": sorted(item.get("options", {})), **item}
+            wanted[str(name)] = {**filled, "trigger": _plain_trigger(item["trigger"])}
+    if problems:
+        raise FileError(path, problems)
+    return wanted
+
+
+def _problems(item: object) -> Iterator[str]:
+    if not isinstance(item, dict):
+        yield f"{item!r} is no JSON object"
+        return
+    yield from (f"{key}: unknown key; {did_you_mean(str(key), _KEYS)}" for key in item if key not in _KEYS)
+    if not isinstance(item.get("task"), str) or not item["task"]:
+        yield "task: it is missing"
+    problem = name_problem(item["name"]) if isinstance(item.get("name"), str) else "name: it is missing"
+    if problem:
+        yield problem
+    for key in ("args", "options"):
+        if not isinstance(item.get(key, {}), dict):
+            yield f"{key}: {item[key]!r} is no JSON object"
+            return
+    for key in _LISTS:
+        if not isinstance(item.get(key, []), list) or not all(isinstance(each, str) for each in item.get(key, [])):
+            yield f"{key}: {item[key]!r} is no list of texts"
+            return
+    yield from _wrong_values(item)
+    try:
+        decode(item.get("trigger"))
+    except TriggerError as error:
+        yield f"trigger: {error.line}"
+
+
+def _wrong_values(item: Document) -> Iterator[str]:
+    of_the_schedule = {"mode", "max_runs", "auto_remove", "then", "on_failure", "tags", "enabled"}
+    given = {key: item[key] for key in of_the_schedule if item.get(key) not in (None, [])}
+    for options in (item.get("options", {}), given):
+        try:
+            checked(options, "options" if options is not given else "schedule")
+        except OnthedotError as error:
+            yield str(error)
+    if item.get("origin", "api") not in ("code", "file", "api"):
+        yield f"origin: {item['origin']!r} is not known; there are code, file and api"
+    for key in ("declared_hash", "paused_note"):
+        if not isinstance(item.get(key), str | None):
+            yield f"{key}: {item[key]!r} is not text"
+
+
+def _plain_trigger(value: Mapping[str, Any]) -> Document:
+    return {key: item for key, item in encode(decode(value)).items() if key != "key"}
+
+
+def _differences(old: Document, new: Document) -> dict[str, tuple[Any, Any]]:
+    """What differs; options one by one."""
+    found: dict[str, tuple[Any, Any]] = {}
+    for key in (key for key in new if key not in ("options", "given")):
+        if old[key] != new[key]:
+            found[key] = (old[key], new[key])
+    was, shall = _options(_policy(old)), _options(_policy(new))
+    for key in sorted({*was, *shall}):
+        if was.get(key) != shall.get(key):
+            found[key] = (was.get(key), shall.get(key))
+    if sorted(old["given"]) != sorted(new["given"]) and not found:
+        found["given"] = (old["given"], new["given"])
+    return found
+
+
+def _policy(item: Document) -> Policy:
+    return policy_of(item["options"])
+
+
+def _pause(item: Document) -> str | None:
+    return None if item["enabled"] else item["paused_note"] or ""
+
+
+def _definition(item: Document) -> edits.Definition:
+    return edits.Definition(
+        task=item["task"],
+        trigger=decode(item["trigger"]),
+        args=item["args"],
+        policy=_policy(item),
+        given=tuple(sorted(item["given"])),
+        tags=tuple(item["tags"]),
+        mode=item["mode"],
+        origin=item["origin"],
+        max_runs=item["max_runs"],
+        auto_remove=item["auto_remove"],
+        then=tuple(item["then"]),
+        on_failure=tuple(item["on_failure"]),
+        declared_hash=item["declared_hash"],
+    )
+
+
+def _all(store: Store) -> Iterator[Schedule]:
+    page = store.schedules(limit=_BATCH)
+    while page:
+        yield from page
+        page = store.schedules(after=page[-1].name, limit=_BATCH)

@@ -1,0 +1,197 @@
+"""`onthedot check`, `import` and `export`: files of schedules."""
+
+from __future__ import annotations
+
+import json
+import sys
+from contextlib import closing, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from onthedot.cli.apps import open_app
+from onthedot.cli.options import AsJson, StoreUrl
+from onthedot.cli.screen import show_json
+from onthedot.cli.texts import counted, visible
+from onthedot.errors import FileError, SettingsError, TriggerError
+from onthedot.triggers import decode
+from onthedot.triggers.zones import get_zone
+
+if TYPE_CHECKING:
+    from onthedot.app.files import JobFile
+    from onthedot.app.import_export import Imported
+
+_SHOWN = 60
+
+System = Annotated[
+    bool | None,
+    typer.Option(
+        "--system/--user",
+        help="A crontab with, or without, a user before the command.",
+        show_default="by its place: /etc/crontab and /etc/cron.d have one",
+    ),
+]
+Zone = Annotated[
+    str | None,
+    typer.Option("--tz", metavar="ZONE", help="The zone of a crontab that names none.", show_default="the machine's"),
+]
+
+
+def check_file(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="A jobs.toml or a crontab.", show_default=False)],
+    *,
+    system: System = None,
+    tz: Zone = None,
+    as_json: AsJson = False,
+) -> None:
+    """Say whether a file of schedules can be read, and everything that is wrong with it. Exit code 2 if it is."""
+    job_file = _checked(file, system, tz)
+    if as_json:
+        names = [entry.name for entry in job_file.entries]
+        show_json({"file": job_file.path, "schedules": names, "notes": list(job_file.notes)})
+        return
+    for note in job_file.notes:
+        typer.echo(f"note: {visible(f'{job_file.path}: {note}')}")
+    typer.echo(f"{visible(job_file.path)} is well: {counted(len(job_file.entries), 'schedule')}")
+
+
+def import_file(
+    what: Annotated[
+        str,
+        typer.Argument(
+            metavar="WHAT", help="What export wrote; or the word crontab, and the FILE behind it.", show_default=False
+        ),
+    ],
+    file: Annotated[str | None, typer.Argument(metavar="FILE", help="The crontab.", show_default=False)] = None,
+    *,
+    output: Annotated[
+        str | None,
+        typer.Option("-o", "--output", metavar="FILE", help="Where to write the jobs.toml.", show_default="printed"),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Write over a file that is there.")] = False,
+    system: System = None,
+    tz: Zone = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show how the store would change.")] = False,
+    store: StoreUrl = None,
+    as_json: AsJson = False,
+) -> None:
+    """Convert a crontab to a jobs.toml (import crontab FILE), or take in what export wrote (import FILE)."""
+    if file is not None and what != "crontab":
+        raise SettingsError(f"import: {what!r} is not known; write import crontab FILE, or import FILE")
+    if file is not None:
+        _convert(file, output, force, system, tz)
+        return
+    if what == "crontab":
+        raise SettingsError("import crontab: a file is missing; crontab -l > mine.cron writes your own to one")
+    if output is not None:
+        raise SettingsError("import: -o goes with import crontab; an export is taken into the store")
+    if what.endswith(".toml"):
+        raise SettingsError(f"{what} is a file of schedules, not an export: onthedot sync {what} takes it")
+    document = _read_json(what)
+    with closing(open_app(store)) as app:
+        done = app.schedules.import_document(document, dry_run=dry_run, path=what)
+    if as_json:
+        show_json(_describe(done))
+    else:
+        _show(done)
+
+
+def export_file(
+    *,
+    output: Annotated[
+        str | None, typer.Option("-o", "--output", metavar="FILE", help="Where to write it.", show_default="printed")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Write over a file that is there.")] = False,
+    store: StoreUrl = None,
+) -> None:
+    """Write all schedules of a store as one JSON document, for import into this or another one."""
+    with closing(open_app(store)) as app:
+        document = app.schedules.export()
+    text = json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+    _write(text, output, force, counted(len(document["schedules"]), "schedule"))
+
+
+def _checked(file: str, system: bool | None, tz: str | None) -> JobFile:
+    """Read as `run` or an import would, but without an app: what the file alone can tell."""
+    from onthedot.app.files import read_file
+    from onthedot.app.files.from_crontab import from_crontab
+
+    if tz is not None:
+        get_zone(tz)
+    job_file = read_file(file, system=system, timezone=tz)
+    return from_crontab(job_file) if job_file.is_crontab else job_file
+
+
+def _convert(file: str, output: str | None, force: bool, system: bool | None, tz: str | None) -> None:
+    from onthedot.app.files.writing import write_jobs
+
+    _check_output(output, force)
+    converted = _checked(file, system, tz)
+    if not converted.is_crontab:
+        raise FileError(file, ["this is TOML, not a crontab; onthedot run takes it as it is"])
+    for note in converted.notes:
+        typer.echo(f"note: {visible(f'{file}: {note}')}", err=True)
+    _write(write_jobs(converted), output, force, counted(len(converted.entries), "schedule"))
+
+
+def _write(text: str, output: str | None, force: bool, what: str) -> None:
+    if output is None:
+        sys.stdout.write(text)
+        return
+    _check_output(output, force)
+    try:
+        Path(output).write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise FileError(output, [(error.strerror or str(error)).lower()]) from None
+    typer.echo(f"{what} in {visible(output)}")
+
+
+def _check_output(output: str | None, force: bool) -> None:
+    if output is not None and Path(output).exists() and not force:
+        raise SettingsError(f"{output} is there already; name another file, or add --force")
+
+
+def _read_json(path: str) -> Any:
+    try:
+        text = sys.stdin.read() if path == "-" else Path(path).read_text(encoding="utf-8")
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        place = f"line {error.lineno}, column {error.colno}"
+        raise FileError(path, [f"{place}: {error.msg}; import takes what onthedot export wrote"]) from None
+    except UnicodeDecodeError:
+        raise FileError(path, ["this is not UTF-8 text"]) from None
+    except OSError as error:
+        raise FileError(path, [(error.strerror or str(error)).lower()]) from None
+
+
+def _show(done: Imported) -> None:
+    for name in done.created:
+        typer.echo(typer.style(f"+ {visible(name)}", fg="green"))
+    for each in done.changed:
+        fields = "; ".join(f"{key}: {_short(key, old)} → {_short(key, new)}" for key, (old, new) in each.fields.items())
+        typer.echo(f"{typer.style(f'~ {visible(each.name)}', fg='yellow')}  {visible(fields)}")
+    counts = f"{len(done.created):,} new, {len(done.changed):,} changed, {len(done.unchanged):,} as they were"
+    others = f", {len(done.only_here):,} only in the store" if done.only_here else ""
+    typer.echo(f"{counts}{others}" + ("" if done.written else "; nothing was written"))
+
+
+def _describe(done: Imported) -> dict[str, Any]:
+    return {
+        "created": list(done.created),
+        "changed": [
+            {"name": each.name, "fields": {key: {"from": old, "to": new} for key, (old, new) in each.fields.items()}}
+            for each in done.changed
+        ],
+        "unchanged": list(done.unchanged),
+        "only_here": list(done.only_here),
+        "written": done.written,
+    }
+
+
+def _short(key: str, value: Any) -> str:
+    if key == "trigger":
+        with suppress(TriggerError):  # one that cannot be read is shown as it is
+            return str(decode(value))
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"

@@ -1,0 +1,63 @@
+"""`onthedot nodes`: who is alive, and asking one to make way."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import closing
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from onthedot.app.json_documents import node_document
+from onthedot.cli.apps import open_app
+from onthedot.cli.options import AsJson, StoreUrl
+from onthedot.cli.screen import Screen, plain_table, show_json
+from onthedot.cli.texts import span_text, visible
+
+if TYPE_CHECKING:
+    from onthedot.model.node import Node
+
+group = typer.Typer(help="Live nodes.", no_args_is_help=True)
+
+
+@group.command("list")
+def list_nodes(*, store: StoreUrl = None, as_json: AsJson = False) -> None:
+    """List the nodes that are alive."""
+    with closing(open_app(store)) as app:
+        nodes, now_ms = app.nodes.list(), app.open_store().now_ms()
+        if as_json:
+            show_json({"nodes": [node_document(node, now_ms) for node in nodes]})
+        elif not nodes:
+            typer.echo("no nodes: start one with `onthedot run`")
+        else:
+            _show(nodes, now_ms)
+
+
+def _show(nodes: Sequence[Node], now_ms: int) -> None:
+    table = plain_table()
+    for heading in ("node", "state", "group", "roles", "workers", "renewed", "id"):
+        table.add_column(heading)
+    for node in nodes:
+        table.add_row(
+            visible(node.name),
+            "expired" if node.expired(now_ms) else str(node.state),
+            visible(node.group or ""),
+            ", ".join(node.roles),
+            f"{node.capacity:,}",
+            f"{span_text(max(now_ms - node.renewed_ms, 0))} ago",
+            node.id,
+        )
+    Screen().print(table)
+
+
+@group.command("drain")
+def drain_node(
+    node: Annotated[str, typer.Argument(help="Its name or id.")], *, store: StoreUrl = None, as_json: AsJson = False
+) -> None:
+    """Ask a node to take no more runs, and to stop when it has none left."""
+    with closing(open_app(store)) as app:
+        draining = app.nodes.drain(node)
+        if as_json:
+            show_json(node_document(draining, app.open_store().now_ms()))
+        else:
+            typer.echo(f"node {visible(draining.name)} drains: it takes no more runs, and stops when it has none left")

@@ -1,0 +1,129 @@
+"""`onthedot status` and `onthedot tasks`: how it is, and what it can do."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from onthedot.app.json_documents import node_document, run_document, task_document
+from onthedot.cli.apps import open_app
+from onthedot.cli.options import AsJson, StoreUrl
+from onthedot.cli.run_tables import runs_table
+from onthedot.cli.screen import Screen, plain_table, show_json
+from onthedot.cli.texts import counted, span_text, visible
+from onthedot.model.node import NodeState
+from onthedot.moments import iso
+
+if TYPE_CHECKING:
+    from onthedot.insight.status import Status
+    from onthedot.model.node import Node
+
+_SHOWN = 10
+
+
+def show_status(*, store: StoreUrl = None, as_json: AsJson = False) -> None:
+    """Say whether all is well, what is late, what failed lately and who is alive. Exit code 1 if it is not well."""
+    from onthedot.insight.status import read_status
+    from onthedot.stores.open import mask_url
+
+    with closing(open_app(store)) as app:
+        status = read_status(app.open_store())
+        if as_json:
+            show_json(_document(status, mask_url(app.url)))
+        else:
+            _show(status, mask_url(app.url))
+        if not status.healthy:
+            raise typer.Exit(1)
+
+
+def show_tasks(*, store: StoreUrl = None, as_json: AsJson = False) -> None:
+    """List the tasks that live nodes can run."""
+    with closing(open_app(store)) as app:
+        tasks = app.tasks.list()
+        if as_json:
+            show_json({"tasks": [task_document(task) for task in tasks]})
+            return
+        if not tasks:
+            typer.echo("no tasks: no live node has published any")
+            return
+        table = plain_table()
+        for heading in ("task", "takes", ""):
+            table.add_column(heading)
+        for task in tasks:
+            takes = ", ".join(
+                f"{each['name']}" if each["required"] else f"[{each['name']}]" for each in task.parameters
+            )
+            table.add_row(visible(task.name), visible(takes), visible(task.doc.partition("\n")[0]))
+        Screen().print(table)
+
+
+def _show(status: Status, store: str) -> None:
+    screen = Screen()
+    verdict = "healthy" if status.healthy else f"not healthy: {'; '.join(status.problems)}"
+    screen.print(f"{visible(store)} is {visible(verdict)}", style="green" if status.healthy else "red", soft_wrap=True)
+    counts = [
+        counted(status.schedules, "schedule") + (f" ({status.paused:,} paused)" if status.paused else ""),
+        f"{_at_most(status.waiting)} waiting",
+        f"{_at_most(status.running)} running",
+    ]
+    screen.print(", ".join(counts))
+    for node in status.nodes:
+        screen.print(_node_line(node, status.now_ms), soft_wrap=True)
+    for name in status.undeclared[:_SHOWN]:
+        said = "no live node has declared it for an hour, and it does not run; onthedot sync --prune deletes it"
+        screen.print(f"undeclared: {visible(name)}: {said}", soft_wrap=True)
+    for schedule in status.parked[:_SHOWN]:
+        screen.print(f"parked: {visible(schedule.name)}: {visible(schedule.error or '')}", soft_wrap=True)
+    for late in status.late[:_SHOWN]:
+        line = f"late: {visible(late.name)} was due {span_text(late.late_ms)} ago: {visible(late.reason)}"
+        screen.print(line, soft_wrap=True)
+    if len(status.late) > _SHOWN:
+        screen.print(f"late: {len(status.late) - _SHOWN:,} more")
+    if status.failed:
+        screen.print(f"\n{counted(len(status.failed), 'run')} failed in the last day")
+        screen.print(runs_table(status.failed[:_SHOWN]))
+
+
+def _node_line(node: Node, now_ms: int) -> str:
+    seen = f"renewed {span_text(max(now_ms - node.renewed_ms, 0))} ago"
+    state = str(node.state)
+    if node.expired(now_ms):
+        state = "expired (its runs are taken over by the others)"
+    elif node.state is NodeState.DRAINING:
+        state = "draining (it takes no more runs)"
+    return f"node {visible(node.name)}: {state}, {seen}, {counted(node.capacity, 'worker')}"
+
+
+def _at_most(number: int) -> str:
+    from onthedot.insight.status import MOST_COUNTED
+
+    return f"{number:,}" if number < MOST_COUNTED else f"{number:,} or more"
+
+
+def _document(status: Status, store: str) -> dict[str, Any]:
+    return {
+        "store": store,
+        "at": iso(status.now_ms),
+        "healthy": status.healthy,
+        "problems": list(status.problems),
+        "schedules": status.schedules,
+        "paused": status.paused,
+        "undeclared": list(status.undeclared),
+        "parked": [{"name": each.name, "error": each.error} for each in status.parked],
+        "waiting": status.waiting,
+        "running": status.running,
+        "late": [
+            {
+                "name": each.name,
+                "run": each.run_id,
+                "due_at": iso(each.due_ms),
+                "late_seconds": each.late_ms / 1000,
+                "reason": each.reason,
+            }
+            for each in status.late
+        ],
+        "failed": [run_document(run) for run in status.failed],
+        "nodes": [node_document(node, status.now_ms) for node in status.nodes],
+    }

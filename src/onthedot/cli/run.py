@@ -1,0 +1,95 @@
+"""`onthedot run` and `onthedot sync`: the commands that load an app, or a file of schedules."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from onthedot.cli.apps import load_app
+from onthedot.cli.event_lines import show_events
+from onthedot.cli.options import AsJson, StoreUrl
+from onthedot.cli.screen import show_json
+from onthedot.cli.texts import visible
+
+if TYPE_CHECKING:
+    from onthedot.app.app import App
+
+AppText = Annotated[
+    str,
+    typer.Argument(
+        metavar="APP", help="The app, such as myapp:app, or a file of schedules, jobs.toml.", show_default=False
+    ),
+]
+
+
+def run_app(
+    text: AppText,
+    *,
+    store: StoreUrl = None,
+    name: Annotated[
+        str | None, typer.Option("--name", metavar="NAME", help="The node's label.", show_default="host:process")
+    ] = None,
+    workers: Annotated[
+        int | None, typer.Option("--workers", metavar="N", min=1, help="How many runs at once.", show_default="200")
+    ] = None,
+    metrics_port: Annotated[
+        int | None,
+        typer.Option(
+            "--metrics-port",
+            metavar="PORT",
+            min=0,
+            max=65_535,
+            help="Serve /metrics and /healthz there; 0 for nowhere.",
+            show_default="0",
+        ),
+    ] = None,
+    log_format: Annotated[
+        str | None, typer.Option("--log-format", metavar="text|json", help="How events are told.", show_default="text")
+    ] = None,
+    verbose: Annotated[
+        bool, typer.Option("-v", "--verbose", help="Tell also what happens all the time: each run that begins.")
+    ] = False,
+) -> None:
+    """Plan and execute until SIGTERM or Ctrl-C, then let what runs finish."""
+    from onthedot.settings import load_settings
+    from onthedot.stores.open import mask_url
+
+    with closing(load_app(text)) as app:
+        app.override(url=store, name=name, workers=workers, metrics_port=metrics_port)
+        form = load_settings({"log_format": log_format}).log_format
+        show_events(app, mask_url(app.url), form, verbose=verbose)
+        app.run()
+
+
+def sync_app(
+    text: AppText,
+    *,
+    store: StoreUrl = None,
+    prune: Annotated[
+        bool, typer.Option("--prune", help="Delete schedules that were declared there and no longer are.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Write the schedules that an app declares to its store: a step for deployments."""
+    with closing(load_app(text)) as app:
+        app.override(url=store)
+        done = {what: list(names) for what, names in asdict(app.sync(prune=prune)).items()}
+        for note in _unresolved(app):
+            typer.echo(f"note: {visible(note)}", err=True)
+    if as_json:
+        show_json(done)
+        return
+    for what, names in done.items():
+        if names:
+            typer.echo(f"{what + ':':<10} {', '.join(visible(name) for name in names)}")
+    if not any(done.values()):
+        typer.echo("the app declares no schedules")
+
+
+def _unresolved(app: App) -> list[str]:
+    """The schedules of files whose task nobody has."""
+    known = {task.name for task in app.tasks.list()}
+    return [f"{name}: no live node has the task {task!r} yet" for name, task in app.named_tasks() if task not in known]

@@ -1,0 +1,174 @@
+"""`onthedot runs`: what was done, what is being done, and asking for either again or no longer."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable
+from contextlib import closing
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from onthedot.app.json_documents import log_document, run_document
+from onthedot.cli.apps import open_app
+from onthedot.cli.options import AsJson, RunId, StoreUrl
+from onthedot.cli.run_tables import runs_table, took_text
+from onthedot.cli.screen import Screen, show_json
+from onthedot.cli.texts import utc_text, visible
+from onthedot.errors import Conflict, RunNotFound
+
+if TYPE_CHECKING:
+    from onthedot.app.app import App
+    from onthedot.model.run import Run
+
+group = typer.Typer(help="Look at runs, cancel or retry them.")
+
+_WHOLE, _LEAST, _SEARCHED = 36, 6, 1000
+
+
+@group.command("list")
+def show_list(
+    *,
+    state: Annotated[
+        str | None, typer.Option("--state", metavar="STATE", help="Only those, such as failed.", show_default=False)
+    ] = None,
+    schedule: Annotated[
+        str | None, typer.Option("--schedule", metavar="NAME", help="Only of this schedule.", show_default=False)
+    ] = None,
+    count: Annotated[int, typer.Option("-n", "--count", metavar="N", min=1, help="How many at most.")] = 20,
+    before: Annotated[
+        str | None, typer.Option("--before", metavar="ID", help="Those older than this run.", show_default=False)
+    ] = None,
+    store: StoreUrl = None,
+    as_json: AsJson = False,
+) -> None:
+    """List runs, newest first."""
+    with closing(open_app(store)) as app:
+        if schedule is not None and not app.open_store().runs(schedule=schedule, limit=1):
+            app.schedules.get(schedule)
+        cursor = None if before is None else _find(app, before).id
+        page = app.runs.list(schedule=schedule, state=state, cursor=cursor, limit=count)
+        if as_json:
+            show_json({"runs": [run_document(run) for run in page], "cursor": page.cursor})
+            return
+        if not page.items:
+            typer.echo("no runs")
+            return
+        Screen().print(runs_table(page))
+        if page.cursor is not None:
+            typer.echo(f"there may be more: --before {page.cursor}")
+
+
+@group.command("show")
+def show_one(run_id: RunId, *, store: StoreUrl = None, as_json: AsJson = False) -> None:
+    """Show all about one run."""
+    with closing(open_app(store)) as app:
+        run = _find(app, run_id)
+        if as_json:
+            show_json(run_document(run))
+            return
+        for label, text in _facts(run):
+            typer.echo(f"{label + ':':<10} {visible(text)}")
+        if run.error:
+            typer.echo("error:")
+            for line in run.error.strip().splitlines():
+                typer.echo(f"  {_kept(line)}")
+
+
+@group.command("cancel")
+def cancel(run_id: RunId, *, store: StoreUrl = None, as_json: AsJson = False) -> None:
+    """End a waiting run, or ask a running one to stop."""
+    with closing(open_app(store)) as app:
+        _show_changed(app.runs.cancel(_find(app, run_id).id), as_json)
+
+
+@group.command("retry")
+def retry(run_id: RunId, *, store: StoreUrl = None, as_json: AsJson = False) -> None:
+    """Have a run that ended without success done again, under the same id."""
+    with closing(open_app(store)) as app:
+        _show_changed(app.runs.retry(_find(app, run_id).id), as_json)
+
+
+@group.command("logs")
+def show_logs(
+    run_id: RunId,
+    *,
+    follow: Annotated[
+        bool, typer.Option("-f", "--follow", help="Go on until the run has ended, line by line.")
+    ] = False,
+    store: StoreUrl = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show what a run said."""
+    with closing(open_app(store)) as app:
+        run = _find(app, run_id)
+        if as_json and not follow:
+            show_json({"run": run.id, "lines": [log_document(line) for line in app.runs.logs(run.id)]})
+            return
+        said = False
+        for line in app.runs.follow(run.id) if follow else app.runs.logs(run.id):
+            said = True
+            if as_json:  # one document a line: nobody can wait for the end of one that is not over
+                typer.echo(json.dumps(log_document(line), ensure_ascii=False))
+            else:
+                typer.echo(f"{utc_text(line.at_ms, seconds=True)}  {line.level:<8} {_kept(line.text)}")
+            sys.stdout.flush()
+        if follow:
+            ended = app.runs.get(run.id)
+            typer.echo(f"run {ended.id} {ended.state}", err=True)
+        elif not said:
+            typer.echo("it said nothing", err=True)
+
+
+def _find(app: App, text: str) -> Run:
+    """The run of that id, or the only one of the newest thousand whose id begins or ends so."""
+    if len(text) >= _WHOLE:
+        return app.runs.get(text)
+    if len(text) < _LEAST:
+        raise typer.BadParameter(f"{text!r} is too short; write at least {_LEAST} characters", param_hint="'ID'")
+    wanted = text.lower()
+    found = [run for run in app.runs.list(limit=_SEARCHED) if run.id.startswith(wanted) or run.id.endswith(wanted)]
+    if not found:
+        raise RunNotFound(text)
+    if len(found) > 1:
+        raise Conflict(
+            f"{text!r} stands for {len(found)} runs, such as {found[0].id} and {found[1].id}; write more of it"
+        )
+    return found[0]
+
+
+def _facts(run: Run) -> Iterable[tuple[str, str]]:
+    yield "run", run.id
+    yield "state", str(run.state) + (" (asked to stop)" if run.cancel_requested_ms and not run.is_final else "")
+    if run.reason:
+        yield "why", run.reason
+    yield "task", run.task + "".join(f" {key}={value!r}" for key, value in run.args.items())
+    if run.schedule is not None:
+        yield "schedule", f"{run.schedule} ({run.cause})"
+    yield "scheduled", utc_text(run.scheduled_ms, seconds=True)
+    if run.due_ms != run.scheduled_ms:
+        yield "due", utc_text(run.due_ms, seconds=True)
+    if run.started_ms is not None:
+        yield (
+            "started",
+            f"{utc_text(run.started_ms, seconds=True)}, attempt {run.attempt}, node {run.owner or 'unknown'}",
+        )
+    if run.finished_ms is not None:
+        took = took_text(run)
+        yield "finished", utc_text(run.finished_ms, seconds=True) + (f", after {took}" if took else "")
+    if run.result is not None:
+        yield "result", f"{run.result!r}"
+
+
+def _show_changed(run: Run, as_json: bool) -> None:
+    if as_json:
+        show_json(run_document(run))
+    else:
+        asked = " and asked to stop" if run.cancel_requested_ms is not None and not run.is_final else ""
+        typer.echo(f"run {run.id} of {visible(run.schedule or run.task)} is {run.state}{asked}")
+
+
+def _kept(line: str) -> str:
+    """The line with its indentation, without characters that a terminal would obey."""
+    return "".join(letter if letter.isprintable() else " " if letter.isspace() else "?" for letter in line.rstrip())

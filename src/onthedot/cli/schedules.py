@@ -1,0 +1,387 @@
+"""`onthedot schedules`: look at schedules, and steer them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from contextlib import closing
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from onthedot.app.json_documents import change_document, run_document, schedule_document, schedule_state
+from onthedot.cli.apps import open_app
+from onthedot.cli.options import Args, AsJson, FoldRule, GapRule, ScheduleName, StoreUrl, Zone
+from onthedot.cli.overrides import read_pairs, read_schedule_trigger, zone_of
+from onthedot.cli.run_tables import runs_table, short_id
+from onthedot.cli.screen import Screen, plain_table, show_json
+from onthedot.cli.texts import counted, local_moment, local_text, needs_seconds, span_text, utc_text, visible
+from onthedot.errors import OnthedotError, ScheduleNotFound
+from onthedot.moments import from_ms, iso
+from onthedot.triggers import decode
+from onthedot.triggers.bounds import to_instant_ms
+
+if TYPE_CHECKING:
+    from onthedot.app.app import App
+    from onthedot.events import Paused
+    from onthedot.model.schedule import Schedule
+    from onthedot.stores.base import Change
+
+group = typer.Typer(help="Look at schedules, and steer them.")
+
+CronText = Annotated[str | None, typer.Option("--cron", metavar="TEXT", help="A cron text.", show_default=False)]
+Interval = Annotated[
+    str | None, typer.Option("--every", metavar="DURATION", help="An interval, such as 15m.", show_default=False)
+]
+Moment = Annotated[str | None, typer.Option("--at", metavar="MOMENT", help="One moment.", show_default=False)]
+Options = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--option", metavar="NAME=VALUE", help="A policy, such as overlap=discard; may be repeated.", show_default=False
+    ),
+]
+Tag = Annotated[str | None, typer.Option("--tag", metavar="TAG", help="All schedules with this tag.")]
+MaybeName = Annotated[str | None, typer.Argument(metavar="[NAME]", help="The schedule's name.", show_default=False)]
+
+
+# looking
+
+
+@group.command("list")
+def show_list(
+    *,
+    tag: Tag = None,
+    count: Annotated[int, typer.Option("-n", "--count", metavar="N", min=1, help="How many at most.")] = 100,
+    after: Annotated[
+        str, typer.Option("--after", metavar="NAME", help="Those after this name.", show_default=False)
+    ] = "",
+    store: StoreUrl = None,
+    as_json: AsJson = False,
+) -> None:
+    """List schedules by name."""
+    with closing(open_app(store)) as app:
+        page = app.schedules.list(tag=tag, cursor=after, limit=count)
+        now_ms = app.open_store().now_ms()
+        if as_json:
+            show_json({"schedules": [schedule_document(each, now_ms) for each in page], "cursor": page.cursor})
+            return
+        if not page.items:
+            typer.echo("no schedules")
+            return
+        own_tasks = any(each.task != each.name for each in page)
+        table = plain_table()
+        for heading in ("name", "state", "next run", "", "trigger", *(["task"] if own_tasks else [])):
+            table.add_column(heading, no_wrap=heading in ("state", "next run", ""))
+        for each in page:
+            state = schedule_state(each, now_ms)
+            active = state == "active"
+            when = _local(each, each.next_run_ms)[4:] if active else ""
+            coming = _coming(each, now_ms) if active else ""
+            task = [visible(each.task)] if own_tasks else []
+            table.add_row(visible(each.name), state, when, coming, _described(each), *task)
+        Screen().print(table)
+        if page.cursor is not None:
+            typer.echo(f"there may be more: --after {visible(page.cursor)}")
+
+
+@group.command("show")
+def show_one(name: ScheduleName, *, store: StoreUrl = None, as_json: AsJson = False) -> None:
+    """Show all about one schedule, with its latest runs and changes."""
+    with closing(open_app(store)) as app:
+        schedule = app.schedules.get(name)
+        runs = app.runs.list(schedule=name, limit=5)
+        changes = app.open_store().changes(name=name, limit=5)
+        if as_json:
+            changed = [change_document(each) for each in changes]
+            show_json({**schedule_document(schedule), "runs": [run_document(run) for run in runs], "changes": changed})
+            return
+        screen = Screen()
+        for label, text in _facts(schedule, app.open_store().now_ms()):
+            screen.print(f"{label + ':':<10} {visible(text)}", soft_wrap=True)
+        if runs.items:
+            screen.print()
+            screen.print(runs_table(runs))
+        if changes:
+            screen.print()
+        for each in changes:
+            screen.print(visible(_describe(each)), soft_wrap=True)
+
+
+@group.command("next")
+def show_next(
+    name: ScheduleName,
+    *,
+    count: Annotated[int, typer.Option("-n", "--count", metavar="N", min=1, max=10_000, help="How many.")] = 5,
+    store: StoreUrl = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show when a schedule runs next."""
+    with closing(open_app(store)) as app:
+        schedule = app.schedules.get(name)
+        moments = [int(each.timestamp() * 1000) for each in app.schedules.next(name, count)]
+        zone, now_ms = _zone(schedule), app.open_store().now_ms()
+        if as_json:
+            listed = [{"at": iso(ms), "local": local_moment(ms, zone).isoformat()} for ms in moments]
+            show_json({"name": name, "state": schedule_state(schedule), "timezone": zone, "moments": listed})
+            return
+        if schedule_state(schedule) in ("paused", "parked"):
+            typer.echo(f"{visible(name)} is {schedule_state(schedule)}; if it were not:")
+        seconds = needs_seconds(moments)
+        for ms in moments:
+            typer.echo(f"{local_text(ms, zone, seconds=seconds)}  {_distance(ms, now_ms)}")
+        if not moments:
+            typer.echo(f"{visible(name)} has no further run")
+
+
+# defining
+
+
+@group.command("put")
+def put(
+    name: ScheduleName,
+    *,
+    task: Annotated[str, typer.Option("--task", metavar="TASK", help="The task's name.", show_default=False)],
+    cron: CronText = None,
+    every: Interval = None,
+    at: Moment = None,
+    tz: Zone = None,
+    gap: GapRule = None,
+    fold: FoldRule = None,
+    arg: Args = None,
+    option: Options = None,
+    store: StoreUrl = None,
+    as_json: AsJson = False,
+) -> None:
+    """Create a schedule, or replace its definition."""
+    trigger = read_schedule_trigger(cron_text=cron, interval=every, moment=at, tz=tz, gap=gap, fold=fold)
+    if trigger is None:
+        raise typer.BadParameter("one of them is needed", param_hint="'--cron' / '--every' / '--at'")
+    args, options = read_pairs(arg, "--arg"), read_pairs(option, "--option") or {}
+    with closing(open_app(store)) as app:
+        unchecked = _is_unknown(app, task)
+        _show_changed(app, app.schedules.put(name, task, trigger, args=args, unchecked=unchecked, **options), as_json)
+
+
+@group.command("update")
+def update(
+    name: ScheduleName,
+    *,
+    cron: CronText = None,
+    every: Interval = None,
+    at: Moment = None,
+    tz: Zone = None,
+    gap: GapRule = None,
+    fold: FoldRule = None,
+    arg: Args = None,
+    option: Options = None,
+    store: StoreUrl = None,
+    as_json: AsJson = False,
+) -> None:
+    """Change what is named, and leave the rest."""
+    trigger = read_schedule_trigger(cron_text=cron, interval=every, moment=at, tz=tz, gap=gap, fold=fold)
+    args, options = read_pairs(arg, "--arg"), read_pairs(option, "--option") or {}
+    if trigger is None and args is None and not options:
+        raise typer.BadParameter("nothing is to be changed: give a trigger, --arg or --option")
+    with closing(open_app(store)) as app:
+        unchecked = args is not None and _is_unknown(app, app.schedules.get(name).task)
+        _show_changed(
+            app, app.schedules.update(name, trigger=trigger, args=args, unchecked=unchecked, **options), as_json
+        )
+
+
+@group.command("delete")
+def delete(
+    name: ScheduleName,
+    *,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    store: StoreUrl = None,
+    as_json: AsJson = False,
+) -> None:
+    """Delete a schedule; its history stays."""
+    with closing(open_app(store)) as app:
+        app.schedules.get(name)
+        if not yes:
+            if not sys.stdin.isatty():
+                raise typer.BadParameter("nobody can be asked here; add it to delete", param_hint="'--yes'")
+            typer.confirm(f"Delete {visible(name)}?", abort=True, err=True)
+        if not app.schedules.delete(name):
+            raise ScheduleNotFound(name)
+        if as_json:
+            show_json({"name": name, "deleted": True})
+        else:
+            typer.echo(f"{visible(name)} is deleted")
+
+
+# steering
+
+
+@group.command("pause")
+def pause(
+    name: MaybeName = None,
+    *,
+    tag: Tag = None,
+    note: Annotated[str | None, typer.Option("--note", metavar="TEXT", help="Why.", show_default=False)] = None,
+    store: StoreUrl = None,
+    as_json: AsJson = False,
+) -> None:
+    """Let a schedule, or all with a tag, start no more runs."""
+    where = _where(name, tag)
+    done: dict[str, Paused] = {}
+    with closing(open_app(store)) as app:
+        app.on("paused")(lambda event: done.update({event.schedule: event}))
+        changed = app.schedules.pause(name, where=where, note=note)
+        if as_json:
+            documents = [_paused_document(each, done[each.name]) for each in _as_list(changed)]
+            show_json({"schedules": documents} if isinstance(changed, list) else documents[0])
+            return
+        for each in _as_list(changed):
+            typer.echo(_summary(each, app.open_store().now_ms()) + _came_of_it(done[each.name]))
+        if isinstance(changed, list):
+            typer.echo(counted(len(changed), "schedule"))
+
+
+@group.command("resume")
+def resume(name: MaybeName = None, *, tag: Tag = None, store: StoreUrl = None, as_json: AsJson = False) -> None:
+    """Let a paused schedule, or all with a tag, go on from now."""
+    where = _where(name, tag)
+    with closing(open_app(store)) as app:
+        _show_all_changed(app, app.schedules.resume(name, where=where), as_json)
+
+
+@group.command("trigger")
+def trigger(name: ScheduleName, *, arg: Args = None, store: StoreUrl = None, as_json: AsJson = False) -> None:
+    """Run a schedule now, also while it is paused; its next run stays where it is."""
+    args = read_pairs(arg, "--arg")
+    with closing(open_app(store)) as app:
+        unchecked = args is not None and _is_unknown(app, app.schedules.get(name).task)
+        run = app.schedules.trigger(name, args=args, unchecked=unchecked)
+        if as_json:
+            show_json(run_document(run))
+        else:
+            typer.echo(f"run {run.id} of {visible(name)} is {run.state}")
+
+
+@group.command("reschedule")
+def reschedule(
+    name: ScheduleName,
+    moment: Annotated[str, typer.Argument(metavar="MOMENT", help="When to run next instead.", show_default=False)],
+    *,
+    store: StoreUrl = None,
+    as_json: AsJson = False,
+) -> None:
+    """Move the next run to another moment; without an offset it is read in the schedule's zone."""
+    with closing(open_app(store)) as app:
+        at_ms = to_instant_ms(moment, _zone(app.schedules.get(name)), round_up=True)
+        _show_changed(app, app.schedules.reschedule(name, from_ms(at_ms)), as_json)
+
+
+# what is shown
+
+
+def _facts(schedule: Schedule, now_ms: int) -> Iterable[tuple[str, str]]:
+    yield "name", schedule.name
+    yield "state", schedule_state(schedule) + (f" ({schedule.paused_note})" if schedule.paused_note else "")
+    if schedule.error is not None:
+        yield "error", schedule.error
+    yield "task", schedule.task + "".join(f" {key}={value!r}" for key, value in schedule.args.items())
+    yield "trigger", _described(schedule)
+    if schedule.next_run_ms is not None:
+        yield "next run", f"{_local(schedule, schedule.next_run_ms)} ({_coming(schedule, now_ms)})"
+    if schedule.last_run_ms is not None:
+        yield "last run", _local(schedule, schedule.last_run_ms)
+    policy = schedule_document(schedule)["policy"]
+    named = [f"{each}={policy[each]}" for each in schedule.given if each in policy]
+    if named:
+        yield "policies", ", ".join(named)
+    if schedule.tags:
+        yield "tags", ", ".join(schedule.tags)
+    yield "origin", f"{schedule.origin}, revision {schedule.revision}"
+
+
+def _describe(change: Change) -> str:
+    run = f" of run {short_id(str(change.after['run']))}" if "run" in change.after else ""
+    by = f"by {change.by.who} ({change.by.surface})"
+    return f"{utc_text(change.at_ms, seconds=True)}  {change.by.what}{run} {by}"
+
+
+def _show_changed(app: App, schedule: Schedule, as_json: bool) -> None:
+    if as_json:
+        show_json(schedule_document(schedule))
+    else:
+        typer.echo(_summary(schedule, app.open_store().now_ms()))
+
+
+def _show_all_changed(app: App, changed: Any, as_json: bool) -> None:
+    if not isinstance(changed, list):
+        _show_changed(app, changed, as_json)
+    elif as_json:
+        show_json({"schedules": [schedule_document(each) for each in changed]})
+    else:
+        for each in changed:
+            typer.echo(_summary(each, app.open_store().now_ms()))
+        typer.echo(counted(len(changed), "schedule"))
+
+
+def _as_list(changed: Any) -> list[Schedule]:
+    return changed if isinstance(changed, list) else [changed]
+
+
+def _paused_document(schedule: Schedule, done: Paused) -> dict[str, Any]:
+    return {**schedule_document(schedule), "skipped_runs": done.skipped, "running_runs": done.running}
+
+
+def _came_of_it(done: Paused) -> str:
+    skipped = f", {counted(done.skipped, 'waiting run')} skipped" if done.skipped else ""
+    return f"{skipped}, {done.running} still running" if done.running else skipped
+
+
+def _summary(schedule: Schedule, now_ms: int) -> str:
+    state = schedule_state(schedule)
+    note = f" ({visible(schedule.paused_note)})" if schedule.paused_note else ""
+    coming = f"; next run {_local(schedule, schedule.next_run_ms)} ({_coming(schedule, now_ms)})"
+    return f"{visible(schedule.name)} is {state}{note}{coming if state == 'active' else ''}"
+
+
+def _coming(schedule: Schedule, now_ms: int) -> str:
+    return "" if schedule.next_run_ms is None else _distance(schedule.next_run_ms, now_ms)
+
+
+def _distance(ms: int, now_ms: int) -> str:
+    return f"in {span_text(ms - now_ms)}" if ms >= now_ms else f"{span_text(now_ms - ms)} late"
+
+
+def _local(schedule: Schedule, ms: int | None) -> str:
+    return "" if ms is None else local_text(ms, _zone(schedule), seconds=needs_seconds([ms]))
+
+
+def _zone(schedule: Schedule) -> str:
+    try:
+        return zone_of(decode(schedule.trigger)).name
+    except OnthedotError:  # a trigger that cannot be read is shown all the same
+        return "UTC"
+
+
+def _described(schedule: Schedule) -> str:
+    try:
+        return visible(decode(schedule.trigger).describe())
+    except OnthedotError as error:
+        return visible(f"unreadable: {error}")
+
+
+# what is given
+
+
+def _where(name: str | None, tag: str | None) -> dict[str, str] | None:
+    if (name is None) == (tag is None):
+        raise typer.BadParameter("give a name, or --tag", param_hint="'NAME'")
+    return None if tag is None else {"tag": tag}
+
+
+def _is_unknown(app: App, task: str) -> bool:
+    """Whether no live node has published the task: then its arguments cannot be checked, which is said."""
+    known = [each.name for each in app.tasks.list()]
+    if task in known:
+        return False
+    listed = f"; known are {', '.join(known)}" if known else ""
+    typer.echo(f"note: no live node has a task {visible(task)!r}, so its arguments are not checked{listed}", err=True)
+    return True

@@ -1,0 +1,125 @@
+"""`onthedot next` and `onthedot describe`: what a trigger does, without a store."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import Annotated, Any
+
+import typer
+
+from onthedot.cli.options import AsJson, FoldRule, GapRule, Key, TriggerText, Zone
+from onthedot.cli.screen import Screen, plain_table, show_json
+from onthedot.cli.texts import local_moment, local_text, needs_seconds, span_text, utc_text, visible
+from onthedot.cli.trigger_text import read_trigger
+from onthedot.clock import SystemClock
+from onthedot.moments import END_MS, FIRST_MS, iso
+from onthedot.triggers import encode
+from onthedot.triggers.bounds import to_instant_ms
+from onthedot.triggers.cron.trigger import Cron
+from onthedot.triggers.every import Every
+
+_GAPS = {"shift": "fires at the moment of the jump", "skip": "does not fire"}
+_FOLDS = {"first": "fires the first time", "last": "fires the second time", "both": "fires both times"}
+
+
+def show_next(
+    text: TriggerText,
+    *,
+    tz: Zone = None,
+    count: Annotated[int, typer.Option("-n", "--count", metavar="N", min=1, max=10_000, help="How many ticks.")] = 5,
+    after: Annotated[
+        str | None, typer.Option("--after", metavar="MOMENT", help="Ticks after this moment.", show_default="now")
+    ] = None,
+    gap: GapRule = None,
+    fold: FoldRule = None,
+    key: Key = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show when a trigger ticks next."""
+    trigger = read_trigger(text, tz=tz, gap=gap, fold=fold, key=key)
+    after_ms = SystemClock().now_ms() if after is None else to_instant_ms(after, trigger.tz, round_up=False)
+    after_ms = min(max(after_ms, FIRST_MS - 1), END_MS)
+    ticks = list(islice(trigger.between_ms(after_ms + 1, END_MS), count))
+    if as_json:
+        show_json(_next_document(text, trigger, after_ms, ticks))
+        return
+    typer.echo(f"{visible(trigger.describe())}\n")
+    if ticks:
+        _show_ticks(trigger, ticks, after_ms, from_now=after is None)
+    if len(ticks) < count:
+        typer.echo(f"{'no tick' if not ticks else 'no further tick'} up to the end of 2199")
+
+
+def show_description(
+    text: TriggerText,
+    *,
+    tz: Zone = None,
+    gap: GapRule = None,
+    fold: FoldRule = None,
+    key: Key = None,
+    as_json: AsJson = False,
+) -> None:
+    """Say in English what a trigger does."""
+    trigger = read_trigger(text, tz=tz, gap=gap, fold=fold, key=key)
+    if as_json:
+        show_json(_description(text, trigger))
+        return
+    typer.echo(visible(trigger.describe()))
+    if isinstance(trigger, Cron) and trigger.zone.instants:
+        typer.echo(f"  where the clock jumps over its time: {_GAPS[trigger.effective_gap]}")
+        typer.echo(f"  where the clock shows its time twice: {_FOLDS[trigger.effective_fold]}")
+
+
+def clock_note(trigger: Cron | Every, tick_ms: int) -> str:
+    """What a jump of the wall clock did to this tick, if it did anything."""
+    zone, second = trigger.zone, tick_ms // 1000
+    if isinstance(trigger, Cron) and not _shows_its_time(trigger, zone.label(second)):
+        return "moved by a gap"
+    twice = zone.resolve(zone.label(second), "skip", "both")
+    if len(twice) < 2:
+        return ""
+    return "first of two" if second == twice[0] else "second of two"
+
+
+def _shows_its_time(trigger: Cron, label: int) -> bool:
+    fields = trigger.fields
+    hour, minute, second = label // 3600 % 24, label // 60 % 60, label % 60
+    return bool(fields.hours >> hour & fields.minutes >> minute & fields.seconds >> second & 1)
+
+
+def _show_ticks(trigger: Cron | Every, ticks: list[int], after_ms: int, *, from_now: bool) -> None:
+    zone, seconds = trigger.zone.name, needs_seconds(ticks)
+    notes = [clock_note(trigger, tick) for tick in ticks]
+    table = plain_table()
+    if zone != "UTC":
+        table.add_column(zone, no_wrap=True, style="bold cyan")
+    table.add_column("UTC", no_wrap=True, style="cyan" if zone == "UTC" else "dim")
+    table.add_column("", no_wrap=True)
+    if any(notes):
+        table.add_column("", style="yellow")
+    for tick, note in zip(ticks, notes, strict=True):
+        local = [local_text(tick, zone, seconds=seconds)] if zone != "UTC" else []
+        span = span_text(tick - after_ms)
+        utc = utc_text(tick, weekday=zone == "UTC", seconds=seconds)
+        table.add_row(*local, utc, f"in {span}" if from_now else f"{span} later", *([note] if any(notes) else []))
+    Screen().print(table)
+
+
+def _next_document(text: str, trigger: Cron | Every, after_ms: int, ticks: list[int]) -> dict[str, Any]:
+    zone = trigger.zone.name
+    listed = [
+        {"at": iso(tick), "local": local_moment(tick, zone).isoformat(), "in_seconds": (tick - after_ms) / 1000}
+        for tick in ticks
+    ]
+    return {**_description(text, trigger), "after": iso(after_ms), "ticks": listed}
+
+
+def _description(text: str, trigger: Cron | Every) -> dict[str, Any]:
+    rules = {"gap": trigger.effective_gap, "fold": trigger.effective_fold} if isinstance(trigger, Cron) else {}
+    return {
+        "text": text,
+        "description": trigger.describe(),
+        "timezone": trigger.zone.name,
+        **rules,
+        "trigger": encode(trigger),
+    }

@@ -1,1 +1,0 @@
-"""Where, and at which moment? Brings what is due to the node that runs it."""

@@ -1,0 +1,1 @@
+"""What happened, and why? Answered from the store alone."""

@@ -1,1 +1,0 @@
-"""Which runs? Decides what each due schedule becomes."""

@@ -1,1 +1,0 @@
-"""WHAT HAPPENED? Outcomes, leases and takeovers, and the answer to "why did it (not) run?"."""

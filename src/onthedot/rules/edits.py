@@ -1,0 +1,345 @@
+"""What people do to schedules: put, pause, resume, reschedule, delete, trigger; each a pure edit under its lock.
+
+No tick vanishes: what an edit takes away up to the store's time becomes a decision, and what comes later was never
+promised. Nothing about the future is ever written down, so there is nothing to undo.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+
+from onthedot.errors import Conflict, ScheduleNotFound, TriggerError
+from onthedot.model.decision import Decision, Reason
+from onthedot.model.ids import new_id
+from onthedot.model.policy import Policy
+from onthedot.model.run import Run
+from onthedot.model.schedule import Json, Mode, Origin, Schedule
+from onthedot.model.states import State
+from onthedot.model.values import replace
+from onthedot.moments import iso
+from onthedot.rules.effects import Before, Edit, Effects
+from onthedot.rules.spans import span
+from onthedot.rules.start import skipped
+from onthedot.triggers.at import At
+from onthedot.triggers.base import Trigger
+from onthedot.triggers.codec import decode, encode
+from onthedot.triggers.replan import goes_on_after_ms
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """What a user says about a schedule; all that is not here is kept by the store."""
+
+    task: str
+    trigger: Trigger
+    args: Json = field(default_factory=dict)
+    policy: Policy = field(default_factory=Policy)
+    given: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    mode: Mode = "durable"
+    origin: Origin = "api"
+    max_runs: int | None = None
+    auto_remove: bool = False
+    then: tuple[str, ...] = ()
+    on_failure: tuple[str, ...] = ()
+    declared_hash: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Paused:
+    """What a pause or a deletion did to runs."""
+
+    skipped: int
+    running: int
+
+
+def put(definition: Definition) -> Edit:
+    """Create the schedule, or replace its definition; a tombstone of the name is revived."""
+
+    def edit(before: Before, now_ms: int) -> Effects:
+        old = before.schedule
+        if old is None:
+            return _created(before.name, definition, now_ms)
+        new = _defined(old, definition, now_ms)
+        if old.deleted:
+            return _revived(old, new, now_ms)
+        if new == replace(old, updated_ms=now_ms) and old.error is None:
+            return Effects(answer=old)
+        new = replace(new, revision=old.revision + 1, version=old.version + 1, error=None, plan_attempts=0)
+        if new.trigger == old.trigger and old.error is None and not _may_go_on(old, new):
+            return Effects(schedule=new, answer=new)
+        decisions = _undecided(old, "replaced" if old.enabled else "paused", now_ms)
+        settled_ms = max(now_ms, old.settled_ms)
+        next_run_ms = _next_after(new, max(settled_ms, _goes_on_after(old, new, now_ms)))
+        new = replace(new, settled_ms=settled_ms, next_run_ms=next_run_ms, rescheduled=False)
+        return Effects(schedule=new, decisions=decisions, answer=new)
+
+    return edit
+
+
+def update(change: Callable[[Schedule], Definition]) -> Edit:
+    """Replace the definition by one that is made from the schedule as it is."""
+
+    def edit(before: Before, now_ms: int) -> Effects:
+        return put(change(_existing(before)))(before, now_ms)
+
+    return edit
+
+
+def touch_declared(declared_hash: str | None) -> Edit:
+    """A live node still declares it so: no change of the schedule, only a sign of life."""
+
+    def edit(before: Before, now_ms: int) -> Effects:
+        old = before.schedule
+        if old is None or old.deleted or old.declared_hash != declared_hash:
+            return Effects(answer=old)
+        return Effects(schedule=replace(old, declared_seen_ms=now_ms, version=old.version + 1), answer=old)
+
+    return edit
+
+
+def pause(note: str | None) -> Edit:
+    """From the commit on, no tick run of the schedule starts; waiting ones that never began are skipped.
+
+    If the last run of a self-removing schedule is skipped, nothing is left of it to pause: it is removed.
+    """
+
+    def edit(before: Before, now_ms: int) -> Effects:
+        old = _existing(before)
+        held = [run for run in before.live if run.state is State.WAITING and run.cause == "tick" and not run.exempt]
+        ended = tuple(skipped(run, "paused", now_ms) for run in held if run.never_begun)
+        blocked = tuple(replace(run, blocked=True) for run in held if not run.never_begun and not run.blocked)
+        running = sum(run.state is State.RUNNING for run in before.live)
+        gone = old.auto_remove and old.next_run_ms is None and bool(ended) and len(ended) == len(before.live)
+        new = replace(old, enabled=False, paused_note=note, deleted=gone, version=old.version + 1, updated_ms=now_ms)
+        done = Paused(len(ended), running)
+        return Effects(schedule=new, runs=blocked, ended=ended, answer=(new, done), noted=asdict(done))
+
+    return edit
+
+
+def resume() -> Edit:
+    """Ticks inside the pause become one decision; what had begun before it may go on."""
+
+    def edit(before: Before, now_ms: int) -> Effects:
+        old = _existing(before)
+        if old.enabled:
+            return Effects(answer=old)
+        decisions = _undecided(old, "paused", now_ms)
+        settled_ms = max(now_ms, old.settled_ms)
+        ahead = old.next_run_ms is not None and old.next_run_ms > settled_ms
+        new = replace(
+            old,
+            enabled=True,
+            paused_note=None,
+            settled_ms=settled_ms,
+            next_run_ms=old.next_run_ms if ahead else _next_after(old, settled_ms),
+            rescheduled=old.rescheduled and ahead,
+            version=old.version + 1,
+            updated_ms=now_ms,
+        )
+        freed = tuple(replace(run, blocked=False) for run in before.live if run.state is State.WAITING and run.blocked)
+        return Effects(schedule=new, runs=freed, decisions=decisions, answer=new)
+
+    return edit
+
+
+def reschedule(at_ms: int) -> Edit:
+    """Run next at this moment, which must lie ahead; ticks that it jumps over become decisions when they are past."""
+
+    def edit(before: Before, now_ms: int) -> Effects:
+        old = _existing(before)
+        settled_ms = max(now_ms, old.settled_ms)
+        if at_ms <= settled_ms:
+            raise Conflict(f"{iso(at_ms)} is not ahead of {iso(settled_ms)} in the store; to run it now, use trigger")
+        if old.max_runs is not None and old.planned_runs >= old.max_runs:
+            raise Conflict(
+                f"{old.name} has had all of its {old.max_runs} runs; raise max_runs, or use trigger for one more"
+            )
+        decisions = _undecided(old, "rescheduled", now_ms) if old.enabled else ()
+        new = replace(
+            old,
+            next_run_ms=at_ms,
+            rescheduled=True,
+            settled_ms=settled_ms if old.enabled else old.settled_ms,
+            version=old.version + 1,
+            updated_ms=now_ms,
+        )
+        return Effects(schedule=new, decisions=decisions, answer=new)
+
+    return edit
+
+
+def delete() -> Edit:
+    """Leave a tombstone; waiting runs are skipped, running ones may end but are not tried again."""
+
+    def edit(before: Before, now_ms: int) -> Effects:
+        old = before.schedule
+        if old is None or old.deleted:
+            return Effects(answer=None)
+        ended = tuple(skipped(run, "deleted", now_ms) for run in before.live if run.state is State.WAITING)
+        running = sum(run.state is State.RUNNING for run in before.live)
+        reason: Reason = "deleted" if old.enabled else "paused"
+        new = replace(
+            old,
+            deleted=True,
+            next_run_ms=None,
+            settled_ms=max(now_ms, old.settled_ms),
+            version=old.version + 1,
+            updated_ms=now_ms,
+        )
+        decisions = _undecided(old, reason, now_ms)
+        done = Paused(len(ended), running)
+        return Effects(schedule=new, ended=ended, decisions=decisions, answer=done, noted=asdict(done))
+
+    return edit
+
+
+def manual_run(schedule: Schedule, run_id: str, key: str | None, args: Json | None, now_ms: int) -> Run:
+    """A run of the schedule now, by hand: a pause does not hold it, and it has a tick of its own."""
+    return Run(
+        id=run_id,
+        task=schedule.task,
+        cause="manual",
+        scheduled_ms=now_ms,
+        due_ms=now_ms,
+        args=schedule.args if args is None else args,
+        policy=schedule.policy,
+        schedule_id=schedule.id,
+        schedule=schedule.name,
+        revision=schedule.revision,
+        exempt=True,
+        key=key,
+    )
+
+
+def definition_of(schedule: Schedule) -> Definition:
+    """The definition that the schedule has now."""
+    return Definition(
+        task=schedule.task,
+        trigger=decode(schedule.trigger),
+        args=schedule.args,
+        policy=schedule.policy,
+        given=schedule.given,
+        tags=schedule.tags,
+        mode=schedule.mode,
+        origin=schedule.origin,
+        max_runs=schedule.max_runs,
+        auto_remove=schedule.auto_remove,
+        then=schedule.then,
+        on_failure=schedule.on_failure,
+        declared_hash=schedule.declared_hash,
+    )
+
+
+def _created(name: str, definition: Definition, now_ms: int) -> Effects:
+    blank = Schedule(new_id(now_ms), name, definition.task, {}, created_ms=now_ms)
+    new = _defined(blank, definition, now_ms)
+    settled_ms = _begins_after(_trigger(new), now_ms)
+    new = replace(new, settled_ms=settled_ms, next_run_ms=_next_after(new, settled_ms))
+    return Effects(schedule=new, answer=new)
+
+
+def _revived(old: Schedule, new: Schedule, now_ms: int) -> Effects:
+    """A tombstone under a definition: as if new, but what was decided before the deletion stays decided."""
+    settled_ms = max(old.settled_ms, _begins_after(_trigger(new), now_ms))
+    new = replace(
+        new,
+        deleted=False,
+        enabled=True,
+        paused_note=None,
+        error=None,
+        planned_runs=0,
+        plan_attempts=0,
+        settled_ms=settled_ms,
+        rescheduled=False,
+        revision=old.revision + 1,
+        version=old.version + 1,
+    )
+    new = replace(new, next_run_ms=_next_after(new, settled_ms))
+    return Effects(schedule=new, answer=new)
+
+
+def _begins_after(trigger: Trigger, now_ms: int) -> int:
+    """A single moment that is just past is still meant: "at now" is how one-time work is put."""
+    return min(now_ms, trigger.at_ms - 1) if isinstance(trigger, At) else now_ms
+
+
+def _defined(old: Schedule, definition: Definition, now_ms: int) -> Schedule:
+    return replace(
+        old,
+        task=definition.task,
+        trigger=encode(definition.trigger.with_key(old.name)),
+        args=dict(definition.args),
+        policy=definition.policy,
+        given=definition.given,
+        tags=definition.tags,
+        mode=definition.mode,
+        origin=definition.origin,
+        max_runs=definition.max_runs,
+        auto_remove=definition.auto_remove,
+        then=definition.then,
+        on_failure=definition.on_failure,
+        declared_hash=definition.declared_hash,
+        declared_seen_ms=now_ms if definition.origin != "api" else None,
+        updated_ms=now_ms,
+    )
+
+
+def _existing(before: Before) -> Schedule:
+    if before.schedule is None or before.schedule.deleted:
+        raise ScheduleNotFound(before.name)
+    return before.schedule
+
+
+def _undecided(schedule: Schedule, reason: Reason, now_ms: int) -> tuple[Decision, ...]:
+    """The ticks after the watermark up to now, as one decision; none where there are none."""
+    if schedule.error is not None or schedule.next_run_ms is None:
+        return ()
+    first_ms = schedule.settled_ms + 1 if schedule.rescheduled else schedule.next_run_ms
+    try:
+        left_out = span(_trigger(schedule), first_ms, now_ms, also_ms=schedule.next_run_ms)
+    except TriggerError:  # a trigger that cannot be read has no ticks; it must still be possible to mend or delete it
+        return ()
+    if left_out is None:
+        return ()
+    return (
+        Decision(
+            id=new_id(now_ms),
+            schedule_id=schedule.id,
+            schedule=schedule.name,
+            revision=schedule.revision,
+            reason=reason,
+            first_ms=left_out.first_ms,
+            last_ms=left_out.last_ms,
+            count=left_out.count,
+            decided_ms=now_ms,
+        ),
+    )
+
+
+def _may_go_on(old: Schedule, new: Schedule) -> bool:
+    """Whether it had come to its end, and may have more runs now."""
+    return old.next_run_ms is None and new.max_runs != old.max_runs
+
+
+def _goes_on_after(old: Schedule, new: Schedule, now_ms: int) -> int:
+    try:
+        return goes_on_after_ms(_trigger(old), _trigger(new), _last_tick(old), now_ms)
+    except TriggerError:  # the old one cannot be read
+        return now_ms
+
+
+def _next_after(schedule: Schedule, after_ms: int) -> int | None:
+    if schedule.max_runs is not None and schedule.planned_runs >= schedule.max_runs:
+        return None
+    return _trigger(schedule).next_ms(after_ms)
+
+
+def _last_tick(schedule: Schedule) -> int | None:
+    return _trigger(schedule).prev_ms(schedule.settled_ms + 1)
+
+
+def _trigger(schedule: Schedule) -> Trigger:
+    return decode(schedule.trigger)

@@ -1,0 +1,90 @@
+"""What a transaction writes: kept until it is read again or the transaction ends, then sent many at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from typing import Any
+
+from pymongo import InsertOne, UpdateOne
+from pymongo.client_session import ClientSession
+from pymongo.database import Database
+
+from onthedot.stores.mongo.mapping import Document
+
+_MOST = 1000
+"""So many are sent at once: a transaction that is silent for too long may be taken for a dead one's."""
+
+_TOUCH = {"$inc": {"touched": 1}}
+"""In every change: one that sets what is there already would be no write, and clash with nobody."""
+
+
+@dataclass(slots=True)
+class _Pending:
+    """Of one collection, by id: each document at most once."""
+
+    deleted: dict[str, None] = field(default_factory=dict)
+    changed: dict[Any, Document] = field(default_factory=dict)
+    inserted: dict[Any, Document] = field(default_factory=dict)
+
+    def knows(self, document_id: Any) -> bool:
+        return document_id in self.changed or document_id in self.inserted or document_id in self.deleted
+
+
+class Writes:
+    """A write conflict shows when they are sent, which is before the commit: the transaction then leaves nothing."""
+
+    def __init__(self, database: Database[Document], session: ClientSession) -> None:
+        self._database = database
+        self._session = session
+        self._pending: dict[str, _Pending] = {}
+        self._count = 0
+
+    def insert(self, collection: str, document: Document, document_id: Any = None) -> None:
+        """A new document; one that is there already is a clash."""
+        self._of(collection, document_id).inserted[document_id or id(document)] = document
+
+    def change(self, collection: str, document_id: str, fields: Document) -> None:
+        """Set fields of a document that is there."""
+        self._of(collection, document_id).changed[document_id] = fields
+
+    def delete(self, collection: str, document_id: str) -> None:
+        """Remove a document."""
+        self._of(collection, document_id).deleted[document_id] = None
+
+    def touch(self, collection: str, ids: Collection[str]) -> None:
+        """Write documents without changing them, so that whoever else writes them clashes with us."""
+        if ids:
+            self._database[collection].update_many({"_id": {"$in": sorted(ids)}}, _TOUCH, session=self._session)
+
+    def send(self, collection: str) -> None:
+        """All that is pending for this collection."""
+        pending = self._pending.pop(collection, None)
+        if pending is None:
+            return
+        target = self._database[collection]
+        # In this order: who ends frees its slot before another takes it.
+        if pending.deleted:
+            target.delete_many({"_id": {"$in": list(pending.deleted)}}, session=self._session)
+        writes: list[Any] = [
+            UpdateOne({"_id": each}, {"$set": fields, **_TOUCH}) for each, fields in pending.changed.items()
+        ]
+        writes += [InsertOne(document) for document in pending.inserted.values()]
+        if writes:
+            target.bulk_write(writes, session=self._session)
+
+    def send_all(self) -> None:
+        """All that is pending."""
+        for collection in list(self._pending):
+            self.send(collection)
+        self._count = 0
+
+    def _of(self, collection: str, document_id: Any) -> _Pending:
+        self._count += 1
+        if self._count > _MOST:
+            self.send_all()
+        pending = self._pending.setdefault(collection, _Pending())
+        if document_id is not None and pending.knows(document_id):
+            self.send(collection)
+            pending = self._pending.setdefault(collection, _Pending())
+        return pending

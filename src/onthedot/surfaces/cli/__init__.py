@@ -1,5 +1,0 @@
-"""The command line. `main` is what the console script calls."""
-
-from onthedot.surfaces.cli.program import main
-
-__all__ = ["main"]

@@ -1,0 +1,145 @@
+"""Whether all is well, told from the store alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from onthedot import App, every
+from onthedot.insight.explain import explain
+from onthedot.insight.status import read_status
+from onthedot.model.node import Node
+from onthedot.model.schedule import Schedule
+from onthedot.rules.effects import Effects
+from onthedot.stores.base import Author
+from onthedot.stores.memory import MemoryStore
+from onthedot.testing.clock import ManualClock
+
+START = 1_800_000_000_000
+
+
+@pytest.fixture
+def clock() -> ManualClock:
+    return ManualClock(START)
+
+
+@pytest.fixture
+def store(clock: ManualClock) -> MemoryStore:
+    return MemoryStore(clock)
+
+
+@pytest.fixture
+def app(store: MemoryStore) -> App:
+    return App("memory://", store=store)
+
+
+@pytest.fixture
+def join(store: MemoryStore) -> Callable[[], Node]:
+    return lambda: store.join(Node("n1", "one", tasks=("known",)), [])
+
+
+def test_a_store_without_schedules_needs_no_node(store: MemoryStore) -> None:
+    assert read_status(store).healthy
+
+
+def test_schedules_without_a_live_node_are_not_healthy(app: App, store: MemoryStore) -> None:
+    app.schedules.put("a", "known", every("1h"), unchecked=True)
+    assert read_status(store).problems == ("no node is alive: start one with onthedot run",)
+
+
+def test_when_every_node_drains_somebody_should_look(app: App, store: MemoryStore, join: Callable[[], Node]) -> None:
+    app.schedules.put("a", "known", every("1d"), unchecked=True)
+    store.drain(join().id)
+    (problem,) = read_status(store).problems
+    assert problem == "every node is draining and takes no more runs: start another with onthedot run"
+    store.join(Node("n2", "two"), [])
+    assert read_status(store).healthy
+
+
+def test_a_schedule_that_nobody_declares_any_more_is_told_after_an_hour(store: MemoryStore, clock: ManualClock) -> None:
+    app = App("memory://", store=store)
+
+    @app.schedule(every("1d"))
+    def known() -> None: ...
+
+    app.sync()
+    app.schedules.put("by-hand", "known", every("1d"))
+    clock.pass_by(3_600_000)
+    assert read_status(store).undeclared == ()
+    clock.pass_by(1)
+    assert read_status(store).undeclared == ("known",)
+
+
+def test_a_node_whose_lease_is_over_is_not_alive(
+    app: App, store: MemoryStore, clock: ManualClock, join: Callable[[], Node]
+) -> None:
+    app.schedules.put("a", "known", every("1d"), unchecked=True)
+    join()
+    assert read_status(store).healthy
+    clock.pass_by(30_000)
+    status = read_status(store)
+    assert ([node.name for node in status.nodes], status.alive, status.healthy) == (["one"], (), False)
+
+
+def test_what_is_overdue_by_more_than_a_minute_is_not_healthy(
+    app: App, store: MemoryStore, clock: ManualClock, join: Callable[[], Node]
+) -> None:
+    app.schedules.put("a", "known", every("1m"), unchecked=True)
+    clock.now_ms = START - START % 60_000 + 60_000 + 500
+    assert read_status(store).late == ()
+    clock.pass_by(59_500)
+    join()
+    late = read_status(store)
+    assert ([each.late_ms for each in late.late], late.healthy) == ([60_000], True)
+    clock.pass_by(1)
+    assert read_status(store).problems == ("1 overdue by more than a minute",)
+
+
+def test_a_late_run_says_that_nobody_can_run_it(
+    app: App, store: MemoryStore, clock: ManualClock, join: Callable[[], Node]
+) -> None:
+    join()
+    app.enqueue("unknown", unchecked=True)
+    app.enqueue("known", unchecked=True)
+    clock.pass_by(2000)
+    assert {each.name: each.reason for each in read_status(store).late} == {
+        "unknown": "no live node has the task unknown",
+        "known": "not started yet",
+    }
+
+
+def test_a_paused_schedule_is_never_late(app: App, store: MemoryStore, clock: ManualClock) -> None:
+    app.schedules.put("a", "known", every("1s"), unchecked=True)
+    app.schedules.pause("a")
+    clock.pass_by(3_600_000)
+    status = read_status(store)
+    assert (status.late, status.paused, status.schedules) == ((), 1, 1)
+
+
+def test_a_parked_schedule_is_shown_with_its_error(app: App, store: MemoryStore) -> None:
+    app.schedules.put("a", "known", every("1s"), unchecked=True)
+    store.change(
+        ["a"],
+        lambda before, now_ms: Effects(schedule=replace(_existing(before.schedule), error="unreadable")),
+        Author("me", "test", "park"),
+    )
+    assert [(each.name, each.error) for each in read_status(store).parked] == [("a", "unreadable")]
+
+
+def test_a_moment_that_is_past_but_undecided_is_not_called_still_to_come(
+    app: App, store: MemoryStore, clock: ManualClock
+) -> None:
+    schedule = app.schedules.put("a", "known", every("1m"), unchecked=True)
+    moment_ms = schedule.next_run_ms or 0
+    assert "is still to come" in explain(store, schedule, moment_ms).text
+    clock.now_ms = moment_ms + 5000
+    assert explain(store, schedule, moment_ms).text.endswith("is due, but no node has planned it yet")
+    paused = app.schedules.pause("a", note="moving")
+    assert explain(store, paused, moment_ms).text.endswith("the schedule is paused (moving)")
+
+
+def _existing(schedule: Schedule | None) -> Schedule:
+    assert schedule is not None
+    return schedule

@@ -1,0 +1,312 @@
+"""A node's part of the promises, step by step: no threads but the workers', and a clock that is moved by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from threading import Event
+from typing import Any
+
+import pytest
+from tests.unit.node.world import SOON, START, World
+
+from onthedot import Context, every
+from onthedot.events import LeaseLost, OutcomeRefused, TookOver
+from onthedot.model.node import Node
+from onthedot.stores.base import Planned, Renewal
+
+
+@pytest.fixture
+def world() -> World:
+    return World()
+
+
+def declare(world: World, action: Callable[[], object] = lambda: None) -> list[int]:
+    calls: list[int] = []
+
+    @world.app.schedule(every("10s"))
+    def tick() -> None:
+        calls.append(world.clock.now_ms())
+        action()
+
+    world.app.sync()
+    return calls
+
+
+def test_a_tick_runs_at_its_moment_and_not_before(world: World) -> None:
+    calls = declare(world)
+    node = world.node()
+    node.plan_once()
+    world.clock.advance(9_999)
+    node.plan_once()
+    assert calls == []
+    world.clock.advance(1)
+    node.plan_once()
+    world.settle(node)
+    assert calls == [START + 10_000]
+    assert [run.state for run in world.runs()] == ["succeeded"]
+
+
+def test_a_node_says_how_long_nothing_will_be_due(world: World) -> None:
+    declare(world)
+    node = world.node()
+    world.clock.advance(9_000)
+    node.plan_once()
+    assert node.plan_once() == 1000
+
+
+def test_a_tick_is_planned_at_its_moment_however_long_planning_the_one_before_took(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.app.schedule(every("1s"), name="tick")(lambda: None)
+    world.app.sync()
+    node = world.node()
+    plan_due, began = world.store.plan_due, []
+
+    def plan_slowly(*args: Any) -> Planned:
+        began.append(world.clock.now_ms())
+        world.clock.advance(400)
+        return plan_due(*args)
+
+    monkeypatch.setattr(world.store, "plan_due", plan_slowly)
+    for _ in range(10):
+        wait_ms = node.plan_once()
+        world.settle(node)
+        assert wait_ms is not None
+        world.clock.advance(wait_ms)
+    assert {START + second * 1000 for second in range(2, 6)} <= set(began)
+
+
+def test_of_two_nodes_one_runs_the_tick(world: World) -> None:
+    calls = declare(world)
+    nodes = [world.node("a"), world.node("b")]
+    world.clock.advance(10_000)
+    for node in nodes:
+        node.plan_once()
+    world.settle(*nodes)
+    assert len(calls) == len(world.runs()) == 1
+
+
+@pytest.mark.parametrize("waiting", [False, True], ids=["plan", "start"])
+def test_a_run_whose_answer_was_lost_is_executed_once_at_the_next_heartbeat(world: World, waiting: bool) -> None:
+    calls = declare(world)
+    node = world.node()
+    if waiting:
+        world.app.schedules.trigger("tick")
+    else:
+        world.clock.advance(10_000)
+    world.store.lose = 1
+    with pytest.raises(ConnectionResetError):
+        node.plan_once()
+    node.heartbeat_once()
+    world.settle(node)
+    node.heartbeat_once()
+    world.settle(node)
+    assert len(calls) == 1
+    assert [run.state for run in world.runs()] == ["succeeded"]
+
+
+def test_a_run_that_began_and_ended_while_a_renewal_was_under_way_is_not_begun_again(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls: list[int] = []
+    world.app.task(name="work")(lambda: calls.append(1))
+    node = world.node()
+    renew = world.store.renew
+
+    def renew_slowly(of: Node) -> Renewal:
+        """The store answers; before that arrives, a run begins and ends here, and its outcome is not written yet."""
+        renewal = renew(of)
+        if not calls:
+            world.app.enqueue("work")
+            node.wake()
+            node.plan_once()
+            assert node.worker._empty.wait(SOON)
+        return renewal
+
+    monkeypatch.setattr(world.store, "renew", renew_slowly)
+    node.heartbeat_once()
+    node.heartbeat_once()
+    world.settle(node)
+    assert calls == [1]
+    assert [str(run.state) for run in world.runs()] == ["succeeded"]
+
+
+def test_the_runs_of_a_dead_node_are_taken_over_after_one_lease_and_not_before(world: World) -> None:
+    stuck = Event()
+    calls = declare(world, stuck.wait)
+    dead, alive = world.node("same name"), world.node("same name")
+    world.clock.advance(10_000)
+    dead.plan_once()
+    for _ in range(3):
+        alive.heartbeat_once()
+        world.clock.advance(10_000)
+    assert [run.owner for run in world.runs() if run.state == "running"] == [dead.node.id]
+    alive.heartbeat_once()
+    world.clock.advance(10_000)
+    alive.heartbeat_once()
+    stuck.set()
+    alive.plan_once()
+    world.settle(alive)
+    again = next(run for run in world.runs() if run.scheduled_ms == START + 10_000)
+    assert (again.state, again.attempt, again.crashes, again.owner) == ("succeeded", 2, 1, alive.node.id)
+    assert len(calls) >= 2
+
+
+def test_a_superseded_node_cannot_record_and_goes_on_as_another(world: World) -> None:
+    stuck = Event()
+    declare(world, stuck.wait)
+    frozen, other = world.node("frozen"), world.node("other")
+    world.clock.advance(10_000)
+    frozen.plan_once()
+    run_id = world.runs()[0].id
+    old_id = frozen.node.id
+    for _ in range(5):
+        other.heartbeat_once()
+        world.clock.advance(10_000)
+    assert world.app.runs.get(run_id).state == "waiting"
+    stuck.set()
+    assert frozen.worker._empty.wait(SOON)
+    frozen.write_once()
+    assert world.app.runs.get(run_id).state == "waiting", "the outcome of a dead node was recorded"
+    frozen.heartbeat_once()
+    assert frozen.node.id != old_id
+    assert frozen.heartbeat_once() is not None
+    told = [event for event in world.events if isinstance(event, TookOver | OutcomeRefused | LeaseLost)]
+    assert told == [TookOver(old_id, 1), OutcomeRefused(run_id), LeaseLost(old_id, "frozen", 0)]
+
+
+def test_a_node_that_cannot_renew_stops_its_runs_before_another_may_take_them(world: World) -> None:
+    stuck = Event()
+    declare(world, stuck.wait)
+    node = world.node()
+    world.clock.advance(10_000)
+    node.plan_once()
+    assert node.worker.executing()
+    world.store.renew = lambda node: (_ for _ in ()).throw(ConnectionError("away"))  # type: ignore[method-assign]
+    world.clock.advance(26_000)
+    with pytest.raises(ConnectionError):
+        node.heartbeat_once()
+    node.watch_lease_once()
+    assert node.worker.executing() == {}
+    assert node.plan_once() is not None, "a node that is cut off plans nothing, and waits"
+    stuck.set()
+
+
+def test_a_node_whose_renewal_is_not_answered_stops_its_runs_before_another_may_take_them(world: World) -> None:
+    entered, stopped = Event(), Event()
+
+    @world.app.task
+    def work(ctx: Context) -> None:
+        entered.set()
+        while not ctx.cancelled:
+            stopped.wait(0.001)
+        stopped.set()
+
+    node = world.node()
+    world.app.enqueue(work)
+    node.plan_once()
+    assert entered.wait(SOON)
+    wait_ms = node.watch_lease_once()  # the heartbeat waits for an answer from now on
+    assert wait_ms is not None
+    assert node.node.lease_ms > wait_ms
+    world.clock.advance(wait_ms - 1)
+    node.watch_lease_once()
+    assert not stopped.is_set()
+    world.clock.advance(1)
+    node.watch_lease_once()
+    assert stopped.wait(SOON)
+
+
+def test_what_was_never_entered_is_handed_back_when_the_node_drains(world: World) -> None:
+    blocker, entered = Event(), Event()
+
+    @world.app.task
+    def long() -> None:
+        entered.set()
+        blocker.wait(SOON)
+
+    fresh = world.node()
+    fresh.worker._threads["fast"].size = 1  # no further thread is made: the second waits in the queue
+    first = world.app.enqueue(long)
+    fresh.plan_once()
+    assert entered.wait(SOON)
+    second = world.app.enqueue(long)
+    fresh.wake()
+    fresh.plan_once()
+    fresh.worker.hand_back()
+    fresh.write_once()
+    given_back = world.app.runs.get(second.id)
+    assert (given_back.state, given_back.attempt, given_back.claim_no) == ("waiting", 0, 2)
+    blocker.set()
+    world.settle(fresh)
+    assert world.app.runs.get(first.id).state == "succeeded"
+
+
+def test_two_nodes_with_a_local_schedule_beside_a_durable_one_run_each_tick_once(world: World) -> None:
+    seen: list[str] = []
+
+    @world.app.schedule(every("10s"), mode="local")
+    def local() -> None:
+        seen.append("local")
+
+    @world.app.schedule(every("10s"))
+    def durable() -> None:
+        seen.append("durable")
+
+    world.app.sync()
+    nodes = [world.node("a"), world.node("b")]
+    for _ in range(3):
+        world.clock.advance(10_000)
+        for node in nodes:
+            node.heartbeat_once()
+            node.plan_once()
+        world.settle(*nodes)
+    assert sorted(seen) == ["durable"] * 3 + ["local"] * 3
+    assert len(world.runs()) == 6
+
+
+def test_a_paused_local_schedule_does_not_fire_and_is_resumed(world: World) -> None:
+    seen: list[int] = []
+
+    @world.app.schedule(every("10s"), mode="local")
+    def local() -> None:
+        seen.append(world.clock.now_ms())
+
+    world.app.sync()
+    node = world.node()
+    node.plan_once()
+    world.app.schedules.pause("local")
+    world.clock.advance(30_000)
+    node.plan_once()
+    world.settle(node)
+    assert seen == []
+    world.app.schedules.resume("local")
+    world.clock.advance(10_000)
+    node.heartbeat_once()
+    node.plan_once()
+    world.settle(node)
+    assert seen == [START + 40_000]
+    decided = world.store.decisions(world.app.schedules.get("local").id)
+    assert [(each.reason, each.count) for each in decided] == [("paused", 3)]
+
+
+def test_a_local_schedule_put_by_hand_is_planned_by_nodes_that_know_its_task_once_each_tick(world: World) -> None:
+    seen: list[int] = []
+
+    @world.app.task
+    def work() -> None:
+        seen.append(world.clock.now_ms())
+
+    nodes = [world.node("a"), world.node("b")]
+    for node in nodes:
+        node.plan_once()
+    world.app.schedules.put("by hand", "work", every("10s"), mode="local")
+    world.app.schedules.put("nobody's", "unknown", every("10s"), mode="local", unchecked=True)
+    for _ in range(3):
+        world.clock.advance(10_000)
+        for node in nodes:
+            node.heartbeat_once()
+            node.plan_once()
+        world.settle(*nodes)
+    assert seen == [START + 10_000, START + 20_000, START + 30_000]
+    assert len(world.runs()) == 3
