@@ -17,8 +17,7 @@ from onthedot.model.outcome import Outcome
 from onthedot.model.policy import Overlap, Policy
 from onthedot.model.run import Run
 from onthedot.rules.plan import Decider
-from onthedot.rules.router import Router
-from onthedot.rules.routing import ROUTES
+from onthedot.rules.routing import ROUTES, Router
 
 Say = Callable[[str], None]
 RUNS, NODES, BATCH = 10_000, 100, 500
@@ -60,7 +59,7 @@ def _nodes() -> list[Node]:
 
 
 def _routed(route: str) -> Callable[[], None]:
-    alive, router = _nodes(), Router()
+    alive = _nodes()
     policy = Policy.from_json({"route": route})
     runs = [
         Run(new_id(1), "task", "tick", 1, 1, policy=policy, schedule=f"schedule-{number}") for number in range(RUNS)
@@ -68,8 +67,9 @@ def _routed(route: str) -> Callable[[], None]:
     busy = {node.id: number % 7 for number, node in enumerate(alive)}
 
     def work() -> None:
+        router = Router(alive, busy, 1)
         for turn, each in enumerate(runs):
-            assert router(each, turn, alive, 1, busy=busy)
+            assert router.choose(each, turn, {})
 
     return work
 
@@ -79,7 +79,7 @@ def _plan(url: str) -> float:
     alive = [store.join(node, []) for node in _nodes()]
     fill(store, RUNS, schedule_at(store.now_ms() - 1000), "due")
     now_ms = store.now_ms()
-    decide = Decider(lambda: new_id(now_ms), Router())
+    decide = Decider(lambda: new_id(now_ms))
     start = perf_counter()
     while store.plan_due(alive[0].id, BATCH, 0, decide).more:
         pass

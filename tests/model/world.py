@@ -165,7 +165,7 @@ class World:
         self.store.sweep()
 
     def do_reroute(self) -> None:
-        self.store.reroute(lambda run, nodes, now_ms: nodes[0].id)
+        self.store.reroute()
 
     def do_prune(self, keep_ms: int) -> None:
         self.store.prune(Retention(history_ms=keep_ms, per_schedule=3))

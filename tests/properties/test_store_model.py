@@ -20,8 +20,8 @@ from onthedot.rules import end as ending
 from onthedot.rules import plan as decide
 from onthedot.rules import start as starting
 from onthedot.rules.effects import Before, Edit, Effects
-from onthedot.rules.overlap import Room
-from onthedot.stores.engine import transactions
+from onthedot.rules.overlap import Slot
+from onthedot.stores.engine import settling
 from onthedot.stores.engine.limits import Limits
 
 HISTORIES = 3000
@@ -86,7 +86,7 @@ def _record_without_the_claim(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def _ignore_slots(monkeypatch: pytest.MonkeyPatch) -> None:
     for module in (starting, decide):
-        monkeypatch.setattr(module, "room_for", lambda schedule, live: Room(True))
+        monkeypatch.setattr(module, "slot_for", lambda schedule, live: Slot(True))
 
 
 def _hold_nothing_back_at_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -115,7 +115,7 @@ def _keep_the_places(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _forget_shards(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(transactions, "after_shards", lambda parent, shards, now_ms: parent)
+    monkeypatch.setattr(settling, "after_shards", lambda parent, shards, now_ms: parent)
 
 
 BROKEN = (

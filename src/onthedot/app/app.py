@@ -25,7 +25,6 @@ from onthedot.app.files.watching import FileWatch
 from onthedot.app.modules import modules_of
 from onthedot.app.nodes import Nodes
 from onthedot.app.options import checked, policy_of
-from onthedot.app.routed import routed
 from onthedot.app.running import Running
 from onthedot.app.runs import Runs
 from onthedot.app.schedules import Schedules
@@ -214,10 +213,10 @@ class App(Declaring):
                 due_ms=due_ms,
                 args=values,
                 policy=policy_of(self._defaults, {} if local is None else local.options, checked(options, name)),
-                key=None if key is None else f"k:{name}:{key}",
+                key=None if key is None else f"k:{name}/{key}",
                 trace=trace,
             )
-            return store.enqueue([routed(run, store)], connection)[0]
+            return store.enqueue([run], connection)[0]
 
     # declared schedules
 

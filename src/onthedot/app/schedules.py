@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 from onthedot.app.files.names import name_problem
 from onthedot.app.options import Options, checked, of_the_schedule, policy_of, texts_of, trigger_of
 from onthedot.app.page import Page
-from onthedot.app.routed import routed
 from onthedot.app.tasks import Task, Tasks
 from onthedot.app.telemetry.tracing import Asking, untraced
 from onthedot.errors import ScheduleNotFound, SettingsError
@@ -176,7 +175,7 @@ class Schedules:
         key = None if token is None else f"m:{schedule.id}:{token}"
         with self._asking(schedule.task, name) as trace:
             run = edits.manual_run(schedule, new_id(store.now_ms()), key, values, store.now_ms())
-            return store.enqueue([routed(replace_run(run, trace=trace), store)], by=self._by("trigger"))[0]
+            return store.enqueue([replace_run(run, trace=trace)], by=self._by("trigger"))[0]
 
     def delete(self, name: str) -> bool:
         """Whether there was one. Its history stays, and a later put of the name goes on where it ended."""

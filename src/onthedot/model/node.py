@@ -45,5 +45,5 @@ class Node:
         return self.state in (NodeState.ALIVE, NodeState.DRAINING)
 
     def expired(self, now_ms: int) -> bool:
-        """Whether its lease is over by the store's clock."""
-        return now_ms >= self.renewed_ms + self.lease_ms
+        """Whether its lease is over by the store's clock, also where that was set back behind the last renewal."""
+        return not self.renewed_ms <= now_ms < self.renewed_ms + self.lease_ms

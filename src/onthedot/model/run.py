@@ -54,8 +54,8 @@ class Run:
     fence: int = 0
     slot: str | None = None
     """Held while it runs; no two live runs have the same."""
-    blocked: bool = False
-    """It waits behind a slot or a pause, and is not among the due runs until somebody wakes it."""
+    waits_for: str | None = None
+    """What it waits behind (`for_slot` and its neighbours name it): not among the due runs until somebody wakes it."""
     exempt: bool = False
     """An operator asked for it (a manual run, a retry): a pause does not hold it."""
     cancel_requested_ms: int | None = None
@@ -106,9 +106,49 @@ class Run:
         return self.shards is not None and self.shard is None
 
     @property
+    def blocked(self) -> bool:
+        """Whether it waits behind something other than its own moment."""
+        return self.waits_for is not None
+
+    @property
+    def counts_for_slots(self) -> bool:
+        """Whether it is one of those that a schedule runs at once: a shard is not, since its parent holds the slot."""
+        return self.state is State.RUNNING and not self.is_shard
+
+    @property
+    def is_waiting_tick(self) -> bool:
+        """Whether it is a tick that nobody has begun or asked for by hand: the rules may still leave it out."""
+        return (
+            self.state is State.WAITING
+            and self.cause == "tick"
+            and self.never_begun
+            and not (self.exempt or self.is_shard)
+        )
+
+    @property
     def never_begun(self) -> bool:
         """Whether no attempt was ever made."""
         return self.attempt == 0 and self.crashes == 0
+
+
+def for_slot(schedule_id: str) -> str:
+    """Waits for a slot of its schedule."""
+    return f"slot:{schedule_id}"
+
+
+def for_limit(group: str) -> str:
+    """Waits for a place of a group that shares a limit."""
+    return f"limit:{group}"
+
+
+def for_resume(schedule_id: str) -> str:
+    """Waits for its schedule to be resumed."""
+    return f"resume:{schedule_id}"
+
+
+def for_success(schedule: str) -> str:
+    """Waits for a run of another schedule, by its name, to succeed."""
+    return f"success:{schedule}"
 
 
 def slot_name(schedule_id: str, number: int) -> str:

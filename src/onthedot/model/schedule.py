@@ -79,6 +79,8 @@ class Schedule:
     fence: int = 0
     """+1 with every start of one of its runs."""
     planned_runs: int = 0
+    routed: Mapping[str, int] = field(default_factory=dict)
+    """For routes that go by use: by the name of each node how often, or as which of its runs, it was chosen last."""
     plan_attempts: int = 0
     """How many tries to plan it have not come back, while they are counted: after a process died."""
     created_ms: int = 0

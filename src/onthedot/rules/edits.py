@@ -13,13 +13,13 @@ from onthedot.errors import Conflict, ScheduleNotFound, TriggerError
 from onthedot.model.decision import Decision, Reason
 from onthedot.model.ids import new_id
 from onthedot.model.policy import Policy
-from onthedot.model.run import Run
+from onthedot.model.run import Run, for_resume
 from onthedot.model.schedule import Json, Mode, Origin, Schedule
 from onthedot.model.states import State
 from onthedot.model.values import replace
 from onthedot.moments import iso
 from onthedot.rules.effects import Before, Edit, Effects
-from onthedot.rules.spans import span
+from onthedot.rules.spans import Span, span
 from onthedot.rules.start import skipped
 from onthedot.triggers.at import At
 from onthedot.triggers.base import Trigger
@@ -69,11 +69,8 @@ def put(definition: Definition) -> Edit:
         new = replace(new, revision=old.revision + 1, version=old.version + 1, error=None, plan_attempts=0)
         if new.trigger == old.trigger and old.error is None and not _may_go_on(old, new):
             return Effects(schedule=new, answer=new)
-        decisions = _undecided(old, "replaced" if old.enabled else "paused", now_ms)
-        settled_ms = max(now_ms, old.settled_ms)
-        next_run_ms = _next_after(new, max(settled_ms, _goes_on_after(old, new, now_ms)))
-        new = replace(new, settled_ms=settled_ms, next_run_ms=next_run_ms, rescheduled=False)
-        return Effects(schedule=new, decisions=decisions, answer=new)
+        new = _begun_anew(old, new, now_ms)
+        return Effects(schedule=new, decisions=_undecided(old, _why_undecided(old, "replaced"), now_ms), answer=new)
 
     return edit
 
@@ -109,7 +106,8 @@ def pause(note: str | None) -> Edit:
         old = _existing(before)
         held = [run for run in before.live if run.state is State.WAITING and run.cause == "tick" and not run.exempt]
         ended = tuple(skipped(run, "paused", now_ms) for run in held if run.never_begun)
-        blocked = tuple(replace(run, blocked=True) for run in held if not run.never_begun and not run.blocked)
+        waits_for = for_resume(old.id)
+        blocked = tuple(replace(run, waits_for=waits_for) for run in held if not run.never_begun and not run.blocked)
         running = sum(run.state is State.RUNNING for run in before.live)
         gone = old.auto_remove and old.next_run_ms is None and bool(ended) and len(ended) == len(before.live)
         new = replace(old, enabled=False, paused_note=note, deleted=gone, version=old.version + 1, updated_ms=now_ms)
@@ -126,7 +124,7 @@ def resume() -> Edit:
         old = _existing(before)
         if old.enabled:
             return Effects(answer=old)
-        decisions = _undecided(old, "paused", now_ms)
+        decisions = _undecided(old, _why_undecided(old, "paused"), now_ms)
         settled_ms = max(now_ms, old.settled_ms)
         ahead = old.next_run_ms is not None and old.next_run_ms > settled_ms
         new = replace(
@@ -139,7 +137,8 @@ def resume() -> Edit:
             version=old.version + 1,
             updated_ms=now_ms,
         )
-        freed = tuple(replace(run, blocked=False) for run in before.live if run.state is State.WAITING and run.blocked)
+        waits_for = for_resume(old.id)
+        freed = tuple(replace(run, waits_for=None) for run in before.live if run.waits_for == waits_for)
         return Effects(schedule=new, runs=freed, decisions=decisions, answer=new)
 
     return edit
@@ -153,7 +152,7 @@ def reschedule(at_ms: int) -> Edit:
         settled_ms = max(now_ms, old.settled_ms)
         if at_ms <= settled_ms:
             raise Conflict(f"{iso(at_ms)} is not ahead of {iso(settled_ms)} in the store; to run it now, use trigger")
-        if old.max_runs is not None and old.planned_runs >= old.max_runs:
+        if _had_all_runs(old):
             raise Conflict(
                 f"{old.name} has had all of its {old.max_runs} runs; raise max_runs, or use trigger for one more"
             )
@@ -180,7 +179,6 @@ def delete() -> Edit:
             return Effects(answer=None)
         ended = tuple(skipped(run, "deleted", now_ms) for run in before.live if run.state is State.WAITING)
         running = sum(run.state is State.RUNNING for run in before.live)
-        reason: Reason = "deleted" if old.enabled else "paused"
         new = replace(
             old,
             deleted=True,
@@ -189,7 +187,7 @@ def delete() -> Edit:
             version=old.version + 1,
             updated_ms=now_ms,
         )
-        decisions = _undecided(old, reason, now_ms)
+        decisions = _undecided(old, _why_undecided(old, "deleted"), now_ms)
         done = Paused(len(ended), running)
         return Effects(schedule=new, ended=ended, decisions=decisions, answer=done, noted=asdict(done))
 
@@ -243,7 +241,6 @@ def _created(name: str, definition: Definition, now_ms: int) -> Effects:
 
 def _revived(old: Schedule, new: Schedule, now_ms: int) -> Effects:
     """A tombstone under a definition: as if new, but what was decided before the deletion stays decided."""
-    settled_ms = max(old.settled_ms, _begins_after(_trigger(new), now_ms))
     new = replace(
         new,
         deleted=False,
@@ -252,18 +249,33 @@ def _revived(old: Schedule, new: Schedule, now_ms: int) -> Effects:
         error=None,
         planned_runs=0,
         plan_attempts=0,
-        settled_ms=settled_ms,
-        rescheduled=False,
         revision=old.revision + 1,
         version=old.version + 1,
     )
-    new = replace(new, next_run_ms=_next_after(new, settled_ms))
+    new = _begun_anew(old, new, now_ms)
     return Effects(schedule=new, answer=new)
 
 
 def _begins_after(trigger: Trigger, now_ms: int) -> int:
     """A single moment that is just past is still meant: "at now" is how one-time work is put."""
     return min(now_ms, trigger.at_ms - 1) if isinstance(trigger, At) else now_ms
+
+
+def _begun_anew(old: Schedule, new: Schedule, now_ms: int) -> Schedule:
+    """The schedule under a trigger that counts from now on; what was decided before stays decided.
+
+    "At now" runs also where the store has decided up to a later moment: clocks differ by a little, and a deletion or a
+    pause decides everything up to its own moment. It then runs at the first moment that is left.
+    """
+    settled_ms = max(now_ms, old.settled_ms)
+    trigger = _trigger(new)
+    if isinstance(trigger, At) and not _had_all_runs(new):
+        if old.settled_ms < trigger.at_ms <= now_ms:
+            return replace(new, settled_ms=trigger.at_ms - 1, next_run_ms=trigger.at_ms, rescheduled=False)
+        if now_ms - new.policy.grace_ms <= trigger.at_ms <= settled_ms:
+            return replace(new, settled_ms=settled_ms, next_run_ms=settled_ms + 1, rescheduled=True)
+    after_ms = settled_ms if old.deleted else max(settled_ms, _goes_on_after(old, new, now_ms))
+    return replace(new, settled_ms=settled_ms, next_run_ms=_next_after(new, after_ms), rescheduled=False)
 
 
 def _defined(old: Schedule, definition: Definition, now_ms: int) -> Schedule:
@@ -295,13 +307,17 @@ def _existing(before: Before) -> Schedule:
 
 def _undecided(schedule: Schedule, reason: Reason, now_ms: int) -> tuple[Decision, ...]:
     """The ticks after the watermark up to now, as one decision; none where there are none."""
-    if schedule.error is not None or schedule.next_run_ms is None:
+    if schedule.next_run_ms is None:
         return ()
     first_ms = schedule.settled_ms + 1 if schedule.rescheduled else schedule.next_run_ms
-    try:
-        left_out = span(_trigger(schedule), first_ms, now_ms, also_ms=schedule.next_run_ms)
-    except TriggerError:  # a trigger that cannot be read has no ticks; it must still be possible to mend or delete it
+    if first_ms > now_ms:
         return ()
+    try:
+        trigger = _trigger(schedule)
+        left_out = span(trigger, first_ms, now_ms, also_ms=schedule.next_run_ms)
+        after_ms = None if left_out is None else trigger.prev_ms(left_out.first_ms)
+    except TriggerError:  # nobody can say which ticks there were; it must still be possible to mend or delete it
+        left_out, after_ms = Span(first_ms, now_ms, None), None
     if left_out is None:
         return ()
     return (
@@ -315,8 +331,16 @@ def _undecided(schedule: Schedule, reason: Reason, now_ms: int) -> tuple[Decisio
             last_ms=left_out.last_ms,
             count=left_out.count,
             decided_ms=now_ms,
+            after_ms=after_ms,
         ),
     )
+
+
+def _why_undecided(old: Schedule, otherwise: Reason) -> Reason:
+    """Why ticks up to now were not planned when somebody changes the schedule."""
+    if old.error is not None:
+        return "parked"
+    return otherwise if old.enabled else "paused"
 
 
 def _may_go_on(old: Schedule, new: Schedule) -> bool:
@@ -332,9 +356,11 @@ def _goes_on_after(old: Schedule, new: Schedule, now_ms: int) -> int:
 
 
 def _next_after(schedule: Schedule, after_ms: int) -> int | None:
-    if schedule.max_runs is not None and schedule.planned_runs >= schedule.max_runs:
-        return None
-    return _trigger(schedule).next_ms(after_ms)
+    return None if _had_all_runs(schedule) else _trigger(schedule).next_ms(after_ms)
+
+
+def _had_all_runs(schedule: Schedule) -> bool:
+    return schedule.max_runs is not None and schedule.planned_runs >= schedule.max_runs
 
 
 def _last_tick(schedule: Schedule) -> int | None:

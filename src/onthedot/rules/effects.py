@@ -21,7 +21,10 @@ class Before:
     schedule: Schedule | None
     """None where there is none of that name; a tombstone is a schedule with `deleted`."""
     live: tuple[Run, ...]
-    """Its waiting and running runs, oldest first."""
+    """Its running runs, and those that wait, oldest first. For a planner: all that run where slots are counted, and as
+    many of those that wait as a decision may rest on."""
+    more: bool = False
+    """More wait than are in `live`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +35,8 @@ class Effects:
     """The row as it shall be; None leaves it alone."""
     runs: tuple[Run, ...] = ()
     """Live runs, new or changed."""
+    stopping: tuple[Run, ...] = ()
+    """Running runs that are asked to stop."""
     ended: tuple[Run, ...] = ()
     """Runs that end: they leave the live ones and become history."""
     keys: tuple[Key, ...] = ()
@@ -51,12 +56,11 @@ class Situation:
     free_workers: int
     nodes: tuple[Node, ...]
     """Those alive."""
-    busy: Mapping[str, int] = field(default_factory=dict)
+    load: Mapping[str, int] = field(default_factory=dict)
     """How many runs each node has running; known only where a due schedule's route goes by it."""
 
 
 Edit = Callable[[Before, int], Effects]
 """From a schedule and the store's time in milliseconds to what changes."""
-Reroute = Callable[[Run, Sequence[Node], int], str | None]
-"""From a run, the nodes that may take it, and the store's time to the node that shall; None for whoever is free."""
 Decide = Callable[[Sequence[Before], Situation], Sequence[Effects]]
+"""From due schedules under their locks to what becomes of each, in the same order."""

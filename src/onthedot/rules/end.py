@@ -1,17 +1,18 @@
-"""What becomes of a running run when its owner reports, or is found dead."""
+"""What becomes of a running run when its owner reports, stops, or is found dead."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from onthedot.model.outcome import Outcome
-from onthedot.model.run import Run
+from onthedot.model.run import Run, for_resume
 from onthedot.model.schedule import ScheduleSummary
 from onthedot.model.states import State
 from onthedot.model.values import replace
 from onthedot.rules.overlap import holds_back
 from onthedot.rules.start import skipped
 from onthedot.triggers.stable_hash import spread_over
+
+MAY_WAIT_AGAIN = frozenset({"failed", "timed_out", "handed_back"})
+"""Endings after which a run may be tried again."""
 
 
 def may_record(run: Run, node_id: str, claim_no: int) -> bool:
@@ -22,10 +23,7 @@ def may_record(run: Run, node_id: str, claim_no: int) -> bool:
 def settle(run: Run, schedule: ScheduleSummary | None, outcome: Outcome, now_ms: int) -> Run:
     """The run after its owner's report. The schedule is how its schedule stands, if it has one."""
     if outcome.ending == "handed_back":
-        if outcome.entered and run.policy.delivery == "at_most_once":
-            return _end(replace(run, reason="its node stopped, and it may not be run twice"), State.LOST, now_ms)
-        given_back = run if outcome.entered else replace(run, attempt=run.attempt - 1)
-        return _wait_again(given_back, schedule, run.due_ms, now_ms)
+        return _handed_back(run, schedule, outcome, now_ms)
     was_asked = run.cancel_requested_ms is not None and outcome.ending != "succeeded"
     reason = run.reason or outcome.reason if was_asked else outcome.reason  # its node does not know why it had to stop
     ended = replace(run, result=outcome.result, error=outcome.error, reason=reason)
@@ -36,29 +34,34 @@ def settle(run: Run, schedule: ScheduleSummary | None, outcome: Outcome, now_ms:
 
 
 def take_over(run: Run, schedule: ScheduleSummary | None, now_ms: int) -> Run:
-    """The run after its owner was found dead."""
+    """The run after its owner was found dead: a crash, of which a run survives so many.
+
+    It keeps the moment at which it was due, so that it comes before later runs of its schedule.
+    """
     crashed = replace(run, crashes=run.crashes + 1)
-    if run.policy.delivery == "at_most_once":
-        return _end(replace(crashed, reason="its node died, and it may not be run twice"), State.LOST, now_ms)
-    if schedule is not None and schedule.deleted:
-        return _end(replace(crashed, reason="its node died, and its schedule is deleted"), State.LOST, now_ms)
-    if crashed.crashes > run.policy.crash_retries:
+    if crashed.crashes > run.policy.crash_retries and run.policy.delivery == "at_least_once":
         return _end(replace(crashed, error=f"its node died {crashed.crashes} times while it ran"), State.FAILED, now_ms)
-    return _wait_again(crashed, schedule, now_ms, now_ms)
+    return _without_owner(crashed, schedule, "died", now_ms)
 
 
-def after_shards(parent: Run, shards: Sequence[Run], now_ms: int) -> Run:
-    """A broadcast after these of its shards have ended: with the last one it ends itself, and well if all did."""
-    left = (parent.shards_left or 0) - len(shards)
-    bad = [run for run in shards if run.state is not State.SUCCEEDED]
-    errors = [parent.error] if parent.error else []
-    errors += [f"shard {run.shard} {run.state}" for run in sorted(bad, key=lambda run: run.shard or 0)]
-    after = replace(parent, shards_left=max(left, 0), error=", ".join(errors) or None)
-    if left > 0:
-        return after
-    if parent.cancel_requested_ms is not None and errors:
-        return _end(after, State.CANCELLED, now_ms)
-    return _end(after, State.FAILED if errors else State.SUCCEEDED, now_ms)
+def given_back(run: Run, schedule: ScheduleSummary | None, now_ms: int) -> Run:
+    """The run after its owner ended its own incarnation, with the run stopped or not begun: no crash."""
+    return _without_owner(run, schedule, "stopped", now_ms)
+
+
+def _without_owner(run: Run, schedule: ScheduleSummary | None, fate: str, now_ms: int) -> Run:
+    if run.policy.delivery == "at_most_once":
+        return _end(replace(run, reason=f"its node {fate}, and it may not be run twice"), State.LOST, now_ms)
+    if schedule is not None and schedule.deleted:
+        return _end(replace(run, reason=f"its node {fate}, and its schedule is deleted"), State.LOST, now_ms)
+    return _wait_again(run, schedule, min(run.due_ms, now_ms), now_ms)
+
+
+def _handed_back(run: Run, schedule: ScheduleSummary | None, outcome: Outcome, now_ms: int) -> Run:
+    if outcome.entered and run.policy.delivery == "at_most_once":
+        return _end(replace(run, reason="its node stopped, and it may not be run twice"), State.LOST, now_ms)
+    given = run if outcome.entered else replace(run, attempt=run.attempt - 1)
+    return _wait_again(given, schedule, run.due_ms, now_ms)
 
 
 def backoff_ms(run: Run) -> int:
@@ -76,16 +79,18 @@ def _may_retry(run: Run, schedule: ScheduleSummary | None, outcome: Outcome) -> 
 
 def _wait_again(run: Run, schedule: ScheduleSummary | None, due_ms: int, now_ms: int) -> Run:
     waiting = replace(
-        run, state=State.WAITING, due_ms=due_ms, claim_no=run.claim_no + 1, owner=None, slot=None, blocked=False
+        run, state=State.WAITING, due_ms=due_ms, claim_no=run.claim_no + 1, owner=None, slot=None, waits_for=None
     )
     if run.cancel_requested_ms is not None:
         return replace(waiting, state=State.CANCELLED, finished_ms=now_ms, reason=run.reason or "cancelled")
-    if schedule is None:
+    if schedule is None or run.schedule_id is None:
         return waiting
     if schedule.deleted:
         return skipped(waiting, "deleted", now_ms)
     if holds_back(run, schedule):
-        return skipped(waiting, "paused", now_ms) if run.never_begun else replace(waiting, blocked=True)
+        if run.never_begun:
+            return skipped(waiting, "paused", now_ms)
+        return replace(waiting, waits_for=for_resume(run.schedule_id))
     return waiting
 
 

@@ -5,29 +5,33 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from onthedot.model.run import Run, slot_name, slot_number
+from onthedot.model.run import Run, slot_name
 from onthedot.model.schedule import Schedule, ScheduleSummary
 from onthedot.model.states import State
 from onthedot.model.values import replace
 
 
-class Room(NamedTuple):
+class Slot(NamedTuple):
     """Whether one more run may start, and the slot that it must take (none where any number may run)."""
 
     free: bool
-    slot: str | None = None
+    name: str | None = None
 
 
-def room_for(schedule: Schedule, live: Sequence[Run]) -> Room:
-    """Room for one more run of the schedule beside its live runs."""
+def slot_for(schedule: Schedule, live: Sequence[Run]) -> Slot:
+    """Room for one more run of the schedule beside its live runs.
+
+    All that run count, with whichever slot or none: they may have begun when more were allowed.
+    """
     slots = schedule.policy.slots
     if slots is None:
-        return Room(True)
-    taken = {slot_number(run.slot) for run in live if run.state is State.RUNNING and run.slot} if live else ()
-    for number in range(slots):
-        if number not in taken:
-            return Room(True, slot_name(schedule.id, number))
-    return Room(False)
+        return Slot(True)
+    running = [run for run in live if run.counts_for_slots]
+    if len(running) >= slots:
+        return Slot(False)
+    taken = {run.slot for run in running}
+    names = (slot_name(schedule.id, number) for number in range(slots))
+    return Slot(True, next(name for name in names if name not in taken))
 
 
 def free_slots(schedule: Schedule, live: Iterable[Run]) -> int | None:
@@ -35,7 +39,7 @@ def free_slots(schedule: Schedule, live: Iterable[Run]) -> int | None:
     slots = schedule.policy.slots
     if slots is None:
         return None
-    return max(slots - sum(run.state is State.RUNNING and run.slot is not None for run in live), 0)
+    return max(slots - sum(run.counts_for_slots for run in live), 0)
 
 
 def holds_back(run: Run, schedule: Schedule | ScheduleSummary) -> bool:
@@ -45,14 +49,18 @@ def holds_back(run: Run, schedule: Schedule | ScheduleSummary) -> bool:
 
 def gives_way_to(run: Run, newer: Run) -> bool:
     """Whether a run of a `cover` schedule is replaced by a newer tick: it waits, and was never begun."""
-    waits = run.state is State.WAITING and run.cause == "tick" and run.never_begun and not run.exempt
-    return waits and not run.is_shard and run.scheduled_ms < newer.scheduled_ms
+    return run.is_waiting_tick and run.scheduled_ms < newer.scheduled_ms
 
 
 def asked_to_stop(live: Iterable[Run], now_ms: int) -> list[Run]:
-    """Those that hold a slot, asked to make way, as far as they were not asked before."""
+    """Those that run, asked to make way, as far as they were not asked before."""
     return [
         replace(run, cancel_requested_ms=now_ms, reason="covered by a newer run")
         for run in live
-        if run.state is State.RUNNING and run.slot is not None and run.cancel_requested_ms is None
+        if run.counts_for_slots and run.cancel_requested_ms is None
     ]
+
+
+def waits(run: Run, now_ms: int) -> bool:
+    """Whether its moment has come and it has not begun."""
+    return run.state is State.WAITING and run.due_ms <= now_ms

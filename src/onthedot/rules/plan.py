@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from onthedot.errors import OnthedotError, TriggerTooNew
 from onthedot.model.decision import Decision, Reason
-from onthedot.model.node import Node
-from onthedot.model.run import Run
+from onthedot.model.run import Run, for_slot
 from onthedot.model.schedule import Schedule
 from onthedot.model.states import State
 from onthedot.model.values import replace
 from onthedot.rules import routing
 from onthedot.rules.effects import Before, Effects, Situation
 from onthedot.rules.misfire import Selection, select
-from onthedot.rules.overlap import asked_to_stop, gives_way_to, room_for
+from onthedot.rules.overlap import Slot, asked_to_stop, gives_way_to, slot_for, waits
 from onthedot.rules.spans import span
 from onthedot.rules.start import skipped, started
 from onthedot.rules.triggers import trigger_of
@@ -25,20 +24,6 @@ from onthedot.triggers.replan import due_ms
 
 _BLANK = Run("", "", "tick", 0, 0)
 """Runs are made from it: setting the fields that differ costs a sixth of making all of them."""
-
-
-class Route(Protocol):
-    """Chooses the node of a run; None for whoever is free."""
-
-    def __call__(
-        self, run: Run, turn: int, nodes: Sequence[Node], now_ms: int, *, busy: Mapping[str, int]
-    ) -> str | None: ...
-
-
-def _by_row(run: Run, turn: int, nodes: Sequence[Node], now_ms: int, *, busy: Mapping[str, int]) -> str | None:
-    """A route that remembers nothing."""
-    able = routing.eligible(nodes, run.task, run.policy.group)
-    return routing.choose(routing.Question(run, turn, able, now_ms, routing.Known(busy)))
 
 
 class Room(Protocol):
@@ -55,19 +40,15 @@ class _AnyRoom:
         return True
 
 
-class _Place:
-    """The planning node, and what it can still take in this pass."""
+class _Batch:
+    """What the decisions of one pass share: the nodes and their load, and what the planning node can still take."""
 
-    def __init__(self, situation: Situation, route: Route, room: Room) -> None:
+    def __init__(self, situation: Situation, room: Room) -> None:
         self.node_id = situation.node.id
+        self.router = routing.Router(situation.nodes, situation.load, situation.now_ms)
         self._situation = situation
-        self._route = route
         self._room = room
         self._free = situation.free_workers
-
-    def target_of(self, run: Run, turn: int) -> str | None:
-        situation = self._situation
-        return self._route(run, turn, situation.nodes, situation.now_ms, busy=situation.busy)
 
     def take(self, run: Run) -> bool:
         """Whether the run begins here at once; what is judged at the start (limits, dependencies) waits for that."""
@@ -91,11 +72,8 @@ def _urgency(rows: Sequence[Before]) -> Callable[[int], int]:
 class Decider:
     """Decides a batch. Ids and room come from outside, so that the decision itself rests only on its arguments."""
 
-    def __init__(
-        self, make_id: Callable[[], str], route: Route = _by_row, make_room: Callable[[], Room] = _AnyRoom
-    ) -> None:
+    def __init__(self, make_id: Callable[[], str], make_room: Callable[[], Room] = _AnyRoom) -> None:
         self._make_id = make_id
-        self._route = route
         self._make_room = make_room
 
     def __call__(self, rows: Sequence[Before], situation: Situation) -> list[Effects]:
@@ -103,18 +81,18 @@ class Decider:
 
         Where not all can begin at once, those of higher priority do; what then waits starts by its precedence.
         """
-        place = _Place(situation, self._route, self._make_room())
+        batch = _Batch(situation, self._make_room())
         order = (
             range(len(rows)) if situation.free_workers >= len(rows) else sorted(range(len(rows)), key=_urgency(rows))
         )
-        decided = {each: self._decide_or_park(rows[each], situation.now_ms, place) for each in order}
+        decided = {each: self._decide_or_park(rows[each], situation.now_ms, batch) for each in order}
         return [decided[each] for each in range(len(rows))]
 
-    def _decide_or_park(self, row: Before, now_ms: int, place: _Place) -> Effects:
+    def _decide_or_park(self, row: Before, now_ms: int, batch: _Batch) -> Effects:
         schedule = row.schedule
         assert schedule is not None, "only schedules that exist are due"
         try:
-            return self._decide(schedule, row.live, now_ms, place)
+            return self._decide(schedule, row, now_ms, batch)
         except TriggerTooNew:
             return Effects()  # left alone, for nodes that know it
         except (OnthedotError, ArithmeticError, LookupError, TypeError, ValueError) as error:
@@ -122,13 +100,13 @@ class Decider:
                 schedule=replace(schedule, error=f"{error}", version=schedule.version + 1, updated_ms=now_ms)
             )
 
-    def _decide(self, schedule: Schedule, live: Sequence[Run], now_ms: int, place: _Place) -> Effects:
+    def _decide(self, schedule: Schedule, row: Before, now_ms: int, batch: _Batch) -> Effects:
         first_ms = schedule.next_run_ms
         if first_ms is None or first_ms > now_ms or first_ms <= schedule.settled_ms:
             return Effects()
         trigger = trigger_of(schedule)
         selection = select(trigger, first_ms, schedule.policy, now_ms)
-        work = _Work(self._make_id, schedule, trigger, list(live), now_ms, place)
+        work = _Work(self._make_id, schedule, trigger, row, now_ms, batch)
         if schedule.rescheduled:
             work.leave_out("rescheduled", schedule.settled_ms + 1, first_ms - 1)
         if schedule.is_undeclared(now_ms):
@@ -147,9 +125,10 @@ class _Work:
     make_id: Callable[[], str]
     schedule: Schedule
     trigger: Trigger
-    live: list[Run]
+    before: Before
     now_ms: int
-    place: _Place
+    batch: _Batch
+    live: list[Run] = field(init=False)
     started: int = 0
     runs: list[Run] = field(default_factory=list)
     asked_to_stop: list[Run] = field(default_factory=list)
@@ -158,10 +137,17 @@ class _Work:
     """Ticks for which there is neither room to run nor to wait."""
     decisions: list[Decision] = field(default_factory=list)
 
+    def __post_init__(self) -> None:
+        self.live = list(self.before.live)
+
     def fire(self, selection: Selection) -> None:
-        for tick in selection.fire:
+        """Make a run of each tick that there is room for; what is left out is a decision."""
+        for number, tick in enumerate(selection.fire):
             if self._ended:
+                left = selection.fire[number:]
+                self._decided("max_runs", left[0], left[-1], len(left))
                 break
+            self._let_late_ones_go(tick)
             run = self._run_for(tick)
             if run is None:
                 self.crowded.append(tick)
@@ -180,6 +166,7 @@ class _Work:
     def effects(self, settled_ms: int) -> Effects:
         following = None if self._ended else self.trigger.next_ms(settled_ms)
         before = self.schedule
+        nothing_left = not self.live and not self.before.more
         schedule = replace(
             before,
             next_run_ms=following,
@@ -191,11 +178,12 @@ class _Work:
             fence=before.fence + self.started,
             last_run_ms=self.now_ms if self.started else before.last_run_ms,
             last_enqueued_ms=self.now_ms if self.runs else before.last_enqueued_ms,
-            deleted=before.auto_remove and following is None and not self.live,
+            deleted=before.auto_remove and following is None and nothing_left,
         )
         return Effects(
             schedule=schedule,
-            runs=(*self.asked_to_stop, *self.runs),
+            runs=tuple(self.runs),
+            stopping=tuple(self.asked_to_stop),
             ended=tuple(self.ended),
             decisions=tuple(self.decisions),
         )
@@ -205,10 +193,55 @@ class _Work:
         most = self.schedule.max_runs
         return most is not None and self.schedule.planned_runs + len(self.runs) >= most
 
+    def _let_late_ones_go(self, tick: int) -> None:
+        """A tick that waits, was never begun and is later than grace gives way to this newer one, with its reason."""
+        policy = self.schedule.policy
+        if policy.misfire == "catch_up" or policy.overlap == "cover":
+            return
+        late = [
+            run
+            for run in self.live
+            if run.is_waiting_tick and run.scheduled_ms < tick and self.now_ms > run.due_ms + run.policy.grace_ms
+        ]
+        if late:
+            self.ended += [skipped(run, f"misfire: {self._why_waiting(run)}", self.now_ms) for run in late]
+            gone = {run.id for run in late}
+            self.live = [run for run in self.live if run.id not in gone]
+
+    def _why_waiting(self, run: Run) -> str:
+        nobody = self.batch.router.why_nobody(run)
+        if nobody is not None:
+            return nobody
+        waits_for = (run.waits_for or "").partition(":")[0]
+        if waits_for == "limit":
+            return f"no place of {run.policy.limit} was free"
+        if waits_for == "success":
+            return "what it depends on had not succeeded"
+        if not slot_for(self.schedule, self.live).free:
+            return "an earlier run was still under way"
+        return "no worker was free"
+
     def _run_for(self, tick: int) -> Run | None:
         """The run of a tick, running here where that is possible; None if there is neither room to run nor to wait."""
         schedule = self.schedule
-        run = replace(
+        run = self._routed(self._new_run(tick))
+        slot = slot_for(schedule, self.live)
+        due = [each for each in self.live if waits(each, self.now_ms)]
+        if slot.free and not due and run.due_ms <= self.now_ms and self.batch.take(run):
+            self.started += 1
+            fence = schedule.fence + self.started
+            return started(run, self.batch.node_id, self.now_ms, fence=fence, slot=slot.name)
+        if not slot.free and schedule.policy.overlap == "discard":
+            return None
+        if schedule.policy.overlap == "cover":
+            return self._covering(run, slot)
+        if self._is_crowded(tick, due, slot):
+            return None
+        return run if slot.free or run.due_ms > self.now_ms else replace(run, waits_for=for_slot(schedule.id))
+
+    def _new_run(self, tick: int) -> Run:
+        schedule = self.schedule
+        return replace(
             _BLANK,
             id=self.make_id(),
             task=schedule.task,
@@ -221,24 +254,37 @@ class _Work:
             revision=schedule.revision,
             created_ms=self.now_ms,
         )
-        if routing.is_routed(run):
-            run = replace(run, target=self.place.target_of(run, schedule.planned_runs + len(self.runs)))
-        room = room_for(schedule, self.live)
-        due = [each for each in self.live if each.state is State.WAITING and each.due_ms <= self.now_ms]
-        if room.free and not due and run.due_ms <= self.now_ms and self.place.take(run):
-            self.started += 1
-            fence = schedule.fence + self.started
-            return started(run, self.place.node_id, self.now_ms, fence=fence, slot=room.slot)
-        if not room.free and schedule.policy.overlap == "discard":
-            return None
-        if schedule.policy.overlap == "cover":
-            return self._covering(run, room.free)
-        queued = sum(each.cause == "tick" and each.never_begun and not each.is_shard for each in due)
-        if schedule.policy.slots is not None and queued >= schedule.policy.most_waiting and (due or not room.free):
-            return None
-        return run if room.free or run.due_ms > self.now_ms else replace(run, blocked=True)
 
-    def _covering(self, run: Run, free: bool) -> Run:
+    def _routed(self, run: Run) -> Run:
+        if not routing.is_routed(run):
+            return run
+        turn = self.schedule.planned_runs + len(self.runs)
+        chosen = self.batch.router.choose(run, turn, self.schedule.routed)
+        if chosen is None:
+            return run
+        route = run.policy.route
+        if route in routing.BY_USE:
+            able = self.batch.router.able(run)
+            used = routing.used_after(self.schedule.routed, route, chosen, turn, able)
+            self.schedule = replace(self.schedule, routed=used)
+        return replace(run, target=chosen.id)
+
+    def _is_crowded(self, tick: int, due: Sequence[Run], slot: Slot) -> bool:
+        """Whether no more may wait. A tick that was only planned late, beside nothing that ran then, always may."""
+        policy = self.schedule.policy
+        if policy.slots is None or (slot.free and not due) or not self._overlapped(tick):
+            return False
+        queued = sum(run.is_waiting_tick for run in due)
+        return self.before.more or queued >= policy.most_waiting
+
+    def _overlapped(self, tick: int) -> bool:
+        """Whether at the tick's own moment an earlier run was under way, or waited."""
+        return any(
+            (run.started_ms or 0) <= tick if run.state is State.RUNNING else run.due_ms <= tick
+            for run in self.before.live
+        )
+
+    def _covering(self, run: Run, slot: Slot) -> Run:
         """It takes the place of older ticks that wait, and asks those that run to stop; it never starts beside them."""
         older = {each.id for each in self.live if gives_way_to(each, run)}
         new = {each.id for each in self.runs} & older  # never written: ticks that are left out, not runs that end
@@ -246,13 +292,13 @@ class _Work:
         self.ended += [skipped(each, "covered", self.now_ms) for each in self.live if each.id in older - new]
         self.runs = [each for each in self.runs if each.id not in new]
         self.live = [each for each in self.live if each.id not in older]
-        if free or run.due_ms > self.now_ms:
+        if slot.free or run.due_ms > self.now_ms:
             return run
         asked = {each.id: each for each in asked_to_stop(self.live, self.now_ms)}
         self.live = [asked.get(each.id, each) for each in self.live]
         self.runs = [asked.pop(each.id, each) for each in self.runs]
         self.asked_to_stop += asked.values()
-        return replace(run, blocked=True)
+        return replace(run, waits_for=for_slot(self.schedule.id))
 
     def _decided(self, reason: Reason, first_ms: int, last_ms: int, count: int | None) -> None:
         self.decisions.append(
@@ -266,5 +312,6 @@ class _Work:
                 last_ms=last_ms,
                 count=count,
                 decided_ms=self.now_ms,
+                after_ms=self.trigger.prev_ms(first_ms),
             )
         )

@@ -1,8 +1,8 @@
 """After a process died, what it left overdue is planned one by one, and each try is counted before it is made.
 
 A plan that kills its process leaves no trace but its count. A row is counted in one transaction and tried in the next;
-a plan that comes back sets the count to 0, so only a culprit keeps it from one process to another. The death that made
-us careful was the first try, uncounted. Whatever became due since then is planned in batches as ever.
+a plan that comes back sets the count to 0, so only a culprit keeps it from one process to another. Deaths that came
+before it was counted are not its own. Whatever became due since then is planned in batches as ever.
 """
 
 from __future__ import annotations
@@ -107,5 +107,4 @@ def _counted_or_parked(schedule: Schedule, now_ms: int) -> Effects:
     if schedule.plan_attempts >= TRIES:
         why = f"each of {TRIES} tries to plan it ended with the death of the process; put it anew when that is mended"
         return Effects(schedule=replace(changed, error=why), answer=Step.PARKED)
-    tries = max(schedule.plan_attempts, 1) + 1
-    return Effects(schedule=replace(changed, plan_attempts=tries), answer=Step.COUNTED)
+    return Effects(schedule=replace(changed, plan_attempts=schedule.plan_attempts + 1), answer=Step.COUNTED)

@@ -1,9 +1,13 @@
-"""Which node a run goes to: each route a small pure function of the run, the live nodes and what is known of them."""
+"""Which node a run goes to: each route a small pure function of the run, the live nodes and their load.
+
+One router for all callers: planning, enqueuing and routing again. The load comes in as a value.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 
 from onthedot.model.node import Node, NodeState
@@ -13,17 +17,9 @@ from onthedot.triggers.stable_hash import spread_over
 _BITS = (1 << 64) - 1
 _ODD = 0x9E3779B97F4A7C15  # 2^64 / golden ratio: multiplied and folded, all bits of a number count in all bits
 
-
-@dataclass(frozen=True, slots=True)
-class Known:
-    """What a planner knows of the nodes besides their rows. Best effort: each planner counts for itself."""
-
-    busy: Mapping[str, int] = field(default_factory=dict)
-    """How many runs each has running."""
-    used: Mapping[str, int] = field(default_factory=dict)
-    """How often each was chosen."""
-    last_used: Mapping[str, int] = field(default_factory=dict)
-    """A number that grows with every choice, as it was when each was last chosen."""
+BY_LOAD = frozenset({"busyover", "lfu", "lru"})
+"""Routes for which the load must be known: of `lfu` and `lru` only for runs without a schedule."""
+BY_USE = frozenset({"lfu", "lru"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +31,14 @@ class Question:
     """Which of its schedule's runs it is."""
     nodes: tuple[Node, ...]
     now_ms: int
-    known: Known
+    load: Mapping[str, int]
+    """How many runs each node has running."""
+    used: Mapping[str, int] | None
+    """What the schedule remembers of its nodes, by name; None for a run without a schedule."""
+
+    def part_busy(self, node: Node) -> float:
+        """Which part of a node's workers is busy."""
+        return self.load.get(node.id, 0) / max(node.capacity, 1)
 
 
 def eligible(nodes: Iterable[Node], task: str, group: str | None, not_: str | None = None) -> tuple[Node, ...]:
@@ -64,6 +67,64 @@ def is_whole(run: Run) -> bool:
     return run.policy.route == "broadcast" and not run.is_shard
 
 
+class Router:
+    """Chooses nodes for the runs of one batch, among the nodes that lived when it began.
+
+    What it chooses counts as load for the next of the batch. It remembers nothing beyond that: what `lru` and `lfu` go
+    by is kept with the schedule, under whose lock a run is planned, so that all planners go by the same.
+    """
+
+    def __init__(self, nodes: Sequence[Node], load: Mapping[str, int], now_ms: int) -> None:
+        self._nodes = nodes
+        self._load = Counter(load)
+        self._now_ms = now_ms
+        self._eligible: dict[tuple[str, str | None, str | None], tuple[Node, ...]] = {}
+
+    def choose(
+        self, run: Run, turn: int = 0, used: Mapping[str, int] | None = None, not_: str | None = None
+    ) -> Node | None:
+        """The node for this run; None for whoever is free, and where no live node may take it."""
+        able = self.able(run, not_)
+        if not is_routed(run) or not able:
+            return None
+        chosen = ROUTES[run.policy.route](Question(run, turn, able, self._now_ms, self._load, used))
+        self._load[chosen.id] += 1
+        return chosen
+
+    def able(self, run: Run, not_: str | None = None) -> tuple[Node, ...]:
+        """The nodes that may take it, found once for each task and group."""
+        key = run.task, run.policy.group, not_
+        able = self._eligible.get(key)
+        if able is None:
+            able = self._eligible[key] = eligible(self._nodes, *key)
+        return able
+
+    def why_nobody(self, run: Run) -> str | None:
+        """Why no live node takes such a run; None where one does."""
+        if self.able(run):
+            return None
+        task, group = run.task, run.policy.group
+        if group is not None and not any(node.group == group for node in self._nodes):
+            return f"no live node is in the group {group}"
+        inside = "" if group is None else f" of the group {group}"
+        return f"no live node{inside} has the task {task}"
+
+
+def used_after(used: Mapping[str, int], route: str, chosen: Node, turn: int, nodes: Iterable[Node]) -> dict[str, int]:
+    """What the schedule remembers after this choice: for `lfu` how often, for `lru` when last; of live nodes only.
+
+    One that comes new begins where the least used one stands, or all runs would go to it until it has caught up.
+    """
+    if route == "lru":
+        return {node.name: used[node.name] for node in nodes if node.name in used} | {chosen.name: turn + 1}
+    counts = {node.name: _count_of(used, node) for node in nodes}
+    return {**counts, chosen.name: counts[chosen.name] + 1}
+
+
+def _count_of(used: Mapping[str, int], node: Node) -> int:
+    return used[node.name] if node.name in used else min(used.values(), default=0)
+
+
 def _first(question: Question) -> Node:
     return question.nodes[0]
 
@@ -81,11 +142,17 @@ def _random(question: Question) -> Node:
 
 
 def _lfu(question: Question) -> Node:
-    return min(question.nodes, key=lambda node: question.known.used.get(node.id, 0))
+    used = question.used
+    if used is None:
+        return _busyover(question)
+    return min(question.nodes, key=lambda node: _count_of(used, node))
 
 
 def _lru(question: Question) -> Node:
-    return min(question.nodes, key=lambda node: question.known.last_used.get(node.id, 0))
+    used = question.used
+    if used is None:
+        return _busyover(question)
+    return min(question.nodes, key=lambda node: used.get(node.name, 0))
 
 
 def _hash(question: Question) -> Node:
@@ -110,7 +177,7 @@ def _failover(question: Question) -> Node:
 
 def _busyover(question: Question) -> Node:
     """The first that is idle; if none is, the one with the smallest part of its workers busy."""
-    return min(question.nodes, key=lambda node: question.known.busy.get(node.id, 0) / max(node.capacity, 1))
+    return min(question.nodes, key=question.part_busy)
 
 
 ROUTES: dict[str, Callable[[Question], Node]] = {
@@ -125,10 +192,3 @@ ROUTES: dict[str, Callable[[Question], Node]] = {
     "busyover": _busyover,
 }
 """`any` needs no choice, and `broadcast` takes all."""
-
-
-def choose(question: Question) -> str | None:
-    """The id of the node that the run goes to; None for whoever is free."""
-    if not is_routed(question.run) or not question.nodes:
-        return None
-    return ROUTES[question.run.policy.route](question).id

@@ -29,7 +29,7 @@ from onthedot.model.outcome import Outcome
 from onthedot.model.run import Run
 from onthedot.model.schedule import Mode, Schedule
 from onthedot.model.states import State
-from onthedot.rules.effects import Decide, Edit, Effects, Reroute
+from onthedot.rules.effects import Decide, Edit, Effects
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,8 +213,18 @@ class Store(ABC):
         """
 
     @abstractmethod
-    def start_due(self, node_id: str, tasks: Sequence[str], limit: int) -> Started:
+    def start_due(
+        self,
+        node_id: str,
+        tasks: Sequence[str],
+        limit: int,
+        *,
+        pools: Sequence[str] | None = None,
+        known: Sequence[str] = (),
+    ) -> Started:
         """Make due, unblocked waiting runs of these tasks this node's, up to the limit; skip those that must not run.
+
+        Where `pools` are given, a run that names its pool is meant if that is one of them and its task is `known`.
 
         If more are due, those of least precedence (`model.rules.precedence`), of which nobody else has locked any.
         Judged under the schedule's lock: not paused, not deleted, a slot free. Two nodes never get the same run. A run
@@ -263,11 +273,12 @@ class Store(ABC):
     def sweep(self, limit: int = 1000) -> int:
         """Let blocked runs that could start be judged again: what a lost wake-up left behind. Says how many.
 
-        Looks at so many, and at the next so many when it is called again: a crowd hides nothing for ever.
+        Looks at so many of the things that runs wait for, and at the next so many when it is called again: a crowd
+        hides nothing for ever. Also gives back what a node holds that is dead, where its takeover was cut short.
         """
 
     @abstractmethod
-    def reroute(self, choose: Reroute, limit: int = 1000) -> int:
+    def reroute(self, limit: int = 1000) -> int:
         """Choose another node for due runs whose node is gone, drains, or did not start them in time. Says how many.
 
         A run that starts meanwhile is left alone: both happen under the run's lock, and only a waiting one moves.
@@ -288,7 +299,7 @@ class Store(ABC):
 
     @abstractmethod
     def leave(self, node_id: str) -> None:
-        """The node has stopped and holds no runs; those that it holds all the same are taken over at once."""
+        """The node ends its own incarnation. What it still holds is given back at once, and no crash is counted."""
 
     @abstractmethod
     def drain(self, node_id: str) -> Node:

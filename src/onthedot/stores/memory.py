@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import islice, takewhile
 from threading import RLock
@@ -20,7 +20,7 @@ from onthedot.model.values import replace
 from onthedot.rules.precedence import foremost, turn_of
 from onthedot.stores.base import Change, LogLine, Retention, TaskInfo
 from onthedot.stores.engine import Engine
-from onthedot.stores.transaction import TryAgain
+from onthedot.stores.transaction import Claim, LiveRuns, TryAgain, most_waiting
 
 Undo = Callable[[], None]
 T = TypeVar("T")
@@ -39,13 +39,13 @@ class MemoryStore(Engine):
         return self._read_clock()
 
     @contextmanager
-    def begin(self) -> Iterator[_MemoryRows]:
+    def begin(self) -> Iterator[_MemoryTransaction]:
         with self._lock:
-            rows = _MemoryRows(self._tables, self._read_clock())
+            tx = _MemoryTransaction(self._tables, self._read_clock())
             try:
-                yield rows
+                yield tx
             except BaseException:
-                rows.undo()
+                tx.undo()
                 raise
 
     # reading
@@ -173,6 +173,8 @@ class _Tables:
         self.due_schedules: IndexedHeap[str] = IndexedHeap()
         self.runs: dict[str, Run] = {}
         self.runs_of: dict[str, dict[str, None]] = {}
+        self.owned: dict[str, dict[str, None]] = {}
+        self.awaited: dict[str, dict[str, None]] = {}
         self.due_runs: IndexedHeap[str] = IndexedHeap()
         self.slots: dict[str, str] = {}
         self.history: dict[str, Run] = {}
@@ -186,8 +188,36 @@ class _Tables:
         self.log: dict[str, list[LogLine]] = {}
         self.revisions: dict[str, list[Schedule]] = {}
 
+    def note_places(self, run: Run) -> None:
+        """Put a live run into every index that it belongs to."""
+        if run.slot is not None:
+            self.slots[run.slot] = run.id
+        for index, key in self._indexes(run):
+            index.setdefault(key, {})[run.id] = None
+        if run.state is State.WAITING and not run.blocked:
+            self.due_runs.push(run.id, run.due_ms)
 
-class _MemoryRows:
+    def forget_places(self, run: Run) -> None:
+        """Take it out of them."""
+        if run.slot is not None:
+            self.slots.pop(run.slot, None)
+        for index, key in self._indexes(run):
+            index[key].pop(run.id, None)
+            if not index[key]:
+                del index[key]
+        if run.id in self.due_runs:
+            self.due_runs.remove(run.id)
+
+    def _indexes(self, run: Run) -> Iterator[tuple[dict[str, dict[str, None]], str]]:
+        if run.schedule_id is not None:
+            yield self.runs_of, run.schedule_id
+        if run.state is State.RUNNING and run.owner is not None:
+            yield self.owned, run.owner
+        if run.state is State.WAITING and run.waits_for is not None:
+            yield self.awaited, run.waits_for
+
+
+class _MemoryTransaction:
     """One transaction: it writes at once, and takes everything back if it fails."""
 
     def __init__(self, tables: _Tables, now_ms: int) -> None:
@@ -217,7 +247,10 @@ class _MemoryRows:
     def schedules_if_free(self, ids: Collection[str]) -> dict[str, Schedule]:
         return {each: self._tables.schedules[each] for each in sorted(ids) if each in self._tables.schedules}
 
-    def standing(self, ids: Collection[str]) -> dict[str, ScheduleSummary]:
+    def lock_schedules(self, ids: Collection[str]) -> dict[str, Schedule]:
+        return self.schedules_if_free(ids)
+
+    def summaries(self, ids: Collection[str]) -> dict[str, ScheduleSummary]:
         return {
             row.id: ScheduleSummary(
                 row.enabled, row.deleted, row.auto_remove, row.next_run_ms is None, row.then, row.on_failure
@@ -252,11 +285,19 @@ class _MemoryRows:
 
     # runs
 
-    def due_runs(self, node_id: str, tasks: Collection[str], limit: int) -> list[Run]:
-        wanted = set(tasks)
+    def due_runs(self, claim: Claim, limit: int) -> list[Run]:
         due = [self._tables.runs[run_id] for run_id, _ in self._tables.due_runs.due(self._now_ms)]
-        mine = [run for run in due if run.task in wanted and run.target in (None, node_id)]
-        return foremost(mine, turn_of, limit)
+        return foremost(filter(claim.takes, due), turn_of, limit)
+
+    def live_beside(self, schedules: Sequence[Schedule]) -> dict[str, LiveRuns]:
+        return {each.id: self._live_beside(each) for each in schedules if each.id in self._tables.runs_of}
+
+    def _live_beside(self, schedule: Schedule) -> LiveRuns:
+        live = self.live_of([schedule.id])
+        waiting = [run for run in live if run.state is State.WAITING]
+        most = most_waiting(schedule.policy)
+        running = (run for run in live if run.state is State.RUNNING)
+        return LiveRuns((*running, *waiting[:most]), len(waiting) > most)
 
     def live_of(self, schedule_ids: Collection[str]) -> list[Run]:
         tables = self._tables
@@ -266,19 +307,28 @@ class _MemoryRows:
     def live_runs(self, ids: Collection[str]) -> dict[str, Run]:
         return {run_id: self._tables.runs[run_id] for run_id in ids if run_id in self._tables.runs}
 
-    def owned_by(self, node_id: str) -> list[Run]:
-        return [run for run in self._tables.runs.values() if run.owner == node_id and run.state is State.RUNNING]
+    def live_runs_if_free(self, ids: Collection[str]) -> dict[str, Run]:
+        return self.live_runs(ids)
 
-    def blocked_runs(self, limit: int, after: tuple[int, str] = (0, "")) -> list[Run]:
-        blocked = (
-            run
-            for run in self._tables.runs.values()
-            if run.blocked
-            and run.state is State.WAITING
-            and run.due_ms <= self._now_ms
-            and (run.due_ms, run.id) > after
-        )
-        return sorted(blocked, key=lambda run: (run.due_ms, run.id))[:limit]
+    def schedules_of(self, run_ids: Collection[str]) -> set[str]:
+        return {run.schedule_id for run in self.live_runs(run_ids).values() if run.schedule_id is not None}
+
+    def owned_by(self, node_id: str) -> list[Run]:
+        return [self._tables.runs[run_id] for run_id in self._tables.owned.get(node_id, ())]
+
+    def load(self) -> dict[str, int]:
+        return {node_id: len(runs) for node_id, runs in self._tables.owned.items()}
+
+    def waiting_for(self, what: str, limit: int) -> list[Run]:
+        waiting = [self._tables.runs[run_id] for run_id in self._tables.awaited.get(what, ())]
+        return foremost((run for run in waiting if run.due_ms <= self._now_ms), turn_of, limit)
+
+    def are_awaited(self, whats: Collection[str]) -> set[str]:
+        return {what for what in whats if self._tables.awaited.get(what)}
+
+    def awaited(self, limit: int, after: str = "") -> list[str]:
+        later = sorted(what for what, runs in self._tables.awaited.items() if what > after and runs)
+        return [what for what in later if self.waiting_for(what, 1)][:limit]
 
     def routed_runs(self, limit: int) -> list[Run]:
         routed = [self._tables.runs[run_id] for run_id, _ in self._tables.due_runs.due(self._now_ms)]
@@ -302,21 +352,10 @@ class _MemoryRows:
         tables = self._tables
         old = tables.runs.pop(run_id, None)
         if old is not None:
-            if old.slot is not None:
-                tables.slots.pop(old.slot, None)
-            if old.schedule_id is not None:
-                tables.runs_of[old.schedule_id].pop(run_id, None)
-        if run_id in tables.due_runs:
-            tables.due_runs.remove(run_id)
-        if run is None:
-            return
-        tables.runs[run_id] = run
-        if run.slot is not None:
-            tables.slots[run.slot] = run_id
-        if run.schedule_id is not None:
-            tables.runs_of.setdefault(run.schedule_id, {})[run_id] = None
-        if run.state is State.WAITING and not run.blocked:
-            tables.due_runs.push(run_id, run.due_ms)
+            tables.forget_places(old)
+        if run is not None:
+            tables.runs[run_id] = run
+            tables.note_places(run)
 
     def end_runs(self, runs: Sequence[Run]) -> None:
         for run in runs:
@@ -351,8 +390,14 @@ class _MemoryRows:
     def node(self, node_id: str) -> Node | None:
         return self._tables.nodes.get(node_id)
 
+    def node_shared(self, node_id: str) -> Node | None:
+        return self._tables.nodes.get(node_id)
+
     def nodes(self) -> list[Node]:
         return sorted((node for node in self._tables.nodes.values() if node.lives), key=lambda node: node.started_ms)
+
+    def owners(self) -> set[str]:
+        return set(self._tables.owned)
 
     def save_node(self, node: Node) -> None:
         self._put(self._tables.nodes, node.id, node)
@@ -360,17 +405,25 @@ class _MemoryRows:
     def save_tasks(self, node_id: str, tasks: Sequence[TaskInfo]) -> None:
         self._put(self._tables.tasks, node_id, tuple(tasks))
 
-    # append only
+    # what happened
+
+    def last_decisions(self, schedule_ids: Collection[str]) -> dict[str, Decision]:
+        return {each: kept[-1] for each in schedule_ids if (kept := self._tables.decisions.get(each))}
+
+    def save_decisions(self, decisions: Sequence[Decision]) -> None:
+        for decision in decisions:
+            kept = self._tables.decisions.setdefault(decision.schedule_id, [])
+            if kept and kept[-1].id == decision.id:
+                self._undo.append(lambda kept=kept, last=kept[-1]: kept.__setitem__(-1, last))  # type: ignore[misc]
+                kept[-1] = decision
+            else:
+                self._append(kept, decision)
 
     def add_log(self, lines: Sequence[LogLine]) -> None:
         for line in lines:
             self._append(self._tables.log.setdefault(line.run_id, []), line)
 
-    def add_decisions(self, decisions: Iterable[Decision]) -> None:
-        for decision in decisions:
-            self._append(self._tables.decisions.setdefault(decision.schedule_id, []), decision)
-
-    def add_changes(self, changes: Iterable[Change]) -> None:
+    def add_changes(self, changes: Sequence[Change]) -> None:
         for change in changes:
             self._append(self._tables.changes, change)
 

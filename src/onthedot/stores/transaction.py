@@ -3,18 +3,24 @@
 Inside a transaction nobody else changes the rows that it has locked. A store without locks may instead let everybody
 read, and raise `TryAgain` at the end of a transaction whose rows were changed by another; the engine then repeats it.
 
-Lock order: schedules by id, then the node's row, then runs by id. A transaction that has touched a run takes schedules
-only with `schedules_if_free`, which waits for nobody.
+Lock order: schedules by id, then the node's row, then runs by id, then keys. A transaction that has touched a run takes
+schedules only with `schedules_if_free`, which waits for nobody.
+
+What is decided rests on rows that are locked. Live runs of a schedule are the exception: they are read under the
+schedule's lock, without their own, so that planning never waits for a run; whoever adds, starts, revives or unblocks a
+run of a schedule holds the schedule's lock and raises its `version`. The rest (an end, a cancellation) only frees.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
-from typing import Protocol
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
 
 from onthedot.model.decision import Decision
 from onthedot.model.key import Key
 from onthedot.model.node import Node
+from onthedot.model.policy import Policy
 from onthedot.model.run import Run
 from onthedot.model.schedule import Schedule, ScheduleSummary
 from onthedot.stores.base import Change, LogLine, TaskInfo
@@ -22,6 +28,46 @@ from onthedot.stores.base import Change, LogLine, TaskInfo
 
 class TryAgain(Exception):
     """The transaction clashed with another and left nothing behind."""
+
+
+class LiveRuns(NamedTuple):
+    """What is live of one schedule, as far as a decision may rest on it."""
+
+    runs: tuple[Run, ...] = ()
+    """All that run where its slots are counted, and the oldest that wait (by due moment, then id)."""
+    more: bool = False
+    """More wait than these."""
+
+
+SOME_WAITING = 16
+
+
+def most_waiting(policy: Policy) -> int:
+    """How many waiting runs of a schedule a decision may rest on: all ticks that may wait, and some others."""
+    return policy.most_waiting + SOME_WAITING
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """Which due runs a node asks for."""
+
+    node_id: str
+    group: str | None
+    """The node's own; runs of other groups are not for it."""
+    tasks: tuple[str, ...]
+    """Of these tasks, where a run does not say which pool it goes to."""
+    pools: tuple[str, ...] | None = None
+    """Runs that name one of these pools, whatever their task in `known`; None: whatever pool they name."""
+    known: tuple[str, ...] = ()
+    """All tasks that the node has."""
+
+    def takes(self, run: Run) -> bool:
+        """Whether the run is for this node, and for the pools that have room."""
+        if run.target not in (None, self.node_id) or run.policy.group not in (None, self.group):
+            return False
+        if self.pools is None or run.policy.pool is None:
+            return run.task in self.tasks
+        return run.policy.pool in self.pools and run.task in self.known
 
 
 class Transaction(Protocol):
@@ -42,10 +88,13 @@ class Transaction(Protocol):
     def schedules_named(self, names: Collection[str]) -> dict[str, Schedule]:
         """Lock, waiting for others; tombstones included."""
 
+    def lock_schedules(self, ids: Collection[str]) -> dict[str, Schedule]:
+        """Lock, waiting for others. Only before the transaction has touched a node or a run."""
+
     def schedules_if_free(self, ids: Collection[str]) -> dict[str, Schedule]:
         """Lock those that nobody else has locked."""
 
-    def standing(self, ids: Collection[str]) -> dict[str, ScheduleSummary]:
+    def summaries(self, ids: Collection[str]) -> dict[str, ScheduleSummary]:
         """How schedules stand, read without locking."""
 
     def save_schedules(self, schedules: Sequence[Schedule]) -> None:
@@ -53,10 +102,18 @@ class Transaction(Protocol):
 
     # runs
 
-    def due_runs(self, node_id: str, tasks: Collection[str], limit: int) -> list[Run]:
-        """Waiting, unblocked runs of these tasks whose moment has come, for this node or any: the foremost, in turn.
+    def due_runs(self, claim: Claim, limit: int) -> list[Run]:
+        """Waiting, unblocked runs whose moment has come and that the claim takes: the foremost, in turn.
 
-        Those of least precedence (`model.rules.precedence`), then id; what nobody else is about to start.
+        Those of least precedence (`rules.precedence`), then id; what nobody else is about to start. Costs what it
+        gives, however many runs of other nodes, groups or tasks are due before them.
+        """
+
+    def live_beside(self, schedules: Sequence[Schedule]) -> dict[str, LiveRuns]:
+        """What is live of these schedules, which are locked; read without waiting for anybody's lock on a run.
+
+        Of each as many waiting runs as `most_waiting` says; and all that run where its policy has slots, else at least
+        one of them. A schedule of which nothing is live may be left out.
         """
 
     def live_of(self, schedule_ids: Collection[str]) -> list[Run]:
@@ -65,11 +122,26 @@ class Transaction(Protocol):
     def live_runs(self, ids: Collection[str]) -> dict[str, Run]:
         """Lock live runs by id."""
 
-    def owned_by(self, node_id: str) -> list[Run]:
-        """Running runs of a node."""
+    def live_runs_if_free(self, ids: Collection[str]) -> dict[str, Run]:
+        """Lock those of these live runs that nobody else has locked."""
 
-    def blocked_runs(self, limit: int, after: tuple[int, str] = (0, "")) -> list[Run]:
-        """Blocked waiting runs whose moment has come, by due moment and id, after the one with that moment and id."""
+    def schedules_of(self, run_ids: Collection[str]) -> set[str]:
+        """The ids of the schedules that these live runs belong to, read without locking."""
+
+    def owned_by(self, node_id: str) -> list[Run]:
+        """Running runs of a node, read without locking."""
+
+    def load(self) -> dict[str, int]:
+        """How many runs each node has running, by its id; nodes without any may be left out."""
+
+    def waiting_for(self, what: str, limit: int) -> list[Run]:
+        """Waiting runs with this `waits_for` whose moment has come, the foremost in turn; read without locking."""
+
+    def are_awaited(self, whats: Collection[str]) -> set[str]:
+        """Those of these that a waiting run has as its `waits_for`."""
+
+    def awaited(self, limit: int, after: str = "") -> list[str]:
+        """What runs wait for whose moment has come: each different `waits_for` once, ascending, later than `after`."""
 
     def routed_runs(self, limit: int) -> list[Run]:
         """Waiting runs that were routed to a node and whose moment has come, oldest first."""
@@ -100,10 +172,16 @@ class Transaction(Protocol):
     # nodes
 
     def node(self, node_id: str) -> Node | None:
-        """Lock one node's row."""
+        """Lock one node's row, against all others."""
+
+    def node_shared(self, node_id: str) -> Node | None:
+        """Lock one node's row against changes of it; any number of transactions may at once."""
 
     def nodes(self) -> list[Node]:
         """All that are neither dead nor stopped, by start."""
+
+    def owners(self) -> set[str]:
+        """The ids of all nodes, living or not, that the store holds runs of."""
 
     def save_node(self, node: Node) -> None:
         """Insert or update."""
@@ -111,12 +189,16 @@ class Transaction(Protocol):
     def save_tasks(self, node_id: str, tasks: Sequence[TaskInfo]) -> None:
         """Replace what the node publishes."""
 
-    # append only
+    # what happened
+
+    def last_decisions(self, schedule_ids: Collection[str]) -> dict[str, Decision]:
+        """The newest decision of each of these schedules."""
+
+    def save_decisions(self, decisions: Sequence[Decision]) -> None:
+        """Insert, or replace the one with the same id, which `last_decisions` gave."""
 
     def add_log(self, lines: Sequence[LogLine]) -> None: ...
 
-    def add_decisions(self, decisions: Iterable[Decision]) -> None: ...
-
-    def add_changes(self, changes: Iterable[Change]) -> None: ...
+    def add_changes(self, changes: Sequence[Change]) -> None: ...
 
     def add_revision(self, schedule: Schedule) -> None: ...

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from onthedot.model.node import Node, NodeState
 from onthedot.model.policy import Policy
 from onthedot.model.run import Run
-from onthedot.rules.routing import ROUTES, Known, Question, choose, eligible
+from onthedot.rules.routing import ROUTES, Router, eligible, used_after
 
 NOW_MS = 1_000_000
 
@@ -22,13 +22,23 @@ def node(name: str, started_ms: int = 0, **fields: object) -> Node:
 A, B, C = node("a", 1), node("b", 2), node("c", 3)
 
 
-def chosen(route: str, nodes: tuple[Node, ...] = (A, B, C), turn: int = 0, known: Known | None = None) -> str | None:
+def chosen(
+    route: str,
+    nodes: tuple[Node, ...] = (A, B, C),
+    turn: int = 0,
+    used: dict[str, int] | None = None,
+    load: dict[str, int] | None = None,
+) -> str | None:
     run = Run("run", "job", "tick", 0, 0, policy=Policy(route=route), schedule="digest")
-    return choose(Question(run, turn, nodes, NOW_MS, known or Known()))
+    return id_of(Router(nodes, load or {}, NOW_MS).choose(run, turn, used))
+
+
+def id_of(node: Node | None) -> str | None:
+    return None if node is None else node.id
 
 
 @pytest.mark.parametrize(
-    ("route", "turn", "known", "expected"),
+    ("route", "turn", "used", "expected"),
     [
         ("any", 0, None, None),
         ("broadcast", 0, None, None),
@@ -37,17 +47,53 @@ def chosen(route: str, nodes: tuple[Node, ...] = (A, B, C), turn: int = 0, known
         ("round", 0, None, "a"),
         ("round", 1, None, "b"),
         ("round", 5, None, "c"),
-        ("lfu", 0, Known(used={"a": 3, "b": 1, "c": 2}), "b"),
-        ("lfu", 0, Known(used={"a": 3, "b": 1}), "c"),
-        ("lru", 0, Known(last_used={"a": 7, "b": 9, "c": 8}), "a"),
-        ("lru", 0, Known(last_used={"a": 7, "c": 8}), "b"),
+        ("lfu", 0, {"a": 3, "b": 1, "c": 2}, "b"),
+        ("lfu", 0, {"a": 3, "b": 1}, "b"),
+        ("lru", 0, {"a": 7, "b": 9, "c": 8}, "a"),
+        ("lru", 0, {"a": 7, "c": 8}, "b"),
         ("failover", 0, None, "a"),
-        ("busyover", 0, Known(busy={"a": 1}), "b"),
-        ("busyover", 0, Known(busy={"a": 5, "b": 3, "c": 4}), "b"),
     ],
 )
-def test_a_route_chooses(route: str, turn: int, known: Known | None, expected: str | None) -> None:
-    assert chosen(route, turn=turn, known=known) == expected
+def test_a_route_chooses(route: str, turn: int, used: dict[str, int] | None, expected: str | None) -> None:
+    assert chosen(route, turn=turn, used=used) == expected
+
+
+@pytest.mark.parametrize("route", ["busyover", "lfu", "lru"])
+def test_where_nothing_else_is_known_the_load_counts(route: str) -> None:
+    assert chosen(route, load={"a": 1}) == "b"
+    assert chosen(route, load={"a": 5, "b": 3, "c": 4}) == "b"
+
+
+def test_what_a_batch_has_chosen_counts_as_load_for_the_rest_of_it() -> None:
+    router = Router((A, B, C), {}, NOW_MS)
+    runs = [Run(f"run-{n}", "job", "tick", 0, 0, policy=Policy(route="busyover")) for n in range(6)]
+    assert [id_of(router.choose(run)) for run in runs] == ["a", "b", "c", "a", "b", "c"]
+
+
+@pytest.mark.parametrize("route", ["lfu", "lru"])
+def test_routes_by_use_go_around_all_nodes_whoever_plans(route: str) -> None:
+    used: dict[str, int] = {}
+    chose = []
+    for turn in range(6):
+        run = Run("run", "job", "tick", 0, 0, policy=Policy(route=route))
+        node = Router((A, B, C), {}, NOW_MS).choose(run, turn, used)  # each time another planner
+        assert node is not None
+        used = used_after(used, route, node, turn, (A, B, C))
+        chose.append(node.id)
+    assert sorted(chose[:3]) == sorted(chose[3:]) == ["a", "b", "c"]
+
+
+def test_a_node_that_comes_new_does_not_get_all_runs_until_it_has_caught_up() -> None:
+    used = {"a": 100, "b": 101}
+    chose = []
+    for turn in range(6):
+        node = Router((A, B, C), {}, NOW_MS).choose(
+            Run("run", "job", "tick", 0, 0, policy=Policy(route="lfu")), turn, used
+        )
+        assert node is not None
+        used = used_after(used, "lfu", node, turn, (A, B, C))
+        chose.append(node.id)
+    assert chose.count("c") <= 3
 
 
 def test_failover_passes_over_a_node_whose_lease_is_over() -> None:
@@ -59,13 +105,13 @@ def test_failover_passes_over_a_node_whose_lease_is_over() -> None:
 
 def test_busyover_goes_by_the_part_of_the_workers_that_is_busy() -> None:
     large = node("c", 3, capacity=100)
-    assert chosen("busyover", (A, B, large), known=Known(busy={"a": 2, "b": 2, "c": 10})) == "c"
+    assert chosen("busyover", (A, B, large), load={"a": 2, "b": 2, "c": 10}) == "c"
 
 
 def test_random_is_the_same_for_the_same_run_and_spreads_over_all_nodes() -> None:
     def of(number: int) -> str | None:
         run = Run(f"run-{number}", "job", "tick", 0, 0, policy=Policy(route="random"))
-        return choose(Question(run, 0, (A, B, C), NOW_MS, Known()))
+        return id_of(Router((A, B, C), {}, NOW_MS).choose(run))
 
     assert of(1) == of(1)
     assert {of(number) for number in range(50)} == {"a", "b", "c"}
@@ -99,6 +145,6 @@ def test_a_hash_route_moves_only_what_its_lost_node_held(members: list[str], dat
     left = tuple(each for each in nodes if each.name != gone)
     for number in range(30):
         run = Run("run", "job", "tick", 0, 0, policy=Policy(route="hash"), schedule=f"s{number}")
-        before = choose(Question(run, 0, nodes, NOW_MS, Known()))
-        after = choose(Question(run, 0, left, NOW_MS, Known()))
+        before = id_of(Router(nodes, {}, NOW_MS).choose(run))
+        after = id_of(Router(left, {}, NOW_MS).choose(run))
         assert before in (after, gone)

@@ -1,16 +1,17 @@
-"""The law, kept once: every store that has transactions is this engine over its own `Transaction`."""
+"""The law, kept once: every store that has transactions is this engine over its own `Transaction`.
 
-from __future__ import annotations
+engine      the methods of `Store`: each a transaction, and what is to be done after its commit
+planning    lock what is due, ask what becomes of it, write that
+starting    due runs become a node's own
+finishing   outcomes
+leases      joining, renewing, leaving, taking over
+changing    schedules put, paused, deleted; enqueuing one-off runs; operating: cancel, retry
+rerouting   another node for what its node did not take
+settling    the one place where runs end or wait again, with their slots, places, shards and keys
+waking      who waited behind what was freed
+limits      the places of groups
+"""
 
-from onthedot.stores.engine.changes import Changes
-from onthedot.stores.engine.enqueuing import Enqueuing
-from onthedot.stores.engine.finishing import Finishing
-from onthedot.stores.engine.leases import Leases
-from onthedot.stores.engine.operating import Operating
-from onthedot.stores.engine.planning import Planning
-from onthedot.stores.engine.routing import Routing
-from onthedot.stores.engine.starting import Starting
+from onthedot.stores.engine.engine import Engine
 
-
-class Engine(Changes, Planning, Enqueuing, Starting, Finishing, Operating, Routing, Leases):
-    """Implements every writing method of `Store` with transactions over `Transaction`."""
+__all__ = ["Engine"]

@@ -1,53 +1,63 @@
-"""Enqueuing: one run per key, however often it is asked for."""
+"""Enqueuing: one run per key, however often it is asked for; routed by what the store knows of the nodes."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
 
-from onthedot.errors import StoreUnavailable
 from onthedot.model.key import Key
 from onthedot.model.run import Run
+from onthedot.model.schedule import Schedule
 from onthedot.model.states import State
 from onthedot.model.values import replace
+from onthedot.rules import routing
 from onthedot.stores.base import Author
 from onthedot.stores.engine.audit import run_changed
-from onthedot.stores.engine.transactions import Transactions
+from onthedot.stores.engine.settling import raise_versions
 from onthedot.stores.transaction import Transaction
+from onthedot.triggers.stable_hash import spread_over
 
 
-class Enqueuing(Transactions):
-    """`enqueue`, in a transaction of our own or in the caller's."""
+def enqueue(tx: Transaction, runs: Sequence[Run], by: Author | None = None) -> list[Run]:
+    """Insert what is new; a known key or id is answered with the run that has it."""
+    schedules = tx.lock_schedules({run.schedule_id for run in runs if run.schedule_id is not None})
+    keys = tx.keys({run.key for run in runs if run.key is not None})
+    id_of = {key: known.run_id for key, known in keys.items()}
+    wanted = [run.id if run.key is None else id_of.setdefault(run.key, run.id) for run in runs]
+    known = _known(tx, wanted, list(keys.values()))
+    fresh = {
+        run.id: replace(run, created_ms=tx.now_ms, due_ms=run.due_ms or tx.now_ms)
+        for run, run_id in zip(runs, wanted, strict=True)
+        if run_id == run.id and run_id not in known
+    }
+    fresh = {run.id: run for run in _routed(tx, list(fresh.values()), schedules)}
+    added = {run.schedule_id for run in fresh.values()}
+    raise_versions(tx, [each for each in schedules.values() if each.id in added])
+    tx.save_runs(list(fresh.values()))
+    tx.save_keys([Key(run.key, run.id) for run in fresh.values() if run.key is not None])
+    if by is not None:
+        tx.add_changes([line for run in fresh.values() for line in run_changed(None, run, by, tx.now_ms)])
+    return [known[run_id] if run_id in known else fresh[run_id] for run_id in wanted]
 
-    def enqueue(self, runs: Sequence[Run], connection: Any = None, by: Author | None = None) -> list[Run]:
-        if connection is not None:
-            return self.enqueue_in(connection, runs, by)
-        stored = self._transact(lambda rows: self._enqueue(rows, runs, by))
-        self.notify()
-        return stored
 
-    def enqueue_in(self, connection: Any, runs: Sequence[Run], by: Author | None = None) -> list[Run]:
-        """Enqueue in the caller's own transaction, where the store can."""
-        raise StoreUnavailable(f"{type(self).__name__} has no transactions to share; leave connection= out")
+def _known(tx: Transaction, ids: Sequence[str], keys: Sequence[Key]) -> dict[str, Run]:
+    live = tx.live_runs(ids)  # before history: a run that ends between the two reads is then found in it
+    known = {**tx.ended_runs(ids), **live}
+    return known | {key.run_id: _pruned(key) for key in keys if key.run_id not in known}
 
-    @staticmethod
-    def _enqueue(rows: Transaction, runs: Sequence[Run], by: Author | None = None) -> list[Run]:
-        keys = rows.keys({run.key for run in runs if run.key is not None})
-        id_of = {key: known.run_id for key, known in keys.items()}
-        wanted = [run.id if run.key is None else id_of.setdefault(run.key, run.id) for run in runs]
-        live = rows.live_runs(wanted)  # before history: a run that ends between the two reads is then found in it
-        known = {**rows.ended_runs(wanted), **live}
-        known |= {key.run_id: _pruned(key) for key in keys.values() if key.run_id not in known}
-        fresh = {
-            run.id: replace(run, created_ms=rows.now_ms, due_ms=run.due_ms or rows.now_ms)
-            for run, run_id in zip(runs, wanted, strict=True)
-            if run_id == run.id and run_id not in known
-        }
-        rows.save_runs(list(fresh.values()))
-        rows.save_keys([Key(run.key, run.id) for run in fresh.values() if run.key is not None])
-        if by is not None:
-            rows.add_changes([line for run in fresh.values() for line in run_changed(None, run, by, rows.now_ms)])
-        return [known[run_id] if run_id in known else fresh[run_id] for run_id in wanted]
+
+def _routed(tx: Transaction, runs: Sequence[Run], schedules: Mapping[str, Schedule]) -> list[Run]:
+    """There is no count of runs without a tick: `round` is a draw here, and `lfu` and `lru` go by the load."""
+    if not any(routing.is_routed(run) for run in runs):
+        return list(runs)
+    load = tx.load() if any(run.policy.route in routing.BY_LOAD for run in runs) else {}
+    router = routing.Router(tx.nodes(), load, tx.now_ms)
+    routed: list[Run] = []
+    for run in runs:
+        schedule = schedules.get(run.schedule_id or "")
+        used = None if schedule is None else schedule.routed
+        node = router.choose(run, spread_over(run.id, "turn", 1 << 20), used)
+        routed.append(run if node is None else replace(run, target=node.id))
+    return routed
 
 
 def _pruned(key: Key) -> Run:

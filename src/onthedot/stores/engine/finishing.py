@@ -2,66 +2,78 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import NamedTuple
 
 from onthedot.model.outcome import Outcome
 from onthedot.model.run import Run
 from onthedot.model.schedule import ScheduleSummary
-from onthedot.rules import end as ending
-from onthedot.stores.base import Finished, LogLine
-from onthedot.stores.engine.chains import followers
-from onthedot.stores.engine.transactions import Transactions
+from onthedot.model.states import LIVE
+from onthedot.rules import end
+from onthedot.rules.followers import followers
+from onthedot.stores.base import Finished, LogLine, TaskInfo
+from onthedot.stores.engine.settling import put_down, raise_versions
 from onthedot.stores.transaction import Transaction
 
+Tasks = Callable[[], Sequence[TaskInfo]]
 
-class Finishing(Transactions):
-    """`finish` and `log`."""
 
-    def finish(self, node_id: str, outcomes: Sequence[Outcome]) -> Finished:
-        finished, removable = self._transact(lambda rows: self._finish_alive(rows, node_id, outcomes))
-        freed = {run.schedule_id for run in finished.recorded if run.schedule_id and run.policy.slots is not None}
-        look_at = {*(self.behind(freed) if freed else ()), *removable}
-        woken = self._look_at(look_at) + self._look_behind_groups(finished.recorded)
-        return Finished(finished.recorded, finished.refused, finished.followed, woken + finished.followed)
+class FinishPass(NamedTuple):
+    """What became of a batch of outcomes."""
 
-    def _finish_alive(self, rows: Transaction, node_id: str, outcomes: Sequence[Outcome]) -> tuple[Finished, list[str]]:
-        node = rows.node(node_id)
-        if node is None or not node.lives:
-            return Finished(refused=tuple(outcome.run_id for outcome in outcomes)), []
-        return self._finish(rows, node_id, outcomes)
+    finished: Finished
+    ended: tuple[Run, ...] = ()
+    """All runs that no longer run, broadcasts included."""
+    removable: tuple[str, ...] = ()
+    """The schedules that are to be removed if these were their last runs."""
 
-    def _finish(self, rows: Transaction, node_id: str, outcomes: Sequence[Outcome]) -> tuple[Finished, list[str]]:
-        """What became of the outcomes, and the schedules that are to be removed if these were their last runs."""
-        live = rows.live_runs([outcome.run_id for outcome in outcomes])
-        schedules = rows.standing({run.schedule_id for run in live.values() if run.schedule_id is not None})
-        recorded: list[Run] = []
-        refused: list[str] = []
-        for outcome in outcomes:
-            run = live.get(outcome.run_id)
-            if run is None or not ending.may_record(run, node_id, outcome.claim_no):
-                refused.append(outcome.run_id)
-                continue
-            recorded.append(ending.settle(run, schedules.get(run.schedule_id or ""), outcome, rows.now_ms))
-            live[run.id] = recorded[-1]
-        followed = self._follow(rows, self._settle(rows, recorded), schedules)
-        removable = [each for each, standing in schedules.items() if standing.auto_remove and standing.ended]
-        return Finished(tuple(recorded), tuple(refused), followed), removable
 
-    def _follow(self, rows: Transaction, ended: Sequence[Run], schedules: Mapping[str, ScheduleSummary]) -> int:
-        """Enqueue what comes after these, in the transaction that ends them: exactly once. How many runs that gave."""
-        following = followers(ended, schedules, rows.now_ms, self.tasks)
-        rows.save_runs(following)
-        return len(following)
+def finish(tx: Transaction, node_id: str, outcomes: Sequence[Outcome], tasks: Tasks) -> FinishPass:
+    """Each stands or is refused by itself. What may wait again adds a run to its schedule, whose lock comes first."""
+    again = [outcome.run_id for outcome in outcomes if outcome.ending in end.MAY_WAIT_AGAIN]
+    schedules = tx.lock_schedules(tx.schedules_of(again)) if again else {}
+    node = tx.node_shared(node_id)
+    if node is None or not node.lives:
+        return FinishPass(Finished(refused=tuple(outcome.run_id for outcome in outcomes)))
+    done = record(tx, node_id, outcomes, tasks)
+    waiting = {run.schedule_id for run in done.finished.recorded if run.state in LIVE}
+    raise_versions(tx, [each for each in schedules.values() if each.id in waiting])
+    return done
 
-    def log(self, node_id: str, lines: Sequence[LogLine]) -> int:
-        def work(rows: Transaction) -> int:
-            live = rows.live_runs({line.run_id for line in lines})
-            mine = [
-                line
-                for line in lines
-                if line.run_id in live and ending.may_record(live[line.run_id], node_id, line.claim_no)
-            ]
-            rows.add_log(mine)
-            return len(mine)
 
-        return self._transact(work)
+def record(tx: Transaction, node_id: str, outcomes: Sequence[Outcome], tasks: Tasks) -> FinishPass:
+    """The same, for a node that is known to live."""
+    live = tx.live_runs([outcome.run_id for outcome in outcomes])
+    summaries = tx.summaries({run.schedule_id for run in live.values() if run.schedule_id is not None})
+    recorded: list[Run] = []
+    refused: list[str] = []
+    for outcome in outcomes:
+        run = live.get(outcome.run_id)
+        if run is None or not end.may_record(run, node_id, outcome.claim_no):
+            refused.append(outcome.run_id)
+            continue
+        recorded.append(end.settle(run, summaries.get(run.schedule_id or ""), outcome, tx.now_ms))
+        live[run.id] = recorded[-1]
+    ended = put_down(tx, recorded)
+    followed = follow(tx, ended, summaries, tasks)
+    finished = Finished(tuple(recorded), tuple(refused), followed)
+    return FinishPass(finished, (*ended, *(run for run in recorded if run.state in LIVE)), _removable(summaries))
+
+
+def follow(tx: Transaction, ended: Sequence[Run], summaries: Mapping[str, ScheduleSummary], tasks: Tasks) -> int:
+    """Enqueue what comes after these, in the transaction that ends them: exactly once. How many runs that gave."""
+    following = followers(ended, summaries, tx.now_ms, lambda: {task.name: task.policy for task in tasks()})
+    tx.save_runs(following)
+    return len(following)
+
+
+def log(tx: Transaction, node_id: str, lines: Collection[LogLine]) -> int:
+    """Lines of runs that the node still owns; how many stood."""
+    live = tx.live_runs({line.run_id for line in lines})
+    mine = [line for line in lines if line.run_id in live and end.may_record(live[line.run_id], node_id, line.claim_no)]
+    tx.add_log(mine)
+    return len(mine)
+
+
+def _removable(summaries: Mapping[str, ScheduleSummary]) -> tuple[str, ...]:
+    return tuple(each for each, summary in summaries.items() if summary.auto_remove and summary.ended)

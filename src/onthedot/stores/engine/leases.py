@@ -2,87 +2,133 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
+from onthedot.errors import NodeDead, NodeNotFound
 from onthedot.model.node import Node, NodeState
 from onthedot.model.run import Run
-from onthedot.model.states import State
+from onthedot.model.schedule import Schedule, ScheduleSummary
+from onthedot.model.states import LIVE, State
 from onthedot.model.values import replace
-from onthedot.rules import end as ending
+from onthedot.rules import end
 from onthedot.stores.base import Renewal, TaskInfo
-from onthedot.stores.engine.chains import followers
-from onthedot.stores.engine.transactions import Transactions
-from onthedot.stores.transaction import Transaction
+from onthedot.stores.engine.finishing import Tasks, follow
+from onthedot.stores.engine.settling import put_down, raise_versions
+from onthedot.stores.transaction import Transaction, TryAgain
+
+Fate = Callable[[Run, ScheduleSummary | None, int], Run]
+"""What becomes of a run whose node is gone."""
 
 
-class Leases(Transactions):
-    """`join`, `renew`, `leave` and `take_over`."""
+def join(tx: Transaction, node: Node, tasks: Sequence[TaskInfo]) -> Node:
+    """Joining again with its id only publishes its tasks anew."""
+    known = tx.node(node.id)
+    fresh = replace(node, started_ms=tx.now_ms, renewed_ms=tx.now_ms)
+    joined = fresh if known is None else replace(known, tasks=node.tasks)
+    tx.save_node(joined)
+    tx.save_tasks(node.id, tasks)
+    return joined
 
-    def join(self, node: Node, tasks: Sequence[TaskInfo]) -> Node:
-        def work(rows: Transaction) -> Node:
-            known = rows.node(node.id)
-            fresh = replace(node, started_ms=rows.now_ms, renewed_ms=rows.now_ms)
-            joined = fresh if known is None else replace(known, tasks=node.tasks)
-            rows.save_node(joined)
-            rows.save_tasks(node.id, tasks)
-            return joined
 
-        return self._transact(work)
+def renew(tx: Transaction, node: Node) -> Renewal:
+    """A node that was asked to drain stays so, whatever it says of itself."""
+    known = tx.node(node.id)
+    if known is None or not known.lives:
+        raise NodeDead(node.id)
+    renewed = replace(
+        known,
+        state=NodeState.DRAINING if known.state is NodeState.DRAINING else node.state,
+        capacity=node.capacity,
+        labels=node.labels,
+        renewed_ms=tx.now_ms,
+        renewals=known.renewals + 1,
+    )
+    tx.save_node(renewed)
+    return Renewal(renewed, tuple(tx.owned_by(node.id)), tuple(tx.nodes()))
 
-    def renew(self, node: Node) -> Renewal:
-        def work(rows: Transaction) -> Renewal:
-            known = self._alive(rows, node.id)
-            renewed = replace(
-                known,
-                state=NodeState.DRAINING if known.state is NodeState.DRAINING else node.state,
-                capacity=node.capacity,
-                labels=node.labels,
-                renewed_ms=rows.now_ms,
-                renewals=known.renewals + 1,
-            )
-            rows.save_node(renewed)
-            return Renewal(renewed, tuple(rows.owned_by(node.id)), tuple(rows.nodes()))
 
-        return self._transact(work)
+def drain(tx: Transaction, node_id: str) -> Node:
+    """Asking twice is asking once."""
+    node = tx.node(node_id)
+    if node is None or not node.lives:
+        raise NodeNotFound(node_id)
+    draining = replace(node, state=NodeState.DRAINING)
+    tx.save_node(draining)
+    return draining
 
-    def leave(self, node_id: str) -> None:
-        def work(rows: Transaction) -> list[Run]:
-            node = rows.node(node_id)
-            if node is None or not node.lives:
-                return []
-            rows.save_node(replace(node, state=NodeState.STOPPED))
-            return self._give_back(rows, node_id)
 
-        given_back = self._transact(work)
-        self._wake_blocked(given_back)
-        self._look_behind_groups(given_back)
-        self.notify()
+def leave(tx: Transaction, node_id: str, tasks: Tasks) -> list[Run]:
+    """The node ends its own incarnation: what it still holds is given back, and no crash is counted."""
+    return _end(tx, node_id, tasks, lambda node: node.lives, (NodeState.STOPPED, end.given_back))
 
-    def take_over(self, node_id: str, seen_renewals: int) -> list[Run]:
-        def work(rows: Transaction) -> list[Run]:
-            node = rows.node(node_id)
-            if node is None or node.renewals != seen_renewals:
-                return []
-            if node.lives:
-                if not node.expired(rows.now_ms):
-                    return []
-                rows.save_node(replace(node, state=NodeState.DEAD))
-            return self._give_back(rows, node_id)
 
-        given_back = self._transact(work)
-        self._wake_blocked(given_back)
-        self._look_behind_groups(given_back)
-        self.notify()
-        return given_back
+def take_over(tx: Transaction, node_id: str, seen_renewals: int, tasks: Tasks) -> list[Run]:
+    """From a node whose lease is over and that has not renewed since it was seen."""
 
-    def _give_back(self, rows: Transaction, node_id: str) -> list[Run]:
-        runs = rows.live_runs([run.id for run in rows.owned_by(node_id)])
-        schedules = rows.standing({run.schedule_id for run in runs.values() if run.schedule_id is not None})
-        given_back = [
-            ending.take_over(run, schedules.get(run.schedule_id or ""), rows.now_ms)
-            for run in runs.values()
-            if run.owner == node_id and run.state is State.RUNNING
-        ]
-        following = followers(self._settle(rows, given_back), schedules, rows.now_ms, self.tasks)
-        rows.save_runs(following)
-        return given_back
+    def is_dead(node: Node) -> bool:
+        return node.renewals == seen_renewals and (not node.lives or node.expired(tx.now_ms))
+
+    return _end(tx, node_id, tasks, is_dead, (NodeState.DEAD, end.take_over))
+
+
+def give_back_of_dead(tx: Transaction, node_id: str, only: Collection[str], tasks: Tasks) -> list[Run]:
+    """Some runs of a node that is dead already, where they must be given back one by one."""
+    locked = _lock_schedules_of(tx, node_id)
+    node = tx.node(node_id)
+    if node is not None and node.lives:
+        return []
+    return _give_back(tx, node_id, end.take_over, tasks, locked, only)
+
+
+def mark_dead(tx: Transaction, node_id: str, seen_renewals: int) -> bool:
+    """The same without its runs, for where they must be given back one by one."""
+    node = tx.node(node_id)
+    if node is None or node.renewals != seen_renewals or (node.lives and not node.expired(tx.now_ms)):
+        return False
+    if node.lives:
+        tx.save_node(replace(node, state=NodeState.DEAD))
+    return True
+
+
+def _end(
+    tx: Transaction, node_id: str, tasks: Tasks, may: Callable[[Node], bool], becomes: tuple[NodeState, Fate]
+) -> list[Run]:
+    """Its runs wait again, which adds to their schedules: those are locked first, then the node, then the runs."""
+    state, fate = becomes
+    locked = _lock_schedules_of(tx, node_id)
+    node = tx.node(node_id)
+    if node is None or not may(node):
+        return []
+    if node.lives:
+        tx.save_node(replace(node, state=state))
+    return _give_back(tx, node_id, fate, tasks, locked)
+
+
+def _give_back(  # noqa: PLR0917  (all are needed, and nobody else calls it)
+    tx: Transaction,
+    node_id: str,
+    fate: Fate,
+    tasks: Tasks,
+    locked: Mapping[str, Schedule],
+    only: Collection[str] | None = None,
+) -> list[Run]:
+    """The runs of a node that can no longer do anything, all or some of them."""
+    own = [run.id for run in tx.owned_by(node_id) if only is None or run.id in only]
+    runs = tx.live_runs(own)
+    ids = {run.schedule_id for run in runs.values() if run.schedule_id is not None}
+    if not ids <= locked.keys():  # it planned one more before its row was locked
+        raise TryAgain
+    summaries = tx.summaries(ids)
+    given_back = [
+        fate(run, summaries.get(run.schedule_id or ""), tx.now_ms)
+        for run in runs.values()
+        if run.owner == node_id and run.state is State.RUNNING
+    ]
+    waiting = {run.schedule_id for run in given_back if run.state in LIVE and run.schedule_id is not None}
+    raise_versions(tx, [locked[each] for each in waiting])
+    follow(tx, put_down(tx, given_back), summaries, tasks)
+    return given_back
+
+
+def _lock_schedules_of(tx: Transaction, node_id: str) -> dict[str, Schedule]:
+    return tx.lock_schedules({run.schedule_id for run in tx.owned_by(node_id) if run.schedule_id is not None})

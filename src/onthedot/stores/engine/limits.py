@@ -1,4 +1,7 @@
-"""Group limits: a run holds one of its group's places while it runs, each a key that no two runs can have."""
+"""Group limits: a run holds one of its group's places while it runs, each a key that no two runs can have.
+
+A broadcast holds one place for all of its shards.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +16,8 @@ from onthedot.triggers.stable_hash import spread_over
 class Limits:
     """The places of all groups that one transaction meets, read when first asked for."""
 
-    def __init__(self, rows: Transaction) -> None:
-        self._rows = rows
+    def __init__(self, tx: Transaction) -> None:
+        self._tx = tx
         self._holders: dict[str, str] = {}
         self._asked: set[str] = set()
         self._changed: dict[str, Key] = {}
@@ -32,36 +35,31 @@ class Limits:
         self._changed[place] = Key(place, run.id)
         return True
 
-    def free(self, run: Run) -> int | None:
-        """How many places its group has left; None where it has no group."""
-        free = self._free(run)
-        return None if free is None else len(free)
-
     def release(self, runs: Iterable[Run]) -> None:
         """These no longer run."""
         for run in runs:
             for place in self._places(run):
                 if self._holders.get(place) == run.id:
                     del self._holders[place]
-                    self._changed[place] = Key(place, run.id, expires_ms=self._rows.now_ms)
+                    self._changed[place] = Key(place, run.id, expires_ms=self._tx.now_ms)
 
     def save(self) -> None:
         """Write what was taken and released."""
-        self._rows.save_keys(list(self._changed.values()))
+        self._tx.save_keys(list(self._changed.values()))
 
     def _free(self, run: Run) -> list[str] | None:
-        if run.policy.limit is None:
+        if run.policy.limit is None or run.is_shard:
             return None
         return [place for place in self._places(run) if place not in self._holders]
 
     def _places(self, run: Run) -> list[str]:
         limit = run.policy.group_limit
-        if limit is None:
+        if limit is None or run.is_shard:
             return []
         group, most = limit
         places = [f"l:{group}/{number}" for number in range(most)]
         unknown = [place for place in places if place not in self._asked]
         if unknown:
             self._asked.update(unknown)
-            self._holders.update((key, held.run_id) for key, held in self._rows.keys(unknown).items())
+            self._holders.update((key, held.run_id) for key, held in self._tx.keys(unknown).items())
         return places

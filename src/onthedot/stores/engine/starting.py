@@ -2,132 +2,160 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from typing import NamedTuple
 
 from onthedot.model.node import Node
 from onthedot.model.run import Run
 from onthedot.model.schedule import Schedule
 from onthedot.model.states import State
-from onthedot.rules import routing
-from onthedot.rules import start as starting
+from onthedot.rules import routing, start
 from onthedot.rules.broadcast import expanded
 from onthedot.rules.precedence import turn_of
 from onthedot.stores.base import Started
 from onthedot.stores.engine.limits import Limits
-from onthedot.stores.engine.transactions import Transactions, by_schedule
-from onthedot.stores.transaction import Transaction
+from onthedot.stores.engine.planning import alive
+from onthedot.stores.engine.settling import ask_to_stop, put_down
+from onthedot.stores.transaction import Claim, LiveRuns, Transaction, TryAgain
+
+_LOOKS = 4
+"""How often it looks further where all that was found must not start here yet."""
 
 
-class Starting(Transactions):
-    """`start_due`."""
+class StartPass(NamedTuple):
+    """What a starting pass did."""
 
-    def start_due(self, node_id: str, tasks: Sequence[str], limit: int) -> Started:
-        if limit <= 0:
-            return Started()
-        started, elsewhere = self._transact(lambda rows: self._start_due(rows, node_id, tasks, limit))
-        self._wake_blocked(started.skipped)
-        if elsewhere:
-            self.notify()
-        return started
+    started: Started
+    elsewhere: bool = False
+    """Runs were made for other nodes."""
+    behind: tuple[Run, ...] = ()
+    """Runs that were left behind a slot or a limit, or out of the way of those behind them."""
 
-    def _start_due(self, rows: Transaction, node_id: str, tasks: Sequence[str], limit: int) -> tuple[Started, bool]:
-        """What was started, and whether runs were made for other nodes."""
-        alive = cache(rows.nodes)  # asked once, if at all
-        candidates = _candidates(rows, node_id, tasks, limit, alive)
-        ids = {run.schedule_id for run in candidates if run.schedule_id is not None}
-        schedules = rows.schedules_if_free(ids)
-        self._alive(rows, node_id)
-        work = _Work(rows, node_id, limit, frozenset(run.id for run in candidates), alive)
-        alone = rows.live_runs([run.id for run in candidates if run.schedule_id is None])
-        live = by_schedule(rows.live_of(list(schedules)))
-        for run_id, schedule_id in _in_turn(candidates):
-            if schedule_id is None and run_id in alone:
-                work.start_alone(alone[run_id])
-            elif schedule_id in schedules:
-                work.start_of(schedules[schedule_id], live.get(schedule_id, ()))
-        elsewhere = work.expand()
-        rows.save_schedules(work.touched)
-        work.limits.save()
-        rows.save_runs([*work.changed, *work.begun, *elsewhere])
-        self._end(rows, work.skipped)
-        mine = tuple(run for run in work.begun if run.owner == node_id)
-        return Started(mine, tuple(work.skipped), passed_over=len(schedules) < len(ids)), bool(elsewhere)
+
+def start_due(tx: Transaction, claim: Claim, limit: int, only: Collection[str] | None = None) -> StartPass:
+    """Make due runs this node's; `only` some of them, where a batch was refused and its culprit is looked for."""
+    nodes = cache(tx.nodes)  # asked once, if at all
+    node_id = claim.node_id
+    candidates = [run for run in candidates_for(tx, claim, limit, nodes) if only is None or run.id in only]
+    ids = {run.schedule_id for run in candidates if run.schedule_id is not None}
+    schedules = tx.schedules_if_free(ids)
+    alive(tx, node_id)
+    work = _Work(tx, node_id, limit, frozenset(run.id for run in candidates), nodes)
+    alone = tx.live_runs([run.id for run in candidates if run.schedule_id is None])
+    live = _with_candidates(tx.live_beside(list(schedules.values())), candidates)
+    for run_id, schedule_id in _in_turn(candidates):
+        if schedule_id is None and run_id in alone:
+            work.start_alone(alone[run_id])
+        elif schedule_id in schedules:
+            work.start_of(schedules[schedule_id], live[schedule_id])
+    elsewhere = work.expand()
+    work.write(elsewhere)
+    mine = tuple(run for run in work.begun if run.owner == node_id)
+    started = Started(mine, tuple(work.skipped), passed_over=len(schedules) < len(ids))
+    return StartPass(started, bool(elsewhere), (*work.skipped, *(run for run in work.changed if run.blocked)))
 
 
 @dataclass(slots=True)
 class _Work:
     """One starting pass, as it grows."""
 
-    rows: Transaction
+    tx: Transaction
     node_id: str
     limit: int
     candidates: frozenset[str]
-    alive: Callable[[], Sequence[Node]]
+    nodes: Callable[[], Sequence[Node]]
     limits: Limits = field(init=False)
+    read: dict[str, Run] = field(default_factory=dict)
     begun: list[Run] = field(default_factory=list)
     skipped: list[Run] = field(default_factory=list)
     changed: list[Run] = field(default_factory=list)
+    stopping: list[Run] = field(default_factory=list)
     touched: list[Schedule] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.limits = Limits(self.rows)
+        self.limits = Limits(self.tx)
 
     def start_alone(self, run: Run) -> None:
         """A one-off run: nothing holds it but its group's limit."""
         if run.state is not State.WAITING or len(self.begun) >= self.limit:
             return
         if self.limits.admits(run):
-            self.begun.append(starting.started(run, self.node_id, self.rows.now_ms))
+            self.begun.append(start.started(run, self.node_id, self.tx.now_ms))
         else:
-            self.changed.append(starting.blocked(run))
+            self.changed.append(start.behind_limit(run))
 
     def start_of(self, schedule: Schedule, live: Sequence[Run]) -> None:
         """The runs of one schedule, which is locked."""
-        facts = starting.Facts(
-            self.rows.now_ms, self.node_id, self.candidates, met=self._met(schedule), admits=self.limits.admits
+        facts = start.StartFacts(
+            self.tx.now_ms, self.node_id, self.candidates, unmet=self._unmet(schedule), admits=self.limits.admits
         )
-        starts = starting.judge(schedule, live, facts, free=self.limit - len(self.begun))
+        starts = start.judge(schedule, live, facts, free=self.limit - len(self.begun))
+        self.read |= {run.id: run for run in live}
         self.touched += [] if starts.schedule is None else [starts.schedule]
         self.changed += starts.changed
         self.begun += starts.started
         self.skipped += starts.skipped
+        self.stopping += starts.stopping
 
-    def _met(self, schedule: Schedule) -> bool:
-        since_ms = self.rows.now_ms - starting.waits_at_most_ms(schedule.policy)
-        return all(self.rows.succeeded_since(name, since_ms) for name in schedule.policy.depends_on)
+    def _unmet(self, schedule: Schedule) -> str | None:
+        since_ms = self.tx.now_ms - start.waits_at_most_ms(schedule.policy)
+        unmet = (name for name in schedule.policy.depends_on if not self.tx.succeeded_since(name, since_ms))
+        return next(unmet, None)
 
     def expand(self) -> list[Run]:
         """Give every broadcast that starts a shard for each node; this node's begin with it. The others' shards."""
         elsewhere: list[Run] = []
         for run in [run for run in self.begun if routing.is_whole(run)]:
-            members = _members(run, self.alive())
-            parent, shards = expanded(run, members, self.rows.now_ms)
+            parent, shards = expanded(run, _members(run, self.nodes()), self.tx.now_ms)
             self.begun[self.begun.index(run)] = parent
             here = [shard for shard in shards if shard.target == self.node_id]
-            self.begun += [starting.started(each, self.node_id, self.rows.now_ms, fence=parent.fence) for each in here]
+            self.begun += [start.started(each, self.node_id, self.tx.now_ms, fence=parent.fence) for each in here]
             elsewhere += [shard for shard in shards if shard.target != self.node_id]
         return elsewhere
 
+    def write(self, elsewhere: Sequence[Run]) -> None:
+        """In the order of the locks."""
+        self._lock_what_changes()
+        self.tx.save_schedules(self.touched)
+        self.limits.save()
+        ask_to_stop(self.tx, self.stopping)
+        self.tx.save_runs([*self.changed, *self.begun, *elsewhere])
+        put_down(self.tx, self.skipped)
 
-def _candidates(
-    rows: Transaction, node_id: str, tasks: Sequence[str], limit: int, alive: Callable[[], Sequence[Node]]
-) -> list[Run]:
+    def _lock_what_changes(self) -> None:
+        """Runs of schedules were read under the schedule's lock alone; a cancellation may have come between."""
+        waiting = {run.id for run in (*self.begun, *self.changed, *self.skipped) if run.id in self.read}
+        locked = self.tx.live_runs(waiting)
+        if any(run_id not in locked or locked[run_id].claim_no != self.read[run_id].claim_no for run_id in waiting):
+            raise TryAgain
+        free = self.tx.live_runs_if_free([run.id for run in self.stopping])
+        self.stopping = [run for run in self.stopping if run.id in free and free[run.id].claim_no == run.claim_no]
+
+
+def candidates_for(tx: Transaction, claim: Claim, limit: int, nodes: Callable[[], Sequence[Node]]) -> list[Run]:
     """Up to so many due runs that may begin here; those that must not yet, do not hide the others."""
     asked = limit
-    while True:
-        chosen = due = rows.due_runs(node_id, tasks, asked)
-        if any(run.policy.group for run in due):
-            group = next((node.group for node in alive() if node.id == node_id), None)
-            chosen = [run for run in due if run.policy.group in (None, group)]
+    for _ in range(_LOOKS):
+        chosen = due = tx.due_runs(claim, asked)
         if any(routing.is_whole(run) for run in chosen):  # a broadcast waits while all that could take it drain
-            chosen = [run for run in chosen if not routing.is_whole(run) or _members(run, alive())]
+            chosen = [run for run in chosen if not routing.is_whole(run) or _members(run, nodes())]
         if any(run.crashes for run in chosen):
-            chosen = _one_crashed_at_most(chosen, rows.owned_by(node_id))
+            chosen = _one_crashed_at_most(chosen, tx.owned_by(claim.node_id))
         if len(chosen) >= limit or len(due) < asked:
-            return chosen[:limit]
+            break
         asked *= 4
+    return chosen[:limit]
+
+
+def _with_candidates(live: Mapping[str, LiveRuns], candidates: Sequence[Run]) -> dict[str, list[Run]]:
+    """What is live of each schedule, and its candidates where a crowd stands before them."""
+    found = {schedule_id: {run.id: run for run in each.runs} for schedule_id, each in live.items()}
+    for run in candidates:
+        if run.schedule_id is not None:
+            found.setdefault(run.schedule_id, {}).setdefault(run.id, run)
+    return {schedule_id: list(runs.values()) for schedule_id, runs in found.items()}
 
 
 def _in_turn(candidates: Sequence[Run]) -> Iterator[tuple[str, str | None]]:

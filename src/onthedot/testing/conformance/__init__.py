@@ -27,6 +27,16 @@ _TOPICS = ("scene", "schedules", "planning", "running", "dispatch", "nodes", "ke
 # Before they are imported: a failing assert then shows its values.
 pytest.register_assert_rewrite(*(f"{__name__}.{topic}" for topic in _TOPICS))
 
+from onthedot.testing.conformance.boundaries import (  # noqa: E402
+    TestAtNow,
+    TestCrowds,
+    TestEveryTickIsDecided,
+    TestOldBeforeNew,
+    TestPlacesOfBroadcasts,
+    TestSelfRemoval,
+    TestSlotsAfterEdits,
+    TestVersions,
+)
 from onthedot.testing.conformance.concurrency import TestManyThreadsAtOnce  # noqa: E402
 from onthedot.testing.conformance.dispatch import (  # noqa: E402
     TestBroadcast,
@@ -68,6 +78,7 @@ from onthedot.testing.conformance.schedules import (  # noqa: E402
 
 __all__ = [
     "START_MS",
+    "TestAtNow",
     "TestAudit",
     "TestBadRows",
     "TestBroadcast",
@@ -75,10 +86,12 @@ __all__ = [
     "TestChains",
     "TestCover",
     "TestCrashes",
+    "TestCrowds",
     "TestDecisions",
     "TestDeleting",
     "TestDependencies",
     "TestDraining",
+    "TestEveryTickIsDecided",
     "TestFinishing",
     "TestGroupLimits",
     "TestKeys",
@@ -88,10 +101,12 @@ __all__ = [
     "TestLogs",
     "TestManyThreadsAtOnce",
     "TestMisfire",
+    "TestOldBeforeNew",
     "TestOperatorsRetry",
     "TestOverlapWhenPlanned",
     "TestOverlapWhenStarted",
     "TestPausing",
+    "TestPlacesOfBroadcasts",
     "TestPlanning",
     "TestPriorities",
     "TestPruning",
@@ -99,8 +114,11 @@ __all__ = [
     "TestRescheduling",
     "TestRouting",
     "TestRunsThatAreListed",
+    "TestSelfRemoval",
+    "TestSlotsAfterEdits",
     "TestStarting",
     "TestTakeover",
     "TestTriggering",
+    "TestVersions",
     "TestWaking",
 ]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import pytest
 
 from onthedot.errors import Conflict, NodeNotFound
@@ -15,10 +13,6 @@ from onthedot.model.values import replace
 from onthedot.rules import edits
 from onthedot.stores.base import TaskInfo
 from onthedot.testing.conformance.scene import BY, HOUR, LEASE_MS, MINUTE, SECOND, Promises, Scene
-
-
-def _first(run: Run, nodes: Sequence[Node], now_ms: int) -> str | None:
-    return nodes[0].id
 
 
 class TestRouting(Promises):
@@ -64,7 +58,7 @@ class TestRouting(Promises):
         scene.wait(1)
         scene.store.leave(three)
         assert scene.start(one) == []
-        assert scene.store.reroute(_first) == 1
+        assert scene.store.reroute() == 1
         assert [each.id for each in scene.start(one)] == [run.id]
 
     def test_a_run_that_its_node_does_not_start_in_time_is_routed_again(self, scene: Scene) -> None:
@@ -73,9 +67,9 @@ class TestRouting(Promises):
         scene.wait(MINUTE)
         (run,) = scene.plan(one)
         assert run.target == two
-        assert scene.store.reroute(_first) == 0
+        assert scene.store.reroute() == 0
         scene.wait(10 * SECOND)
-        assert scene.store.reroute(_first) == 1
+        assert scene.store.reroute() == 1
         assert scene.start(two) == []
         assert [each.id for each in scene.start(one)] == [run.id]
 
@@ -86,7 +80,7 @@ class TestRouting(Promises):
         scene.plan(one)
         (run,) = scene.start(two)
         scene.wait(HOUR)
-        assert scene.store.reroute(_first) == 0
+        assert scene.store.reroute() == 0
         assert scene.run(run).owner == two
 
     @staticmethod
@@ -177,7 +171,7 @@ class TestBroadcast(Promises):
         scene.renew(one)
         scene.store.take_over(two, 0)
         scene.end(first)
-        assert scene.store.reroute(_first) == 1
+        assert scene.store.reroute() == 1
         (second,) = scene.start(one)
         assert {first.shard, second.shard} == {0, 1}
         scene.end(second)

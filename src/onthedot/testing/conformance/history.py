@@ -53,6 +53,8 @@ class TestDecisions(Promises):
         for _ in range(3):
             scene.wait(10 * MINUTE + 30 * SECOND)
             scene.plan(node)
+            scene.wait(30 * SECOND)
+            scene.plan(node)  # on time: what is left out before and after it are two decisions
         found = scene.store.decisions(schedule.id)
         assert [each.decided_ms for each in found] == sorted((each.decided_ms for each in found), reverse=True)
         assert len(found) == 3

@@ -318,7 +318,9 @@ class TestMisfire(Promises):
         assert all(tick % 60 == 0 for tick in scene.ticks())
         assert (scene.schedule().next_run_ms or 0) % MINUTE == 0
 
-    def test_a_stale_waiting_run_is_skipped_where_a_newer_one_waits_too(self, scene: Scene) -> None:
+    def test_a_stale_waiting_run_gives_way_to_a_newer_tick_with_the_reason_why_it_could_not_start(
+        self, scene: Scene
+    ) -> None:
         node = scene.node()
         scene.put(max_waiting=60)
         for _ in range(60):
@@ -326,9 +328,44 @@ class TestMisfire(Promises):
             scene.plan(node)
         started = scene.store.start_due(node, ["job"], 100)
         assert [run.scheduled_ms for run in started.runs] == [scene.now_ms]
-        assert len(started.skipped) == 59
-        assert {(run.state, run.reason) for run in started.skipped} == {(State.SKIPPED, "misfire")}
-        assert {run.state for run in scene.runs()} == {State.SKIPPED, State.RUNNING}
+        skipped = [run for run in scene.runs() if run.state is State.SKIPPED]
+        assert len(skipped) == 59
+        assert {run.reason for run in skipped} == {"misfire: no worker was free"}
+
+    def test_what_nobody_can_take_gives_way_and_a_node_that_comes_runs_the_newest(self, scene: Scene) -> None:
+        planner = scene.node()
+        scene.put(task="renamed")
+        for _ in range(5):
+            scene.wait(MINUTE)
+            scene.plan(planner, free=5)
+        able = scene.node("able", tasks=("renamed",))
+        assert [run.scheduled_ms for run in scene.store.start_due(able, ["renamed"], 10).runs] == [scene.now_ms]
+        gone = [run.reason for run in scene.runs() if run.state is State.SKIPPED]
+        assert gone == ["misfire: no live node has the task renamed"] * 4
+        assert scene.ranges() == [], "none was left out for want of room to wait"
+
+    def test_what_waits_behind_a_long_run_gives_way_and_the_newest_follows_it(self, scene: Scene) -> None:
+        node = scene.node()
+        run = scene.running(node)
+        for _ in range(3):
+            scene.wait(MINUTE)
+            scene.plan(node, free=5)
+        gone = [each.reason for each in scene.runs() if each.state is State.SKIPPED]
+        assert gone == ["misfire: an earlier run was still under way"] * 2
+        scene.end(run)
+        assert [each.scheduled_ms for each in scene.start(node)] == [START_MS + 4 * MINUTE]
+
+    def test_a_stale_waiting_run_is_skipped_at_its_start_where_a_newer_one_waits_too(self, scene: Scene) -> None:
+        node = scene.node()
+        scene.put(max_waiting=2, grace_ms=90 * SECOND)
+        for _ in range(2):
+            scene.wait(MINUTE)
+            scene.plan(node)
+        scene.wait(40 * SECOND)
+        started = scene.store.start_due(node, ["job"], 100)
+        assert [run.scheduled_ms for run in started.runs] == [START_MS + 2 * MINUTE]
+        assert [run.state for run in started.skipped] == [State.SKIPPED]
+        assert [(run.reason or "").partition(":")[0] for run in started.skipped] == ["misfire"]
 
     def test_stale_waiting_runs_of_catch_up_are_all_kept(self, scene: Scene) -> None:
         node = scene.node()
@@ -345,34 +382,48 @@ class TestMisfire(Promises):
 class TestOverlapWhenPlanned(Promises):
     def test_serial_lets_the_next_wait_and_records_the_rest(self, scene: Scene) -> None:
         node = scene.node()
-        run = scene.running(node)
+        run = scene.running(node, grace_ms=HOUR)
         for _ in range(3):
             scene.wait(MINUTE)
             scene.plan(node, free=5)
         assert [(each.state, each.blocked) for each in scene.runs()] == [(State.RUNNING, False), (State.WAITING, True)]
-        assert scene.ranges() == [("overlap", 180, 180, 1), ("overlap", 240, 240, 1)]
+        assert scene.ranges() == [("overlap", 180, 240, 2)]
         scene.end(run)
         assert [started.scheduled_ms for started in scene.start(node)] == [START_MS + 2 * MINUTE]
 
     def test_serial_lets_as_many_wait_as_it_was_told(self, scene: Scene) -> None:
         node = scene.node()
-        scene.running(node, max_waiting=2)
+        scene.running(node, max_waiting=2, grace_ms=HOUR)
         for _ in range(4):
             scene.wait(MINUTE)
             scene.plan(node, free=5)
         assert [run.state for run in scene.runs()] == [State.RUNNING, State.WAITING, State.WAITING]
-        assert scene.ranges() == [("overlap", 240, 240, 1), ("overlap", 300, 300, 1)]
+        assert scene.ranges() == [("overlap", 240, 300, 2)]
 
-    def test_of_several_ticks_in_one_pass_only_so_many_wait(self, scene: Scene) -> None:
-        scene.put(grace_ms=HOUR, max_waiting=1)
-        scene.wait(5 * MINUTE)
-        scene.plan(scene.node(), free=5)
+    def test_of_several_ticks_in_one_pass_only_so_many_wait_behind_what_ran_then(self, scene: Scene) -> None:
+        node = scene.node()
+        scene.running(node, grace_ms=HOUR, max_waiting=1)
+        scene.wait(4 * MINUTE)
+        scene.plan(node, free=5)
         assert scene.ticks() == [60, 120]
         assert scene.ranges() == [("overlap", 180, 300, 3)]
 
+    def test_ticks_that_were_only_planned_late_all_run_one_after_the_other(self, scene: Scene) -> None:
+        node = scene.node()
+        scene.put(grace_ms=HOUR, max_waiting=1)
+        scene.wait(5 * MINUTE)
+        scene.plan(node, free=5)
+        assert scene.ticks() == [60, 120, 180, 240, 300]
+        assert scene.ranges() == []
+        for _ in range(5):
+            (running,) = [run for run in scene.runs() if run.state is State.RUNNING]
+            scene.end(running)
+            scene.start(node)
+        assert {run.state for run in scene.runs()} == {State.SUCCEEDED}
+
     def test_a_tick_run_does_not_overtake_one_that_waits(self, scene: Scene) -> None:
         node = scene.node()
-        scene.put(max_waiting=5)
+        scene.put(max_waiting=5, grace_ms=HOUR)
         scene.wait(MINUTE)
         (older,) = scene.plan(node, free=0)
         scene.wait(MINUTE)
@@ -392,7 +443,7 @@ class TestOverlapWhenPlanned(Promises):
 
     def test_concurrent_takes_a_slot_of_its_number_and_lets_the_next_wait(self, scene: Scene) -> None:
         node = scene.node()
-        scene.running(node, overlap="concurrent", max_concurrent_runs=2)
+        scene.running(node, overlap="concurrent", max_concurrent_runs=2, grace_ms=HOUR)
         for _ in range(3):
             scene.wait(MINUTE)
             scene.plan(node, free=5)
@@ -500,8 +551,8 @@ class TestLocalTicks(Promises):
         scene.wait(MINUTE)
         scene.plan(node)
         scene.plan_one(node, durable)
-        assert scene.ticks() == [60]
-        assert scene.ranges() == [("overlap", 120, 120, 1)]
+        assert scene.ticks() == [60, 120]
+        assert scene.ranges() == []
 
     def test_nothing_is_planned_early_or_for_another_revision_or_inside_a_pause(self, scene: Scene) -> None:
         node = scene.node()

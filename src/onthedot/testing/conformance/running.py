@@ -9,6 +9,7 @@ import pytest
 from onthedot.errors import Conflict, NodeDead, RunNotFound
 from onthedot.model.outcome import Outcome
 from onthedot.model.policy import Policy
+from onthedot.model.run import for_slot
 from onthedot.model.states import State
 from onthedot.rules import edits
 from onthedot.testing.conformance.scene import BY, HOUR, MINUTE, SECOND, START_MS, Promises, Scene
@@ -314,7 +315,7 @@ class TestWaking(Promises):
         # A run that nobody woke: blocked, while its slot is free.
         scene.end(scene.run("next"))
         schedule = scene.schedule()
-        scene.waiting_run(schedule_id=schedule.id, schedule=schedule.name, blocked=True)
+        scene.waiting_run(schedule_id=schedule.id, schedule=schedule.name, waits_for=for_slot(schedule.id))
         assert scene.start(node) == []
         assert scene.store.sweep() == 1
         assert len(scene.start(node)) == 1
@@ -324,13 +325,13 @@ class TestWaking(Promises):
         scene.running(node)
         busy, idle = scene.schedule(), scene.put("idle")
         for _ in range(10):
-            scene.waiting_run(schedule_id=busy.id, schedule=busy.name, blocked=True)
+            scene.waiting_run(schedule_id=busy.id, schedule=busy.name, waits_for=for_slot(busy.id))
         scene.wait(1)
-        last = scene.waiting_run(schedule_id=idle.id, schedule=idle.name, blocked=True)
+        last = scene.waiting_run(schedule_id=idle.id, schedule=idle.name, waits_for=for_slot(idle.id))
         assert sum(scene.store.sweep(limit=3) for _ in range(4)) == 1
         assert not scene.run(last).blocked
         scene.store.request_cancel(last.id, "out of the way", BY)
-        scene.waiting_run(schedule_id=idle.id, schedule=idle.name, blocked=True)
+        scene.waiting_run(schedule_id=idle.id, schedule=idle.name, waits_for=for_slot(idle.id))
         assert sum(scene.store.sweep(limit=3) for _ in range(8)) == 1, "it begins anew when it has come to the end"
 
     def test_a_sweep_leaves_alone_what_a_pause_holds(self, scene: Scene) -> None:

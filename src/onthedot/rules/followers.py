@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from onthedot.model.ids import new_id
 from onthedot.model.policy import Policy
 from onthedot.model.run import Run
 from onthedot.model.schedule import ScheduleSummary
 from onthedot.model.states import State
-from onthedot.stores.base import TaskInfo
 
 _BAD = (State.FAILED, State.TIMED_OUT, State.LOST)
 
@@ -18,13 +18,13 @@ def followers(
     ended: Sequence[Run],
     schedules: Mapping[str, ScheduleSummary],
     now_ms: int,
-    tasks: Callable[[], Sequence[TaskInfo]],
+    policies: Callable[[], Mapping[str, Mapping[str, Any]]],
 ) -> list[Run]:
     """A waiting run of each named task, with the policies that it was published with. Shards have no followers."""
     named = [(run, name) for run in ended for name in _names(run, schedules.get(run.schedule_id or ""))]
     if not named:
         return []
-    policies = {task.name: Policy.from_json(task.policy) for task in tasks()}
+    published = policies()
     return [
         Run(
             id=new_id(now_ms),
@@ -32,7 +32,7 @@ def followers(
             cause="chain",
             scheduled_ms=now_ms,
             due_ms=now_ms,
-            policy=policies.get(name, Policy()),
+            policy=Policy.from_json(published.get(name, {})),
             parent_id=run.id,
             created_ms=now_ms,
             trace=run.trace,

@@ -1,0 +1,299 @@
+"""The methods of `Store`: each is a transaction, and what is to be done after its commit."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Collection, Iterable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import replace as with_fields
+from typing import Any, TypeVar
+
+from onthedot.errors import Clash, NodeDead, StoreUnavailable
+from onthedot.model.node import Node
+from onthedot.model.outcome import Outcome
+from onthedot.model.run import Run
+from onthedot.model.states import State
+from onthedot.model.values import replace
+from onthedot.rules.effects import Decide, Edit, Effects
+from onthedot.stores.base import Author, Finished, LogLine, Planned, Renewal, Started, Store, TaskInfo
+from onthedot.stores.engine import (
+    changing,
+    enqueuing,
+    finishing,
+    leases,
+    operating,
+    planning,
+    rerouting,
+    settling,
+    starting,
+    waking,
+)
+from onthedot.stores.engine.apart import in_parts, is_of_the_store
+from onthedot.stores.transaction import Claim, Transaction, TryAgain
+
+T = TypeVar("T")
+
+_TRIES = 50
+_WAKE_AT_ONCE = 100
+"""How many things that may be awaited are looked at in one transaction."""
+
+
+class Engine(Store):
+    """Implements every writing method of `Store` with transactions over `Transaction`."""
+
+    @abstractmethod
+    def begin(self) -> AbstractContextManager[Transaction]:
+        """A transaction: committed at the end of the block, rolled back if it is left by an exception."""
+
+    @abstractmethod
+    def notify(self) -> None:
+        """Something may have become due: tell those who listen."""
+
+    def _transact(self, work: Callable[[Transaction], T]) -> T:
+        for _ in range(_TRIES):
+            try:
+                with self.begin() as tx:
+                    return work(tx)
+            except TryAgain:
+                continue
+        raise Clash(f"a transaction clashed with others {_TRIES} times in a row; is one of them stuck?")
+
+    # schedules
+
+    def change(self, names: Sequence[str], edit: Edit, by: Author) -> list[Effects]:
+        changed = self._transact(lambda tx: changing.change(tx, names, edit, by))
+        self._after_end([run for effects in changed for run in effects.ended])
+        self.notify()
+        return changed
+
+    # planning
+
+    def plan_due(self, node_id: str, limit: int, free_workers: int, decide: Decide) -> Planned:
+        planned = self._transact(lambda tx: planning.plan_due(tx, node_id, limit, free_workers, decide))
+        self._after_plan(node_id, planned.effects)
+        return planned
+
+    def plan_one(self, node_id: str, schedule_id: str, revision: int, decide: Decide) -> Effects | None:
+        effects = self._transact(lambda tx: planning.plan_one(tx, node_id, schedule_id, revision, decide))
+        self._after_plan(node_id, [] if effects is None else [effects])
+        return effects
+
+    def _after_plan(self, node_id: str, all_effects: Sequence[Effects]) -> None:
+        runs = [run for effects in all_effects for run in effects.runs]
+        self._wake(waking.freed_by(run for run in runs if run.blocked))
+        if any(run.target not in (None, node_id) for run in runs):
+            self.notify()
+
+    # running
+
+    def enqueue(self, runs: Sequence[Run], connection: Any = None, by: Author | None = None) -> list[Run]:
+        if connection is not None:
+            return self.enqueue_in(connection, runs, by)
+        stored = self._transact(lambda tx: enqueuing.enqueue(tx, runs, by))
+        self.notify()
+        return stored
+
+    def enqueue_in(self, connection: Any, runs: Sequence[Run], by: Author | None = None) -> list[Run]:
+        """Enqueue in the caller's own transaction, where the store can."""
+        raise StoreUnavailable(f"{type(self).__name__} has no transactions to share; leave connection= out")
+
+    def start_due(
+        self,
+        node_id: str,
+        tasks: Sequence[str],
+        limit: int,
+        *,
+        pools: Sequence[str] | None = None,
+        known: Sequence[str] = (),
+    ) -> Started:
+        if limit <= 0:
+            return Started()
+        chosen = None if pools is None else tuple(pools)
+        claim = Claim(node_id, self._group_of(node_id), tuple(tasks), chosen, tuple(known or tasks))
+        try:
+            return self._start(claim, limit)
+        except Exception as error:
+            if is_of_the_store(error):
+                raise
+        return self._start_apart(claim, limit)
+
+    def _start(self, claim: Claim, limit: int, only: Collection[str] | None = None) -> Started:
+        done = self._transact(lambda tx: starting.start_due(tx, claim, limit, only))
+        self._wake(waking.freed_by(done.behind))
+        self._remove_ended(done.started.skipped)
+        if done.elsewhere:
+            self.notify()
+        return done.started
+
+    def _start_apart(self, claim: Claim, limit: int) -> Started:
+        """A batch was refused: its culprit ends with the reason, the others start."""
+        found = self._transact(lambda tx: starting.candidates_for(tx, claim, limit, tx.nodes))
+        parts = in_parts(
+            [run.id for run in found], lambda ids: self._start(claim, limit, frozenset(ids)), self._fail_to_start
+        )
+        return Started(
+            tuple(run for part in parts for run in part.runs),
+            tuple(run for part in parts for run in part.skipped),
+            any(part.passed_over for part in parts),
+        )
+
+    def _fail_to_start(self, run_id: str, error: Exception) -> None:
+        def work(tx: Transaction) -> None:
+            run = tx.live_runs([run_id]).get(run_id)
+            if run is not None and run.state is State.WAITING:
+                why = f"it could not be started: {type(error).__name__}: {error}"
+                settling.put_down(tx, [replace(run, state=State.FAILED, error=why, finished_ms=tx.now_ms)])
+
+        self._transact(work)
+
+    def _group_of(self, node_id: str) -> str | None:
+        """Of an incarnation it never changes, so it is asked for once."""
+        groups: dict[str, str | None] = self.__dict__.setdefault("_groups", {})
+        if node_id not in groups:
+            node = self._transact(lambda tx: tx.node_shared(node_id))
+            if node is None:
+                raise NodeDead(node_id)
+            groups[node_id] = node.group
+        return groups[node_id]
+
+    def finish(self, node_id: str, outcomes: Sequence[Outcome]) -> Finished:
+        def instead(outcome: Outcome, error: Exception) -> Finished:
+            why = f"its outcome could not be kept: {type(error).__name__}: {error}"[:1000]
+            kept = Outcome(outcome.run_id, outcome.claim_no, "failed", error=why, final=True)
+            try:
+                return self._finish(node_id, [kept])
+            except Exception as again:
+                if is_of_the_store(again):
+                    raise
+                return Finished(refused=(outcome.run_id,))
+
+        parts = in_parts(outcomes, lambda part: self._finish(node_id, part), instead)
+        return Finished(
+            tuple(run for part in parts for run in part.recorded),
+            tuple(run_id for part in parts for run_id in part.refused),
+            sum(part.followed for part in parts),
+            sum(part.woken for part in parts),
+        )
+
+    def _finish(self, node_id: str, outcomes: Sequence[Outcome]) -> Finished:
+        done = self._transact(lambda tx: finishing.finish(tx, node_id, outcomes, self.tasks))
+        woken = self._wake(waking.freed_by(done.ended))
+        if done.removable:
+            self._transact(lambda tx: waking.remove_ended(tx, done.removable))
+        return with_fields(done.finished, woken=woken + done.finished.followed)
+
+    def log(self, node_id: str, lines: Sequence[LogLine]) -> int:
+        return sum(
+            in_parts(
+                lines, lambda part: self._transact(lambda tx: finishing.log(tx, node_id, part)), lambda line, error: 0
+            )
+        )
+
+    # operators
+
+    def request_cancel(self, run_id: str, reason: str, by: Author) -> Run:
+        run = self._transact(lambda tx: operating.request_cancel(tx, run_id, reason, by))
+        self._after_end([run] if run.state is State.CANCELLED else [])
+        self.notify()
+        return run
+
+    def cancels(self, node_id: str) -> list[str]:
+        return self._transact(
+            lambda tx: [run.id for run in tx.owned_by(node_id) if run.cancel_requested_ms is not None]
+        )
+
+    def retry(self, run_id: str, claim_no: int, by: Author) -> Run:
+        run = self._transact(lambda tx: operating.retry(tx, run_id, claim_no, by))
+        self.notify()
+        return run
+
+    def reroute(self, limit: int = 1000) -> int:
+        rerouted = self._transact(lambda tx: rerouting.reroute(tx, limit))
+        if rerouted:
+            self.notify()
+        return rerouted
+
+    # nodes
+
+    def join(self, node: Node, tasks: Sequence[TaskInfo]) -> Node:
+        return self._transact(lambda tx: leases.join(tx, node, tasks))
+
+    def renew(self, node: Node) -> Renewal:
+        return self._transact(lambda tx: leases.renew(tx, node))
+
+    def drain(self, node_id: str) -> Node:
+        node = self._transact(lambda tx: leases.drain(tx, node_id))
+        self.notify()
+        return node
+
+    def leave(self, node_id: str) -> None:
+        self._after_give_back(self._transact(lambda tx: leases.leave(tx, node_id, self.tasks)))
+
+    def take_over(self, node_id: str, seen_renewals: int) -> list[Run]:
+        try:
+            given_back = self._transact(lambda tx: leases.take_over(tx, node_id, seen_renewals, self.tasks))
+        except Exception as error:
+            if is_of_the_store(error):
+                raise
+            dead = self._transact(lambda tx: leases.mark_dead(tx, node_id, seen_renewals))
+            given_back = self._give_back_apart(node_id) if dead else []
+        self._after_give_back(given_back)
+        return given_back
+
+    def _give_back_apart(self, node_id: str) -> list[Run]:
+        """The runs of a dead node, one by one where they are refused together; the culprit stays with it, and is told
+        of by whoever looks at the node."""
+        ids = [run.id for run in self._transact(lambda tx: tx.owned_by(node_id))]
+
+        def some(part: Sequence[str]) -> list[Run]:
+            return self._transact(lambda tx: leases.give_back_of_dead(tx, node_id, frozenset(part), self.tasks))
+
+        parts = in_parts(ids, some, lambda run_id, error: None)
+        return [run for part in parts for run in part]
+
+    def _after_give_back(self, runs: Sequence[Run]) -> None:
+        self._after_end(runs)
+        self.notify()
+
+    # after an end
+
+    def _after_end(self, runs: Sequence[Run]) -> None:
+        self._wake(waking.freed_by(runs))
+        self._remove_ended([run for run in runs if run.is_final])
+
+    def _remove_ended(self, runs: Iterable[Run]) -> None:
+        ids = {run.schedule_id for run in runs if run.schedule_id is not None}
+        if ids:
+            self._transact(lambda tx: waking.remove_ended(tx, ids))
+
+    def _wake(self, freed: Collection[str]) -> int:
+        """Whoever waits for these is judged again, in transactions of their own."""
+        if not freed:
+            return 0
+        woken = self._wake_awaited(sorted(self._transact(lambda tx: tx.are_awaited(freed))))
+        if woken:
+            self.notify()
+        return woken
+
+    def _wake_awaited(self, whats: Sequence[str]) -> int:
+        parts = [whats[first : first + _WAKE_AT_ONCE] for first in range(0, len(whats), _WAKE_AT_ONCE)]
+        return sum(self._transact(lambda tx, part=part: waking.wake(tx, part)) for part in parts)  # type: ignore[misc]
+
+    _swept: str = ""
+    """How far the sweep has come: a crowd that cannot start must not hide the others behind it for ever."""
+
+    def sweep(self, limit: int = 1000) -> int:
+        whats = self._transact(lambda tx: tx.awaited(limit, self._swept))
+        self._swept = whats[-1] if len(whats) >= limit else ""
+        woken = self._wake_awaited(whats) + self._give_back_abandoned()
+        if woken:
+            self.notify()
+        return woken
+
+    def _give_back_abandoned(self) -> int:
+        """Runs of dead nodes whose takeover was cut short."""
+        alive = {node.id for node in self.nodes()}
+        owners = self._transact(lambda tx: tx.owners()) - alive
+        found = [run for node_id in sorted(owners) for run in self._give_back_apart(node_id)]
+        self._after_end(found)
+        return len(found)

@@ -1,0 +1,117 @@
+"""Writing what was decided; and the one place where runs end or stop running, whoever says so.
+
+With a run go its slot, the place of its group, its key, and its shard of a broadcast.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from onthedot.model.decision import Decision, joined
+from onthedot.model.key import Key
+from onthedot.model.run import Run
+from onthedot.model.schedule import Schedule
+from onthedot.model.states import FINAL, LIVE, State
+from onthedot.model.values import replace
+from onthedot.rules.broadcast import after_shards, shard_ids
+from onthedot.rules.effects import Effects
+from onthedot.stores.base import Retention
+from onthedot.stores.engine.limits import Limits
+from onthedot.stores.transaction import Transaction
+
+_KEY_MS = Retention().keys_ms
+
+
+def write(tx: Transaction, all_effects: Sequence[Effects]) -> None:
+    """Everything that was decided, in the order of the locks."""
+    tx.save_schedules([each.schedule for each in all_effects if each.schedule is not None])
+    ask_to_stop(tx, [run for each in all_effects for run in each.stopping])
+    put_down(tx, [run for each in all_effects for run in each.ended])
+    tx.save_runs([run for each in all_effects for run in each.runs])
+    tx.save_keys([key for each in all_effects for key in each.keys])
+    record_decisions(tx, [decision for each in all_effects for decision in each.decisions])
+
+
+def put_down(tx: Transaction, runs: Sequence[Run]) -> list[Run]:
+    """Write runs that no longer run, or never will: they end, or wait again. All that ended, broadcasts included."""
+    if not runs:
+        return []
+    limits = Limits(tx)
+    limits.release(runs)
+    limits.save()
+    tx.save_runs([run for run in runs if run.state in LIVE])
+    ended = [run for run in runs if run.state in FINAL]
+    tx.end_runs(ended)
+    tx.save_keys([Key(run.key, run.id, _expiry(run.key, tx.now_ms), run.state) for run in ended if run.key is not None])
+    return [*ended, *_tell_parents(tx, ended)]
+
+
+def revive(tx: Transaction, run: Run) -> None:
+    """Take a run from history back to the live ones; a broadcast that still goes on waits for it again."""
+    tx.revive_runs([run])
+    if run.is_shard:
+        _tell_parents(tx, [run])
+
+
+def ask_to_stop(tx: Transaction, runs: Sequence[Run]) -> None:
+    """Write runs that are asked to stop. A broadcast stops when its shards do."""
+    tx.save_runs(runs)
+    for parent in runs:
+        if parent.is_broadcast:
+            _stop_shards(tx, parent)
+
+
+def record_decisions(tx: Transaction, decisions: Sequence[Decision]) -> None:
+    """Consecutive decisions of one schedule for one reason are one growing range."""
+    if not decisions:
+        return
+    last = tx.last_decisions({each.schedule_id for each in decisions if each.after_ms is not None})
+    changed: dict[str, Decision] = {}
+    for new in decisions:
+        before = last.get(new.schedule_id)
+        decision = (joined(before, new) if before is not None else None) or new
+        last[new.schedule_id] = changed[decision.id] = decision
+    tx.save_decisions(list(changed.values()))
+
+
+def raise_versions(tx: Transaction, schedules: Iterable[Schedule]) -> None:
+    """A run of these was added, revived or unblocked: what was decided on what they were before is decided anew."""
+    tx.save_schedules([replace(each, version=each.version + 1) for each in schedules])
+
+
+def _tell_parents(tx: Transaction, runs: Sequence[Run]) -> list[Run]:
+    """Tell broadcasts what became of their shards; those that ended with them."""
+    shards = [run for run in runs if run.is_shard]
+    if not shards:
+        return []
+    parents = tx.live_runs({run.parent_id for run in shards if run.parent_id is not None})
+    after = [
+        after_shards(parent, [run for run in shards if run.parent_id == parent.id], tx.now_ms)
+        for parent in parents.values()
+    ]
+    tx.save_runs([parent for parent in after if parent.state in LIVE])
+    return put_down(tx, [parent for parent in after if parent.state in FINAL])
+
+
+def _stop_shards(tx: Transaction, parent: Run) -> None:
+    """Those that wait end at once, the others are asked."""
+    shards = tx.live_runs(shard_ids(parent)).values()
+    running = [run for run in shards if run.state is State.RUNNING]
+    tx.save_runs(
+        [
+            replace(run, cancel_requested_ms=run.cancel_requested_ms or tx.now_ms, reason=parent.reason)
+            for run in running
+        ]
+    )
+    waiting = [run for run in shards if run.state is State.WAITING]
+    put_down(tx, [cancelled(run, parent.reason, tx.now_ms) for run in waiting])
+
+
+def cancelled(run: Run, reason: str | None, now_ms: int) -> Run:
+    """The run, ended because somebody wished it before it began."""
+    return replace(run, state=State.CANCELLED, reason=reason, finished_ms=now_ms, waits_for=None)
+
+
+def _expiry(key: str, now_ms: int) -> int | None:
+    """Keys of ticks last as long as their schedule, all others for a while after the end of their run."""
+    return None if key.startswith("t:") else now_ms + _KEY_MS

@@ -1,0 +1,89 @@
+"""Waking: whoever freed something, or left a run behind it, looks again after its own commit.
+
+Runs that wait name what they wait for, so that waking costs what is woken, however many wait for other things.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+
+from onthedot.model.run import Run, for_limit, for_slot, for_success
+from onthedot.model.schedule import Schedule
+from onthedot.model.states import State
+from onthedot.model.values import replace
+from onthedot.rules.overlap import free_slots
+from onthedot.stores.engine.limits import Limits
+from onthedot.stores.engine.settling import raise_versions
+from onthedot.stores.transaction import Transaction
+
+AT_ONCE = 100
+"""How many waiters for one thing are looked at in one transaction."""
+
+
+def freed_by(runs: Iterable[Run]) -> set[str]:
+    """What may have come free when these stopped running, or were left behind it when it just had."""
+    freed: set[str] = set()
+    for run in runs:
+        if run.schedule_id is not None:  # also where it held no slot: the schedule may count them since
+            freed.add(for_slot(run.schedule_id))
+        if run.policy.group_limit is not None:
+            freed.add(for_limit(run.policy.group_limit[0]))
+        if run.state is State.SUCCEEDED and run.schedule is not None:
+            freed.add(for_success(run.schedule))
+    return freed
+
+
+def wake(tx: Transaction, whats: Collection[str]) -> int:
+    """Let those who wait for these be judged again, as many as there is room for; says how many."""
+    by_kind: dict[str, list[str]] = {}
+    for what in sorted(whats):
+        kind, _, name = what.partition(":")
+        by_kind.setdefault(kind, []).append(name)
+    waiting = [
+        *_behind_limits(tx, by_kind.get("limit", [])),
+        *(run for name in by_kind.get("success", []) for run in tx.waiting_for(for_success(name), AT_ONCE)),
+    ]
+    owners = {run.schedule_id for run in waiting if run.schedule_id is not None}
+    schedules = tx.lock_schedules({*by_kind.get("slot", []), *by_kind.get("resume", []), *owners})
+    waiting += _behind_slots(tx, [schedules[each] for each in by_kind.get("slot", []) if each in schedules])
+    resumed = [what for what in whats if what.startswith("resume:") and _goes_on(schedules.get(what[7:]))]
+    waiting += [run for what in resumed for run in tx.waiting_for(what, AT_ONCE)]
+    return _unblock(tx, waiting, schedules)
+
+
+def _goes_on(schedule: Schedule | None) -> bool:
+    return schedule is None or schedule.enabled or schedule.deleted
+
+
+def _behind_limits(tx: Transaction, groups: Sequence[str]) -> list[Run]:
+    limits = Limits(tx)
+    return [run for group in groups for run in tx.waiting_for(for_limit(group), AT_ONCE) if limits.admits(run)]
+
+
+def _behind_slots(tx: Transaction, schedules: Sequence[Schedule]) -> list[Run]:
+    live = tx.live_beside(schedules)
+    found: list[Run] = []
+    for schedule in schedules:
+        free = free_slots(schedule, live[schedule.id].runs if schedule.id in live else ())
+        most = AT_ONCE if free is None else min(free, AT_ONCE)
+        found += tx.waiting_for(for_slot(schedule.id), most) if most else []
+    return found
+
+
+def _unblock(tx: Transaction, waiting: Sequence[Run], schedules: dict[str, Schedule]) -> int:
+    """They were read without a lock: who has begun, ended or been judged otherwise since is left alone."""
+    now = tx.live_runs({run.id for run in waiting})
+    free = [now[run.id] for run in waiting if run.id in now and now[run.id].waits_for == run.waits_for]
+    raise_versions(tx, [schedules[each] for each in {run.schedule_id for run in free} if each in schedules])
+    tx.save_runs([replace(run, waits_for=None) for run in free])
+    return len(free)
+
+
+def remove_ended(tx: Transaction, schedule_ids: Collection[str]) -> None:
+    """Self-removing schedules go after their last run: judged under the lock, where a put may have come between."""
+    maybe = [each for each, how in tx.summaries(schedule_ids).items() if how.auto_remove and how.ended]
+    schedules = tx.lock_schedules(maybe) if maybe else {}
+    ended = [each for each in schedules.values() if each.auto_remove and each.next_run_ms is None and not each.deleted]
+    live = tx.live_beside(ended)
+    gone = [each for each in ended if each.id not in live or not live[each.id].runs]
+    tx.save_schedules([replace(each, deleted=True, version=each.version + 1) for each in gone])
