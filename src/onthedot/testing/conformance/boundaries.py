@@ -126,14 +126,14 @@ class TestOldBeforeNew(Promises):
 class TestAtNow(Promises):
     def test_at_now_fires_on_a_known_name(self, scene: Scene) -> None:
         node = scene.node()
-        scene.put()
+        scene.put(overlap="concurrent")
         scene.wait(MINUTE + 10 * SECOND)
         scene.plan(node)
-        scene.put(trigger=at(from_ms(scene.now_ms)))
+        scene.put(trigger=at(from_ms(scene.now_ms)), overlap="concurrent")
         scene.wait(1)
         assert [run.scheduled_ms for run in scene.plan(node)] == [scene.now_ms]
         scene.wait(10 * SECOND)
-        scene.put(trigger=at(from_ms(scene.now_ms)))
+        scene.put(trigger=at(from_ms(scene.now_ms)), overlap="concurrent")
         assert [run.scheduled_ms for run in scene.plan(node)] == [scene.now_ms]
 
     def test_at_now_fires_on_a_name_that_was_deleted(self, scene: Scene) -> None:
