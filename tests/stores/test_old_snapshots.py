@@ -22,8 +22,8 @@ from onthedot.testing.clock import ManualClock
 NOW_MS = 1_800_000_000_000
 SCHEDULES, ROUNDS = 200, 200
 BY = Author("test", "test", "put")
-CLAIMS = ("FOR NO KEY UPDATE", "count(*)", "onthedot_runs.target")
-"""What stands in the statements that find due schedules, count them, and find due runs."""
+CLAIMS = ("FOR NO KEY UPDATE", "count(*)")
+"""What stands in the statements that find due schedules, and count them."""
 
 
 @pytest.fixture
@@ -69,7 +69,7 @@ def test_the_pages_that_a_claim_touches_do_not_grow_with_the_age_of_a_snapshot(
 
 
 def _pages_of_a_claim(store: SqlStore, clock: ManualClock) -> int:
-    """All statements with which due schedules and runs are looked for; nothing is due just now."""
+    """All statements with which due schedules are looked for; nothing is due just now."""
     sent: list[tuple[str, Any]] = []
 
     def remember(_connection: object, _cursor: object, words: str, parameters: Any, *_: object) -> None:

@@ -95,14 +95,17 @@ def test_a_run_that_names_its_pool_goes_by_that(same: Callable[..., Any], pools:
     assert same(lambda tx: _ids(tx.due_runs(claim, 100)), runs) == _ids([run for run in runs if claim.takes(run)])
 
 
-def test_the_foremost_of_a_crowd_are_given_whatever_their_lanes_and_priorities(same: Callable[..., Any]) -> None:
-    lanes = [(None, None), (None, "eu"), ("n", None), ("n", "eu")]
+@pytest.mark.parametrize("count", [1, 4])
+def test_the_foremost_of_a_crowd_are_given_whatever_their_lanes_and_priorities(
+    same: Callable[..., Any], count: int
+) -> None:
+    lanes = [(None, "eu"), (None, None), ("n", None), ("n", "eu")][:count]
     runs = [
         _run(
             number,
             due_ms=NOW_MS - (number * 7919) % 400_000,
-            target=lanes[number % 4][0],
-            policy=Policy(group=lanes[number % 4][1], priority=(0, 0, 1, -2, 5)[number % 5]),
+            target=lanes[number % count][0],
+            policy=Policy(group=lanes[number % count][1], priority=(0, 0, 1, -2, 5)[number % 5]),
         )
         for number in range(CROWD)
     ]
