@@ -11,6 +11,7 @@ Topic = Literal[
     "stop",
     "idle",
     "error",
+    "restart",
     "run_started",
     "run_finished",
     "run_ended",
@@ -68,6 +69,13 @@ class Failure(Event):
 
     stage: str
     error: BaseException
+
+
+@dataclass(frozen=True, slots=True)
+class LoopRestarted(Event):
+    """A thread of this node had ended though nobody asked it to; another goes on in its place."""
+
+    stage: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,6 +217,7 @@ TOPICS: dict[Topic, type[Event]] = {
     "stop": NodeStopped,
     "idle": Idle,
     "error": Failure,
+    "restart": LoopRestarted,
     "run_started": RunStarted,
     "run_finished": RunFinished,
     "run_ended": RunEnded,

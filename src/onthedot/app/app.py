@@ -250,7 +250,11 @@ class App(Declaring):
             self._runner.publish_tasks()
         return self._declared.sync()
 
-    def _on_failure(self, stage: str, error: Exception) -> None:
+    def _declare_again(self) -> None:
+        """The node had lost its lease, perhaps with all that the store held."""
+        self._declared.sync()
+
+    def _on_failure(self, stage: str, error: BaseException) -> None:
         self._emitter.emit(Failure(stage, error))
 
     def _import_included(self) -> None:
@@ -306,7 +310,8 @@ class App(Declaring):
             self.tasks.lookup,
             lambda: (self.tasks.names(), self.tasks.infos()),
             settings=self._node_settings,
-            still_declared=self._declared.touch,
+            declare=self._declared.touch,
+            declare_again=self._declare_again,
         )
         if loop is not None:
             self._runner.worker.use_loop(loop)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from onthedot.app.schedules import Put, Schedules
 from onthedot.model.schedule import Origin, Schedule
-from onthedot.node.node import DECLARE_MS
+from onthedot.node.upkeep import DECLARE_MS
 from onthedot.rules import edits
 from onthedot.rules.effects import Before, Edit, Effects
 from onthedot.stores.base import Author, Store

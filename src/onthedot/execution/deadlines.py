@@ -83,7 +83,7 @@ class Deadline:
 class Deadlines:
     """Watches calls; its thread is made with the first one that has a time-out."""
 
-    def __init__(self, clock: Clock, on_error: Callable[[str, Exception], None]) -> None:
+    def __init__(self, clock: Clock, on_error: Callable[[str, BaseException], None]) -> None:
         self._clock = clock
         self._on_error = on_error
         self._lock = Lock()

@@ -112,9 +112,10 @@ class Counts(NamedTuple):
 
 
 class Opening(NamedTuple):
-    """Tasks of which so many more runs can begin now."""
+    """Pools in which so many more runs can begin now, and the tasks whose runs go there unless they say otherwise."""
 
     tasks: tuple[str, ...]
+    pools: tuple[Pool, ...]
     room: int
 
 
@@ -122,10 +123,10 @@ def openings(tasks: Mapping[Pool, Sequence[str]], free: Mapping[Pool, int]) -> l
     """What to start together: pools with plenty of room at once, up to the least of it; the others one by one."""
     ample = [pool for pool in tasks if free[pool] >= PLENTY]
     scarce = [pool for pool in tasks if 0 < free[pool] < PLENTY]
-    found = [Opening(tuple(tasks[pool]), free[pool]) for pool in scarce]
+    found = [Opening(tuple(tasks[pool]), (pool,), free[pool]) for pool in scarce]
     if ample:
         together = tuple(task for pool in ample for task in tasks[pool])
-        found.insert(0, Opening(together, min(free[pool] for pool in ample)))
+        found.insert(0, Opening(together, tuple(ample), min(free[pool] for pool in ample)))
     return found
 
 

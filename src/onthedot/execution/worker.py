@@ -103,9 +103,10 @@ class Worker:
             for pool in POOLS
         }
 
-    def has_begun(self, run: Run) -> bool:
-        """Whether this claim was ever begun here."""
-        return self._begun.get(run.id, 0) >= run.claim_no
+    def begun(self) -> dict[str, int]:
+        """Of each run the latest claim that was ever begun here."""
+        with self._lock:
+            return dict(self._begun)
 
     def forget_begun(self, but: Collection[str]) -> None:
         """Forget which claims were begun, but those of these runs and of what is here."""
@@ -174,17 +175,20 @@ class Worker:
 
     # stopping
 
-    def cancel(self, run_id: str) -> None:
-        """Ask a run to stop; it still reports how it ended."""
+    def cancel(self, run_id: str, claim_no: int | None = None) -> None:
+        """Ask a run to stop, if it is here under this claim; it still reports how it ended."""
         execution = self._executions.get(run_id)
-        if execution is not None:
+        if execution is not None and claim_no in (None, execution.run.claim_no):
             self._stop(execution)
 
-    def give_up(self, run_id: str) -> None:
-        """Stop a run that is no longer this node's; nothing of it is reported. One that completed itself goes on."""
+    def give_up(self, run_id: str, claim_no: int) -> None:
+        """Stop a run that is no longer this node's under this claim; nothing of it is reported.
+
+        One that completed itself goes on, and so does a later claim of the same run.
+        """
         with self._lock:
             execution = self._executions.get(run_id)
-            if execution is None or execution.context.completed:
+            if execution is None or execution.run.claim_no != claim_no or execution.context.completed:
                 return
             self._executions.pop(run_id)
             execution.given_up = True

@@ -219,7 +219,7 @@ class _Work:
             return "what it depends on had not succeeded"
         if not slot_for(self.schedule, self.live).free:
             return "an earlier run was still under way"
-        return "no worker was free"
+        return "no worker took it in time"
 
     def _run_for(self, tick: int) -> Run | None:
         """The run of a tick, running here where that is possible; None if there is neither room to run nor to wait."""

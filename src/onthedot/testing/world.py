@@ -227,6 +227,7 @@ class World:
             settings=settings,
             make_worker=partial(VirtualWorker, script=Script(self._cast.takes, self._is_called)),
         )
+        runner.join()
         self._nodes[number] = VirtualNode(runner, self.store, settings, self._clock.now_ms(), self._catch_up)
         self._numbers[runner.node.id] = number
 

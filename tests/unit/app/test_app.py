@@ -356,12 +356,14 @@ def test_schedules_of_a_node_that_lives_for_hours_stay_declared(app: App) -> Non
         long_lived.tasks.lookup,
         lambda: (long_lived.tasks.names(), long_lived.tasks.infos()),
         settings=NodeSettings(),
-        still_declared=long_lived._declared.touch,
+        declare=long_lived._declared.touch,
     )
+    runner.join()
     for _ in range(5 * 60):
         clock.advance(60_000)
         runner.heartbeat_once()
         runner.plan_once()
+        runner.loops["sweep"].step()
         assert runner.worker._empty.wait(SOON)
         runner.write_once()
     held = long_lived.schedules.get("hourly")

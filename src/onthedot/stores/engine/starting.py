@@ -53,7 +53,7 @@ def start_due(tx: Transaction, claim: Claim, limit: int, only: Collection[str] |
     elsewhere = work.expand()
     work.write(elsewhere)
     mine = tuple(run for run in work.begun if run.owner == node_id)
-    started = Started(mine, tuple(work.skipped), passed_over=len(schedules) < len(ids))
+    started = Started(mine, tuple(work.skipped), len(schedules) < len(ids), tx.now_ms)
     return StartPass(started, bool(elsewhere), (*work.skipped, *(run for run in work.changed if run.blocked)))
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from onthedot.model.policy import Policy
 from onthedot.model.run import Run
 from onthedot.model.states import State
@@ -59,7 +61,7 @@ class TestPlacesOfBroadcasts(Promises):
         assert [run.shard for run in scene.start(one)] == [0]
 
 
-def _broadcast(scene: Scene, one: str, two: str, **options: object) -> None:
+def _broadcast(scene: Scene, one: str, two: str, **options: Any) -> None:
     scene.put(route="broadcast", **options)
     scene.wait(MINUTE)
     scene.plan(one)
@@ -93,7 +95,7 @@ class TestSlotsAfterEdits(Promises):
         assert [run.id for run in scene.start(node)] == ["by-hand"]
 
     @staticmethod
-    def _running(scene: Scene, node: str, count: int, **options: object) -> list[Run]:
+    def _running(scene: Scene, node: str, count: int, **options: Any) -> list[Run]:
         scene.put(overlap="concurrent", grace_ms=HOUR, **options)
         runs: list[Run] = []
         for _ in range(count):

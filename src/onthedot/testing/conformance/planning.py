@@ -330,7 +330,7 @@ class TestMisfire(Promises):
         assert [run.scheduled_ms for run in started.runs] == [scene.now_ms]
         skipped = [run for run in scene.runs() if run.state is State.SKIPPED]
         assert len(skipped) == 59
-        assert {run.reason for run in skipped} == {"misfire: no worker was free"}
+        assert {run.reason for run in skipped} == {"misfire: no worker took it in time"}
 
     def test_what_nobody_can_take_gives_way_and_a_node_that_comes_runs_the_newest(self, scene: Scene) -> None:
         planner = scene.node()
