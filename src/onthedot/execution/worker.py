@@ -70,6 +70,7 @@ class Worker:
         self._deadlines = Deadlines(clock, lambda stage, error: emitter.emit(Failure(stage, error)))
         self.pools = Pools(lookup, clock, sizes)
         self._lock = Lock()
+        self._serves: Callable[[Run], bool] = lambda run: True
         self._executions: dict[str, Execution] = {}
         self._begun: dict[str, int] = {}
         self._loop = EventLoop()
@@ -142,6 +143,14 @@ class Worker:
 
     # beginning
 
+    def serve(self, owner: str | None) -> None:
+        """From now on take only runs of this incarnation of the node; None: take nothing.
+
+        An answer of the store may arrive when the incarnation that asked is no more.
+        """
+        with self._lock:
+            self._serves = lambda run: owner is not None and run.owner == owner
+
     def begin(self, *runs: Run) -> None:
         """Start runs that this node owns. Beginning the same claim twice is beginning it once."""
         taken = [execution for run in runs if (execution := self._take(run)) is not None]
@@ -161,7 +170,7 @@ class Worker:
         context = Context(run, on_line=self._on_line, clock=self._clock, facts=self._facts)
         execution = Execution(run, context, target, pool)
         with self._lock:
-            if self._begun.get(run.id, 0) >= run.claim_no:
+            if not self._serves(run) or self._begun.get(run.id, 0) >= run.claim_no:
                 return None
             self._begun[run.id] = run.claim_no
             full = not self.pools.take(pool)

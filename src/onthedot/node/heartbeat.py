@@ -74,6 +74,7 @@ class Heartbeat:
         others = any(each.id != joined.id for each in around.store.nodes())
         with self._changing:
             self._lease = Lease(joined, joined_ms, self._settings.give_up_ms)
+            around.worker.serve(joined.id)
         around.on_joined(joined, others)
 
     def publish_tasks(self) -> None:
@@ -164,6 +165,8 @@ class Heartbeat:
         return self._settings.poll_ms if lease is None else lease.over_in_ms(self._now_ms())
 
     def _stop_everything(self) -> int:
+        """First nothing more may begin: what is stopped here may be another's in a moment."""
+        self._around.worker.serve(None)
         executing = self._executing()
         for run_id, claim_no in executing:
             self._around.worker.give_up(run_id, claim_no)
