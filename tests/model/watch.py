@@ -13,7 +13,7 @@ from tests.model.tables import tables_of
 
 from onthedot.model.decision import Decision
 from onthedot.model.node import NodeState
-from onthedot.model.run import Run
+from onthedot.model.run import Run, for_slot
 from onthedot.model.schedule import Schedule
 from onthedot.model.states import FINAL, LEGAL, State
 from onthedot.node.lease import Claim
@@ -217,11 +217,17 @@ class Watch:
 
     def check_end(self) -> None:
         """After all have had the time to do their work: nothing is left undone."""
-        for run in self._tables.runs.values():
-            row = self._tables.schedules[run.schedule_id or ""]
-            waits = run.state is State.WAITING or run.is_broadcast
-            held = waits and not row.enabled and run.cause == "tick" and not run.exempt
-            require(held, "everything comes to an end", run)
+        live = self._tables.runs.values()
+        held = {run.id for run in live if self._waits_for_resume(run)}
+        for run in live:
+            behind = [each for each in live if each.is_broadcast and each.id in held]
+            behind_held = any(run.waits_for == for_slot(each.schedule_id or "") for each in behind)
+            require(run.id in held or behind_held, "everything comes to an end", run)
+
+    def _waits_for_resume(self, run: Run) -> bool:
+        row = self._tables.schedules[run.schedule_id or ""]
+        waits = run.state is State.WAITING or run.is_broadcast
+        return waits and not row.enabled and run.cause == "tick" and not run.exempt
 
 
 def _added(old: Decision | None, now: Decision, settled_ms: int) -> Decision | None:

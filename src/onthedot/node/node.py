@@ -280,7 +280,7 @@ class NodeRunner:
         self.loops["heartbeat"].wake()
 
     def _suspect(self) -> None:
-        self._planner.be_careful(self._clock.now_ms())
+        self._planner.quarantine(self._clock.now_ms())
 
     def _after_join(self, _joined: Node, others: bool) -> None:
         if others:  # alive, or dead without a word: which of the two, nobody can tell within a lease

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from threading import Event
 from typing import Any
 
@@ -13,9 +14,11 @@ from onthedot import Context, every
 from onthedot.errors import StoreUnavailable
 from onthedot.events import LeaseLost, OutcomeRefused, TookOver
 from onthedot.model.node import Node
+from onthedot.model.run import Run
 from onthedot.node.node import NodeRunner
 from onthedot.node.settings import NodeSettings
 from onthedot.stores.base import Planned, Renewal
+from onthedot.stores.memory import _MemoryTransaction
 
 
 @pytest.fixture
@@ -475,3 +478,28 @@ def test_making_a_node_touches_no_store(world: World) -> None:
     NodeRunner(
         world.store, world.clock, world.app.events, world.app.tasks.lookup, lambda: ((), []), settings=NodeSettings()
     )
+
+
+def test_a_schedule_whose_plan_the_store_refuses_is_parked_and_the_others_go_on(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls = declare(world)
+    world.app.schedules.put("bad", "tick", every("10s"))
+    save_runs = _MemoryTransaction.save_runs
+
+    def refuses(tx: _MemoryTransaction, runs: Sequence[Run]) -> None:
+        if any(run.schedule == "bad" for run in runs):
+            raise ValueError("no such character in this database")
+        save_runs(tx, runs)
+
+    monkeypatch.setattr(_MemoryTransaction, "save_runs", refuses)
+    node = world.node()
+    for _ in range(8):
+        world.clock.advance(10_000)
+        node.heartbeat_once()
+        with suppress(ValueError):
+            node.plan_once()
+        node.wake()
+        world.settle(node)
+    assert "no such character" in (world.app.schedules.get("bad").error or "")
+    assert len(calls) >= 5
