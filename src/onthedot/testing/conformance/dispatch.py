@@ -381,6 +381,19 @@ class TestDependencies(Promises):
         assert scene.start(node) == []
         assert (scene.run(run).state, scene.run(run).reason) == (State.SKIPPED, "dependency")
 
+    def test_a_run_that_had_begun_is_not_judged_again(self, scene: Scene) -> None:
+        node = scene.node()
+        scene.put("before")
+        scene.put("after", depends_on=("before",), within_ms=30 * SECOND, retries=1, backoff_ms=60 * SECOND)
+        scene.wait(MINUTE)
+        scene.plan(node)
+        scene.end(scene.start(node)[0])
+        (run,) = scene.start(node)
+        scene.edit(edits.pause(None), "before")
+        scene.end(run, "failed")
+        scene.wait(2 * MINUTE)
+        assert [each.id for each in scene.start(node)] == [run.id]
+
     def test_a_manual_run_waits_for_nobody(self, scene: Scene) -> None:
         node = scene.node()
         scene.put(depends_on=("before",))
