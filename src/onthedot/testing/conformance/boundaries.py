@@ -94,6 +94,14 @@ class TestSlotsAfterEdits(Promises):
             scene.end(run)
         assert [run.id for run in scene.start(node)] == ["by-hand"]
 
+    def test_a_higher_number_of_concurrent_runs_lets_what_waits_start(self, scene: Scene) -> None:
+        node = scene.node()
+        self._running(scene, node, 1, max_concurrent_runs=1)
+        scene.trigger("by-hand")
+        assert scene.start(node) == []
+        scene.put(overlap="concurrent", max_concurrent_runs=2, grace_ms=HOUR)
+        assert [run.id for run in scene.start(node)] == ["by-hand"]
+
     @staticmethod
     def _running(scene: Scene, node: str, count: int, **options: Any) -> list[Run]:
         scene.put(overlap="concurrent", grace_ms=HOUR, **options)
