@@ -14,11 +14,14 @@ from typing import Any, TypeVar
 from redis import exceptions
 
 from onthedot.clock import SystemClock
+from onthedot.rules.precedence import LEVEL_MS
 from onthedot.stores.redis.errors import in_our_words
+from onthedot.stores.redis.indexes import AWAITED, RUNS_FIRST
 
 T = TypeVar("T")
 
 _FOLDER = Path(__file__).parent / "lua"
+_CONSTANTS = f"local LEVEL_MS, RUNS_FIRST, AWAITED = {LEVEL_MS}, '{RUNS_FIRST}', '{AWAITED}'\n"
 _READ_TRIES = 3
 _PAUSE_MS = 50
 
@@ -36,7 +39,7 @@ def script(name: str) -> Script:
     """A script of the folder `lua`."""
     text = (_FOLDER / f"{name}.lua").read_text(encoding="ascii")
     if name != "commit":
-        text = (_FOLDER / "lib.lua").read_text(encoding="ascii") + text
+        text = _CONSTANTS + (_FOLDER / "lib.lua").read_text(encoding="ascii") + text
     return Script(text, sha1(text.encode()).hexdigest())
 
 
