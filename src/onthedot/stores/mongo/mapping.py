@@ -63,7 +63,7 @@ STANDING = ("enabled", "deleted", "auto_remove", "next_run_ms", "then", "on_fail
 
 def standing_from(document: Document) -> ScheduleSummary:
     """How the schedule of a document stands, which has at least `STANDING`."""
-    return mapping.standing_from(_values(document, STANDING))
+    return mapping.summary_from(_values(document, STANDING))
 
 
 # runs

@@ -12,7 +12,7 @@ from pymongo.database import Database
 from onthedot.model.run import Run
 from onthedot.model.schedule import Mode, Schedule
 from onthedot.model.states import LIVE, State
-from onthedot.stores import mapping
+from onthedot.stores import json_text
 from onthedot.stores.mongo import mapping as documents
 from onthedot.stores.mongo import schema
 from onthedot.stores.mongo.mapping import AT_ONCE, Document
@@ -33,7 +33,7 @@ def schedules(
     if names is not None:
         wanted["name"]["$in"] = sorted(set(names))
     if tag is not None:
-        wanted["tags"] = {"$regex": re.escape(mapping.word_in_words(tag))}
+        wanted["tags"] = {"$regex": re.escape(json_text.word_in_words(tag))}
     if mode is not None:
         wanted["mode"] = mode
     found = database[schema.SCHEDULES].find(wanted).sort("name").limit(limit)

@@ -21,6 +21,7 @@ from onthedot.stores.sql.connect import (
     server_url,
 )
 from onthedot.stores.sql.dialect import Dialect, Fault
+from onthedot.stores.sql.mysql_batches import change_many
 from onthedot.stores.sql.store import SqlStore
 
 
@@ -155,6 +156,7 @@ MYSQL = Dialect(
     upgrades_itself=False,
     most_values=10_000,
     groups_by_jumping=True,
+    change_many=change_many,
     # UNIX_TIMESTAMP() would read the moment in the session's zone. Never rounded up.
     clock=literal_column("TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000", BigInteger),
     begin_snapshot="SET TRANSACTION ISOLATION LEVEL REPEATABLE READ",

@@ -14,17 +14,12 @@ from sqlalchemy import Column, Connection, Table
 _KEY = "this_key"
 
 
-def is_possible(connection: Connection) -> bool:
-    """Whether the server can unfold arrays."""
-    return connection.dialect.name == "postgresql"
-
-
-def insert(connection: Connection, table: Table, names: Sequence[str], rows: Sequence[Sequence[Any]]) -> int:
+def insert_many(connection: Connection, table: Table, names: Sequence[str], rows: Sequence[Sequence[Any]]) -> int:
     """New rows, with these columns."""
     return _run(connection, _inserting(table, tuple(names), _schema(connection)), rows)
 
 
-def change(connection: Connection, key: Column[Any], names: Sequence[str], rows: Sequence[Sequence[Any]]) -> int:
+def change_many(connection: Connection, key: Column[Any], names: Sequence[str], rows: Sequence[Sequence[Any]]) -> int:
     """Set these columns in the rows whose keys come last; how many there were. Without names: delete them."""
     return _run(connection, _changing(key, tuple(names), _schema(connection)), rows)
 

@@ -24,6 +24,7 @@ from onthedot.stores.sql.connect import (
 )
 from onthedot.stores.sql.dialect import Dialect, Fault
 from onthedot.stores.sql.notify import NotifyChannel
+from onthedot.stores.sql.postgres_batches import change_many, insert_many
 from onthedot.stores.sql.store import SqlStore
 
 SESSION = {
@@ -194,6 +195,8 @@ POSTGRESQL = Dialect(
     exclusive=False,
     upgrades_itself=False,
     most_values=10_000,
+    insert_many=insert_many,
+    change_many=change_many,
     # now() would be when the transaction began, clock_timestamp() is no condition for an index. Never rounded up.
     clock=literal_column("CAST(floor(extract(epoch FROM statement_timestamp()) * 1000) AS bigint)", BigInteger),
     begin_snapshot="SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY",

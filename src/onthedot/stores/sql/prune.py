@@ -20,7 +20,7 @@ T = TypeVar("T")
 class _Old:
     runs: list[str]
     keys: list[str]
-    decisions: list[int]
+    decisions: list[str]
     nodes: list[str]
 
 
@@ -51,7 +51,7 @@ def _find(connection: Connection, now_ms: int, keep: Retention, limit: int) -> _
     chosen = list(runs)[:limit]
     keys = _ids(connection, statements.OLD_KEYS, now_ms=now_ms, most=limit - len(chosen))
     oldest = connection.execute(statements.OLDEST_DECISIONS, {"most": limit - len(chosen) - len(keys)})
-    decisions = [seq for seq, decided_ms in oldest if decided_ms <= before_ms]
+    decisions = [decision_id for decision_id, decided_ms in oldest if decided_ms <= before_ms]
     return _Old(chosen, keys, decisions, _ids(connection, statements.GONE_NODES, before_ms=before_ms))
 
 
@@ -63,7 +63,7 @@ def _remove(connection: Connection, old: _Old, now_ms: int) -> int:
     statements.DELETE_ENDED.run(connection, runs)
     statements.DELETE_LOGS.run(connection, runs)
     statements.DELETE_KEYS.run(connection, keys)
-    statements.DELETE_DECISIONS.run(connection, [(seq,) for seq in old.decisions])
+    statements.DELETE_DECISIONS.run(connection, [(decision_id,) for decision_id in old.decisions])
     statements.DELETE_NODES.run(connection, [(node_id,) for node_id in old.nodes])
     statements.DELETE_TASKS.run(connection, [(node_id,) for node_id in old.nodes])
     return len(runs) + len(keys) + len(old.decisions)

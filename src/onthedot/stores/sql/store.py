@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import random
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from threading import Event, Lock
@@ -24,17 +24,16 @@ from onthedot.model.schedule import Mode, Schedule
 from onthedot.model.states import State
 from onthedot.stores import mapping
 from onthedot.stores.base import OLD_MS, Author, Change, LogLine, Retention, TaskInfo
-from onthedot.stores.engine import Engine
-from onthedot.stores.sql import health as examining
-from onthedot.stores.sql import queries as reading
-from onthedot.stores.sql import schema, statements
+from onthedot.stores.engine import Engine, enqueuing, finishing
+from onthedot.stores.sql import health, queries, schema, statements
+from onthedot.stores.sql.batches import DIALECT
 from onthedot.stores.sql.claimed_runs import ClaimedRuns
 from onthedot.stores.sql.dialect import Dialect
 from onthedot.stores.sql.due_floor import LAG_MS, NO_FLOOR, Floor, Floors
 from onthedot.stores.sql.errors import in_our_words, is_busy
 from onthedot.stores.sql.notify import NotifyChannel
 from onthedot.stores.sql.prune import prune
-from onthedot.stores.sql.transaction import SqlTransaction, in_chunks
+from onthedot.stores.sql.transaction import SqlTransaction
 from onthedot.stores.transaction import TryAgain
 
 T = TypeVar("T")
@@ -84,7 +83,7 @@ class SqlStore(Engine):
         self._opening = Lock()
         self._now_open: _Opened | None = None
         self._listeners: list[Callable[[], None]] = []
-        self._claims = ClaimedRuns()
+        self._claimed_runs = ClaimedRuns()
         self._floors = Floors(self._clock)
 
     def now_ms(self) -> int:
@@ -100,13 +99,12 @@ class SqlStore(Engine):
     @contextmanager
     def begin(self) -> Iterator[SqlTransaction]:
         with self._writing() as connection:
-            rows = SqlTransaction(
-                connection, self._dialect, self._server_ms(connection), self._claims, self._floors.now()
-            )
-            yield rows
-        self._claims.add(rows.started)
-        self._claims.remove(rows.ended)
-        self._floors.lower(rows.due_schedules_ms, rows.due_runs_ms)
+            now_ms = self._server_ms(connection)
+            tx = SqlTransaction(connection, self._dialect, now_ms, self._claimed_runs, self._floors.now())
+            yield tx
+        self._claimed_runs.add(tx.started)
+        self._claimed_runs.remove(tx.ended)
+        self._floors.lower(tx.due_schedules_ms, tx.due_runs_ms)
 
     @contextmanager
     def _writing(self) -> Iterator[Connection]:
@@ -157,32 +155,33 @@ class SqlStore(Engine):
             self._clock.wait(Event(), _PAUSE_MS)
 
     def enqueue_in(self, connection: Any, runs: Sequence[Run], by: Author | None = None) -> list[Run]:
-        with self._shared(connection) as rows:
+        with self._shared(connection) as tx:
             try:
-                return self._enqueue(rows, runs, by)
+                return enqueuing.enqueue(tx, runs, by)
             except TryAgain:
                 raise Conflict("another transaction has just enqueued the same key; roll back and try again") from None
 
     def finish_in(self, connection: Any, node_id: str, outcome: Outcome) -> bool:
-        with self._shared(connection) as rows:
+        with self._shared(connection) as tx:
             # The node's row stays unlocked: the caller may take its time, and the node must renew meanwhile. The run's
             # own row is locked, so a takeover comes wholly before this (another claim number) or finds the run ended.
-            if not any(node.id == node_id for node in rows.nodes()):
+            if not any(node.id == node_id for node in tx.nodes()):
                 return False
-            finished, _ = self._finish(rows, node_id, [outcome])
-        return bool(finished.recorded)
+            done = finishing.record(tx, node_id, [outcome], self.tasks)
+        return bool(done.finished.recorded)
 
     @contextmanager
     def _shared(self, connection: Any) -> Iterator[SqlTransaction]:
-        """Rows in the caller's own transaction, which the caller ends."""
+        """The caller's own transaction, which the caller ends."""
         if not isinstance(connection, Connection):
             raise StoreError(f"connection= takes a SQLAlchemy Connection (session.connection()), not {connection!r}")
         if not self._dialect.is_of(connection):
             raise StoreError(f"connection= goes to {connection.dialect.name}, but the store is {self._place}")
         with in_our_words(self._dialect, "the database of connection="), _in_schema(connection, self._schema):
+            connection.execution_options(**{DIALECT: self._dialect})
             if self._dialect.take_write_lock is not None:
                 connection.exec_driver_sql(self._dialect.take_write_lock)
-            yield SqlTransaction(connection, self._dialect, self._server_ms(connection), self._claims, NO_FLOOR)
+            yield SqlTransaction(connection, self._dialect, self._server_ms(connection), self._claimed_runs, NO_FLOOR)
 
     # the tables
 
@@ -235,7 +234,7 @@ class SqlStore(Engine):
         limit: int = 100,
     ) -> list[Schedule]:
         return self._reading(
-            lambda connection: reading.schedules(connection, names=names, tag=tag, mode=mode, after=after, limit=limit)
+            lambda connection: queries.schedules(connection, names=names, tag=tag, mode=mode, after=after, limit=limit)
         )
 
     def revisions(self, schedule_id: str) -> list[Schedule]:
@@ -248,9 +247,6 @@ class SqlStore(Engine):
         else:
             rows = self._all(statements.CHANGES_OF, {"schedule": name, "most": limit})
         return [mapping.change_from(row) for row in rows]
-
-    def behind(self, schedule_ids: Collection[str]) -> Collection[str]:
-        return {row[0] for row in self._reading(lambda each: [*in_chunks(each, statements.BEHIND, schedule_ids)])}
 
     def upcoming(self, after_ms: int, until_ms: int) -> list[int]:
         """Reads what is overdue without a floor, and so lays the one for the claims that follow."""
@@ -270,8 +266,8 @@ class SqlStore(Engine):
         before: str | None = None,
         limit: int = 100,
     ) -> list[Run]:
-        wanted = reading.Wanted(ids, schedule, state, before, limit)
-        return self._reading(lambda connection: reading.runs(connection, wanted), snapshot=True)
+        wanted = queries.Wanted(ids, schedule, state, before, limit)
+        return self._reading(lambda connection: queries.runs(connection, wanted), snapshot=True)
 
     def cancels(self, node_id: str) -> list[str]:
         return [run_id for (run_id,) in self._all(statements.CANCELS, {"node_id": node_id})]
@@ -307,7 +303,7 @@ class SqlStore(Engine):
 
     def examine(self, old_ms: int = OLD_MS) -> list[Finding]:
         return self._reading(
-            lambda connection: examining.examine(connection, self._dialect, self._schema, old_ms), snapshot=True
+            lambda connection: health.examine(connection, self._dialect, self._schema, old_ms), snapshot=True
         )
 
     def listen(self, wake: Callable[[], None]) -> Callable[[], None]:
@@ -361,6 +357,7 @@ class SqlStore(Engine):
 
     def _open(self) -> _Opened:
         engine = self._make_engine()
+        engine.update_execution_options(**{DIALECT: self._dialect})
         begin_writing = self._dialect.begin_writing
         if begin_writing is not None:
             event.listen(engine, "begin", lambda connection: _begin(connection, begin_writing))
