@@ -286,6 +286,22 @@ def test_async_tasks_that_wait_already_run_on_the_surrounding_loop_too(app: App)
     assert asyncio.run(main())
 
 
+def test_two_schedules_of_one_name_are_refused_with_both_places(app: App) -> None:
+    @app.schedule(every("1m"), name="nightly")
+    def first() -> None: ...
+
+    with pytest.raises(Conflict, match=r"two schedules are named 'nightly': .*test_app.py:\d+ and .*test_app.py:\d+"):
+
+        @app.schedule(every("1h"), name="nightly")
+        def second() -> None: ...
+
+    with pytest.raises(Conflict, match="two schedules are named 'twice'"):
+
+        @app.schedule(every("1m"), name="twice")
+        @app.schedule(every("1h"), name="twice")
+        def third() -> None: ...
+
+
 def test_a_function_that_is_declared_again_replaces_its_schedule_but_a_second_one_needs_a_name(app: App) -> None:
     for period in ("1h", "2h"):
 
