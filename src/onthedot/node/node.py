@@ -173,12 +173,19 @@ class NodeRunner:
         all_ended = self.worker.wait_empty(self._settings.drain_ms)
         self.worker.hand_back(entered=True)
         self._supervisor.stop()
-        while self._outcomes.run_once() is not None:
-            pass
-        self._store.leave(self.node.id)
+        self._take_leave()
         self.worker.close()
         self._emitter.emit(NodeStopped(self.node.id, self.node.name))
         return all_ended
+
+    def _take_leave(self) -> None:
+        """Write the last outcomes and end the incarnation. Where the store is away, others take over in a while."""
+        try:
+            while self._outcomes.run_once() is not None:
+                pass
+            self._store.leave(self.node.id)
+        except Exception as error:
+            self._on_failure("stop", error)
 
     @property
     def node(self) -> Node:

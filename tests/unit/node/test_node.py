@@ -12,7 +12,7 @@ from tests.unit.node.world import SOON, START, World
 
 from onthedot import Context, every
 from onthedot.errors import StoreUnavailable
-from onthedot.events import LeaseLost, OutcomeRefused, TookOver
+from onthedot.events import Failure, LeaseLost, OutcomeRefused, TookOver
 from onthedot.model.node import Node
 from onthedot.model.run import Run
 from onthedot.node.node import NodeRunner
@@ -503,3 +503,15 @@ def test_a_schedule_whose_plan_the_store_refuses_is_parked_and_the_others_go_on(
         world.settle(node)
     assert "no such character" in (world.app.schedules.get("bad").error or "")
     assert len(calls) >= 5
+
+
+def test_a_node_stops_cleanly_where_its_store_is_away(world: World) -> None:
+    declare(world)
+    node = world.node()
+    world.clock.advance(10_000)
+    node.plan_once()
+    assert node.worker._empty.wait(SOON)
+    world.store.away = True
+    assert node.stop()
+    failed = [event.stage for event in world.events if isinstance(event, Failure)]
+    assert failed == ["stop"]
