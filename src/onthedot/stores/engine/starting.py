@@ -78,7 +78,7 @@ class _Work:
         for run_id, schedule_id in _in_turn(candidates):
             if schedule_id is None and run_id in alone:
                 self.start_alone(alone[run_id])
-            elif schedule_id in schedules:
+            elif schedule_id is not None and schedule_id in schedules:
                 self.start_of(schedules[schedule_id], live[schedule_id])
 
     def start_alone(self, run: Run) -> None:
