@@ -60,5 +60,5 @@ class Hooks:
         _log.warning("%s: %s", "a document failed" if document is not None else "cannot go on just now", error)
         self.emit(Failed(error, document))
 
-    def _on_broken_hook(self, event: Event, error: Exception) -> None:
-        _log.exception("a hook for %s failed", type(event).__name__, exc_info=error)
+    def _on_broken_hook(self, event: Event, error: BaseException) -> None:
+        _log.error("a hook for %s failed", type(event).__name__, exc_info=error)

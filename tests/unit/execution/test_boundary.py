@@ -179,7 +179,7 @@ def test_a_store_that_is_away_when_a_task_has_completed_itself_costs_no_thread()
     store = Away(SystemClock().now_ms)
     app = App("memory://", store=store, node=NodeSettings(capacity=1, poll_ms=50))
     failures: list[Failure] = []
-    app.events.subscribe(Failure, failures.append)  # type: ignore[arg-type]
+    app.events.subscribe(Failure, failures.append)
 
     @app.task
     def completes(ctx: Context) -> None:
