@@ -239,9 +239,10 @@ def test_a_thread_outlives_its_items() -> None:
 def test_a_place_is_given_back_once_however_often_it_is_asked_for(small: App) -> None:
     assert small.runner is not None
     worker = small.runner.worker
-    execution = worker._take(Run("r", "works", "enqueue", 0, 0, State.RUNNING, claim_no=1))
+    owner = small.runner.node.id
+    execution = worker._take(Run("r", "works", "enqueue", 0, 0, State.RUNNING, owner=owner, claim_no=1))
     assert isinstance(execution, Execution)
-    worker.give_up("r")
+    worker.give_up("r", 1)
     for _ in range(3):
         worker._work(execution)
     assert worker.pools.free_in("fast") == 1
