@@ -26,7 +26,7 @@ class _Words(TypeDecorator[Sequence[str]]):
         return dialect.type_descriptor(ARRAY(Text) if dialect.name == "postgresql" else Text())
 
     def process_bind_param(self, value: Sequence[str] | None, dialect: Dialect) -> Any:
-        return value if dialect.name == "postgresql" else json.dumps(value)
+        return list(value or ()) if dialect.name == "postgresql" else json.dumps(value)
 
 
 # `column IN (these values)`

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import (
     CTE,
@@ -34,35 +34,59 @@ _PLAIN = _runs.ranked == literal_column("0")
 class InLanes:
     """So many runs of each lane, those with a priority apart: each part is one range of an index, in its order."""
 
-    def __init__(self, statement: Select[Any], kinds: Sequence[ColumnElement[bool]], most_lanes: int) -> None:
-        """Given as `lane_0`, `lane_1` and so on; where a statement is given fewer, the rest of them is None."""
-        self._names = [f"lane_{number}" for number in range(most_lanes)]
-        parts = [statement.where(_runs.lane == bindparam(name), kind) for name in self._names for kind in kinds]
-        self._plain = union_all(*parts)
-        self._nested = union_all(*(select(part.subquery()) for part in parts))
+    def __init__(self, statement: Select[Any], *kinds: ColumnElement[bool]) -> None:
+        self._statement = statement
+        self._kinds = kinds
+        self._built: dict[tuple[int, bool], CompoundSelect[Any]] = {}
 
-    def on(self, dialect: Dialect) -> CompoundSelect[Any]:
+    def on(self, dialect: Dialect, lanes: int) -> CompoundSelect[Any]:
+        """For so many of them, which it is given as `lane_0`, `lane_1` and so on."""
+        key = lanes, dialect.nests_limits
+        if key not in self._built:
+            self._built[key] = self._build(*key)
+        return self._built[key]
+
+    def _build(self, lanes: int, nested: bool) -> CompoundSelect[Any]:
         """Nested only where it must be: MariaDB would write each part to a table of its own first."""
-        return self._nested if dialect.nests_limits else self._plain
+        parts = [
+            self._statement.where(_runs.lane == bindparam(f"lane_{number}"), kind)
+            for number in range(lanes)
+            for kind in self._kinds
+        ]
+        return union_all(*(select(part.subquery()) for part in parts)) if nested else union_all(*parts)
 
-    def given(self, lanes: Sequence[str]) -> dict[str, str | None]:
-        """The parameters that name the lanes."""
-        return dict.fromkeys(self._names) | dict(zip(self._names, lanes, strict=False))
+
+def by_number(lanes: Sequence[str]) -> dict[str, str]:
+    """The lanes as such a statement is given them."""
+    return {f"lane_{number}": lane for number, lane in enumerate(lanes)}
 
 
-_SUITABLE = or_(
-    and_(or_(_runs.pool.is_(None), bindparam("any_pool") == ONE), in_list(_runs.task, "tasks")),
-    and_(in_list(_runs.pool, "pools"), in_list(_runs.task, "known")),
-)
-_MINE = OLDEST_RUNS.where(WAITING, _runs.due_ms.between(bindparam("floor_ms"), bindparam("now_ms")), _SUITABLE)
-_BEHIND = OLDEST_RUNS.where(WAITING, _runs.due_ms <= bindparam("now_ms"))
 _OF_LEVEL = and_(RANKED, _runs.priority == bindparam("priority"))
-_MOST_LANES = 4
-"""A claim has no more: see `lanes_of`."""
-DUE_RUNS = InLanes(_MINE, (_PLAIN, RANKED), _MOST_LANES)
-DUE_OF_LEVEL = InLanes(_MINE, (_OF_LEVEL,), _MOST_LANES)
-WAITING_FOR = InLanes(_BEHIND, (_PLAIN, RANKED), 1)
-WAITING_OF_LEVEL = InLanes(_BEHIND, (_OF_LEVEL,), 1)
+_DUE = OLDEST_RUNS.where(WAITING, _runs.due_ms.between(bindparam("floor_ms"), bindparam("now_ms")))
+_OF_TASKS = _DUE.where(in_list(_runs.task, "tasks"))
+_OF_POOLS = _DUE.where(
+    or_(
+        and_(_runs.pool.is_(None), in_list(_runs.task, "tasks")),
+        and_(in_list(_runs.pool, "pools"), in_list(_runs.task, "known")),
+    )
+)
+_BEHIND = OLDEST_RUNS.where(WAITING, _runs.due_ms <= bindparam("now_ms"))
+
+
+class Waiting(NamedTuple):
+    """How the foremost of some waiting runs are found: those that are the oldest, and those of one priority."""
+
+    oldest: InLanes
+    of_level: InLanes
+
+
+def _waiting(statement: Select[Any]) -> Waiting:
+    return Waiting(InLanes(statement, _PLAIN, RANKED), InLanes(statement, _OF_LEVEL))
+
+
+DUE_OF_TASKS = _waiting(_OF_TASKS)
+DUE_OF_POOLS = _waiting(_OF_POOLS)
+WAITING_FOR = _waiting(_BEHIND)
 FREE_RUNS = (
     # Whether they still wait is looked at afterwards: said here, PostgreSQL might read all that wait.
     select(_runs.id, _runs.state, _runs.lane)
@@ -72,10 +96,10 @@ FREE_RUNS = (
 )
 
 
-def _steps(column: Column[Any], which: ColumnElement[bool], *first: ColumnElement[bool]) -> CTE:
-    """Each value of the column once: from the first to the next along an index, however many rows share it."""
+def _steps(column: Column[Any], after: ColumnElement[Any], which: ColumnElement[bool]) -> CTE:
+    """Each value of the column after this one: from one to the next along an index, however many rows share it."""
     least = select(column).where(which).order_by(column).limit(ONE)
-    steps = select(least.where(*first).scalar_subquery().label("value")).cte("steps", recursive=True)
+    steps = select(least.where(column > after).scalar_subquery().label("value")).cte("steps", recursive=True)
     following = least.where(column > steps.c.value).correlate(steps).scalar_subquery()
     return steps.union_all(select(following).where(steps.c.value.is_not(None)))
 
@@ -83,7 +107,7 @@ def _steps(column: Column[Any], which: ColumnElement[bool], *first: ColumnElemen
 def _levels() -> Select[Any]:
     """Every priority but 0 of a lane, and its earliest moment."""
     in_lane = and_(RANKED, _runs.lane == bindparam("lane"))
-    steps = _steps(_runs.priority, in_lane)
+    steps = _steps(_runs.priority, literal_column("-2147483648"), in_lane)
     earliest = (
         select(_runs.due_ms)
         .where(in_lane, _runs.priority == steps.c.value)
@@ -96,7 +120,7 @@ def _levels() -> Select[Any]:
 
 def _awaited() -> Select[Any]:
     """The lanes of what due runs wait for."""
-    steps = _steps(_runs.lane, WAITING, _runs.lane > bindparam("after"))
+    steps = _steps(_runs.lane, bindparam("after"), WAITING)
     due = [
         select(_runs.id)
         .where(WAITING, _runs.lane == steps.c.value, kind, _runs.due_ms <= bindparam("now_ms"))
@@ -125,7 +149,6 @@ AWAITED_GROUPED = (
     .limit(bindparam("most"))
 )
 ARE_AWAITED = listed_in(_runs.lane, select(_runs.id).where(WAITING))
+_FROM, _UP_TO = (literal_column(f"'{lane}'") for lane in lanes.ROUTED)
 # By the lane alone: whether a run waits for something else is in it, and no other index is then of any use.
-ROUTED_RUNS = OLDEST_RUNS.where(
-    WAITING, _runs.lane >= lanes.ROUTED[0], _runs.lane < lanes.ROUTED[1], _runs.due_ms <= bindparam("now_ms")
-)
+ROUTED_RUNS = OLDEST_RUNS.where(WAITING, _runs.lane >= _FROM, _runs.lane < _UP_TO, _runs.due_ms <= bindparam("now_ms"))

@@ -30,9 +30,13 @@ from onthedot.stores.sql.store import SqlStore
 SESSION = {
     "statement_timeout": STATEMENT_S * 1000,
     "idle_in_transaction_session_timeout": IDLE_IN_TRANSACTION_S * 1000,
-    # Batches join what they are given with our rows, by their key; else a small table would be read whole each time.
+    # Whatever is asked often has its index. A server that goes by statistics reads a small table whole, or sorts what
+    # the index has in order, and keeps that plan while the table grows: until it looks again, a minute later.
+    "enable_seqscan": "off",
+    "enable_bitmapscan": "off",
     "enable_hashjoin": "off",
     "enable_mergejoin": "off",
+    "jit": "off",  # it would take what is forbidden, where there is no other way, for a huge task
 }
 # Nobody waits for ever on a socket whose other end is gone: seconds until the first question, between, and how many.
 _SOCKET = {

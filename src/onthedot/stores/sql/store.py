@@ -30,7 +30,7 @@ from onthedot.stores.sql.batches import DIALECT
 from onthedot.stores.sql.claimed_runs import ClaimedRuns
 from onthedot.stores.sql.dialect import Dialect
 from onthedot.stores.sql.due_floor import LAG_MS, NO_FLOOR, Floor, Floors
-from onthedot.stores.sql.errors import in_our_words, is_busy
+from onthedot.stores.sql.errors import in_our_words, is_busy, was_cut_off
 from onthedot.stores.sql.notify import NotifyChannel
 from onthedot.stores.sql.prune import prune
 from onthedot.stores.sql.transaction import SqlTransaction
@@ -131,7 +131,10 @@ class SqlStore(Engine):
             turn.release()
 
     def _reading(self, work: Callable[[Connection], T], *, snapshot: bool = False) -> T:
-        """One read; or several that all see one state."""
+        """One read; or several that all see one state.
+
+        Made again where the server has cut it off, which it does where this process does something else for 2 s.
+        """
 
         def once() -> T:
             opened = self._opened()
@@ -141,16 +144,17 @@ class SqlStore(Engine):
                 return work(connection)
 
         with in_our_words(self._dialect, self._place):
-            return self._retry_while_busy(once)
+            return self._retry_while_busy(once, reads=True)
 
-    def _retry_while_busy(self, act: Callable[[], T]) -> T:
-        """Once more while somebody else is in the way, up to a bound."""
+    def _retry_while_busy(self, act: Callable[[], T], *, reads: bool = False) -> T:
+        """Once more while somebody else is in the way, or a read was cut off, up to a bound."""
         until_ms = self._clock.monotonic_ms() + _WAIT_MS
         while True:
             try:
                 return act()
             except sqlalchemy.exc.DBAPIError as error:
-                if not is_busy(error, self._dialect) or self._clock.monotonic_ms() >= until_ms:
+                once_more = is_busy(error, self._dialect) or (reads and was_cut_off(error, self._dialect))
+                if not once_more or self._clock.monotonic_ms() >= until_ms:
                     raise
             self._clock.wait(Event(), _PAUSE_MS)
 

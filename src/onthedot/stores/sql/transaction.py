@@ -22,7 +22,7 @@ from onthedot.stores.sql import lane_statements, statements
 from onthedot.stores.sql.claimed_runs import ClaimedRuns
 from onthedot.stores.sql.dialect import Dialect
 from onthedot.stores.sql.due_floor import Floor
-from onthedot.stores.sql.lane_statements import InLanes
+from onthedot.stores.sql.lane_statements import Waiting, by_number
 from onthedot.stores.sql.statements import CHUNK
 from onthedot.stores.transaction import SOME_WAITING, Claim, LiveRuns, TryAgain, most_waiting
 
@@ -131,15 +131,9 @@ class SqlTransaction:
             asked *= 4
 
     def _due_runs(self, claim: Claim, limit: int) -> list[Run]:
-        asked = {
-            "any_pool": int(claim.pools is None),
-            "tasks": list(claim.tasks),
-            "pools": list(claim.pools or ()),
-            "known": list(claim.known),
-            "floor_ms": self._floor.runs_ms,
-            "most": limit,
-        }
-        due = self._foremost(lane_statements.DUE_RUNS, lane_statements.DUE_OF_LEVEL, lanes_of(claim), asked)
+        which = lane_statements.DUE_OF_TASKS if claim.pools is None else lane_statements.DUE_OF_POOLS
+        suiting = {"tasks": claim.tasks, "pools": claim.pools or (), "known": claim.known}
+        due = self._foremost(which, lanes_of(claim), limit, {**suiting, "floor_ms": self._floor.runs_ms})
         if self._dialect.exclusive:
             self._read_runs.update((run.id, run) for run in due)
         return due
@@ -152,25 +146,25 @@ class SqlTransaction:
         return [run for run in due if run.schedule_id is not None or run.id in free]
 
     def waiting_for(self, what: str, limit: int) -> list[Run]:
-        asked = {"most": limit}
-        return self._foremost(lane_statements.WAITING_FOR, lane_statements.WAITING_OF_LEVEL, [what], asked)
+        return self._foremost(lane_statements.WAITING_FOR, [what], limit, {})
 
-    def _foremost(self, oldest: InLanes, of_level: InLanes, lanes: Sequence[str], asked: dict[str, Any]) -> list[Run]:
+    def _foremost(self, which: Waiting, lanes: Sequence[str], limit: int, given: dict[str, Any]) -> list[Run]:
         """Asks for each level of priority only where more runs with one are due than were asked for."""
-        given = {**asked, "now_ms": self._now_ms}
-        found = self._runs_in(oldest, lanes, given)
-        crowded = sum(run.policy.priority != 0 for run in found) >= asked["most"]
+        given = {**given, **by_number(lanes), "now_ms": self._now_ms, "most": limit}
+        found = self._runs(which.oldest.on(self._dialect, len(lanes)), given)
+        many = sum(run.policy.priority != 0 for run in found) >= limit
+        of_level = which.of_level.on(self._dialect, len(lanes))
         return foremost(
             found,
             turn_of,
-            asked["most"],
-            self._levels(lanes).items() if crowded else (),
-            lambda priority: self._runs_in(of_level, lanes, {**given, "priority": priority}),
+            limit,
+            self._levels(lanes).items() if many else (),
+            lambda priority: self._runs(of_level, {**given, "priority": priority}),
         )
 
-    def _runs_in(self, which: InLanes, lanes: Sequence[str], given: dict[str, Any]) -> list[Run]:
-        found = self._connection.execute(which.on(self._dialect), {**given, **which.given(lanes)}).fetchall()
-        return [mapping.run_from(row) for row in found]
+    def _runs(self, statement: Select[Any] | CompoundSelect[Any], given: dict[str, Any]) -> list[Run]:
+        """Read without locking."""
+        return [mapping.run_from(row) for row in self._connection.execute(statement, given).fetchall()]
 
     def _levels(self, lanes: Sequence[str]) -> dict[int, int]:
         """The priorities of due runs in these lanes, each with its earliest moment."""
@@ -195,8 +189,7 @@ class SqlTransaction:
         return list(dict.fromkeys(found))[:limit]
 
     def routed_runs(self, limit: int) -> list[Run]:
-        due = {"now_ms": self._now_ms, "most": limit}
-        return [mapping.run_from(row) for row in self._connection.execute(lane_statements.ROUTED_RUNS, due)]
+        return self._runs(lane_statements.ROUTED_RUNS, {"now_ms": self._now_ms, "most": limit})
 
     def live_beside(self, schedules: Sequence[Schedule]) -> dict[str, LiveRuns]:
         """In one statement where no crowd is live; it costs what is given, and not what waits."""
@@ -253,8 +246,7 @@ class SqlTransaction:
         return {schedule_id for (schedule_id,) in self._chunks(statements.SCHEDULES_OF, run_ids)}
 
     def owned_by(self, node_id: str) -> list[Run]:
-        mine = self._connection.execute(statements.OWNED_BY, {"node_id": node_id}).fetchall()
-        return [mapping.run_from(row) for row in mine]
+        return self._runs(statements.OWNED_BY, {"node_id": node_id})
 
     def load(self) -> dict[str, int]:
         return {row[0]: row[1] for row in self._connection.execute(statements.LOAD)}
