@@ -277,10 +277,14 @@ class Engine(Store):
         """Whoever waits for these is judged again, in transactions of their own."""
         if not freed:
             return 0
-        woken = self._wake_awaited(sorted(self._transact(lambda tx: tx.are_awaited(freed))))
+        woken = self._wake_awaited(sorted(self.awaited_of(freed)))
         if woken:
             self.notify()
         return woken
+
+    def awaited_of(self, whats: Collection[str]) -> set[str]:
+        """Those of these that a run waits for: a question that needs no transaction, where a store can do without."""
+        return self._transact(lambda tx: tx.are_awaited(whats))
 
     def _wake_awaited(self, whats: Sequence[str]) -> int:
         parts = [whats[first : first + _WAKE_AT_ONCE] for first in range(0, len(whats), _WAKE_AT_ONCE)]
