@@ -143,11 +143,11 @@ def test_a_put_that_races_with_the_end_of_the_last_run_is_never_deleted(store: S
     clock.pass_by(MINUTE)
     runs = _runs(_plan(store, clock, limit=ROUNDS))
     runs |= {run.schedule or "": run for run in store.start_due("n", ["task"], ROUNDS).runs}
-    together = Barrier(2)
+    both_ready = Barrier(2)
 
     def act(acts: Sequence[Callable[[], object]]) -> None:
         for each in acts:
-            together.wait()
+            both_ready.wait()
             each()
 
     ends = [_ending(store, runs[name]) for name in names]

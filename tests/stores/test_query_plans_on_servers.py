@@ -30,7 +30,7 @@ SERVERS = {"postgresql": ("postgresql_15_server", postgresql), "mariadb": ("mari
 def connected(request: pytest.FixtureRequest, server: str, rows: dict[str, int]) -> Iterator[Connection]:
     """A connection as the store has it, to tables with so many rows."""
     fixture, module = SERVERS[server]
-    with module.database_in(request.getfixturevalue(fixture)) as url:  # type: ignore[attr-defined]
+    with module.database_in(request.getfixturevalue(fixture)) as url:
         open_store(url, create=True).close()
         driver = {"postgresql": "postgresql+psycopg", "mariadb": "mysql+pymysql"}[server]
         engine = sqlalchemy.create_engine(sqlalchemy.make_url(url).set(drivername=driver))

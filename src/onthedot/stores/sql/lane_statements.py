@@ -11,6 +11,7 @@ from sqlalchemy import (
     ColumnElement,
     CompoundSelect,
     Select,
+    String,
     and_,
     bindparam,
     func,
@@ -87,10 +88,10 @@ def _waiting(statement: Select[Any]) -> Waiting:
 DUE_OF_TASKS = _waiting(_OF_TASKS)
 DUE_OF_POOLS = _waiting(_OF_POOLS)
 WAITING_FOR = _waiting(_BEHIND)
+# The state in other words, so that they are found by their ids: PostgreSQL might else read all that wait.
 FREE_RUNS = (
-    # Whether they still wait is looked at afterwards: said here, PostgreSQL might read all that wait.
-    select(_runs.id, _runs.state, _runs.lane)
-    .where(in_list(_runs.id))
+    select(_runs.id, _runs.lane)
+    .where(in_list(_runs.id), _runs.state.concat("") == literal_column("'waiting'"))
     .order_by(_runs.id)
     .with_for_update(skip_locked=True, key_share=True)
 )
@@ -149,6 +150,6 @@ AWAITED_GROUPED = (
     .limit(bindparam("most"))
 )
 ARE_AWAITED = listed_in(_runs.lane, select(_runs.id).where(WAITING))
-_FROM, _UP_TO = (literal_column(f"'{lane}'") for lane in lanes.ROUTED)
+_FROM, _UP_TO = (literal_column(f"'{lane}'", String) for lane in lanes.ROUTED)
 # By the lane alone: whether a run waits for something else is in it, and no other index is then of any use.
 ROUTED_RUNS = OLDEST_RUNS.where(WAITING, _runs.lane >= _FROM, _runs.lane < _UP_TO, _runs.due_ms <= bindparam("now_ms"))

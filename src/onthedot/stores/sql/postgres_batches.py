@@ -30,21 +30,21 @@ def _run(connection: Connection, statement: str, rows: Sequence[Sequence[Any]]) 
 
 @cache
 def _inserting(table: Table, names: tuple[str, ...], schema: str | None) -> str:
-    given = ", ".join(_array(table.c[name]) for name in names)
-    return f"INSERT INTO {_name(table, schema)} ({_quoted(names)}) SELECT * FROM unnest({given})"
+    arrays = ", ".join(_array(table.c[name]) for name in names)
+    return f"INSERT INTO {_name(table, schema)} ({_quoted(names)}) SELECT * FROM unnest({arrays})"
 
 
 @cache
 def _changing(key: Column[Any], names: tuple[str, ...], schema: str | None) -> str:
     table = key.table
     assert isinstance(table, Table)
-    given = ", ".join(_array(column) for column in (*(table.c[name] for name in names), key))
-    unfolded = f"unnest({given}) AS given ({_quoted((*names, _KEY))})"
+    arrays = ", ".join(_array(column) for column in (*(table.c[name] for name in names), key))
+    given = f"unnest({arrays}) AS given ({_quoted((*names, _KEY))})"
     match = f'ours."{key.name}" = given."{_KEY}"'
     if not names:
-        return f"DELETE FROM {_name(table, schema)} AS ours USING {unfolded} WHERE {match}"
+        return f"DELETE FROM {_name(table, schema)} AS ours USING {given} WHERE {match}"
     changes = ", ".join(f'"{name}" = given."{name}"' for name in names)
-    return f"UPDATE {_name(table, schema)} AS ours SET {changes} FROM {unfolded} WHERE {match}"
+    return f"UPDATE {_name(table, schema)} AS ours SET {changes} FROM {given} WHERE {match}"
 
 
 def _array(column: Column[Any]) -> str:

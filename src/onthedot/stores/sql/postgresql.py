@@ -105,7 +105,7 @@ def _bound(engine: sqlalchemy.Engine, read_ms: int) -> None:
     event.listen(engine, "do_connect", connect)
 
 
-# what differs from other databases
+# what its errors mean
 
 _FAULTS = {
     "23505": Fault.CLASH,  # unique_violation
@@ -135,6 +135,7 @@ _SAID_ON_CONNECTING = (
     ('database "', Fault.NO_DATABASE),
     ("invalid connection option", Fault.OTHER),
 )
+_CONNECTION_ERRORS = frozenset({"OperationalError", "InterfaceError", "ConnectionTimeout", "PipelineAborted"})
 
 
 def _fault(error: DBAPIError) -> Fault:
@@ -149,12 +150,14 @@ def _fault(error: DBAPIError) -> Fault:
     return Fault.AWAY if error.connection_invalidated or kind in _CONNECTION_ERRORS else Fault.OTHER
 
 
-_CONNECTION_ERRORS = frozenset({"OperationalError", "InterfaceError", "ConnectionTimeout", "PipelineAborted"})
+# making the tables
 
 
 def _hold_creation(connection: Connection, place: str) -> None:
     connection.execute(text("SELECT pg_advisory_xact_lock(hashtext(:place))"), {"place": f"onthedot {place}"})
 
+
+# its health
 
 # What keeps rows that nobody needs any more from being cleaned away, so that each claim reads past them.
 _OLD = text("""
@@ -191,6 +194,8 @@ def _old_transaction(pid: int, program: str, user: str, state: str, seconds: int
     remedy = f"end it there, or here by SELECT pg_terminate_backend({pid})" if idle else "let it end; claims are slower"
     return Finding(Level.PROBLEM if idle else Level.WARNING, "snapshot", what, remedy)
 
+
+# what differs from other databases
 
 POSTGRESQL = Dialect(
     name="postgresql",

@@ -11,6 +11,7 @@ from typing import Any
 
 from sqlalchemy import (
     Column,
+    Integer,
     Select,
     String,
     Table,
@@ -31,7 +32,7 @@ from onthedot.stores.sql.tables import PLANNABLE, READY, WAITING
 
 CHUNK = 500
 """How many ids one statement names at most."""
-ONE = literal_column("1")
+ONE = literal_column("1", Integer)
 
 
 def _columns(table: Table, names: Sequence[str]) -> list[Column[Any]]:

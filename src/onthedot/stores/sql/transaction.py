@@ -142,7 +142,7 @@ class SqlTransaction:
         """Those that are no longer as they were found are left out, too."""
         alone = {run.id: lane_of(run) for run in due if run.schedule_id is None}
         found = self._chunks(lane_statements.FREE_RUNS, alone)
-        free = {run_id for run_id, state, lane in found if state == State.WAITING and lane == alone[run_id]}
+        free = {run_id for run_id, lane in found if lane == alone[run_id]}
         return [run for run in due if run.schedule_id is not None or run.id in free]
 
     def waiting_for(self, what: str, limit: int) -> list[Run]:
@@ -201,18 +201,22 @@ class SqlTransaction:
         crowded = {each for (each,) in self._chunks(statements.CROWDED, ids, {"few": SOME_WAITING})}
         others = [each for each in schedules if each.id not in crowded]
         few = self._chunks(statements.LIVE_BESIDE, [each.id for each in others], {"most": _ALL})
-        return self._grouped(others, few) | {
-            each.id: self._live_beside(each) for each in schedules if each.id in crowded
-        }
+        live = self._grouped(others, few)
+        for each in schedules:
+            if each.id in crowded:
+                live |= self._live_beside_one(each)
+        return live
 
-    def _live_beside(self, schedule: Schedule) -> LiveRuns:
-        """Of one of which many are live."""
+    def _live_beside_one(self, schedule: Schedule) -> dict[str, LiveRuns]:
+        """Of which many are live."""
         most = most_waiting(schedule.policy)
         running = {"schedule_id": schedule.id, "most": 1 if schedule.policy.slots is None else _ALL}
         waiting = {"schedule_id": schedule.id, "most": most + 1}
-        found = self._connection.execute(statements.RUNNING_OF, running).fetchall()
-        found += self._connection.execute(statements.WAITING_OF, waiting).fetchall()
-        return self._grouped([schedule], found)[schedule.id]
+        found = [
+            *self._connection.execute(statements.RUNNING_OF, running),
+            *self._connection.execute(statements.WAITING_OF, waiting),
+        ]
+        return self._grouped([schedule], found)
 
     def _grouped(self, schedules: Sequence[Schedule], found: Iterable[Sequence[Any]]) -> dict[str, LiveRuns]:
         runs = self._remember_runs(found) if self._dialect.exclusive else [mapping.run_from(row) for row in found]

@@ -50,7 +50,7 @@ def _plan(connection: Connection, statement: Statement) -> str:
     return "\n".join(row[3] for row in connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {text}", parameters))
 
 
-DUE = {
+DUE: dict[str, Statement] = {
     f"{name}, {count} lanes": which.on(SQLITE, count)
     for count in (2, 4)
     for name, which in {
@@ -58,12 +58,15 @@ DUE = {
         "due of pools": lane_statements.DUE_OF_POOLS.oldest,
     }.items()
 }
-OF_LEVEL = {
+OF_LEVEL: dict[str, Statement] = {
     "due of a level": lane_statements.DUE_OF_POOLS.of_level.on(SQLITE, 4),
     "waiting of a level": lane_statements.WAITING_FOR.of_level.on(SQLITE, 1),
     "levels": lane_statements.LEVELS,
 }
-BEHIND = {"waiting for": lane_statements.WAITING_FOR.oldest.on(SQLITE, 1), "awaited": lane_statements.AWAITED}
+BEHIND: dict[str, Statement] = {
+    "waiting for": lane_statements.WAITING_FOR.oldest.on(SQLITE, 1),
+    "awaited": lane_statements.AWAITED,
+}
 HOT: dict[str, tuple[Statement, str]] = {
     "on time": (statements.SCHEDULES_ON_TIME, "onthedot_schedules_due"),
     "overdue": (statements.SCHEDULES_OVERDUE, "onthedot_schedules_due"),
