@@ -144,6 +144,7 @@ SCHEDULE_MOVING = (
     "version",
     "fence",
     "planned_runs",
+    "routed",
     "plan_attempts",
     "updated_ms",
 )
@@ -161,7 +162,10 @@ def schedule_from(row: Sequence[Any]) -> Schedule:
         return _schedule({**columns, **_EMPTY_JSON, "trigger": to_json(Unreadable(error))})
 
 
-_EMPTY_JSON = {"args": "{}", "policy": "{}", "given": "[]", "tags": "[]", "then": "[]", "on_failure": "[]"}
+_EMPTY_JSON = {
+    **dict.fromkeys(("args", "policy", "routed"), "{}"),
+    **dict.fromkeys(("given", "tags", "then", "on_failure"), "[]"),
+}
 
 
 def _schedule(columns: dict[str, Any]) -> Schedule:
@@ -173,6 +177,7 @@ def _schedule(columns: dict[str, Any]) -> Schedule:
     fields["tags"] = _words(columns["tags"])
     fields["then"] = _words(columns["then"])
     fields["on_failure"] = _words(columns["on_failure"])
+    fields["routed"] = _object(columns["routed"])
     fields["auto_remove"] = columns["auto_remove"] == 1
     fields["enabled"] = columns["enabled"] == 1
     fields["deleted"] = columns["deleted"] == 1
@@ -180,7 +185,7 @@ def _schedule(columns: dict[str, Any]) -> Schedule:
     return make(Schedule, fields)
 
 
-def standing_from(row: Sequence[Any]) -> ScheduleSummary:
+def summary_from(row: Sequence[Any]) -> ScheduleSummary:
     """How a schedule stands; names of followers that cannot be read are none."""
     enabled, deleted, auto_remove, next_run_ms, then, on_failure = row
     return ScheduleSummary(
@@ -233,6 +238,7 @@ def schedule_row(row: Schedule) -> Columns:
         row.version,
         row.fence,
         row.planned_runs,
+        _encoder.encode(row.routed) if row.routed else "{}",
         row.plan_attempts,
         row.created_ms,
         row.updated_ms,
@@ -256,6 +262,7 @@ def schedule_moving_row(row: Schedule) -> Columns:
         row.version,
         row.fence,
         row.planned_runs,
+        _encoder.encode(row.routed) if row.routed else "{}",
         row.plan_attempts,
         row.updated_ms,
         row.id,
@@ -292,7 +299,7 @@ RUN_MOVING = (
     "crashes",
     "fence",
     "slot",
-    "blocked",
+    "waits_for",
     "exempt",
     "cancel_requested_ms",
     "started_ms",
@@ -311,7 +318,6 @@ def run_from(row: Sequence[Any]) -> Run:
     fields["state"] = _STATES[fields["state"]]
     fields["args"] = _object_or_sign(fields["args"])
     fields["policy"] = _policy_or_default(fields["policy"])
-    fields["blocked"] = fields["blocked"] == 1
     fields["exempt"] = fields["exempt"] == 1
     if fields["result"] is not None:
         fields["result"] = _value(fields["result"])
@@ -350,7 +356,7 @@ def _run_columns(run: Run) -> Columns:
         run.crashes,
         run.fence,
         run.slot,
-        1 if run.blocked else 0,
+        run.waits_for,
         1 if run.exempt else 0,
         run.cancel_requested_ms,
         run.created_ms,
@@ -394,7 +400,7 @@ def run_moving_row(run: Run) -> Columns:
         run.crashes,
         run.fence,
         run.slot,
-        1 if run.blocked else 0,
+        run.waits_for,
         1 if run.exempt else 0,
         run.cancel_requested_ms,
         run.started_ms,
@@ -411,7 +417,7 @@ def run_moving_row(run: Run) -> Columns:
 KEY = tuple(field.name for field in fields(Key))
 NODE = tuple(field.name for field in fields(Node))
 TASK = ("node_id", *(field.name for field in fields(TaskInfo)))
-DECISION = tuple(field.name for field in fields(Decision))
+DECISION = tuple(field.name for field in fields(Decision) if field.name != "after_ms")
 LOG = tuple(field.name for field in fields(LogLine))
 CHANGE = ("id", "schedule_id", "schedule", "revision", "at_ms", "who", "surface", "what", "before", "after")
 REVISION = ("schedule_id", "revision", "body")

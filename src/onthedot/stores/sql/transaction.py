@@ -77,7 +77,7 @@ class SqlTransaction:
         return {row.id: row for row in self._remember_schedules(found)}
 
     def standing(self, ids: Collection[str]) -> dict[str, ScheduleSummary]:
-        return {row[0]: mapping.standing_from(row[1:]) for row in self._chunks(statements.STANDING, ids)}
+        return {row[0]: mapping.summary_from(row[1:]) for row in self._chunks(statements.STANDING, ids)}
 
     def save_schedules(self, schedules: Sequence[Schedule]) -> None:
         new: list[Columns] = []
