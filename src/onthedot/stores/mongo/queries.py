@@ -16,9 +16,9 @@ from onthedot.model.node import Node
 from onthedot.model.run import Run
 from onthedot.model.schedule import Mode, Schedule
 from onthedot.model.states import LIVE, State
-from onthedot.stores import mapping
 from onthedot.stores.base import Change, LogLine, TaskInfo
 from onthedot.stores.engine import Engine
+from onthedot.stores.json_text import word_in_words
 from onthedot.stores.mongo import mapping as documents
 from onthedot.stores.mongo import schema
 from onthedot.stores.mongo.connect import Opened
@@ -123,7 +123,7 @@ def _schedules(
     if names is not None:
         wanted["name"]["$in"] = sorted(set(names))
     if tag is not None:
-        wanted["tags"] = {"$regex": re.escape(mapping.word_in_words(tag))}
+        wanted["tags"] = {"$regex": re.escape(word_in_words(tag))}
     if mode is not None:
         wanted["mode"] = mode
     found = database[schema.SCHEDULES].find(wanted).sort("name").limit(limit)
