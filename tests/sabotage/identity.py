@@ -9,8 +9,8 @@ IDENTITY = (
         name="repeat-not-recognised",
         rule="A repeat of a call whose answer was lost finds its id and returns that run.",
         file="stores/engine/enqueuing.py",
-        find="if run_id == run.id and run_id not in known",
-        replace="if run_id == run.id",
+        find="added = _add(tx, [run for run in fresh if run.id not in known], schedules, by)",
+        replace="added = _add(tx, fresh, schedules, by)",
         tests=memory("TestKeys::test_a_repeated_call_finds_its_own_run"),
     ),
     Sabotage(

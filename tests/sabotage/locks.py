@@ -145,7 +145,7 @@ VERSIONS = (
         name="version-after-enqueue",
         rule="Whoever adds a run of a schedule raises the schedule's `version`: enqueue, trigger, backfill.",
         file="stores/engine/enqueuing.py",
-        find="    raise_versions(tx, [each for each in schedules.values() if each.id in added])\n",
+        find="    raise_versions(tx, [each for each in schedules.values() if each.id in joined])\n",
         replace="",
         tests=memory("TestVersions"),
     ),

@@ -126,15 +126,7 @@ CLAIMING = (
         file="rules/plan.py",
         find="        if not self._room.take(run):\n            return False\n",
         replace="",
-        tests=unit("execution/test_full_pools.py::test_a_planner_begins_only_what_its_pools_have_room_for"),
-    ),
-    Sabotage(
-        name="more-started-than-asked",
-        rule="No more are started than there is room for.",
-        file="rules/start.py",
-        find="if run.id not in self.facts.candidates or len(self.begun) >= self.free:",
-        replace="if run.id not in self.facts.candidates:",
-        tests=memory("TestStarting::test_no_more_than_the_limit_are_started"),
+        tests=unit("rules/test_plan.py::test_a_run_begins_at_once_only_where_its_pool_has_room"),
     ),
     Sabotage(
         name="new-ticks-take-every-place",
@@ -190,7 +182,7 @@ CLAIMING = (
         file="rules/plan.py",
         find="        if schedule.is_undeclared(now_ms):",
         replace="        if False:",
-        tests=unit("app/test_sync.py"),
+        tests=unit("rules/test_plan.py::test_a_schedule_that_nobody_declares_any_more_does_not_run_and_says_so"),
     ),
 )
 

@@ -24,7 +24,7 @@ from tests.sabotage.sabotage import ROOT, Sabotage
 Verdict = Literal["noticed", "hangs", "GREEN", "BROKEN"]
 NOTICED: tuple[Verdict, ...] = ("noticed", "hangs")
 
-HANGS_S = 60
+HANGS_S = 30
 """A single test that takes longer hangs, which is noticing too."""
 LONGEST_S = 180
 _COPIED = ("src", "tests", "pyproject.toml")

@@ -11,7 +11,7 @@ CLOCK = (
         file="node/planning_pass.py",
         find="        dropped = self._ring.due(looked_ms)",
         replace="        dropped = self._ring.due(self._parts.clock.now_ms())",
-        tests=unit("node/test_node.py::test_a_plan_that_came_early_by_the_store_s_clock_keeps_its_hint"),
+        tests=unit("node/test_hints.py::test_a_plan_that_came_early_and_was_answered_late_keeps_its_hint"),
     ),
     Sabotage(
         name="hint-spent-before-the-plan",

@@ -7,6 +7,7 @@ from tests.unit.node.world import START, World
 
 from onthedot import every
 from onthedot.node.settings import NodeSettings
+from onthedot.stores.base import Planned
 
 
 @pytest.fixture
@@ -30,6 +31,34 @@ def test_a_node_looks_again_shortly_after_a_moment_that_a_peer_may_have_planned(
     due = [run.target for run in world.runs()]
     assert due == [target.node.id], "it was quicker, and has it now"
     assert wait_ms <= 50
+
+
+def test_a_plan_that_came_early_and_was_answered_late_keeps_its_hint(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The store looked before the moment; that it has passed when the answer arrives decides nothing."""
+    calls: list[int] = []
+    world.app.task(name="work")(lambda: calls.append(world.clock.now_ms()))
+    world.app.schedules.put("tick", "work", every("10s"))
+    node = world.node()
+    world.clock.advance(9_500)
+    node.plan_once()
+    assert node._clock._offset_ms is not None
+    node._clock._offset_ms += 300
+    world.clock.advance(200)
+    plan_due = world.store.plan_due
+
+    def plan_slowly(*args: object) -> Planned:
+        planned = plan_due(*args)  # type: ignore[arg-type]
+        world.clock.advance(400)
+        return planned
+
+    with monkeypatch.context() as slow:
+        slow.setattr(world.store, "plan_due", plan_slowly)
+        assert node.plan_once() == 0, "it is looked at again at once"
+    node.plan_once()
+    world.settle(node)
+    assert calls == [START + 10_100]
 
 
 def test_a_node_that_reads_seldom_is_on_time_for_what_it_has_planned_itself(world: World) -> None:
