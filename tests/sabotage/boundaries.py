@@ -183,7 +183,7 @@ LOOPS = (
     Sabotage(
         name="text-not-repaired",
         rule="Texts and values are cut or refused before they reach a store.",
-        file="model/storable.py",
+        file="storable.py",
         find='return _repaired(copy) if "\\\\u0000" in text or "\\\\ud" in text else copy',
         replace="return copy",
         tests=unit("execution/test_boundary.py::test_texts_inside_a_result_are_repaired"),
@@ -191,10 +191,10 @@ LOOPS = (
     Sabotage(
         name="result-of-any-size",
         rule="Results are cut or refused at the boundary, never in the store's batch.",
-        file="model/storable.py",
+        file="storable.py",
         find="    if len(text) > most_bytes:\n        raise TooLarge(len(text), most_bytes)\n",
         replace="",
-        tests=unit("model/test_storable.py"),
+        tests=unit("test_storable.py"),
     ),
 )
 

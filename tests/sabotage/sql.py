@@ -64,7 +64,10 @@ SQL = (
         file="stores/sql/statements.py",
         find='LIVE_BESIDE = RUNS.where(in_list(_runs.schedule_id)).limit(bindparam("most"))',
         replace='LIVE_BESIDE = RUNS.where(in_list(_runs.schedule_id)).limit(bindparam("most")).with_for_update()',
-        tests=(f"{_LOCKS}planning_does_not_wait_for_a_run_that_is_locked[serial-postgresql_15]",),
+        tests=(
+            "tests/stores/test_locks_on_servers.py"
+            "::test_planning_goes_on_while_a_users_transaction_that_ends_a_run_is_open[postgresql_15]",
+        ),
     ),
     Sabotage(
         name="sql-planning-waits-for-holders",
@@ -72,7 +75,7 @@ SQL = (
         file="stores/sql/statements.py",
         find="LIVE_RUNS_IF_FREE = _LIVE_RUNS.with_for_update(skip_locked=True)",
         replace="LIVE_RUNS_IF_FREE = _LIVE_RUNS.with_for_update()",
-        tests=(f"{_LOCKS}planning_does_not_wait_for_a_run_that_is_locked[cover-postgresql_15]",),
+        tests=(f"{_LOCKS}planning_asks_no_holder_to_stop_that_is_locked_and_waits_for_none[postgresql_15]",),
     ),
     Sabotage(
         name="sql-no-lock-for-a-change",
@@ -88,7 +91,7 @@ SQL = (
         file="stores/sql/statements.py",
         find="NODE_SHARED = _THE_NODE.with_for_update(read=True)",
         replace="NODE_SHARED = _THE_NODE",
-        tests=("tests/stores/test_row_locks.py::test_who_records_or_starts_waits_for_a_takeover_of_its_node[postgresql_15]",),
+        tests=(f"{_LOCKS}an_outcome_waits_for_the_takeover_of_its_node_and_is_then_refused[postgresql_15]",),
     ),
     Sabotage(
         name="sqlite-locks-late",

@@ -1,20 +1,20 @@
-"""Rows that somebody else has locked, on servers that lock rows: planning and starting pass over them, and wait for none."""
+"""Rows that somebody else has locked, on servers that lock rows: who passes over them, and who waits."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
 import pytest
 import sqlalchemy
-from sqlalchemy import Table
+from sqlalchemy import Table, text
 
-from onthedot.model.states import State
 from onthedot.stores.base import Store
 from onthedot.stores.open import open_store
 from onthedot.stores.sql import tables
 from onthedot.testing.clock import ManualClock
-from onthedot.testing.conformance.scene import HOUR, MINUTE, START_MS, Scene
+from onthedot.testing.conformance.scene import MINUTE, START_MS, Scene
 
 DRIVERS = {"postgresql": "postgresql+psycopg", "mariadb": "mysql+pymysql"}
 
@@ -27,10 +27,13 @@ class Server:
         self.store: Store = open_store(url, create=True, now_ms=clock)
         self.scene = Scene(self.store, clock)
         parsed = sqlalchemy.make_url(url)
-        isolation = "READ COMMITTED"
-        self.engine = sqlalchemy.create_engine(
-            parsed.set(drivername=DRIVERS[parsed.drivername]), isolation_level=isolation
-        )
+        driver = DRIVERS[parsed.drivername]
+        self.engine = sqlalchemy.create_engine(parsed.set(drivername=driver), isolation_level="READ COMMITTED")
+
+    def somebody_waits(self) -> bool:
+        """Whether a transaction waits for another's lock."""
+        with self.engine.connect() as connection:
+            return bool(connection.execute(text("SELECT count(*) FROM pg_locks WHERE NOT granted")).scalar_one())
 
     @contextmanager
     def locked(self, table: Table, row_id: str) -> Iterator[None]:
@@ -96,14 +99,26 @@ def test_a_run_that_is_locked_is_passed_over_and_the_others_start(server: Server
     assert [run.id for run in scene.start(node)] == [locked.id]
 
 
-@pytest.mark.parametrize("overlap", ["serial", "discard", "cover", "concurrent"])
-def test_planning_does_not_wait_for_a_run_that_is_locked(server: Server, overlap: str) -> None:
-    """As by a user's open transaction around `ctx.complete`, which may take its time."""
+def test_planning_asks_no_holder_to_stop_that_is_locked_and_waits_for_none(server: Server) -> None:
+    """As by a user's open transaction around `ctx.complete`, which may take its time: it is about to end anyway."""
     scene = server.scene
     node = scene.node()
-    run = scene.running(node, overlap=overlap, grace_ms=HOUR)
-    scene.put("beside")
+    run = scene.running(node, overlap="cover")
     scene.wait(MINUTE)
     with server.locked(tables.runs, run.id):
-        assert "beside" in {each.schedule for each in scene.plan(node, free=5)}
-    assert scene.run(run).state is State.RUNNING
+        assert [each.blocked for each in scene.plan(node, free=5)] == [True]
+    assert scene.store.cancels(node) == []
+
+
+@pytest.mark.parametrize("server", ["postgresql_15"], indirect=True)
+def test_an_outcome_waits_for_the_takeover_of_its_node_and_is_then_refused(server: Server) -> None:
+    scene = server.scene
+    run = scene.running(scene.node())
+    dying = sqlalchemy.update(tables.nodes).where(tables.nodes.c.id == run.owner).values(state="dead")
+    with server.engine.connect() as connection, ThreadPoolExecutor(1) as thread:
+        connection.execute(dying)
+        finishing = thread.submit(scene.is_refused, run)
+        while not finishing.done() and not server.somebody_waits():
+            pass
+        connection.commit()
+        assert finishing.result()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from onthedot.model.storable import MOST_BYTES, MOST_DEPTH, NotStorable, TooLarge, beginning, clean, end, plain
+from onthedot.storable import MOST_BYTES, MOST_DEPTH, NotStorable, TooLarge, beginning, clean, end, plain
 
 
 def test_a_value_of_too_many_bytes_is_refused_with_its_size() -> None:
