@@ -216,7 +216,7 @@ class App(Declaring):
                 due_ms=due_ms,
                 args=values,
                 policy=policy_of(self._defaults, {} if local is None else local.options, checked(options, name)),
-                key=None if key is None else f"k:{name}/{key}",
+                key=None if key is None else _key_of(name, key),
                 trace=trace,
             )
             return store.enqueue([run], connection)[0]
@@ -404,6 +404,11 @@ class App(Declaring):
         _log.error("a hook for %s failed", type(event).__name__, exc_info=error)
         if not isinstance(event, Failure):
             self._emitter.emit(Failure("hook", error))
+
+
+def _key_of(task: str, key: str) -> str:
+    """No two pairs of task and key have the same: the task's name ends at the first slash, and has none in it."""
+    return f"k:{task.replace('%', '%25').replace('/', '%2F')}/{key}"
 
 
 def _on_or_off(value: bool | None) -> str | None:

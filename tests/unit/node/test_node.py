@@ -368,7 +368,8 @@ def test_an_answer_that_comes_after_the_lease_was_over_is_not_believed(world: Wo
     assert node.node.id != old_id
 
 
-def test_a_retry_that_restarts_here_while_a_renewal_is_under_way_is_not_stopped(world: World) -> None:
+@pytest.mark.parametrize("held", [True, False], ids=["running", "waiting"])
+def test_a_retry_that_restarts_here_while_a_renewal_is_under_way_is_not_stopped(world: World, held: bool) -> None:
     entered, leave = Event(), Event()
     attempts: list[int] = []
 
@@ -389,11 +390,15 @@ def test_a_retry_that_restarts_here_while_a_renewal_is_under_way_is_not_stopped(
     renew = world.store.renew
 
     def renew_slowly(row: Node) -> Renewal:
-        """The store answers with the first claim; before that arrives, it fails and begins again here."""
+        """The store answers with the first claim, or with none; before that arrives, the second begins here."""
         leave.set()
         assert node.worker._empty.wait(SOON)
-        renewal = renew(row)
-        node.write_once()
+        if held:
+            renewal = renew(row)
+            node.write_once()
+        else:
+            node.write_once()
+            renewal = renew(row)
         leave.clear()
         world.clock.advance(1)
         node.wake()
