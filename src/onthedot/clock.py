@@ -68,29 +68,45 @@ class ManualClock:
 
 
 class StoreClock:
-    """The store's time, told without asking it each time: monotonic time plus the offset last measured.
+    """The store's time, told without asking it each time: monotonic time plus an offset.
 
-    A wall clock that is wrong, or is set while we run, changes nothing.
+    A wall clock that is wrong, or is set while we run, changes nothing. An answer of the store says between which
+    bounds the offset lies: it was read after the question was sent and before the answer came. The offset moves only as
+    far as an answer proves it wrong, so a quick answer sets it right and a slow one changes nothing.
     """
+
+    _FIRST_QUESTIONS = 3
 
     def __init__(self, read_store_ms: Callable[[], int], clock: Clock) -> None:
         self._read_store_ms = read_store_ms
         self._clock = clock
-        self._offset_ms = 0
+        self._offset_ms: int | None = None
         self.skew_ms = 0
         """How far this machine's wall clock is ahead of the store's."""
-        self.measure()
+
+    def settle(self) -> None:
+        """Ask a few times: the first answer may be slow, since the connection is made for it."""
+        for _ in range(self._FIRST_QUESTIONS):
+            self.measure()
 
     def measure(self) -> None:
-        """Ask the store; the answer is taken to be from the middle of the round trip."""
-        before = self._clock.monotonic_ms()
+        """Ask the store."""
+        sent_ms = self._clock.monotonic_ms()
         store_ms = self._read_store_ms()
-        after = self._clock.monotonic_ms()
-        self._offset_ms = store_ms - (before + after) // 2
+        self.note(store_ms, sent_ms, self._clock.monotonic_ms())
         self.skew_ms = self._clock.now_ms() - store_ms
 
+    def note(self, store_ms: int, sent_ms: int, answered_ms: int) -> None:
+        """The store's time was this at some moment between these two of our monotonic time."""
+        least, most = store_ms - answered_ms, store_ms - sent_ms
+        if self._offset_ms is None:
+            self._offset_ms = (least + most) // 2
+        self._offset_ms = min(max(self._offset_ms, least), most)
+
     def now_ms(self) -> int:
-        return self._clock.monotonic_ms() + self._offset_ms
+        if self._offset_ms is None:
+            self.settle()
+        return self._clock.monotonic_ms() + (self._offset_ms or 0)
 
     def monotonic_ms(self) -> int:
         return self._clock.monotonic_ms()

@@ -14,12 +14,16 @@ _FIRST_PAUSE_MS, _LONGEST_PAUSE_MS = 100, 10_000
 class Loop:
     """A thread around `run_once`, which makes one pass and says how many milliseconds may pass until the next.
 
-    `None` means: until somebody calls `wake`. A pass that raises is reported and tried again, after a pause that
-    doubles up to ten seconds, less a part at random.
+    `None` means: until somebody calls `wake`. A pass that raises, whatever it is, is reported and tried again, after a
+    pause that doubles up to ten seconds, less a part at random.
     """
 
     def __init__(
-        self, name: str, run_once: Callable[[], int | None], clock: Clock, on_error: Callable[[str, Exception], None]
+        self,
+        name: str,
+        run_once: Callable[[], int | None],
+        clock: Clock,
+        on_error: Callable[[str, BaseException], None],
     ) -> None:
         self.name = name
         self._run_once = run_once
@@ -28,7 +32,8 @@ class Loop:
         self._wake = Event()
         self._stopping = False
         self._pause_ms = _FIRST_PAUSE_MS
-        self._thread = Thread(target=self._run, name=f"onthedot-{name}", daemon=True)
+        self._busy_since_ms: int | None = None
+        self._thread = self._make_thread()
 
     def start(self) -> None:
         self._thread.start()
@@ -43,7 +48,21 @@ class Loop:
         self._wake.set()
 
     def join(self, timeout_s: float | None = None) -> None:
-        self._thread.join(timeout_s)
+        if self._thread.ident is not None:
+            self._thread.join(timeout_s)
+
+    def restart_if_dead(self) -> bool:
+        """Make a new thread where the old one has ended without being told to; whether that was so."""
+        if self._stopping or self._thread.ident is None or self._thread.is_alive():
+            return False
+        self._thread = self._make_thread()
+        self._thread.start()
+        return True
+
+    def busy_for_ms(self) -> int:
+        """For how long the pass that is under way has been; 0 between passes."""
+        since_ms = self._busy_since_ms
+        return 0 if since_ms is None else self._clock.monotonic_ms() - since_ms
 
     @property
     def is_woken(self) -> bool:
@@ -53,7 +72,14 @@ class Loop:
     def step(self) -> int | None:
         """One pass in the caller's thread, and how long until the next: simulations drive it so, without the thread."""
         self._wake.clear()
-        return self._pass()
+        self._busy_since_ms = self._clock.monotonic_ms()
+        try:
+            return self._pass()
+        finally:
+            self._busy_since_ms = None
+
+    def _make_thread(self) -> Thread:
+        return Thread(target=self._run, name=f"onthedot-{self.name}", daemon=True)
 
     def _run(self) -> None:
         while not self._stopping:
@@ -64,7 +90,7 @@ class Loop:
     def _pass(self) -> int | None:
         try:
             wait_ms = self._run_once()
-        except Exception as error:  # whatever it is, the node must go on
+        except BaseException as error:  # SystemExit too: whatever it is, the node must go on
             self._on_error(self.name, error)
             pause, self._pause_ms = self._pause_ms, min(self._pause_ms * 2, _LONGEST_PAUSE_MS)
             return int(pause * random.uniform(0.5, 1))  # so that all nodes do not come back in the same moment

@@ -8,8 +8,9 @@ from random import Random
 
 from tests.model.tables import MakeStore
 from tests.model.watch import Violation
-from tests.model.world import VARIANTS, NodeRules, World
+from tests.model.world import VARIANTS, World
 
+from onthedot.model.ids import seeded
 from onthedot.stores.memory import MemoryStore
 
 Step = tuple[str, tuple[int, ...]]
@@ -53,25 +54,23 @@ class Dice(Random):
 STEPS: dict[str, tuple[int, Callable[[Dice], tuple[int, ...]]]] = {
     "pass": (20, lambda dice: (dice.choice(_PASS_MS), int(dice.random() < 0.7))),
     "clock": (4, lambda dice: (dice.choice(_CLOCK_MS),)),
-    "plan": (16, lambda dice: dice.node() + dice.up_to(3)),
-    "start": (16, lambda dice: dice.node() + dice.up_to(3)),
-    "receive": (20, Dice.node),
+    "plan": (24, Dice.node),
+    "beat": (8, Dice.node),
+    "write": (16, Dice.node),
+    "sweep": (3, Dice.node),
+    "go_on": (24, Dice.node),
     "lose": (6, Dice.node),
+    "wake": (5, Dice.node),
     "enter": (16, Dice.node),
     "end": (12, lambda dice: dice.node() + dice.up_to(4)),
-    "report": (16, Dice.node),
-    "hand_back": (5, Dice.node),
-    "renew": (6, Dice.node),
+    "hand_back": (4, Dice.node),
     "look": (3, Dice.node),
     "local": (4, lambda dice: dice.node() + dice.schedule()),
     "freeze": (4, Dice.node),
     "thaw": (6, Dice.node),
     "crash": (2, Dice.node),
     "restart": (6, Dice.node),
-    "leave": (1, Dice.node),
-    "take_over": (9, Dice.node),
-    "sweep": (2, lambda dice: ()),
-    "reroute": (2, lambda dice: ()),
+    "stop": (1, Dice.node),
     "prune": (3, lambda dice: (dice.choice((0, 20_000)),)),
     "put": (4, lambda dice: dice.schedule() + dice.up_to(2)),
     "pause": (3, Dice.schedule),
@@ -85,14 +84,15 @@ STEPS: dict[str, tuple[int, Callable[[Dice], tuple[int, ...]]]] = {
 _NAMES = tuple(STEPS)
 _WEIGHTS = tuple(weight for weight, _ in STEPS.values())
 _WORK = (
-    "pass plan receive enter end report receive",
-    "start receive enter end report receive",
-    "pass plan receive enter renew receive",
-    "pass plan lose receive enter",
-    "end report lose pass start receive report",
-    "hand_back report lose start report receive",
-    "freeze pass pass take_over+1 start+1 receive+1 enter+1 thaw start report receive",
-    "renew receive clock take_over",
+    "pass plan go_on go_on enter end write go_on go_on",
+    "plan go_on go_on enter end write go_on go_on",
+    "pass plan go_on enter beat go_on go_on",
+    "pass plan lose beat go_on go_on enter",
+    "end write lose pass plan go_on write go_on",
+    "hand_back write lose plan go_on write go_on",
+    "beat end write go_on plan go_on enter go_on go_on",
+    "freeze pass pass beat+1 go_on+1 go_on+1 plan+1 go_on+1 enter+1 thaw plan write go_on",
+    "pass beat go_on clock beat go_on",
     "pause clock resume",
 )
 """What often happens in a row, on one node; with `+1` on the next one."""
@@ -144,25 +144,30 @@ def _work(dice: Dice, weights: Sequence[float]) -> Iterator[Step]:
         dice.leave()
 
 
-def violation(history: History, rules: NodeRules | None = None, make_store: MakeStore = MemoryStore) -> str | None:
+def violation(history: History, make_store: MakeStore = MemoryStore) -> str | None:
     """What the history breaks; None where every promise is kept to the end."""
-    try:
-        world = World(history.variant, rules or NodeRules(), make_store)
-        for name, values in history.steps:
-            world.step(name, *values)
-        world.settle()
-    except Violation as broken:
-        return str(broken)
+    world: World | None = None
+    with seeded(0):
+        try:
+            world = World(history.variant, make_store)
+            for name, values in history.steps:
+                world.step(name, *values)
+            world.settle()
+        except Violation as broken:
+            return str(broken)
+        finally:
+            for node in [] if world is None else world.nodes:
+                node.die()
     return None
 
 
-def shortened(history: History, rules: NodeRules | None = None) -> History:
+def shortened(history: History) -> History:
     """A history that still breaks the same promise, from which no single step can be left out."""
 
     def breaks(steps: Sequence[Step]) -> bool:
-        return _kind(violation(History(history.variant, tuple(steps)), rules)) == kind
+        return _kind(violation(History(history.variant, tuple(steps)))) == kind
 
-    kind = _kind(violation(history, rules))
+    kind = _kind(violation(history))
     steps = list(history.steps)
     size = max(len(steps) // 2, 1)
     while True:

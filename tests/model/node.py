@@ -1,244 +1,240 @@
-"""A simulated node: it keeps its own view of things, and follows the rules of DESIGN.md, section 4.
+"""A real node, of which the model decides when each of its threads goes on.
 
-Each call commits in the store at once; its reply lies in the inbox until it is received, or is lost. So a node can be
-frozen, or die, between any two steps.
+Everything that decides or acts is the shipped `NodeRunner`: its passes, its lease, its comparison, its writers. Only
+its threads are missing. Each pass runs in a greenlet of its own, which stops whenever a transaction has been committed
+and the answer is on its way; the history says who goes on next, and which answers are lost. So a node can be frozen, or
+die, between any two transactions, and two of its passes can overlap as two threads would.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
 
-from onthedot.errors import NodeDead
-from onthedot.model.node import Node
+from greenlet import GreenletExit, getcurrent, greenlet
+
+from onthedot.app.tasks import Task
+from onthedot.errors import OnthedotError
+from onthedot.events import Emitter
+from onthedot.execution.worker import Execution, Worker
 from onthedot.model.outcome import Ending, Outcome
 from onthedot.model.run import Run
-from onthedot.stores.base import Renewal
+from onthedot.model.schedule import Schedule
+from onthedot.node.lease import Claim
+from onthedot.node.node import NodeRunner
+from onthedot.node.settings import NodeSettings
 
 if TYPE_CHECKING:
     from tests.model.world import World
 
 LEASE_MS = 30_000
-GIVE_UP_MS = 25_000
-
-Claim = tuple[str, int]
+TASK: Task[..., Any] = Task("job", lambda: None)
 
 
-@dataclass(frozen=True, slots=True)
-class Reply:
-    """What came back from the store, on its way to the node."""
-
-    what: str
-    runs: tuple[Run, ...] = ()
-    renewal: Renewal | None = None
-    sent: tuple[Claim, ...] = ()
-    """What the node held, or reported, when it asked."""
-    sent_mono: int = 0
+class AnswerLost(ConnectionResetError):
+    """The transaction was committed, and nobody heard of it."""
 
 
-@dataclass(slots=True)
-class SimNode:
-    """One process after the other on one machine; `row` is its present incarnation."""
+class ModelWorker(Worker):
+    """The shipped worker without its threads: runs are entered and ended when the history says so."""
 
-    world: World
-    number: int
-    row: Node | None = None
-    starts: int = 0
-    frozen: bool = False
-    inbox: list[Reply] = field(default_factory=list)
-    assigned: dict[Claim, Run] = field(default_factory=dict)
-    """Held, not entered."""
-    executing: dict[Claim, Run] = field(default_factory=dict)
-    begun: set[Claim] = field(default_factory=set)
-    outcomes: list[Outcome] = field(default_factory=list)
-    """Not known to be recorded."""
-    renewed_mono: int = 0
-    """When the last renewal that was answered had been sent."""
-    seen: dict[str, tuple[int, int]] = field(default_factory=dict)
-    """Of each peer: how often it had renewed, and since when that number stands."""
-    read: dict[str, int] = field(default_factory=dict)
-    """Revisions of schedules, as last read."""
+    def __init__(self, *args: Any, **named: Any) -> None:
+        super().__init__(*args, **named)
+        self.assigned: list[Execution] = []
+        self.inside: list[Execution] = []
+
+    def begin(self, *runs: Run) -> None:
+        taken = (self._take(run) for run in runs)
+        self.assigned += [execution for execution in taken if execution is not None]
+
+    def cancel(self, run_id: str, claim_no: int | None = None) -> None:
+        """A task of the model stops as soon as it is asked to."""
+        execution = self._executions.get(run_id)
+        if execution is not None and claim_no in (None, execution.run.claim_no):
+            execution.context.stop()
+            self._leave(execution, Outcome(run_id, execution.run.claim_no, "cancelled"))
+
+    def _stop(self, execution: Execution) -> None:
+        execution.context.stop()
+        self._release(execution)
+
+    def enter_next(self) -> Claim | None:
+        """Call the task of the oldest run that was assigned."""
+        while self.assigned:
+            execution = self.assigned.pop(0)
+            if self._enter(execution):
+                self.inside.append(execution)
+                return execution.run.id, execution.run.claim_no
+        return None
+
+    def end_next(self, ending: Ending) -> None:
+        """The task of the oldest run comes to its end."""
+        self.inside = [each for each in self.inside if not each.given_up]
+        if self.inside:
+            execution = self.inside.pop(0)
+            self._leave(execution, Outcome(execution.run.id, execution.run.claim_no, ending))
+
+    def entered(self) -> set[Claim]:
+        """What is inside user code, and was not told to stop."""
+        return {(each.run.id, each.run.claim_no) for each in self.inside if not each.given_up}
+
+
+class ModelNode:
+    """One process after the other on one machine."""
+
+    def __init__(self, world: World, number: int) -> None:
+        self._world = world
+        self.number = number
+        self.runner: NodeRunner | None = None
+        self.frozen = False
+        self._passes: dict[str, greenlet] = {}
+        self._read: dict[str, Schedule] = {}
 
     # life
 
+    @property
+    def worker(self) -> ModelWorker:
+        assert self.runner is not None
+        assert isinstance(self.runner.worker, ModelWorker)
+        return self.runner.worker
+
+    @property
+    def id(self) -> str:
+        assert self.runner is not None
+        return self.runner.node.id
+
     def up(self) -> bool:
         """Whether the process runs and is not frozen."""
-        return self.row is not None and not self.frozen
+        return self.runner is not None and not self.frozen
 
     def fresh(self) -> bool:
         """Whether it may believe that its runs are its own."""
-        return self.up() and self.world.mono - self.renewed_mono < GIVE_UP_MS
+        return self.up() and self.runner is not None and not self.runner._heartbeat.is_cut_off
 
-    def join(self) -> None:
-        """Start as an incarnation of its own."""
-        self.starts += self.world.rules.new_incarnations
-        row = Node(f"n{self.number}.{self.starts}", f"n{self.number}", tasks=("job",), lease_ms=LEASE_MS)
-        self.row = self.world.store.join(row, [])
-        self.renewed_mono = self.world.mono
+    def start(self) -> None:
+        """A new process."""
+        self.runner = NodeRunner(
+            self._world.store,
+            self._world.clock,
+            Emitter(lambda event, error: None),
+            lambda name: TASK,
+            lambda: (("job",), []),
+            settings=NodeSettings(name=f"n{self.number}", capacity=3, lease_ms=LEASE_MS),
+            make_worker=ModelWorker,
+        )
+        self.runner.join()
 
     def die(self) -> None:
         """The process is gone, with all that it knew."""
-        self.row, self.frozen = None, False
-        self._forget()
+        self.runner, self.frozen, self._read = None, False, {}
+        passes, self._passes = self._passes, {}
+        for each in passes.values():
+            with suppress(GreenletExit):
+                each.throw(GreenletExit)
 
-    def give_up(self) -> None:
-        """Cancel its own runs, and go on as a new incarnation."""
-        self._forget()
-        self.join()
+    # passes
 
-    def mind_the_lease(self) -> None:
-        """The node's own timer."""
-        if self.up() and not self.fresh():
-            self.give_up()
-
-    def _forget(self) -> None:
-        self.inbox, self.assigned, self.executing, self.begun, self.outcomes = [], {}, {}, set(), []
-        self.seen = {}
-
-    # calls
-
-    def plan(self, free: int) -> None:
-        self._call(lambda node_id: self._runs_reply(self.world.plan(node_id, free)))
-
-    def start(self, limit: int) -> None:
-        self._call(lambda node_id: self._runs_reply(self.world.store.start_due(node_id, ["job"], limit).runs))
-
-    def local(self, schedule_id: str) -> None:
-        revision = self.read.get(schedule_id)
-        if revision is not None:
-            self._call(lambda node_id: self._planned_alone(node_id, schedule_id, revision))
-
-    def _planned_alone(self, node_id: str, schedule_id: str, revision: int) -> Reply:
-        self.world.plan_one(node_id, schedule_id, revision)
-        return Reply("nothing")
-
-    def renew(self) -> None:
-        held = (*self.assigned, *self.executing)
-        sent_mono = self.world.mono
-
-        def call(node_id: str) -> Reply:
-            assert self.row is not None
-            return Reply("renewed", renewal=self.world.store.renew(self.row), sent=held, sent_mono=sent_mono)
-
-        self._call(call)
-
-    def report(self) -> None:
-        outcomes = list(self.outcomes)
-        claims = tuple((outcome.run_id, outcome.claim_no) for outcome in outcomes)
-
-        def call(node_id: str) -> Reply:
-            self.world.watch.reporting = (node_id, frozenset(claims))
-            self.world.store.finish(node_id, outcomes)
-            return Reply("reported", sent=claims)
-
-        if outcomes:
-            self._call(call)
-
-    def _runs_reply(self, runs: tuple[Run, ...]) -> Reply:
-        assert self.row is not None
-        return Reply("runs", runs=tuple(run for run in runs if run.owner == self.row.id))
-
-    def _call(self, call: Callable[[str], Reply]) -> None:
+    def go(self, name: str) -> None:
+        """Let one of its passes go on up to the next commit, or begin one."""
         if not self.up():
             return
-        assert self.row is not None
-        try:
-            self.inbox.append(call(self.row.id))
-        except NodeDead:
-            self.inbox.append(Reply("dead"))
+        if name == "stop" and name not in self._passes:
+            self.finish_all(*self._passes)  # a node that stops waits for its own passes
+        elif "stop" in self._passes:
+            name = "stop"
+        self._resume(self._passes.get(name) or self._begin(name))
 
-    # replies
+    def finish_all(self, *names: str) -> None:
+        """Let these passes come to their end."""
+        for name in names:
+            self.go(name)
+            while name in self._passes and self.up():
+                self.go(name)
 
-    def receive(self) -> None:
-        if not self.up() or not self.inbox:
-            return
-        reply = self.inbox.pop(0)
-        match reply.what:
-            case "runs":
-                for run in reply.runs:
-                    self._take(run)
-            case "renewed":
-                assert reply.renewal is not None
-                self._compare(reply.renewal, reply)
-            case "reported":
-                self.outcomes = [each for each in self.outcomes if (each.run_id, each.claim_no) not in reply.sent]
-            case "dead":
-                self.give_up()
+    def plan_no_more(self) -> None:
+        """Only start what waits: so that there is an end."""
+        if self.runner is not None:
+            self.runner._pass.agenda._plans = False
+
+    def go_on(self) -> None:
+        """The oldest answer arrives."""
+        if self.up() and self._passes:
+            self._resume(next(iter(self._passes.values())))
 
     def lose(self) -> None:
-        """The oldest reply is lost: it may have been committed or not, so the node asks."""
-        if self.up() and self.inbox:
-            self.inbox.pop(0)
-            self.renew()
+        """The oldest answer is lost."""
+        if self.up() and self._passes:
+            self._resume(next(iter(self._passes.values())), AnswerLost("the answer was lost"))
 
-    def _take(self, run: Run) -> None:
-        claim = run.id, run.claim_no
-        if claim not in self.begun:
-            self.begun.add(claim)
-            self.assigned[claim] = run
+    def _begin(self, name: str) -> greenlet:
+        made = self._passes[name] = greenlet(self._guarded(name, self._pass_of(name)))
+        return made
 
-    def _compare(self, renewal: Renewal, reply: Reply) -> None:
-        """Both ways: stop what the store does not hold; begin what never was; end what is executed no more."""
-        self.row, self.renewed_mono = renewal.node, max(self.renewed_mono, reply.sent_mono)
-        for peer in renewal.nodes:
-            if self.seen.get(peer.id, (-1, 0))[0] != peer.renewals:
-                self.seen[peer.id] = peer.renewals, self.world.mono
-        if not self.world.rules.compare_own:
-            return
-        own = {(run.id, run.claim_no): run for run in renewal.own}
-        for claim in reply.sent:
-            if claim not in own:
-                self.assigned.pop(claim, None)
-                self.executing.pop(claim, None)
-        reported = {(each.run_id, each.claim_no) for each in self.outcomes}
-        for claim, run in own.items():
-            held = claim in self.assigned or claim in self.executing
-            if claim not in self.begun:
-                self._take(run)
-            elif held and run.cancel_requested_ms is not None:
-                self._leave(claim, "cancelled")
-            elif not held and claim not in reported:
-                self.outcomes.append(Outcome(run.id, run.claim_no, "failed"))
+    def _pass_of(self, name: str) -> Callable[[], object]:
+        runner = self.runner
+        assert runner is not None
+        passes: dict[str, Callable[[], object]] = {
+            "plan": runner.plan_once,
+            "beat": runner.heartbeat_once,
+            "write": runner.write_once,
+            "sweep": runner._upkeep.sweep_once,
+            "stop": runner.stop,
+        }
+        if name.startswith("local:"):
+            row = self._read.get(name.removeprefix("local:"))
+            return lambda: None if row is None else runner._planner.plan_one(self.id, row)
+        return passes[name]
+
+    def _guarded(self, name: str, run_once: Callable[[], object]) -> Callable[[], None]:
+        """As `Loop` does it: an error of a pass is survived. Only those that may happen are."""
+
+        def run() -> None:
+            try:
+                run_once()
+            except (AnswerLost, OnthedotError):
+                if name == "plan" and self.runner is not None:
+                    self.runner.wake()
+
+        return run
+
+    def _resume(self, paused: greenlet, error: BaseException | None = None) -> None:
+        parent = getcurrent()
+        paused.parent = parent
+        if error is None:
+            paused.switch()
+        else:
+            paused.throw(error)
+        if paused.dead:
+            for name in [name for name, each in self._passes.items() if each is paused]:
+                del self._passes[name]
+                if name == "stop" and self.runner is not None:
+                    self.runner = None
+                    self._passes.clear()
 
     # runs
 
+    def watch_lease(self) -> None:
+        """The node's own timer."""
+        if self.up() and self.runner is not None:
+            self.runner.watch_lease_once()
+
     def enter(self) -> None:
-        """Call the task of the oldest run that was assigned."""
-        if self.up() and self.assigned:
-            self.mind_the_lease()
-        if self.up() and self.assigned:
-            claim = next(iter(self.assigned))
-            self.executing[claim] = self.assigned.pop(claim)
-            self.world.watch.entered(claim)
+        if self.up() and self.fresh():
+            claim = self.worker.enter_next()
+            if claim is not None:
+                self._world.watch.entered(claim)
 
     def end(self, ending: Ending) -> None:
-        """The task of the oldest run comes to its end."""
-        if self.up() and self.executing:
-            self._leave(next(iter(self.executing)), ending)
+        if self.up():
+            self.worker.end_next(ending)
 
     def hand_back(self) -> None:
-        """The newest run that was not entered is given back."""
-        if self.up() and self.assigned:
-            self._leave(next(reversed(self.assigned)), "handed_back")
-
-    def _leave(self, claim: Claim, ending: Ending) -> None:
-        self.assigned.pop(claim, None)
-        self.executing.pop(claim, None)
-        self.outcomes.append(Outcome(*claim, ending))
-
-    # peers
-
-    def take_over(self) -> None:
-        """Whoever was not seen to renew for one lease of its own time."""
-        if not self.up():
-            return
-        for peer, (renewals, since) in list(self.seen.items()):
-            if self.world.mono - since >= LEASE_MS or not self.world.rules.wait_one_lease:
-                self.world.store.take_over(peer, renewals)
-                del self.seen[peer]
+        """What was not entered is given back."""
+        if self.up():
+            self.worker.hand_back()
 
     def look(self) -> None:
         """Read the schedules, for local mode."""
         if self.up():
-            self.read = {row.id: row.revision for row in self.world.store.schedules()}
+            self._read = {row.name: row for row in self._world.store.schedules()}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -13,6 +14,7 @@ from onthedot.model.schedule import Schedule
 from onthedot.model.states import LIVE
 from onthedot.stores.engine import Engine
 from onthedot.stores.memory import MemoryStore
+from onthedot.stores.transaction import Transaction
 
 MakeStore = Callable[[Callable[[], int]], Engine]
 """An empty store that goes by this clock."""
@@ -43,15 +45,17 @@ class _Read:
     decisions: Mapping[str, Sequence[Decision]]
 
 
-def tables_of(store: Engine, names: Collection[str]) -> Tables:
+def tables_of(
+    store: Engine, names: Collection[str], begin: Callable[[], AbstractContextManager[Transaction]]
+) -> Tables:
     """The store's own tables where it has them in memory, else everything read from it."""
     if isinstance(store, MemoryStore):
         return store._tables
     runs = store.runs(limit=_ALL)
     owners = {run.owner for run in runs if run.owner is not None}
-    with store.begin() as rows:
-        schedules = {row.id: row for row in rows.schedules_named(names).values()}
-        nodes = [rows.node(each) for each in sorted(owners)]
+    with begin() as tx:
+        schedules = {row.id: row for row in tx.schedules_named(names).values()}
+        nodes = [tx.node(each) for each in sorted(owners)]
     return _Read(
         schedules,
         {run.id: run for run in runs if run.state in LIVE},

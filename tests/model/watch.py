@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable
+from dataclasses import replace
 from itertools import chain
 
-from tests.model.node import Claim, SimNode
+from greenlet import getcurrent
+from tests.model.node import ModelNode
 from tests.model.tables import tables_of
 
 from onthedot.model.decision import Decision
 from onthedot.model.node import NodeState
-from onthedot.model.run import Run
+from onthedot.model.run import Run, for_slot
 from onthedot.model.schedule import Schedule
 from onthedot.model.states import FINAL, LEGAL, State
+from onthedot.node.lease import Claim
 from onthedot.stores.engine import Engine
 from onthedot.triggers.base import Trigger
 from onthedot.triggers.codec import decode
@@ -21,8 +24,8 @@ from onthedot.triggers.codec import decode
 _LIVING = (NodeState.ALIVE, NodeState.DRAINING)
 
 
-class Violation(Exception):
-    """A promise was broken."""
+class Violation(BaseException):
+    """A promise was broken. Nothing that survives errors survives it."""
 
 
 def require(holds: bool, promise: str, *values: object) -> None:
@@ -37,17 +40,18 @@ class Watch:
     def __init__(self, store: Engine, names: Collection[str]) -> None:
         self._store = store
         self._names = names
-        self._tables = tables_of(store, names)
+        self._begin = store.begin
+        self._tables = tables_of(store, names, self._begin)
         self._runs: dict[str, Run] = {}
         self._ticks: dict[tuple[str, int], str] = {}
         self._rows: dict[str, Schedule] = {}
         self._shards: set[tuple[str, int]] = set()
-        self._decisions: set[str] = set()
+        self._decisions: dict[str, Decision] = {}
         self._triggers: dict[tuple[str, int], Trigger] = {}
         self._entered: Counter[Claim] = Counter()
         self.latest_ms = 0
-        self.reporting: tuple[str, frozenset[Claim]] | None = None
-        """The node and the claims of the report that is this step."""
+        self.acting: dict[object, tuple[str, str, frozenset[Claim]]] = {}
+        """By greenlet the call of the store that it is in: its name, its node, and the claims that it reports."""
         self.retried: str | None = None
         """The run that an operator has done again in this step."""
         self.retries: Counter[str] = Counter()
@@ -61,14 +65,14 @@ class Watch:
             times = sum(count for each, count in self._entered.items() if each[0] == run.id)
             require(times <= 1 + self.retries[run.id], "at most once means at most once", claim)
 
-    def after(self, step: str, nodes: Iterable[SimNode]) -> None:
-        """Everything, after a step."""
+    def after(self, nodes: Iterable[ModelNode]) -> None:
+        """Everything, after a step and after each commit in it."""
         self.latest_ms = max(self.latest_ms, self._store.now_ms())
-        self._tables = tables_of(self._store, self._names)
+        self._tables = tables_of(self._store, self._names, self._begin)
         for run in chain(self._tables.runs.values(), self._tables.history.values()):
             old = self._runs.get(run.id)
             if old is not run and old != run:
-                self._check_run(step, old, run)
+                self._check_run(old, run)
             self._runs[run.id] = run
         for row in self._tables.schedules.values():
             if self._rows.get(row.id) is not row:
@@ -77,13 +81,12 @@ class Watch:
         self._check_running()
         for node in nodes:
             self._check_node(node)
-        self.reporting, self.retried = None, None
 
     # runs
 
-    def _check_run(self, step: str, old: Run | None, run: Run) -> None:
+    def _check_run(self, old: Run | None, run: Run) -> None:
         before = None if old is None else old.state
-        require(before is run.state or (before, run.state) in LEGAL, "states go legal ways only", step, before, run)
+        require(before is run.state or (before, run.state) in LEGAL, "states go legal ways only", before, run)
         if old is None:
             self._check_birth(run)
         else:
@@ -91,7 +94,7 @@ class Watch:
             if old.state in FINAL and run.state not in FINAL:
                 require(run.id == self.retried, "what has ended stays so", old, run)
             if old.state is State.RUNNING and run.state is not State.RUNNING:
-                self._check_ending(step, old, run)
+                self._check_ending(old, run)
         if run.state is State.RUNNING and (old is None or old.claim_no != run.claim_no):
             self._check_start(run)
 
@@ -120,18 +123,17 @@ class Watch:
             require(not row.deleted, "nothing of a deleted schedule starts", run)
             require(row.enabled or run.cause != "tick" or run.exempt, "pause means pause", run)
 
-    def _check_ending(self, step: str, old: Run, run: Run) -> None:
+    def _check_ending(self, old: Run, run: Run) -> None:
         require(run.claim_no > old.claim_no or run.state in FINAL, "who waits again has a new claim", old, run)
         if old.is_broadcast:
             require(run.shards_left == 0, "a broadcast ends with its last shard", old, run)
             return
-        if step in ("take_over", "leave", "pass", "settle") and self.reporting is None:
+        call, node_id, claims = self.acting.get(getcurrent(), ("nobody", "", frozenset()))
+        if call in ("take_over", "leave", "sweep"):
             return
-        require(self.reporting is not None, "only its owner or a takeover ends a run", step, old, run)
-        assert self.reporting is not None
-        node_id, claims = self.reporting
+        require(call == "finish", "only its owner or a takeover ends a run", call, old, run)
         mine = old.owner == node_id and (old.id, old.claim_no) in claims
-        require(mine, "a superseded owner cannot record", self.reporting, old, run)
+        require(mine, "a superseded owner cannot record", node_id, old, run)
 
     def _check_running(self) -> None:
         running = [run for run in self._tables.runs.values() if run.state is State.RUNNING]
@@ -144,7 +146,8 @@ class Watch:
             return
         slots = [run.slot for run in running if run.slot is not None]
         require(len(slots) == len(set(slots)), "never two owners of one slot", *running)
-        for (group, places), count in Counter(filter(None, (run.policy.group_limit for run in running))).items():
+        whole = [run for run in running if not run.is_shard]
+        for (group, places), count in Counter(filter(None, (run.policy.group_limit for run in whole))).items():
             require(count <= places, f"never more at once than {group} has places", *running)
         for schedule_id, count in Counter(run.schedule_id or "" for run in running if not run.is_shard).items():
             most = self._tables.schedules[schedule_id].policy.slots
@@ -156,7 +159,7 @@ class Watch:
         next_ms = row.next_run_ms
         require(next_ms is None or next_ms > row.settled_ms, "the next moment is later than the watermark", row)
         require(row.settled_ms <= self.latest_ms, "the watermark is never beyond the store's time", row)
-        decisions = self._new_decisions(row.id)
+        decisions = self._new_decisions(row.id, 0 if old is None else old.settled_ms)
         if old is None:
             return
         require(row.settled_ms >= old.settled_ms, "the watermark only moves forward", old, row)
@@ -183,9 +186,11 @@ class Watch:
             count = sum(each.first_ms <= moment <= each.last_ms for moment in moments)
             require(each.count == count, "a decision counts its ticks", each, moments)
 
-    def _new_decisions(self, schedule_id: str) -> list[Decision]:
-        new = [each for each in self._tables.decisions.get(schedule_id, ()) if each.id not in self._decisions]
-        self._decisions.update(each.id for each in new)
+    def _new_decisions(self, schedule_id: str, settled_ms: int) -> list[Decision]:
+        """What was decided since: new decisions, and what has been added to the last one."""
+        kept = self._tables.decisions.get(schedule_id, ())
+        new = [added for each in kept if (added := _added(self._decisions.get(each.id), each, settled_ms)) is not None]
+        self._decisions.update((each.id, each) for each in kept)
         return new
 
     def _trigger(self, row: Schedule) -> Trigger:
@@ -196,14 +201,14 @@ class Watch:
 
     # nodes
 
-    def _check_node(self, node: SimNode) -> None:
+    def _check_node(self, node: ModelNode) -> None:
         """A node that may believe in its lease executes nothing that is not its own."""
-        if not node.executing or not node.fresh() or node.row is None:
+        if not node.fresh():
             return
-        for run_id, claim_no in node.executing:
+        for run_id, claim_no in node.worker.entered():
             run = self._tables.runs.get(run_id)
-            mine = run is not None and (run.owner, run.claim_no) == (node.row.id, claim_no)
-            require(mine, "who executes owns", node.row, run or self._runs[run_id], claim_no)
+            mine = run is not None and (run.owner, run.claim_no) == (node.id, claim_no)
+            require(mine, "who executes owns", node.id, run or self._runs[run_id], claim_no)
 
     @property
     def at_rest(self) -> bool:
@@ -212,8 +217,22 @@ class Watch:
 
     def check_end(self) -> None:
         """After all have had the time to do their work: nothing is left undone."""
-        for run in self._tables.runs.values():
-            row = self._tables.schedules[run.schedule_id or ""]
-            waits = run.state is State.WAITING or run.is_broadcast
-            held = waits and not row.enabled and run.cause == "tick" and not run.exempt
-            require(held, "everything comes to an end", run)
+        live = self._tables.runs.values()
+        held = {run.id for run in live if self._waits_for_resume(run)}
+        for run in live:
+            behind = [each for each in live if each.is_broadcast and each.id in held]
+            behind_held = any(run.waits_for == for_slot(each.schedule_id or "") for each in behind)
+            require(run.id in held or behind_held, "everything comes to an end", run)
+
+    def _waits_for_resume(self, run: Run) -> bool:
+        row = self._tables.schedules[run.schedule_id or ""]
+        waits = run.state is State.WAITING or run.is_broadcast
+        return waits and not row.enabled and run.cause == "tick" and not run.exempt
+
+
+def _added(old: Decision | None, now: Decision, settled_ms: int) -> Decision | None:
+    if old is None:
+        return now
+    if old == now or old.last_ms == now.last_ms:
+        return None
+    return replace(now, first_ms=max(old.last_ms, settled_ms) + 1, count=(now.count or 0) - (old.count or 0))

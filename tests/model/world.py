@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from threading import Event
+from typing import Any
 
-from tests.model.node import SimNode
+from greenlet import getcurrent
+from tests.model.node import ModelNode
 from tests.model.tables import MakeStore
 from tests.model.watch import Watch
 
 from onthedot.errors import Conflict, RunNotFound, ScheduleNotFound
 from onthedot.model.outcome import Ending
 from onthedot.model.policy import Policy
-from onthedot.model.run import Run
 from onthedot.rules import edits
 from onthedot.rules.edits import Definition
 from onthedot.rules.effects import Before, Edit, Effects
-from onthedot.rules.plan import Decider
 from onthedot.stores.base import Author, Retention
 from onthedot.stores.memory import MemoryStore
 from onthedot.triggers.every import every
@@ -42,48 +45,81 @@ VARIANTS: tuple[tuple[Policy, Policy], ...] = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class NodeRules:
-    """What a node minds; switched off to see that it matters."""
+class WorldClock:
+    """Time that passes only when the history says so."""
 
-    compare_own: bool = True
-    new_incarnations: bool = True
-    wait_one_lease: bool = True
+    def __init__(self) -> None:
+        self.mono = 0
+
+    def now_ms(self) -> int:
+        return START_MS + self.mono
+
+    def monotonic_ms(self) -> int:
+        return self.mono
+
+    def wait(self, event: Event, for_ms: int | None) -> bool:
+        return event.is_set()
 
 
 class World:
     """Each `do_…` is one step; all of them can happen at any time, and do nothing where they make no sense."""
 
-    def __init__(self, variant: int, rules: NodeRules, make_store: MakeStore = MemoryStore) -> None:
-        self.rules = rules
-        self.mono = 0
+    def __init__(self, variant: int, make_store: MakeStore = MemoryStore) -> None:
+        self.clock = WorldClock()
         self.offset = START_MS
         self.made = 0
-        self.store = make_store(lambda: self.mono + self.offset)
+        self.store = make_store(lambda: self.clock.mono + self.offset)
         self.watch = Watch(self.store, NAMES)
+        self.nodes: list[ModelNode] = []
+        self._watch_transactions()
         self.policies = VARIANTS[variant % len(VARIANTS)]
-        self.nodes = [SimNode(self, number) for number in range(3)]
+        self.nodes = [ModelNode(self, number) for number in range(3)]
         self.step("put", 0, 0)
         self.step("put", 1, 1)
         for node in self.nodes:
-            node.join()
+            node.start()
+
+    def _watch_transactions(self) -> None:
+        """All promises are looked at after each commit; whoever is not the history itself then stops."""
+        begin, main = self.store.begin, getcurrent()
+
+        @contextmanager
+        def watched() -> Iterator[Any]:
+            with begin() as tx:
+                yield tx
+            self.watch.after(self.nodes)
+            if getcurrent() is not main:
+                main.switch()
+
+        self.store.begin = watched  # type: ignore[method-assign]
+        for name in ("finish", "take_over", "leave", "sweep"):
+            setattr(self.store, name, self._told(name, getattr(self.store, name)))
+
+    def _told(self, name: str, method: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*args: Any, **named: Any) -> Any:
+            me = getcurrent()
+            claims = frozenset((each.run_id, each.claim_no) for each in args[1]) if name == "finish" else frozenset()
+            before = self.watch.acting.get(me)
+            self.watch.acting[me] = name, str(args[0]) if args else "", claims
+            try:
+                return method(*args, **named)
+            finally:
+                if before is None:
+                    self.watch.acting.pop(me, None)
+                else:
+                    self.watch.acting[me] = before
+
+        return call
 
     def step(self, name: str, *values: int) -> None:
         """One step, and all promises after it."""
         getattr(self, f"do_{name}")(*values)
-        self.watch.after(name, self.nodes)
+        self.watch.after(self.nodes)
 
     def make_id(self) -> str:
         """Ids that are the same in each replay."""
         self.made += 1
         return f"r{self.made:06}"
-
-    def plan(self, node_id: str, free: int) -> tuple[Run, ...]:
-        planned = self.store.plan_due(node_id, 10, free, Decider(self.make_id))
-        return tuple(run for effects in planned.effects for run in effects.runs)
-
-    def plan_one(self, node_id: str, schedule_id: str, revision: int) -> None:
-        self.store.plan_one(node_id, schedule_id, revision, Decider(self.make_id))
 
     # time
 
@@ -91,14 +127,12 @@ class World:
         """Time passes; nodes that live and are not frozen renew meanwhile, or cannot reach the store."""
         while ms > 0:
             part = min(ms, BEAT_MS)
-            self.mono += part
+            self.clock.mono += part
             ms -= part
             for node in self.nodes:
                 if beats:
-                    node.renew()
-                    while node.up() and node.inbox:
-                        node.receive()
-                node.mind_the_lease()
+                    node.finish_all("beat")
+                node.watch_lease()
 
     def do_clock(self, ms: int) -> None:
         """The store's clock is set, forward or back."""
@@ -106,28 +140,41 @@ class World:
 
     # nodes
 
-    def do_plan(self, node: int, free: int) -> None:
-        self.nodes[node].plan(free)
+    def do_plan(self, node: int) -> None:
+        self.nodes[node].go("plan")
 
-    def do_start(self, node: int, limit: int) -> None:
-        self.nodes[node].start(limit)
+    def do_beat(self, node: int) -> None:
+        self.nodes[node].go("beat")
+
+    def do_write(self, node: int) -> None:
+        self.nodes[node].go("write")
+
+    def do_sweep(self, node: int) -> None:
+        self.nodes[node].go("sweep")
+
+    def do_stop(self, node: int) -> None:
+        self.nodes[node].go("stop")
+
+    def do_go_on(self, node: int) -> None:
+        self.nodes[node].go_on()
+
+    def do_lose(self, node: int) -> None:
+        self.nodes[node].lose()
 
     def do_look(self, node: int) -> None:
         self.nodes[node].look()
 
     def do_local(self, node: int, schedule: int) -> None:
-        self.nodes[node].local(NAMES[schedule])
+        self.nodes[node].go(f"local:{NAMES[schedule]}")
 
-    def do_renew(self, node: int) -> None:
-        self.nodes[node].renew()
-
-    def do_receive(self, node: int) -> None:
-        self.nodes[node].receive()
-
-    def do_lose(self, node: int) -> None:
-        self.nodes[node].lose()
+    def do_wake(self, node: int) -> None:
+        """A notification arrives."""
+        runner = self.nodes[node].runner
+        if runner is not None:
+            runner.wake()
 
     def do_enter(self, node: int) -> None:
+        self.nodes[node].watch_lease()
         self.nodes[node].enter()
 
     def do_end(self, node: int, ending: int) -> None:
@@ -136,11 +183,8 @@ class World:
     def do_hand_back(self, node: int) -> None:
         self.nodes[node].hand_back()
 
-    def do_report(self, node: int) -> None:
-        self.nodes[node].report()
-
     def do_freeze(self, node: int) -> None:
-        self.nodes[node].frozen = self.nodes[node].row is not None
+        self.nodes[node].frozen = self.nodes[node].runner is not None
 
     def do_thaw(self, node: int) -> None:
         self.nodes[node].frozen = False
@@ -149,23 +193,8 @@ class World:
         self.nodes[node].die()
 
     def do_restart(self, node: int) -> None:
-        if self.nodes[node].row is None:
-            self.nodes[node].join()
-
-    def do_leave(self, node: int) -> None:
-        sim = self.nodes[node]
-        if sim.up() and sim.row is not None:
-            self.store.leave(sim.row.id)
-            sim.die()
-
-    def do_take_over(self, node: int) -> None:
-        self.nodes[node].take_over()
-
-    def do_sweep(self) -> None:
-        self.store.sweep()
-
-    def do_reroute(self) -> None:
-        self.store.reroute()
+        if self.nodes[node].runner is None:
+            self.nodes[node].start()
 
     def do_prune(self, keep_ms: int) -> None:
         self.store.prune(Retention(history_ms=keep_ms, per_schedule=3))
@@ -210,12 +239,13 @@ class World:
         if not runs:
             return
         run = runs[which % len(runs)]
+        self.watch.retried = run.id
         try:
             self.store.retry(run.id, run.claim_no, BY)
+            self.watch.retries[run.id] += 1
         except (Conflict, RunNotFound):
-            return
-        self.watch.retried = run.id
-        self.watch.retries[run.id] += 1
+            pass
+        self.watch.retried = None
 
     def _edit(self, schedule: int, edit: Edit) -> None:
         try:
@@ -234,17 +264,21 @@ class World:
         for _ in range(40):
             self.step("pass", 4000, 1)
             for number, node in enumerate(self.nodes):
-                self.step("take_over", number)
-                self.step("start", number, 5)
-                self.step("receive", number)
-                for _ in range(len(node.assigned)):
+                if node.runner is None:
+                    self.step("restart", number)
+                node.plan_no_more()
+                for name in ("beat", "sweep", "plan"):
+                    self._finish(node, name)
+                for _ in range(len(node.worker.assigned) if node.runner else 0):
                     self.step("enter", number)
-                for _ in range(len(node.executing)):
+                for _ in range(len(node.worker.inside) if node.runner else 0):
                     self.step("end", number, 0)
-                self.step("report", number)
-                self.step("receive", number)
-            self.step("sweep")
-            self.step("reroute")
+                self._finish(node, "write")
             if self.watch.at_rest:
                 break
         self.watch.check_end()
+
+    def _finish(self, node: ModelNode, name: str) -> None:
+        if node.runner is not None and name == "plan":
+            node.runner.wake()
+        node.finish_all(name)

@@ -44,7 +44,7 @@ def store(url: str) -> Iterator[Store]:
 def joined(store: Store, clock: ManualClock, **settings: Any) -> NodeRunner:
     """A node on a machine with this clock, that has made no pass yet."""
     tasks = App("memory://").tasks
-    return NodeRunner(
+    runner = NodeRunner(
         store,
         clock,
         Emitter(lambda event, error: None),
@@ -52,6 +52,8 @@ def joined(store: Store, clock: ManualClock, **settings: Any) -> NodeRunner:
         lambda: (tasks.names(), tasks.infos()),
         settings=NodeSettings(**settings),
     )
+    runner.join()
+    return runner
 
 
 def doctor(url: str) -> tuple[int, list[dict[str, str]]]:

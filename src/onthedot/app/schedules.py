@@ -270,7 +270,7 @@ class Schedules:
             return effects.answer
         schedule, done = effects.answer
         assert isinstance(schedule, Schedule)
-        assert isinstance(done, edits.Paused)
+        assert isinstance(done, edits.AffectedRuns)
         self._emit(Paused(schedule.name, done.skipped, done.running))
         return schedule
 

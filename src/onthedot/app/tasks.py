@@ -124,7 +124,7 @@ class Tasks:
     def add(self, task: Task[..., Any]) -> None:
         """Register. The same function again (a reloaded module, a notebook cell) replaces itself."""
         held = self._by_name.get(task.name)
-        if held is not None and _identity(held) != _identity(task):
+        if held is not None and identity(held) != identity(task):
             raise Conflict(
                 f"two tasks are named {task.name!r}: {held.place} and {task.place}; give one of them a name="
             )
@@ -192,7 +192,7 @@ class Tasks:
         return published[name]
 
 
-def _identity(task: Task[..., Any]) -> tuple[str, str]:
+def identity(task: Task[..., Any]) -> tuple[str, str]:
     if task.is_command or task.is_http:
         kind = type(task.function).__name__
         return ("" if task.declared_in == "__main__" else task.declared_in, f"{kind} {task.name}")

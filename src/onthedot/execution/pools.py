@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from onthedot.clock import Clock
 from onthedot.execution.slowness import SLOW_MS, Slowness
 from onthedot.execution.targets import Lookup, Target
-from onthedot.execution.thread_pool import POOLS, Opening, Pool, Room, Sizes, openings
+from onthedot.execution.thread_pool import PLENTY, POOLS, Opening, Pool, Room, Sizes, openings
 from onthedot.model.run import Run
 
 
@@ -20,6 +20,8 @@ class Pools:
         self.sizes = sizes
         self._slowness = Slowness()
         self._taken: dict[Pool, int] = dict.fromkeys(POOLS, 0)
+        self._named: set[Pool] = set()
+        """The pools that runs were seen to ask for by name."""
 
     @property
     def free(self) -> int:
@@ -39,12 +41,23 @@ class Pools:
         """What can begin now, for a planner to count down."""
         return Room({pool: self.free_in(pool) for pool in POOLS}, self.pool_of)
 
-    def openings(self, tasks: Sequence[str]) -> list[Opening]:
-        """What can be started now of these tasks."""
+    def openings(self, tasks: Sequence[str], *, every_pool: bool = False) -> list[Opening]:
+        """What can be started now of these tasks.
+
+        A schedule may name a pool that no task goes to by itself. Such a pool is among them if it has plenty of room,
+        if it was named before, or if all are asked for.
+        """
         by_pool: dict[Pool, list[str]] = {}
         for task in tasks:
             by_pool.setdefault(self.pool_for(task, self._lookup(task), None), []).append(task)
+        for pool in POOLS if by_pool else ():
+            if every_pool or pool in self._named or self.free_in(pool) >= PLENTY:
+                by_pool.setdefault(pool, [])
         return openings(by_pool, {pool: self.free_in(pool) for pool in by_pool})
+
+    def has_room(self, opening: Opening) -> bool:
+        """Whether more can begin in one of its pools."""
+        return any(self.free_in(pool) > 0 for pool in opening.pools)
 
     def pool_of(self, run: Run) -> Pool:
         """Where the run is to be executed."""
@@ -54,6 +67,8 @@ class Pools:
         """Where runs of the task are executed, whatever pool was chosen for them, or none."""
         if target is None:
             return "fast"
+        if chosen is not None and chosen not in self._named and chosen in POOLS:
+            self._named.add(chosen)
         chosen = chosen or target.pool
         if chosen == "process" and not target.stops_itself:
             return "process"

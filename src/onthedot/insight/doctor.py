@@ -20,6 +20,7 @@ _SET_THE_CLOCK = "set it by NTP: runs start by the store's clock, but tasks and 
 def examine(store: Store, clock: Clock, *, old_ms: int = OLD_MS) -> list[Finding]:
     """Everything that can be seen from here; a transaction elsewhere counts as old from `old_ms` on."""
     here = StoreClock(store.now_ms, clock)
+    here.measure()
     nodes, now_ms = store.nodes(), store.now_ms()
     alive = [node for node in nodes if not node.expired(now_ms)]
     return [

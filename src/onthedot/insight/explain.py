@@ -22,7 +22,10 @@ _REASONS = {
     "deleted": "the schedule was deleted",
     "covered": "a newer run took its place",
     "dependency": "what it depends on did not succeed in time",
+    "parked": "the schedule could not be planned, and was parked",
+    "max_runs": "the schedule had had all of its runs",
 }
+_GAVE_WAY = "it had not begun in time, and gave way to a newer tick"
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,17 +105,26 @@ def _named(node_id: str, names: Mapping[str, str]) -> str:
 
 def _because(run: Run) -> str:
     if run.reason is not None:
+        reason, _, detail = run.reason.partition(": ")
+        if reason == "misfire" and detail:
+            return f"{_GAVE_WAY}: {detail}"
         return _REASONS.get(run.reason, run.reason)
     return (run.error or "").strip().rpartition("\n")[2]
 
 
 def _waits_for(run: Run) -> str:
-    if not run.blocked:
-        return ""
-    waits = ["the schedule to be resumed or another run of it to end"]
-    waits += [f"{', '.join(run.policy.depends_on)} to succeed"] if run.policy.depends_on else []
-    waits += [f"a place of {run.policy.limit}"] if run.policy.limit else []
-    return f"it waits for {', or '.join(reversed(waits))}"
+    what, _, name = (run.waits_for or "").partition(":")
+    match what:
+        case "slot":
+            return "it waits for another run of the schedule to end"
+        case "limit":
+            return f"it waits for a place of {run.policy.limit}"
+        case "resume":
+            return "it waits for the schedule to be resumed"
+        case "success":
+            return f"it waits for {name} to succeed"
+        case _:
+            return ""
 
 
 def _in_force(store: Store, schedule: Schedule, moment_ms: int) -> Schedule:

@@ -10,7 +10,7 @@ from onthedot.stores.base import Store
 LOOK_AHEAD_MS = 5000
 
 
-class PreRead:
+class ReadAhead:
     """Reads once a second, whoever calls how often."""
 
     def __init__(self, store: Store, ring: TimeRing[int], *, every_ms: int = 1000) -> None:

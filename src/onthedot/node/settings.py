@@ -23,7 +23,7 @@ class NodeSettings:
     poll_ms: int = 1000
     drain_ms: int = 30_000
     sweep_ms: int = 5000
-    keep: Retention = field(default_factory=Retention)
+    retention: Retention = field(default_factory=Retention)
 
     @classmethod
     def of(cls, settings: Settings) -> NodeSettings:
@@ -37,7 +37,7 @@ class NodeSettings:
             heartbeat_ms=settings.heartbeat_ms,
             poll_ms=settings.poll_ms,
             drain_ms=settings.drain_ms,
-            keep=Retention(history_ms=settings.history_ms),
+            retention=Retention(history_ms=settings.history_ms),
         )
 
     @property

@@ -8,60 +8,69 @@ from itertools import islice
 from threading import Lock
 
 from onthedot.model.outcome import Outcome
+from onthedot.node.lease import Claim
 from onthedot.stores.base import Finished, LogLine, Store
 
 BATCH = 500
+LOGS_EVERY_MS = 500
+"""How long a line waits for others, at most."""
 
 
 class OutcomeWriter:
     """Collects outcomes from any thread; `run_once` writes what there is."""
 
-    def __init__(self, store: Store, node_id: str, on_finished: Callable[[Finished], None]) -> None:
+    def __init__(
+        self,
+        store: Store,
+        node_id: Callable[[], str],
+        on_finished: Callable[[Finished], None],
+        *,
+        before_writing: Callable[[], None] = lambda: None,
+        wake: Callable[[], None] = lambda: None,
+    ) -> None:
         self._store = store
         self._node_id = node_id
         self._on_finished = on_finished
-        self._lock = Lock()
-        self._pending: dict[str, Outcome] = {}
-        self.wake: Callable[[], None] = lambda: None
-        self.before_writing: Callable[[], None] = lambda: None
+        self._before_writing = before_writing
         """What must be in the store before the runs of a batch have ended."""
+        self._wake = wake
+        self._lock = Lock()
+        self._pending: dict[Claim, tuple[str, Outcome]] = {}
 
     def add(self, outcome: Outcome) -> None:
-        """Take an outcome to be written soon."""
+        """Take an outcome to be written soon, by the incarnation that is there now."""
         with self._lock:
-            self._pending[outcome.run_id] = outcome
-        self.wake()
+            self._pending[outcome.run_id, outcome.claim_no] = self._node_id(), outcome
+        self._wake()
 
-    def pending(self) -> dict[str, int]:
-        """The runs whose outcomes are on their way, with their claim numbers."""
+    def pending(self) -> set[Claim]:
+        """The claims whose outcomes are on their way."""
         with self._lock:
-            return {run_id: outcome.claim_no for run_id, outcome in self._pending.items()}
+            return set(self._pending)
 
     def run_once(self) -> int | None:
         """Write one batch. If that fails, the same outcomes are written again: the store refuses what it has."""
         with self._lock:
-            batch = list(self._pending.values())[:BATCH]
-        if not batch:
+            oldest = list(islice(self._pending.items(), BATCH))
+        if not oldest:
             return None
-        self.before_writing()
-        finished = self._store.finish(self._node_id, batch)
+        node_id = oldest[0][1][0]  # one incarnation at a time: they are few, and mostly one
+        batch = {claim: outcome for claim, (owner, outcome) in oldest if owner == node_id}
+        self._before_writing()
+        finished = self._store.finish(node_id, list(batch.values()))
         with self._lock:
-            for outcome in batch:
-                if self._pending.get(outcome.run_id) is outcome:
-                    self._pending.pop(outcome.run_id)
+            for claim, outcome in batch.items():
+                if claim in self._pending and self._pending[claim][1] is outcome:
+                    self._pending.pop(claim)
             more = bool(self._pending)
         self._on_finished(finished)
         return 0 if more else None
 
 
-LOGS_EVERY_MS = 500
-"""How long a line waits for others, at most."""
-
-
 class LogWriter:
     """Collects lines from any thread; `run_once` writes what there is."""
 
-    def __init__(self, store: Store, node_id: str) -> None:
+    def __init__(self, store: Store, node_id: Callable[[], str]) -> None:
         self._store = store
         self._node_id = node_id
         self._lines: deque[LogLine] = deque()
@@ -81,6 +90,6 @@ class LogWriter:
         with self._writing:
             for _ in range(0, len(self._lines), BATCH):
                 batch = list(islice(self._lines, BATCH))
-                self._store.log(self._node_id, batch)
+                self._store.log(self._node_id(), batch)
                 for _ in batch:
                     self._lines.popleft()

@@ -47,7 +47,7 @@ class Definition:
 
 
 @dataclass(frozen=True, slots=True)
-class Paused:
+class AffectedRuns:
     """What a pause or a deletion did to runs."""
 
     skipped: int
@@ -111,7 +111,7 @@ def pause(note: str | None) -> Edit:
         running = sum(run.state is State.RUNNING for run in before.live)
         gone = old.auto_remove and old.next_run_ms is None and bool(ended) and len(ended) == len(before.live)
         new = replace(old, enabled=False, paused_note=note, deleted=gone, version=old.version + 1, updated_ms=now_ms)
-        done = Paused(len(ended), running)
+        done = AffectedRuns(len(ended), running)
         return Effects(schedule=new, runs=blocked, ended=ended, answer=(new, done), noted=asdict(done))
 
     return edit
@@ -188,7 +188,7 @@ def delete() -> Edit:
             updated_ms=now_ms,
         )
         decisions = _undecided(old, _why_undecided(old, "deleted"), now_ms)
-        done = Paused(len(ended), running)
+        done = AffectedRuns(len(ended), running)
         return Effects(schedule=new, ended=ended, decisions=decisions, answer=done, noted=asdict(done))
 
     return edit

@@ -13,7 +13,7 @@ from onthedot.model.schedule import Schedule
 from onthedot.model.states import State
 from onthedot.model.values import replace
 from onthedot.rules import routing
-from onthedot.rules.effects import Before, Effects, Situation
+from onthedot.rules.effects import Before, Decide, Effects, Situation
 from onthedot.rules.misfire import Selection, select
 from onthedot.rules.overlap import Slot, asked_to_stop, gives_way_to, slot_for, waits
 from onthedot.rules.spans import span
@@ -69,6 +69,18 @@ def _urgency(rows: Sequence[Before]) -> Callable[[int], int]:
     return lambda each: 0 if (schedule := rows[each].schedule) is None else -schedule.policy.priority
 
 
+def parked(schedule: Schedule, why: str, now_ms: int) -> Effects:
+    """The schedule is left out from now on, visible with the reason, until somebody puts it anew."""
+    return Effects(schedule=replace(schedule, error=why, version=schedule.version + 1, updated_ms=now_ms))
+
+
+def parking(why: str) -> Decide:
+    """Decides that every schedule is parked."""
+    return lambda rows, situation: [
+        parked(row.schedule, why, situation.now_ms) for row in rows if row.schedule is not None
+    ]
+
+
 class Decider:
     """Decides a batch. Ids and room come from outside, so that the decision itself rests only on its arguments."""
 
@@ -96,9 +108,7 @@ class Decider:
         except TriggerTooNew:
             return Effects()  # left alone, for nodes that know it
         except (OnthedotError, ArithmeticError, LookupError, TypeError, ValueError) as error:
-            return Effects(
-                schedule=replace(schedule, error=f"{error}", version=schedule.version + 1, updated_ms=now_ms)
-            )
+            return parked(schedule, f"{error}", now_ms)
 
     def _decide(self, schedule: Schedule, row: Before, now_ms: int, batch: _Batch) -> Effects:
         first_ms = schedule.next_run_ms
@@ -219,7 +229,7 @@ class _Work:
             return "what it depends on had not succeeded"
         if not slot_for(self.schedule, self.live).free:
             return "an earlier run was still under way"
-        return "no worker was free"
+        return "no worker took it in time"
 
     def _run_for(self, tick: int) -> Run | None:
         """The run of a tick, running here where that is possible; None if there is neither room to run nor to wait."""

@@ -147,8 +147,9 @@ class _Judging:
         return None
 
     def _waits_for_others(self, run: Run) -> bool:
-        """Whether it depends on a success that has not come; what an operator asked for waits for nobody."""
-        free = run.cause != "tick" or run.exempt or run.is_shard
+        """Whether it depends on a success that has not come. What an operator asked for waits for nobody, and what had
+        begun once is not judged again."""
+        free = run.cause != "tick" or run.exempt or run.is_shard or not run.never_begun
         return bool(run.policy.depends_on) and self.facts.unmet is not None and not free
 
     def _without_slot(self, run: Run) -> bool:

@@ -83,6 +83,8 @@ class Planned:
     """Due schedules were left out because somebody else had them locked: look again soon."""
     more: bool = False
     """The limit was reached: more are due."""
+    now_ms: int | None = None
+    """The store's time when it looked: what was due by then is decided, or passed over."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +94,8 @@ class Started:
     runs: tuple[Run, ...] = ()
     skipped: tuple[Run, ...] = ()
     passed_over: bool = False
+    now_ms: int | None = None
+    """The store's time when it looked."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from onthedot.stores.base import Store
 from onthedot.testing.virtual_store import NEVER
 from onthedot.testing.virtual_worker import VirtualWorker
 
-_IN_TURN = ("outcomes", "logs", "heartbeat", "plan")
+_IN_TURN = ("outcomes", "logs", "heartbeat", "sweep", "plan")
 """A node whose lease is old must renew it before it plans."""
 
 
@@ -25,8 +25,12 @@ class VirtualNode:
         self.worker = runner.worker
         self._store = store
         self._before_a_beat = before_a_beat
-        self._next_ms = {"heartbeat": now_ms, "plan": now_ms, "outcomes": NEVER, "logs": NEVER}
-        self._every_ms = {"plan": settings.poll_ms, "heartbeat": settings.heartbeat_ms}
+        self._next_ms = {"heartbeat": now_ms, "sweep": now_ms, "plan": now_ms, "outcomes": NEVER, "logs": NEVER}
+        self._every_ms = {
+            "plan": settings.poll_ms,
+            "heartbeat": settings.heartbeat_ms,
+            "sweep": settings.sweep_ms,
+        }
         self._unlisten = store.listen(runner.wake)
 
     @property
@@ -45,6 +49,7 @@ class VirtualNode:
 
     def step(self, now_ms: int, *, looks: bool) -> bool:
         """Let every loop that is to make a pass make one; whether any did."""
+        self.runner.assume_renewed()
         acted = self.worker.end_due()
         for name in _IN_TURN:
             if self._is_due(name, now_ms, looks):
@@ -64,6 +69,8 @@ class VirtualNode:
         match name:
             case "plan":
                 return looks or self.runner.goes_on
+            case "sweep":
+                return looks
             case "heartbeat":
                 return looks or self._is_due("plan", now_ms, looks)
             case _:

@@ -51,10 +51,10 @@ class VirtualWorker(Worker):
                 outcome, took_ms = self._outcome(execution)
                 heappush(self._ends, (self._clock.now_ms() + took_ms, next(self._numbers), execution, outcome))
 
-    def cancel(self, run_id: str) -> None:
+    def cancel(self, run_id: str, claim_no: int | None = None) -> None:
         """A simulated task stops as soon as it is asked to."""
         execution = self._executions.get(run_id)
-        if execution is not None:
+        if execution is not None and claim_no in (None, execution.run.claim_no):
             execution.context.stop()
             run = execution.run
             self._leave(execution, Outcome(run.id, run.claim_no, "cancelled", reason=run.reason or "cancelled"))

@@ -20,7 +20,7 @@ def run(task: str) -> Run:
 def test_pools_with_plenty_of_room_are_filled_together_and_scarce_ones_by_themselves() -> None:
     tasks: dict[Pool, list[str]] = {"fast": ["a", "b"], "loop": ["c"], "slow": ["d"], "process": ["e"]}
     free: dict[Pool, int] = {"fast": 200, "loop": 150, "slow": 3, "process": 0}
-    assert openings(tasks, free) == [Opening(("a", "b", "c"), 150), Opening(("d",), 3)]
+    assert openings(tasks, free) == [Opening(("a", "b", "c"), ("fast", "loop"), 150), Opening(("d",), ("slow",), 3)]
 
 
 def test_a_full_pool_is_no_opening() -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
-from contextlib import closing
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from onthedot import App
 from onthedot.clock import ManualClock
+from onthedot.errors import StoreUnavailable
 from onthedot.events import TOPICS, Emitter, Event
 from onthedot.model.run import Run
 from onthedot.moments import ceil_ms
@@ -29,12 +30,21 @@ class LossyStore(MemoryStore):
     """Commits, and loses the answer, as often as it is told to."""
 
     lose = 0
+    away = False
+    """It answers nothing at all."""
+
+    @contextmanager
+    def begin(self) -> Iterator[Any]:
+        if self.away:
+            raise StoreUnavailable("away")
+        with super().begin() as tx:
+            yield tx
 
     def plan_due(self, node_id: str, limit: int, free_workers: int, decide: Decide) -> Planned:
         return self._answered(super().plan_due(node_id, limit, free_workers, decide))
 
-    def start_due(self, node_id: str, tasks: Sequence[str], limit: int) -> Started:
-        return self._answered(super().start_due(node_id, tasks, limit))
+    def start_due(self, node_id: str, tasks: Sequence[str], limit: int, **how: Any) -> Started:
+        return self._answered(super().start_due(node_id, tasks, limit, **how))
 
     def _answered(self, answer: T) -> T:
         if self.lose and (getattr(answer, "effects", None) or getattr(answer, "runs", None)):
@@ -51,20 +61,24 @@ class Place:
         self.app = App("memory://", store=store, clock=clock)
         self.events: list[Event] = []
 
-    def node(self, name: str = "node", app: App | None = None) -> NodeRunner:
+    def node(
+        self, name: str = "node", app: App | None = None, settings: NodeSettings | None = None
+    ) -> NodeRunner:
         """A node that knows the tasks of the app."""
         emitter = Emitter(lambda event, error: None)
         for kind in TOPICS.values():
             emitter.subscribe(kind, self.events.append)
         tasks = (app or self.app).tasks
-        return NodeRunner(
+        runner = NodeRunner(
             self.app.open_store(),
             self.clock,
             emitter,
             tasks.lookup,
             lambda: (tasks.names(), tasks.infos()),
-            settings=NodeSettings(name=name),
+            settings=settings or NodeSettings(name=name),
         )
+        runner.join()
+        return runner
 
     def runs(self, schedule: str | None = None) -> list[Run]:
         return list(self.app.runs.list(schedule=schedule, limit=10_000).items)

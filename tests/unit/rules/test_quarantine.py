@@ -56,7 +56,7 @@ class World:
         events: list[Event] = []
         planner = Planner(self.store, self.deciding, events.append)
         if careful:
-            planner.be_careful(self.clock.now_ms())
+            planner.quarantine(self.clock.now_ms())
         return planner, self.store.join(Node(new_id(self.clock.now_ms()), "n", tasks=("job",)), []).id
 
     def drain(self, planner: Planner, node_id: str) -> None:

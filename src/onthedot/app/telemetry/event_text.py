@@ -17,6 +17,7 @@ from onthedot.events import (
     FileLoaded,
     Idle,
     LeaseLost,
+    LoopRestarted,
     Misfired,
     NodeStarted,
     NodeStopped,
@@ -84,6 +85,8 @@ def told(event: Event, store: str) -> tuple[str, str]:
             return "planned", f"{planned} in {_took(event.took_ms)}"
         case Failure():
             return "error", f"{visible(event.stage)}: {_named(event.error)}"
+        case LoopRestarted():
+            return "restarted", f"{event.stage}: its thread had ended, another goes on"
         case FellBack():
             return "fallback", f"plan: schedule by schedule, since batches fail: {_named(event.error)}"
         case Recovered():
@@ -106,7 +109,7 @@ def _of_a_node(
             return "idle", "nothing is due, and nothing runs"
         case LeaseLost():
             stopped = f"{counted(event.runs, 'run')} stopped"
-            return "lost", f"node {visible(event.name)} was declared dead: {stopped}; it goes on as a new one"
+            return "lost", f"node {visible(event.name)} has lost its lease: {stopped}; it goes on as a new one"
         case TookOver():
             return "took over", f"{counted(event.runs, 'run')} of node {event.node_id}, which died"
 

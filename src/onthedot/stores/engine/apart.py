@@ -12,8 +12,8 @@ R = TypeVar("R")
 
 
 def is_of_the_store(error: Exception) -> bool:
-    """Whether nothing at all can be written now, together or one by one."""
-    return isinstance(error, (StoreUnavailable, SchemaError, NodeDead))
+    """Whether nothing at all can be written now, together or one by one; a lost connection is no item's fault."""
+    return isinstance(error, (StoreUnavailable, SchemaError, NodeDead, OSError))
 
 
 def in_parts(

@@ -6,12 +6,13 @@ from abc import abstractmethod
 from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace as with_fields
+from functools import cached_property
 from typing import Any, TypeVar
 
 from onthedot.errors import Clash, NodeDead, StoreUnavailable
 from onthedot.model.node import Node
 from onthedot.model.outcome import Outcome
-from onthedot.model.run import Run
+from onthedot.model.run import Run, for_slot
 from onthedot.model.states import State
 from onthedot.model.values import replace
 from onthedot.rules.effects import Decide, Edit, Effects
@@ -63,6 +64,8 @@ class Engine(Store):
     def change(self, names: Sequence[str], edit: Edit, by: Author) -> list[Effects]:
         changed = self._transact(lambda tx: changing.change(tx, names, edit, by))
         self._after_end([run for effects in changed for run in effects.ended])
+        schedules = [effects.schedule for effects in changed if effects.schedule is not None]
+        self._wake({for_slot(each.id) for each in schedules})  # more may be allowed to run at once than before
         self.notify()
         return changed
 
@@ -148,13 +151,17 @@ class Engine(Store):
 
     def _group_of(self, node_id: str) -> str | None:
         """Of an incarnation it never changes, so it is asked for once."""
-        groups: dict[str, str | None] = self.__dict__.setdefault("_groups", {})
-        if node_id not in groups:
+        if node_id not in self._groups:
             node = self._transact(lambda tx: tx.node_shared(node_id))
             if node is None:
                 raise NodeDead(node_id)
-            groups[node_id] = node.group
-        return groups[node_id]
+            self._groups[node_id] = node.group
+        return self._groups[node_id]
+
+    @cached_property
+    def _groups(self) -> dict[str, str | None]:
+        """By the ids of the nodes that were seen here: one process has few in its life."""
+        return {}
 
     def finish(self, node_id: str, outcomes: Sequence[Outcome]) -> Finished:
         def instead(outcome: Outcome, error: Exception) -> Finished:
@@ -270,10 +277,14 @@ class Engine(Store):
         """Whoever waits for these is judged again, in transactions of their own."""
         if not freed:
             return 0
-        woken = self._wake_awaited(sorted(self._transact(lambda tx: tx.are_awaited(freed))))
+        woken = self._wake_awaited(sorted(self.awaited_of(freed)))
         if woken:
             self.notify()
         return woken
+
+    def awaited_of(self, whats: Collection[str]) -> set[str]:
+        """Those of these that a run waits for: a question that needs no transaction, where a store can do without."""
+        return self._transact(lambda tx: tx.are_awaited(whats))
 
     def _wake_awaited(self, whats: Sequence[str]) -> int:
         parts = [whats[first : first + _WAKE_AT_ONCE] for first in range(0, len(whats), _WAKE_AT_ONCE)]

@@ -27,7 +27,7 @@ def plan_due(tx: Transaction, node_id: str, limit: int, free_workers: int, decid
         if not full or any(each.schedule is not None for each in decided):
             effects = _writable(tx, decided)
             write(tx, effects)
-            return Planned(tuple(effects), passed_over or len(effects) < len(decided), more=full)
+            return Planned(tuple(effects), passed_over or len(effects) < len(decided), full, tx.now_ms)
         limit *= 4
 
 

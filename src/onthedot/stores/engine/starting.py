@@ -43,17 +43,11 @@ def start_due(tx: Transaction, claim: Claim, limit: int, only: Collection[str] |
     schedules = tx.schedules_if_free(ids)
     alive(tx, node_id)
     work = _Work(tx, node_id, limit, frozenset(run.id for run in candidates), nodes)
-    alone = tx.live_runs([run.id for run in candidates if run.schedule_id is None])
-    live = _with_candidates(tx.live_beside(list(schedules.values())), candidates)
-    for run_id, schedule_id in _in_turn(candidates):
-        if schedule_id is None and run_id in alone:
-            work.start_alone(alone[run_id])
-        elif schedule_id in schedules:
-            work.start_of(schedules[schedule_id], live[schedule_id])
+    work.judge(candidates, schedules)
     elsewhere = work.expand()
     work.write(elsewhere)
     mine = tuple(run for run in work.begun if run.owner == node_id)
-    started = Started(mine, tuple(work.skipped), passed_over=len(schedules) < len(ids))
+    started = Started(mine, tuple(work.skipped), len(schedules) < len(ids), tx.now_ms)
     return StartPass(started, bool(elsewhere), (*work.skipped, *(run for run in work.changed if run.blocked)))
 
 
@@ -76,6 +70,16 @@ class _Work:
 
     def __post_init__(self) -> None:
         self.limits = Limits(self.tx)
+
+    def judge(self, candidates: Sequence[Run], schedules: Mapping[str, Schedule]) -> None:
+        """All candidates in turn; those of a schedule that somebody else has locked are left to the next pass."""
+        alone = self.tx.live_runs([run.id for run in candidates if run.schedule_id is None])
+        live = _with_candidates(self.tx.live_beside(list(schedules.values())), candidates)
+        for run_id, schedule_id in _in_turn(candidates):
+            if schedule_id is None and run_id in alone:
+                self.start_alone(alone[run_id])
+            elif schedule_id is not None and schedule_id in schedules:
+                self.start_of(schedules[schedule_id], live[schedule_id])
 
     def start_alone(self, run: Run) -> None:
         """A one-off run: nothing holds it but its group's limit."""

@@ -11,10 +11,11 @@ from onthedot.model.run import Run, for_limit, for_slot, for_success
 from onthedot.model.schedule import Schedule
 from onthedot.model.states import State
 from onthedot.model.values import replace
-from onthedot.rules.overlap import free_slots
+from onthedot.rules.overlap import free_slots, waits
+from onthedot.rules.precedence import foremost, turn_of
 from onthedot.stores.engine.limits import Limits
 from onthedot.stores.engine.settling import raise_versions
-from onthedot.stores.transaction import Transaction
+from onthedot.stores.transaction import LiveRuns, Transaction
 
 AT_ONCE = 100
 """How many waiters for one thing are looked at in one transaction."""
@@ -61,12 +62,19 @@ def _behind_limits(tx: Transaction, groups: Sequence[str]) -> list[Run]:
 
 
 def _behind_slots(tx: Transaction, schedules: Sequence[Schedule]) -> list[Run]:
+    """As many of each as have room; asked for only where more wait than were read with its live runs."""
     live = tx.live_beside(schedules)
     found: list[Run] = []
     for schedule in schedules:
-        free = free_slots(schedule, live[schedule.id].runs if schedule.id in live else ())
+        runs, more = live.get(schedule.id, LiveRuns())
+        free = free_slots(schedule, runs)
         most = AT_ONCE if free is None else min(free, AT_ONCE)
-        found += tx.waiting_for(for_slot(schedule.id), most) if most else []
+        what = for_slot(schedule.id)
+        if most and more:
+            found += tx.waiting_for(what, most)
+        else:
+            due = (run for run in runs if run.waits_for == what and waits(run, tx.now_ms))
+            found += foremost(due, turn_of, most)
     return found
 
 

@@ -12,7 +12,9 @@ _PART = 2000
 """So many values in one group: a script can hand some 8,000 to a command. Even, since values may come in pairs."""
 _MOST = 1_000_000
 """A server takes no longer command (1,048,576)."""
-_ADDING = ("HSET", "RPUSH", "SADD", "ZADD", "ZINCRBY")
+_ADDING = ("HSET", "RPUSH", "SADD", "ZADD", "ZADD NX", "ZINCRBY")
+_SINGLE = ("LREM", "ZINCRBY", "ZREMRANGEBYSCORE")
+"""They take two values, and no more."""
 
 
 class TooMuch(Exception):
@@ -97,7 +99,8 @@ class Commit:
 
 
 def _groups(what: str, key: str, values: list[Value]) -> Iterator[list[Value]]:
-    most = 2 if what == "ZINCRBY" else _PART
+    command, *flags = what.split()
+    most = 2 if command in _SINGLE else _PART
     for start in range(0, max(len(values), 1), most):  # DEL has none
         part = values[start : start + most]
-        yield [what, key, len(part), *part]
+        yield [command, key, len(flags) + len(part), *flags, *part]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from threading import Event, Lock
@@ -25,15 +25,15 @@ from onthedot.model.states import State
 from onthedot.stores import mapping
 from onthedot.stores.base import OLD_MS, Author, Change, LogLine, Retention, TaskInfo
 from onthedot.stores.engine import Engine, enqueuing, finishing
-from onthedot.stores.sql import health, queries, schema, statements
+from onthedot.stores.sql import health, lane_statements, queries, schema, statements
 from onthedot.stores.sql.batches import DIALECT
 from onthedot.stores.sql.claimed_runs import ClaimedRuns
 from onthedot.stores.sql.dialect import Dialect
 from onthedot.stores.sql.due_floor import LAG_MS, NO_FLOOR, Floor, Floors
-from onthedot.stores.sql.errors import in_our_words, is_busy
+from onthedot.stores.sql.errors import in_our_words, is_busy, was_cut_off
 from onthedot.stores.sql.notify import NotifyChannel
 from onthedot.stores.sql.prune import prune
-from onthedot.stores.sql.transaction import SqlTransaction
+from onthedot.stores.sql.transaction import SqlTransaction, in_chunks
 from onthedot.stores.transaction import TryAgain
 
 T = TypeVar("T")
@@ -131,7 +131,10 @@ class SqlStore(Engine):
             turn.release()
 
     def _reading(self, work: Callable[[Connection], T], *, snapshot: bool = False) -> T:
-        """One read; or several that all see one state."""
+        """One read; or several that all see one state.
+
+        Made again where the server has cut it off, which it does where this process does something else for 2 s.
+        """
 
         def once() -> T:
             opened = self._opened()
@@ -141,16 +144,17 @@ class SqlStore(Engine):
                 return work(connection)
 
         with in_our_words(self._dialect, self._place):
-            return self._retry_while_busy(once)
+            return self._retry_while_busy(once, reads=True)
 
-    def _retry_while_busy(self, act: Callable[[], T]) -> T:
-        """Once more while somebody else is in the way, up to a bound."""
+    def _retry_while_busy(self, act: Callable[[], T], *, reads: bool = False) -> T:
+        """Once more while somebody else is in the way, or a read was cut off, up to a bound."""
         until_ms = self._clock.monotonic_ms() + _WAIT_MS
         while True:
             try:
                 return act()
             except sqlalchemy.exc.DBAPIError as error:
-                if not is_busy(error, self._dialect) or self._clock.monotonic_ms() >= until_ms:
+                once_more = is_busy(error, self._dialect) or (reads and was_cut_off(error, self._dialect))
+                if not once_more or self._clock.monotonic_ms() >= until_ms:
                     raise
             self._clock.wait(Event(), _PAUSE_MS)
 
@@ -247,6 +251,14 @@ class SqlStore(Engine):
         else:
             rows = self._all(statements.CHANGES_OF, {"schedule": name, "most": limit})
         return [mapping.change_from(row) for row in rows]
+
+    def awaited_of(self, whats: Collection[str]) -> set[str]:
+        return {
+            what
+            for (what,) in self._reading(
+                lambda each: [*in_chunks(each, lane_statements.ARE_AWAITED, whats, most=self._dialect.most_values)]
+            )
+        }
 
     def upcoming(self, after_ms: int, until_ms: int) -> list[int]:
         """Reads what is overdue without a floor, and so lays the one for the claims that follow."""

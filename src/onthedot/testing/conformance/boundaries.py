@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
 from onthedot.model.policy import Policy
 from onthedot.model.run import Run
 from onthedot.model.states import State
@@ -44,6 +48,19 @@ class TestPlacesOfBroadcasts(Promises):
         scene.end(second)
         assert (scene.run(whole).state, scene.run(whole).error) == (State.SUCCEEDED, None)
 
+    def test_a_broadcast_waits_for_a_shard_that_is_retried(self, scene: Scene) -> None:
+        one, two = scene.node("one"), scene.node("two")
+        scene.put(route="broadcast")
+        scene.wait(MINUTE)
+        (whole,) = scene.plan(one)
+        (first,), (second,) = scene.start(one), scene.start(two)
+        scene.end(first, "failed", final=True)
+        scene.store.retry(first.id, scene.run(first).claim_no, BY)
+        scene.end(second)
+        assert (scene.run(whole).state, scene.run(whole).shards_left) == (State.RUNNING, 1)
+        scene.end(scene.start(one)[0])
+        assert scene.run(whole).state is State.SUCCEEDED
+
     def test_cover_reaches_the_shards(self, scene: Scene) -> None:
         one, two = scene.node("one"), scene.node("two")
         scene.put(route="broadcast", overlap="cover")
@@ -59,7 +76,7 @@ class TestPlacesOfBroadcasts(Promises):
         assert [run.shard for run in scene.start(one)] == [0]
 
 
-def _broadcast(scene: Scene, one: str, two: str, **options: object) -> None:
+def _broadcast(scene: Scene, one: str, two: str, **options: Any) -> None:
     scene.put(route="broadcast", **options)
     scene.wait(MINUTE)
     scene.plan(one)
@@ -92,8 +109,16 @@ class TestSlotsAfterEdits(Promises):
             scene.end(run)
         assert [run.id for run in scene.start(node)] == ["by-hand"]
 
+    def test_a_higher_number_of_concurrent_runs_lets_what_waits_start(self, scene: Scene) -> None:
+        node = scene.node()
+        self._running(scene, node, 1, max_concurrent_runs=1)
+        scene.trigger("by-hand")
+        assert scene.start(node) == []
+        scene.put(overlap="concurrent", max_concurrent_runs=2, grace_ms=HOUR)
+        assert [run.id for run in scene.start(node)] == ["by-hand"]
+
     @staticmethod
-    def _running(scene: Scene, node: str, count: int, **options: object) -> list[Run]:
+    def _running(scene: Scene, node: str, count: int, **options: Any) -> list[Run]:
         scene.put(overlap="concurrent", grace_ms=HOUR, **options)
         runs: list[Run] = []
         for _ in range(count):
@@ -110,6 +135,7 @@ class TestOldBeforeNew(Promises):
         scene.wait(MINUTE)
         scene.renew(peer)
         (later,) = scene.plan(peer, free=1)
+        scene.wait(SECOND)
         scene.store.take_over(node, 0)
         (first,) = scene.start(peer)
         assert (first.id, first.crashes) == (crashed.id, 1)
@@ -204,35 +230,92 @@ class TestSelfRemoval(Promises):
         assert len(scene.plan(node)) == 1
 
 
+    def test_it_stays_while_another_run_of_it_lives(self, scene: Scene) -> None:
+        node = scene.node()
+        run = scene.running(node, trigger=at(from_ms(START_MS + MINUTE)), auto_remove=True, overlap="concurrent")
+        scene.trigger("by-hand")
+        (other,) = scene.start(node)
+        scene.end(run)
+        assert scene.exists()
+        scene.end(other)
+        assert not scene.exists()
+
+
 class TestVersions(Promises):
     """Whoever adds, starts, revives or unblocks a run of a schedule raises its version."""
 
-    def test_each_way_in_which_a_run_joins_a_schedule_raises_its_version(self, scene: Scene) -> None:
-        one, two = scene.node("one"), scene.node("two")
-        run = scene.running(one, retries=1, backoff_ms=SECOND, grace_ms=HOUR)
-        seen = [scene.schedule().version]
+    def test_a_run_that_is_enqueued(self, scene: Scene) -> None:
+        scene.put()
+        with self._is_raised(scene):
+            scene.trigger("by-hand")
 
-        def is_raised() -> bool:
-            seen.append(scene.schedule().version)
-            return seen[-1] > seen[-2]
+    def test_a_run_that_is_planned(self, scene: Scene) -> None:
+        node = scene.node()
+        scene.put()
+        scene.wait(MINUTE)
+        with self._is_raised(scene):
+            assert len(scene.plan(node)) == 1
 
+    def test_a_run_that_is_started(self, scene: Scene) -> None:
+        node = scene.node()
+        scene.put()
         scene.trigger("by-hand")
-        assert is_raised(), "enqueued"
-        scene.start(one)
-        assert is_raised(), "left behind the slot"
+        with self._is_raised(scene):
+            assert len(scene.start(node)) == 1
+
+    def test_a_run_that_is_left_behind_a_slot(self, scene: Scene) -> None:
+        node = scene.node()
+        scene.running(node)
+        scene.trigger("by-hand")
+        with self._is_raised(scene):
+            assert scene.start(node) == []
+
+    def test_a_run_that_is_tried_again(self, scene: Scene) -> None:
+        run = scene.running(scene.node(), retries=1, backoff_ms=SECOND)
+        with self._is_raised(scene):
+            assert scene.end(run, "failed").state is State.WAITING
+
+    def test_a_run_that_is_handed_back(self, scene: Scene) -> None:
+        run = scene.running(scene.node())
+        with self._is_raised(scene):
+            scene.end(run, "handed_back")
+
+    def test_a_run_that_is_woken(self, scene: Scene) -> None:
+        node = scene.node()
+        run = scene.running(node)
+        scene.trigger("by-hand")
+        scene.start(node)
+        with self._is_raised(scene):
+            scene.end(run)
+        assert not scene.run("by-hand").blocked
+
+    def test_a_run_that_an_operator_retries(self, scene: Scene) -> None:
+        ended = scene.end(scene.running(scene.node()), "failed")
+        with self._is_raised(scene):
+            scene.store.retry(ended.id, ended.claim_no, BY)
+
+    def test_a_run_whose_node_is_gone(self, scene: Scene) -> None:
+        first, second = scene.node("a"), scene.node("b")
+        scene.running(first)
+        with self._is_raised(scene):
+            scene.store.leave(first)
+        scene.start(second)
+        with self._is_raised(scene):
+            assert len(scene.kill(second)) == 1
+
+    def test_a_run_that_is_held_by_a_pause_or_freed_by_its_end(self, scene: Scene) -> None:
+        run = scene.running(scene.node(), retries=1, backoff_ms=SECOND)
         scene.end(run, "failed")
-        assert is_raised(), "waits again, and unblocked what waited"
-        (begun,) = scene.start(one)
-        assert is_raised(), "started"
-        scene.end(begun, "failed", final=True)
-        scene.store.retry(begun.id, scene.run(begun).claim_no, BY)
-        assert is_raised(), "revived"
-        scene.start(one)
-        is_raised()
-        scene.wait(LEASE_MS)
-        scene.renew(two)
-        assert scene.store.take_over(one, 0)
-        assert is_raised(), "given back by a takeover"
+        for edit in (edits.pause(None), edits.resume()):
+            with self._is_raised(scene):
+                scene.edit(edit)
+
+    @staticmethod
+    @contextmanager
+    def _is_raised(scene: Scene) -> Iterator[None]:
+        before = scene.schedule().version
+        yield
+        assert scene.schedule().version > before
 
 
 class TestCrowds(Promises):

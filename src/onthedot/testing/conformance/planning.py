@@ -330,7 +330,7 @@ class TestMisfire(Promises):
         assert [run.scheduled_ms for run in started.runs] == [scene.now_ms]
         skipped = [run for run in scene.runs() if run.state is State.SKIPPED]
         assert len(skipped) == 59
-        assert {run.reason for run in skipped} == {"misfire: no worker was free"}
+        assert {run.reason for run in skipped} == {"misfire: no worker took it in time"}
 
     def test_what_nobody_can_take_gives_way_and_a_node_that_comes_runs_the_newest(self, scene: Scene) -> None:
         planner = scene.node()
@@ -366,6 +366,32 @@ class TestMisfire(Promises):
         assert [run.scheduled_ms for run in started.runs] == [START_MS + 2 * MINUTE]
         assert [run.state for run in started.skipped] == [State.SKIPPED]
         assert [(run.reason or "").partition(":")[0] for run in started.skipped] == ["misfire"]
+
+    def test_a_manual_run_and_a_retry_do_not_give_way_to_newer_ticks(self, scene: Scene) -> None:
+        node = scene.node()
+        run = scene.running(node, retries=1, backoff_ms=SECOND)
+        scene.end(run, "failed")
+        scene.trigger("by-hand")
+        for _ in range(3):
+            scene.wait(MINUTE)
+            scene.plan(node)
+        assert (scene.run(run).state, scene.run("by-hand").state) == (State.WAITING, State.WAITING)
+        (again,) = scene.start(node)
+        scene.end(again)
+        assert {again.id, *(each.id for each in scene.start(node))} == {run.id, "by-hand"}
+
+    def test_caught_up_ticks_wait_behind_what_runs(self, scene: Scene) -> None:
+        node = scene.node()
+        run = scene.running(node, misfire="catch_up", max_waiting=1)
+        for _ in range(3):
+            scene.wait(MINUTE)
+            scene.plan(node)
+        assert scene.ranges() == []
+        scene.end(run)
+        for tick in (120, 180, 240):
+            (again,) = scene.start(node)
+            assert again.scheduled_ms == START_MS + tick * SECOND
+            scene.end(again)
 
     def test_stale_waiting_runs_of_catch_up_are_all_kept(self, scene: Scene) -> None:
         node = scene.node()

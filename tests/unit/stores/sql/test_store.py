@@ -217,6 +217,16 @@ def test_a_thousand_names_and_ids_are_asked_for_at_once(store: Store) -> None:
     assert len(store.runs(ids=[run.id for run in runs], limit=2000)) == 1200
 
 
+def test_no_two_live_runs_are_of_one_tick_whoever_writes_them(store: Store) -> None:
+    """The net under the watermark."""
+    ticks = [Run(name, "task", "tick", START_MS, START_MS, schedule_id="s") for name in ("a", "b")]
+    store.enqueue(ticks[:1])
+    with pytest.raises(StoreUnavailable):
+        store.enqueue(ticks[1:])
+    by_hand = [Run(name, "task", "manual", START_MS, START_MS, schedule_id="s") for name in ("c", "d")]
+    assert len(store.enqueue(by_hand)) == 2, "what is no tick may be of the same moment"
+
+
 def test_keys_of_ticks_outlive_the_pruning_of_all_others(store: Store, path: Path, clock: ManualClock) -> None:
     _by_hand(path, "INSERT INTO onthedot_keys VALUES ('t:schedule:5', 'r', 1, NULL), ('k:task:x', 'r', 1, NULL)")
     assert store.prune(Retention()) == 1

@@ -1,0 +1,195 @@
+"""One pass of the planning thread: read ahead, plan what is due, start what waits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from onthedot.clock import StoreClock
+from onthedot.events import BatchPlanned, Emitter, Idle, Misfired, Parked, RunSkipped
+from onthedot.execution.worker import Worker
+from onthedot.node.agenda import Agenda, Result
+from onthedot.node.heartbeat import Heartbeat
+from onthedot.node.local import LocalPlanner
+from onthedot.node.planner import BATCH, Planner
+from onthedot.node.read_ahead import ReadAhead
+from onthedot.node.ring import TimeRing
+from onthedot.node.settings import NodeSettings
+from onthedot.rules.effects import Effects
+from onthedot.stores.base import Store
+
+BATCHES = 4
+"""How many batches are planned before waiting runs get their turn."""
+ECHOES_MS = (50, 200)
+"""How long after a moment a node looks again: a peer that was quicker may have routed runs to it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What a pass goes through."""
+
+    store: Store
+    clock: StoreClock
+    emitter: Emitter
+    worker: Worker
+    heartbeat: Heartbeat
+    planner: Planner
+    local: LocalPlanner
+    tasks: Callable[[], tuple[str, ...]]
+    around_planning: Callable[[bool], None]
+    """Called with True before and with False after what is due is planned: outcomes wait meanwhile."""
+    on_doubt: Callable[[], None]
+    """An answer may have been lost: whatever the store has made this node's must be asked for at once."""
+
+
+class PlanningPass:
+    """`run_once` is called by one thread; `wake` and `go_on` by any."""
+
+    def __init__(self, settings: NodeSettings, parts: Parts) -> None:
+        self._settings = settings
+        self._parts = parts
+        self._ring: TimeRing[int] = TimeRing()
+        self._read_ahead = ReadAhead(parts.store, self._ring, every_ms=settings.poll_ms)
+        self.agenda = Agenda(plans="plan" in settings.roles, executes="execute" in settings.roles)
+        self._idle = False
+
+    def run_once(self) -> int:
+        """One pass. Says how long nothing will be due."""
+        parts = self._parts
+        if parts.heartbeat.is_cut_off or parts.heartbeat.is_draining:
+            return self._settings.poll_ms
+        now_ms = parts.clock.now_ms()
+        reread = self.agenda.take_reread()
+        if self._read_ahead.run_once(now_ms, at_once=reread) and parts.worker.executing():
+            self._cancel_asked()
+        local = parts.local.run_once(self._node_id, now_ms)
+        self._emit(local)
+        first_ms = self._ring.peek()
+        steps = self.agenda.begin(due=first_ms is not None and first_ms <= now_ms, planned_locally=bool(local))
+        if not steps.any:
+            return self._until_next()
+        try:
+            if steps.waiting_first:
+                self._start(share=2)
+            planned = self._plan() if steps.plan else Result()
+            started = self._start(every_pool=reread) if steps.start else Result()
+        except BaseException:
+            self.agenda.failed()
+            parts.on_doubt()
+            raise
+        return self._ended(planned, started)
+
+    def _ended(self, planned: Result, started: Result) -> int:
+        self._drop_hints(planned, started)
+        again_ms = self.agenda.ended(planned, started, is_full=self._parts.worker.pools.is_full)
+        if again_ms is not None:
+            return again_ms
+        self._note_idle(planned.began or started.began)
+        return self._until_next()
+
+    @property
+    def _node_id(self) -> str:
+        return self._parts.heartbeat.lease.node.id
+
+    # the steps
+
+    def _plan(self) -> Result:
+        """Plan what is due, a few batches one after the other; outcomes wait meanwhile."""
+        began = passed_over = more = False
+        store_ms: int | None = None
+        self._parts.around_planning(True)
+        try:
+            for _ in range(BATCHES):
+                batch = self._plan_batch()
+                began, passed_over, more = began or batch.began, passed_over or batch.passed_over, batch.more
+                store_ms = batch.store_ms if store_ms is None else store_ms
+                if not more:
+                    break
+        finally:
+            self._parts.around_planning(False)
+        return Result(began, passed_over, more, store_ms=store_ms)
+
+    def _plan_batch(self) -> Result:
+        parts = self._parts
+        sent_ms = parts.clock.monotonic_ms()
+        planned = parts.planner.run_once(self._node_id, parts.worker.pools.free)
+        answered_ms = parts.clock.monotonic_ms()
+        if planned.now_ms is not None:
+            parts.clock.note(planned.now_ms, sent_ms, answered_ms)
+        own = [run for effects in planned.effects for run in effects.runs if run.owner == self._node_id]
+        parts.worker.begin(*own)
+        self._read_ahead.remember(_next_moments(planned.effects), parts.clock.now_ms())
+        if planned.effects:
+            runs = sum(len(effects.runs) for effects in planned.effects)
+            parts.emitter.emit(BatchPlanned(len(planned.effects), runs, answered_ms - sent_ms))
+        self._emit(planned.effects)
+        return Result(bool(own), planned.passed_over, planned.more, store_ms=planned.now_ms)
+
+    def _start(self, *, share: int = 1, every_pool: bool = False) -> Result:
+        """Start what waits, in each pool as much as can begin there, or a share of it; the rest stays in the store."""
+        parts = self._parts
+        tasks = parts.tasks()
+        began = passed_over = more = waits = False
+        store_ms: int | None = None
+        for opening in parts.worker.pools.openings(tasks, every_pool=every_pool):
+            most = min(max(opening.room // share, 1), BATCH)
+            started = parts.store.start_due(self._node_id, opening.tasks, most, pools=opening.pools, known=tasks)
+            parts.worker.begin(*started.runs)
+            for run in started.skipped:
+                parts.emitter.emit(RunSkipped(run.id, run.task, run.schedule, run.reason))
+            began, passed_over = began or bool(started.runs), passed_over or started.passed_over
+            store_ms = started.now_ms if store_ms is None else store_ms
+            if len(started.runs) >= most:  # more may wait: go on when workers come free
+                waits = True
+                more = more or parts.worker.pools.has_room(opening)
+        return Result(began, passed_over, more, waits, store_ms)
+
+    def _cancel_asked(self) -> None:
+        for run_id in self._parts.store.cancels(self._node_id):
+            self._parts.worker.cancel(run_id)
+
+    # hints
+
+    def _drop_hints(self, planned: Result, started: Result) -> None:
+        """A hint goes only when the store has looked at or after its moment; one that came early stays for the rest.
+
+        What was just decided may have been routed to other nodes, which look again shortly after.
+        """
+        looked_ms = planned.store_ms if "plan" in self._settings.roles else started.store_ms
+        if looked_ms is None:
+            return
+        dropped = self._ring.due(looked_ms)
+        if self._parts.heartbeat.is_alone or not any(hint.key >= 0 for hint in dropped):
+            return
+        now_ms = self._parts.clock.now_ms()
+        for after_ms in ECHOES_MS:
+            self._ring.put(-after_ms, now_ms + after_ms)  # no moment of the store, and no cause of further echoes
+
+    def _until_next(self) -> int:
+        now_ms = self._parts.clock.now_ms()  # planning has taken its time
+        moments = [moment for moment in (self._ring.peek(), self._parts.local.peek()) if moment is not None]
+        return max(min([self._read_ahead.due_in_ms(now_ms), *(moment - now_ms for moment in moments)]), 0)
+
+    # telling
+
+    def _emit(self, all_effects: Iterable[Effects]) -> None:
+        emit = self._parts.emitter.emit
+        for effects in all_effects:
+            for decision in effects.decisions:
+                emit(Misfired(decision.schedule, decision.reason, decision.count))
+            for run in effects.ended:
+                emit(RunSkipped(run.id, run.task, run.schedule, run.reason))
+            if effects.schedule is not None and effects.schedule.error is not None:
+                emit(Parked(effects.schedule.name, effects.schedule.error))
+
+    def _note_idle(self, busy: bool) -> None:
+        idle = not busy and not self._parts.worker.executing()
+        if idle and not self._idle:
+            self._parts.emitter.emit(Idle(self._node_id))
+        self._idle = idle
+
+
+def _next_moments(all_effects: Sequence[Effects]) -> set[int]:
+    """When the schedules that were just planned are due again."""
+    planned = (effects.schedule for effects in all_effects)
+    return {each.next_run_ms for each in planned if each is not None and each.next_run_ms is not None}

@@ -1,0 +1,53 @@
+"""What must be done now and then, by threads that nobody waits for: sweeping, routing again, declaring, pruning."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from onthedot.clock import Clock
+from onthedot.stores.base import Retention, Store
+
+DECLARE_MS = 300_000
+"""How often a node says that it still declares its schedules: after an hour of silence they count as undeclared."""
+PRUNE_MS = 60_000
+
+
+class Upkeep:
+    """`sweep_once` and `prune_once` are called by a thread each."""
+
+    def __init__(
+        self,
+        store: Store,
+        clock: Clock,
+        *,
+        sweep_ms: int,
+        retention: Retention,
+        may: Callable[[], bool],
+        declare: Callable[[], None],
+        wake: Callable[[], None],
+    ) -> None:
+        self._store = store
+        self._clock = clock
+        self._sweep_ms = sweep_ms
+        self._retention = retention
+        self._may = may
+        self._declare = declare
+        self._wake = wake
+        self._declared_ms = clock.monotonic_ms()
+
+    def sweep_once(self) -> int:
+        """What a lost wake-up or a dead node left behind."""
+        if not self._may():
+            return self._sweep_ms
+        if self._store.sweep() + self._store.reroute():
+            self._wake()
+        if self._clock.monotonic_ms() - self._declared_ms >= DECLARE_MS:
+            self._declared_ms = self._clock.monotonic_ms()
+            self._declare()
+        return self._sweep_ms
+
+    def prune_once(self) -> int:
+        """Forget what is old; again at once while there is more, so that it keeps up with any rate."""
+        if self._may() and self._store.prune(self._retention):
+            return 0
+        return PRUNE_MS

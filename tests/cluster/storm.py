@@ -1,0 +1,107 @@
+"""A storm: processes under load on one store, one of them killed every few seconds; then every tick is accounted for.
+
+    scripts/storm [--store URL] [--seconds 120] [--kill-every 5] [--schedules 100] [--processes 2]
+
+Exit code 0 only if each tick of each schedule became one run, and all of them succeeded.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from pathlib import Path
+
+from onthedot import App
+from onthedot.stores.open import open_store
+
+PROGRAM = """
+import asyncio
+import os
+from onthedot import App, Context, every
+from onthedot.node.settings import NodeSettings
+
+app = App(os.environ["STORM_URL"], node=NodeSettings(lease_ms=6000, heartbeat_ms=2000))
+
+async def work(ctx: Context) -> int:
+    await asyncio.sleep(0.3)  # so that kills find runs under way
+    return ctx.attempt
+
+app.task(name="work")(work)
+for number in range(int(os.environ["STORM_SCHEDULES"])):
+    app.schedule(every("1s"), name=f"s{number:03}", overlap="concurrent", crash_retries=100)(app.tasks.lookup("work"))
+app.run()
+"""
+
+
+def main() -> int:
+    """Run the storm, and say what came of it."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--store", default="")
+    parser.add_argument("--seconds", type=int, default=120)
+    parser.add_argument("--kill-every", type=float, default=5.0)
+    parser.add_argument("--schedules", type=int, default=100)
+    parser.add_argument("--processes", type=int, default=2)
+    parser.add_argument("--seed", type=int, default=random.randrange(1 << 30))
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        url = options.store or f"sqlite:///{folder}/storm.db"
+        print(f"{options.processes} processes, {options.schedules} schedules a second, seed {options.seed}", flush=True)
+        kills = _rage(Path(folder), url, options)
+        return _account(url, kills)
+
+
+def _rage(folder: Path, url: str, options: argparse.Namespace) -> int:
+    program, dice = folder / "storm_jobs.py", random.Random(options.seed)
+    program.write_text(PROGRAM)
+    environment = {**os.environ, "STORM_URL": url, "STORM_SCHEDULES": str(options.schedules)}
+
+    def start() -> subprocess.Popen[bytes]:
+        return subprocess.Popen([sys.executable, str(program)], env=environment)
+
+    nodes = [start() for _ in range(options.processes)]
+    end, kills = time.monotonic() + options.seconds, 0
+    while time.monotonic() < end:
+        time.sleep(options.kill_every)
+        number = dice.randrange(len(nodes))
+        nodes[number].kill()
+        nodes[number].wait()
+        nodes[number] = start()
+        kills += 1
+    time.sleep(15)  # what the last ones held is taken over, and done again
+    for node in nodes:
+        node.send_signal(signal.SIGTERM)
+    codes = [node.wait(60) for node in nodes]
+    if any(codes):
+        print(f"a node did not stop cleanly: exit codes {codes}")
+    return kills
+
+
+def _account(url: str, kills: int) -> int:
+    app = App(url, store=open_store(url, create=False))
+    left_out, twice, missing, unfinished, again, runs = 0, 0, 0, 0, 0, 0
+    for schedule in app.schedules.list(limit=1000):
+        kept = [run for run in app.open_store().runs(schedule=schedule.name, limit=100_000) if run.cause == "tick"]
+        ticks = Counter(run.scheduled_ms for run in kept)
+        runs += len(kept)
+        twice += sum(count > 1 for count in ticks.values())
+        missing += sum(moment not in ticks for moment in range(min(ticks), max(ticks) + 1, 1000))
+        unfinished += sum(run.state != "succeeded" for run in kept)
+        again += sum(run.attempt > 1 for run in kept)
+        left_out += sum(each.count or 0 for each in app.open_store().decisions(schedule.id, limit=10_000))
+    app.open_store().close()
+    print(
+        f"{kills} kills, {runs:,} runs, {again:,} of them done again; {twice} ticks run twice, {missing} missing,"
+        f" {left_out} left out, {unfinished} not succeeded"
+    )
+    return int(bool(twice or missing or left_out or unfinished))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,88 @@
+"""Loops that survive whatever happens in them, and are restarted where they do not."""
+
+from __future__ import annotations
+
+from threading import Event
+
+import pytest
+
+from onthedot.clock import ManualClock, SystemClock
+from onthedot.loop import Loop
+from onthedot.node.supervisor import STUCK_MS, Supervisor
+
+SOON = 20.0
+
+
+@pytest.mark.parametrize("error", [ValueError("x"), SystemExit(3), KeyboardInterrupt(), MemoryError(), GeneratorExit()])
+def test_a_loop_goes_on_after_whatever_is_raised_in_a_pass(error: BaseException) -> None:
+    raised: list[BaseException] = []
+    passed = Event()
+
+    def run_once() -> int | None:
+        if not raised:
+            raise error
+        passed.set()
+        return None
+
+    loop = Loop("x", run_once, SystemClock(), lambda name, each: raised.append(each))
+    loop.start()
+    assert passed.wait(SOON)
+    assert raised == [error]
+    loop.stop()
+    loop.join(SOON)
+
+
+class BrokenOnce(SystemClock):
+    """A clock whose first wait ends the thread, as nothing in a pass could."""
+
+    broken = False
+
+    def wait(self, event: Event, for_ms: int | None) -> bool:
+        if not self.broken:
+            self.broken = True
+            raise SystemExit
+        return super().wait(event, for_ms)
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_a_loop_whose_thread_has_ended_is_restarted_and_told() -> None:
+    passes, told = [], []
+    second = Event()
+
+    def run_once() -> None:
+        passes.append(1)
+        if len(passes) == 2:
+            second.set()
+
+    loop = Loop("x", run_once, BrokenOnce(), lambda name, error: None)
+    supervisor = Supervisor([loop], told.append)
+    supervisor.start()
+    loop._thread.join(SOON)
+    supervisor.look()
+    assert second.wait(SOON)
+    assert told == ["x"]
+    supervisor.stop()
+    supervisor.look()
+    assert told == ["x"], "one that was stopped stays so"
+
+
+def test_a_pass_that_does_not_end_is_not_healthy() -> None:
+    clock, inside, leave = ManualClock(0), Event(), Event()
+
+    def run_once() -> None:
+        inside.set()
+        leave.wait(SOON)
+
+    loop = Loop("x", run_once, clock, lambda name, error: None)
+    supervisor = Supervisor([loop], lambda name: None)
+    assert supervisor.stuck() == []
+    supervisor.start()
+    assert inside.wait(SOON)
+    clock.advance(STUCK_MS)
+    assert supervisor.stuck() == []
+    clock.advance(1)
+    assert supervisor.stuck() == ["x"]
+    leave.set()
+    loop.stop()
+    loop.join(SOON)
+    assert supervisor.stuck() == []
