@@ -84,7 +84,9 @@ ITEMS = (
         file="node/planner.py",
         find="            return self._plan_one_by_one(node_id)\n",
         replace="            raise\n",
-        tests=unit("node/test_fallback.py::test_a_row_that_refuses_every_write_does_not_keep_the_others_from_their_ticks"),
+        tests=unit(
+            "node/test_fallback.py::test_a_row_that_refuses_every_write_does_not_keep_the_others_from_their_ticks"
+        ),
     ),
     Sabotage(
         name="outcome-forgotten",
@@ -168,9 +170,7 @@ LOOPS = (
         file="hooks.py",
         find="        lane = self._lanes.get(os.getpid())\n        if lane is None:",
         replace="        self._call(item)\n        return\n        lane = self._lanes.get(os.getpid())\n        if lane is None:",
-        tests=unit(
-            "test_hooks.py::test_a_hook_is_called_in_a_thread_of_its_own_and_gets_its_events_in_order"
-        ),
+        tests=unit("test_hooks.py::test_a_hook_is_called_in_a_thread_of_its_own_and_gets_its_events_in_order"),
     ),
     Sabotage(
         name="hook-without-a-bound",
@@ -205,7 +205,9 @@ QUARANTINE = (
         file="rules/quarantine.py",
         find="    if schedule.plan_attempts >= TRIES:",
         replace="    if schedule.plan_attempts > 2 * TRIES:",
-        tests=unit("rules/test_quarantine.py::test_the_culprit_is_parked_after_three_tries_and_its_neighbours_are_planned"),
+        tests=unit(
+            "rules/test_quarantine.py::test_the_culprit_is_parked_after_three_tries_and_its_neighbours_are_planned"
+        ),
     ),
     Sabotage(
         name="overdue-all-at-once",
@@ -213,7 +215,9 @@ QUARANTINE = (
         file="rules/quarantine.py",
         find="return schedule.next_run_ms is not None and schedule.next_run_ms <= self.since_ms",
         replace="return False",
-        tests=unit("rules/test_quarantine.py::test_overdue_schedules_are_tried_one_by_one_and_their_counts_are_gone_afterwards"),
+        tests=unit(
+            "rules/test_quarantine.py::test_overdue_schedules_are_tried_one_by_one_and_their_counts_are_gone_afterwards"
+        ),
     ),
     Sabotage(
         name="innocent-parked",
@@ -237,7 +241,9 @@ QUARANTINE = (
         file="rules/plan.py",
         find="            plan_attempts=0,\n            version=before.version + 1,\n            fence",
         replace="            version=before.version + 1,\n            fence",
-        tests=unit("rules/test_quarantine.py::test_overdue_schedules_are_tried_one_by_one_and_their_counts_are_gone_afterwards"),
+        tests=unit(
+            "rules/test_quarantine.py::test_overdue_schedules_are_tried_one_by_one_and_their_counts_are_gone_afterwards"
+        ),
     ),
     Sabotage(
         name="death-not-suspected",

@@ -128,9 +128,7 @@ WATERMARK = (
         file="rules/plan.py",
         find="if schedule.rescheduled:",
         replace="if False:",
-        tests=memory(
-            "TestRescheduling::test_a_rescheduled_schedule_runs_at_that_moment_and_then_by_its_trigger"
-        ),
+        tests=memory("TestRescheduling::test_a_rescheduled_schedule_runs_at_that_moment_and_then_by_its_trigger"),
     ),
     Sabotage(
         name="put-hides-what-it-replaces",
@@ -138,9 +136,7 @@ WATERMARK = (
         file="rules/edits.py",
         find='decisions=_undecided(old, _why_undecided(old, "replaced"), now_ms), answer=new)',
         replace="answer=new)",
-        tests=memory(
-            "TestPutting::test_another_trigger_goes_on_after_now_and_accounts_for_what_it_replaced"
-        ),
+        tests=memory("TestPutting::test_another_trigger_goes_on_after_now_and_accounts_for_what_it_replaced"),
     ),
     Sabotage(
         name="resume-hides-the-pause",
@@ -212,9 +208,7 @@ WATERMARK = (
         file="stores/engine/settling.py",
         find="decision = (joined(before, new) if before is not None else None) or new",
         replace="decision = new",
-        tests=memory(
-            "TestEveryTickIsDecided::test_consecutive_decisions_for_one_reason_are_one_growing_range"
-        ),
+        tests=memory("TestEveryTickIsDecided::test_consecutive_decisions_for_one_reason_are_one_growing_range"),
     ),
     Sabotage(
         name="planned-early",

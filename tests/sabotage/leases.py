@@ -91,9 +91,7 @@ IN_THE_STORE = (
         file="stores/engine/leases.py",
         find="(NodeState.STOPPED, end.given_back)",
         replace="(NodeState.STOPPED, end.take_over)",
-        tests=memory(
-            "TestLeases::test_what_a_leaving_node_still_holds_is_given_back_at_once_and_no_crash_is_counted"
-        ),
+        tests=memory("TestLeases::test_what_a_leaving_node_still_holds_is_given_back_at_once_and_no_crash_is_counted"),
     ),
     Sabotage(
         name="refused-outcome-ends-the-batch",
@@ -144,7 +142,9 @@ ON_THE_NODE = (
         file="node/lease.py",
         find="return here.begun.get(run_id, 0) < claim_no",
         replace="return claim not in here.executing and claim not in here.reported",
-        tests=unit("node/test_lease.py::test_what_ended_without_an_outcome_fails_at_the_second_answer_and_not_at_the_first"),
+        tests=unit(
+            "node/test_lease.py::test_what_ended_without_an_outcome_fails_at_the_second_answer_and_not_at_the_first"
+        ),
     ),
     Sabotage(
         name="lost-outcome-not-noticed",

@@ -68,9 +68,7 @@ SLOTS = (
         file="rules/start.py",
         find="            return slot is None\n",
         replace="            return True\n",
-        tests=memory(
-            "TestOverlapWhenStarted::test_a_younger_run_does_not_overtake_one_that_this_node_cannot_run"
-        ),
+        tests=memory("TestOverlapWhenStarted::test_a_younger_run_does_not_overtake_one_that_this_node_cannot_run"),
     ),
     Sabotage(
         name="any-number-waits",
@@ -86,9 +84,7 @@ SLOTS = (
         file="rules/plan.py",
         find="if policy.slots is None or (slot.free and not due) or not self._overlapped(tick):",
         replace="if policy.slots is None or (slot.free and not due):",
-        tests=memory(
-            "TestOverlapWhenPlanned::test_ticks_that_were_only_planned_late_all_run_one_after_the_other"
-        ),
+        tests=memory("TestOverlapWhenPlanned::test_ticks_that_were_only_planned_late_all_run_one_after_the_other"),
     ),
     Sabotage(
         name="discard-waits-when-planned",
@@ -224,9 +220,7 @@ BROADCASTS = (
         file="model/run.py",
         find="return self.state is State.RUNNING and not self.is_shard",
         replace="return self.state is State.RUNNING",
-        tests=memory(
-            "TestBroadcast::test_as_many_go_on_at_once_as_there_are_slots_however_many_shards_they_have"
-        ),
+        tests=memory("TestBroadcast::test_as_many_go_on_at_once_as_there_are_slots_however_many_shards_they_have"),
     ),
     Sabotage(
         name="cover-spares-shards",

@@ -28,7 +28,10 @@ HANGS_S = 30
 """A single test that takes longer hangs, which is noticing too."""
 LONGEST_S = 180
 _COPIED = ("src", "tests", "pyproject.toml")
-_COMMAND = (sys.executable, *"-m pytest -x -q --tb=line -p no:cacheprovider -p pytest_timeout".split())
+_COMMAND = (
+    sys.executable,
+    *["-m", "pytest", "-x", "-q", "--tb=line", "-p", "no:cacheprovider", "-p", "pytest_timeout"],
+)
 _PASSED, _FAILED = 0, 1
 _FIRST = re.compile(r"^(?:FAILED|ERROR) (\S+)", re.MULTILINE)
 

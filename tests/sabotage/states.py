@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.sabotage.sabotage import Sabotage, histories, memory
+from tests.sabotage.sabotage import Sabotage, memory
 
 CLAIMS = (
     Sabotage(
@@ -118,9 +118,7 @@ CRASHES = (
         file="rules/end.py",
         find="crashed = replace(run, crashes=run.crashes + 1)",
         replace="crashed = run",
-        tests=memory(
-            "TestTakeover::test_a_run_whose_node_died_is_run_again_as_another_attempt_under_the_same_id"
-        ),
+        tests=memory("TestTakeover::test_a_run_whose_node_died_is_run_again_as_another_attempt_under_the_same_id"),
     ),
     Sabotage(
         name="culprit-goes-free",

@@ -21,8 +21,8 @@ from onthedot.model.outcome import Outcome
 from onthedot.model.policy import Policy
 from onthedot.model.run import Run
 from onthedot.model.states import State
-from onthedot.model.storable import MOST_BYTES
 from onthedot.node.settings import NodeSettings
+from onthedot.storable import MOST_BYTES
 from onthedot.stores.memory import MemoryStore
 
 NO_JSON = "its result is no JSON value: "

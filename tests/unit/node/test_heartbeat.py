@@ -5,13 +5,12 @@ from __future__ import annotations
 from threading import Event
 
 import pytest
-from tests.unit.node.world import SOON, START, World
+from tests.unit.node.world import SOON, World
 
 from onthedot import Context, every
-from onthedot.errors import NodeDead, StoreUnavailable
+from onthedot.errors import NodeDead
 from onthedot.events import LoopRestarted
 from onthedot.model.node import Node, NodeState
-from onthedot.model.outcome import Outcome
 from onthedot.stores.base import Planned, Renewal
 
 

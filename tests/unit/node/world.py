@@ -61,9 +61,7 @@ class Place:
         self.app = App("memory://", store=store, clock=clock)
         self.events: list[Event] = []
 
-    def node(
-        self, name: str = "node", app: App | None = None, settings: NodeSettings | None = None
-    ) -> NodeRunner:
+    def node(self, name: str = "node", app: App | None = None, settings: NodeSettings | None = None) -> NodeRunner:
         """A node that knows the tasks of the app."""
         emitter = Emitter(lambda event, error: None)
         for kind in TOPICS.values():

@@ -83,7 +83,7 @@ class Engine(Store):
 
     def _after_plan(self, node_id: str, all_effects: Sequence[Effects]) -> None:
         runs = [run for effects in all_effects for run in effects.runs]
-        self._wake(waking.freed_by(run for run in runs if run.blocked))
+        self._wake(waking.left_behind(runs))
         if any(run.target not in (None, node_id) for run in runs):
             self.notify()
 
@@ -122,7 +122,7 @@ class Engine(Store):
 
     def _start(self, claim: Claim, limit: int, only: Collection[str] | None = None) -> Started:
         done = self._transact(lambda tx: starting.start_due(tx, claim, limit, only))
-        self._wake(waking.freed_by(done.behind))
+        self._wake(waking.left_behind(done.behind) | waking.freed_by(done.started.skipped))
         self._remove_ended(done.started.skipped)
         if done.elsewhere:
             self.notify()

@@ -31,7 +31,7 @@ class StartPass(NamedTuple):
     elsewhere: bool = False
     """Runs were made for other nodes."""
     behind: tuple[Run, ...] = ()
-    """Runs that were left behind a slot or a limit, or out of the way of those behind them."""
+    """Runs that were left behind something that they wait for."""
 
 
 def start_due(tx: Transaction, claim: Claim, limit: int, only: Collection[str] | None = None) -> StartPass:
@@ -48,7 +48,7 @@ def start_due(tx: Transaction, claim: Claim, limit: int, only: Collection[str] |
     work.write(elsewhere)
     mine = tuple(run for run in work.begun if run.owner == node_id)
     started = Started(mine, tuple(work.skipped), len(schedules) < len(ids), tx.now_ms)
-    return StartPass(started, bool(elsewhere), (*work.skipped, *(run for run in work.changed if run.blocked)))
+    return StartPass(started, bool(elsewhere), tuple(run for run in work.changed if run.blocked))
 
 
 @dataclass(slots=True)

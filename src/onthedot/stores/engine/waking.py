@@ -6,6 +6,7 @@ Runs that wait name what they wait for, so that waking costs what is woken, howe
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
+from functools import cache
 
 from onthedot.model.run import Run, for_limit, for_slot, for_success
 from onthedot.model.schedule import Schedule
@@ -13,16 +14,19 @@ from onthedot.model.states import State
 from onthedot.model.values import replace
 from onthedot.rules.overlap import free_slots, waits
 from onthedot.rules.precedence import foremost, turn_of
+from onthedot.rules.start import waits_at_most_ms
 from onthedot.stores.engine.limits import Limits
 from onthedot.stores.engine.settling import raise_versions
 from onthedot.stores.transaction import LiveRuns, Transaction
 
 AT_ONCE = 100
 """How many waiters for one thing are looked at in one transaction."""
+MANY = 1000
+"""The same where nothing but the one thing holds them: all go on together."""
 
 
 def freed_by(runs: Iterable[Run]) -> set[str]:
-    """What may have come free when these stopped running, or were left behind it when it just had."""
+    """What may have come free when these stopped running."""
     freed: set[str] = set()
     for run in runs:
         if run.schedule_id is not None:  # also where it held no slot: the schedule may count them since
@@ -34,6 +38,11 @@ def freed_by(runs: Iterable[Run]) -> set[str]:
     return freed
 
 
+def left_behind(runs: Iterable[Run]) -> set[str]:
+    """What these were left behind: it may have come free while they were judged."""
+    return {run.waits_for for run in runs if run.waits_for is not None}
+
+
 def wake(tx: Transaction, whats: Collection[str]) -> int:
     """Let those who wait for these be judged again, as many as there is room for; says how many."""
     by_kind: dict[str, list[str]] = {}
@@ -42,7 +51,7 @@ def wake(tx: Transaction, whats: Collection[str]) -> int:
         by_kind.setdefault(kind, []).append(name)
     waiting = [
         *_behind_limits(tx, by_kind.get("limit", [])),
-        *(run for name in by_kind.get("success", []) for run in tx.waiting_for(for_success(name), AT_ONCE)),
+        *(run for name in by_kind.get("success", []) for run in _behind_success(tx, name)),
     ]
     owners = {run.schedule_id for run in waiting if run.schedule_id is not None}
     schedules = tx.lock_schedules({*by_kind.get("slot", []), *by_kind.get("resume", []), *owners})
@@ -59,6 +68,18 @@ def _goes_on(schedule: Schedule | None) -> bool:
 def _behind_limits(tx: Transaction, groups: Sequence[str]) -> list[Run]:
     limits = Limits(tx)
     return [run for group in groups for run in tx.waiting_for(for_limit(group), AT_ONCE) if limits.admits(run)]
+
+
+def _behind_success(tx: Transaction, name: str) -> list[Run]:
+    """Those for whom it has come, and those who have waited for it too long, which will be skipped."""
+    waiting = tx.waiting_for(for_success(name), MANY)
+    succeeded = cache(lambda patience_ms: tx.succeeded_since(name, tx.now_ms - patience_ms))
+
+    def is_judged_again(run: Run) -> bool:
+        patience_ms = waits_at_most_ms(run.policy)
+        return tx.now_ms > run.due_ms + patience_ms or bool(succeeded(patience_ms))
+
+    return [run for run in waiting if is_judged_again(run)]
 
 
 def _behind_slots(tx: Transaction, schedules: Sequence[Schedule]) -> list[Run]:

@@ -11,7 +11,7 @@ from onthedot.model.run import Run
 from onthedot.model.states import State
 from onthedot.moments import from_ms
 from onthedot.rules import edits
-from onthedot.testing.conformance.scene import BY, HOUR, LEASE_MS, MINUTE, SECOND, START_MS, Promises, Scene
+from onthedot.testing.conformance.scene import BY, HOUR, MINUTE, SECOND, START_MS, Promises, Scene
 from onthedot.triggers.at import at
 from onthedot.triggers.every import every
 
@@ -228,7 +228,6 @@ class TestSelfRemoval(Promises):
         assert scene.exists()
         scene.wait(MINUTE)
         assert len(scene.plan(node)) == 1
-
 
     def test_it_stays_while_another_run_of_it_lives(self, scene: Scene) -> None:
         node = scene.node()

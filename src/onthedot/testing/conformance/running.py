@@ -276,7 +276,6 @@ class TestOverlapWhenStarted(Promises):
         scene.end(manual)
         assert [run.id for run in scene.start(node)] == [first.id]
 
-
     def test_no_two_live_runs_have_one_slot_whoever_writes_them(self, scene: Scene) -> None:
         """The net under the schedule's lock."""
         first = scene.waiting_run(slot="somebody/0")
