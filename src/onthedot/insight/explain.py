@@ -50,7 +50,7 @@ def explain(store: Store, schedule: Schedule, moment_ms: int) -> Explanation:
     decisions = tuple(store.decisions(schedule.id, first_ms=moment_ms, last_ms=moment_ms))
     revision = _in_force(store, schedule, moment_ms)
     trigger = decode(revision.trigger)
-    if not trigger.ticks_at(moment_ms):
+    if not trigger.ticks_at(moment_ms) and not decisions:
         before, after = trigger.prev_ms(moment_ms), trigger.next_ms(moment_ms)
         near = " and ".join(iso(tick) for tick in (before, after) if tick is not None)
         return Explanation(f"{iso(moment_ms)} was no moment of {schedule.name}: the nearest are {near}", (), decisions)

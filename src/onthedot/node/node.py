@@ -46,6 +46,10 @@ LONGEST_RUSH_MS = 500
 """How long outcomes wait at most while what is due is planned: each written batch would make the rest later."""
 
 
+_LAST_BATCHES = 1000
+"""How many batches of outcomes a stopping node writes: one that always clashes must not keep it for ever."""
+
+
 class Gauges(NamedTuple):
     """How a node stands at the moment of asking."""
 
@@ -181,8 +185,9 @@ class NodeRunner:
     def _take_leave(self) -> None:
         """Write the last outcomes and end the incarnation. Where the store is away, others take over in a while."""
         try:
-            while self._outcomes.run_once() is not None:
-                pass
+            for _ in range(_LAST_BATCHES):
+                if self._outcomes.run_once() is None:
+                    break
             self._store.leave(self.node.id)
         except Exception as error:
             self._on_failure("stop", error)

@@ -307,9 +307,13 @@ def _existing(before: Before) -> Schedule:
 
 def _undecided(schedule: Schedule, reason: Reason, now_ms: int) -> tuple[Decision, ...]:
     """The ticks after the watermark up to now, as one decision; none where there are none."""
-    if schedule.next_run_ms is None:
+    if schedule.next_run_ms is None and not _had_all_runs(schedule):
         return ()
-    first_ms = schedule.settled_ms + 1 if schedule.rescheduled else schedule.next_run_ms
+    if schedule.next_run_ms is None:
+        reason = "max_runs"
+    whole = schedule.rescheduled or schedule.next_run_ms is None
+    first_ms = schedule.settled_ms + 1 if whole else schedule.next_run_ms
+    assert first_ms is not None
     if first_ms > now_ms:
         return ()
     try:

@@ -109,6 +109,8 @@ class Finished:
     """How many runs were enqueued because of these."""
     woken: int = 0
     """How many runs that waited behind a slot may now start."""
+    again: tuple[str, ...] = ()
+    """Run ids whose outcomes clashed with others again and again: to be brought once more."""
 
 
 @dataclass(frozen=True, slots=True)

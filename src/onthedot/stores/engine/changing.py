@@ -10,7 +10,7 @@ from onthedot.rules.effects import Before, Edit, Effects
 from onthedot.stores.base import Author, Change
 from onthedot.stores.engine.audit import schedule_changed
 from onthedot.stores.engine.settling import write
-from onthedot.stores.transaction import Transaction
+from onthedot.stores.transaction import Transaction, TryAgain
 
 
 def change(tx: Transaction, names: Sequence[str], edit: Edit, by: Author) -> list[Effects]:
@@ -21,12 +21,22 @@ def change(tx: Transaction, names: Sequence[str], edit: Edit, by: Author) -> lis
         Before(name, found.get(name), tuple(live.get(found[name].id, ())) if name in found else ()) for name in names
     ]
     all_effects = [edit(before, tx.now_ms) for before in befores]
+    _lock_what_changes(tx, befores, all_effects)
     write(tx, all_effects)
     lines: list[Change] = []
     for before, effects in zip(befores, all_effects, strict=True):
         lines += _record(tx, before.schedule, effects, by)
     tx.add_changes(lines)
     return all_effects
+
+
+def _lock_what_changes(tx: Transaction, befores: Sequence[Before], all_effects: Sequence[Effects]) -> None:
+    """Runs were read under their schedule's lock alone: what an edit touches must still be as it was read."""
+    read = {run.id: run for before in befores for run in before.live}
+    touched = {run.id for each in all_effects for run in (*each.runs, *each.ended) if run.id in read}
+    locked = tx.live_runs(touched) if touched else {}
+    if any(run_id not in locked or locked[run_id].claim_no != read[run_id].claim_no for run_id in touched):
+        raise TryAgain
 
 
 def _record(tx: Transaction, before: Schedule | None, effects: Effects, by: Author) -> list[Change]:

@@ -25,7 +25,6 @@ from onthedot.stores.engine import (
     operating,
     planning,
     rerouting,
-    settling,
     starting,
     waking,
 )
@@ -141,11 +140,16 @@ class Engine(Store):
         )
 
     def _fail_to_start(self, run_id: str, error: Exception) -> None:
+        """Not where it only clashed with others: nobody knows whose fault that is."""
+        if isinstance(error, Clash):
+            return
+
         def work(tx: Transaction) -> None:
             run = tx.live_runs([run_id]).get(run_id)
             if run is not None and run.state is State.WAITING:
-                why = f"it could not be started: {type(error).__name__}: {error}"
-                settling.put_down(tx, [replace(run, state=State.FAILED, error=why, finished_ms=tx.now_ms)])
+                why = f"it could not be started: {type(error).__name__}: {error}"[:1000]
+                failed = replace(run, state=State.FAILED, error=why, finished_ms=tx.now_ms, waits_for=None)
+                finishing.end_waiting(tx, failed, self.tasks)
 
         self._transact(work)
 
@@ -165,6 +169,8 @@ class Engine(Store):
 
     def finish(self, node_id: str, outcomes: Sequence[Outcome]) -> Finished:
         def instead(outcome: Outcome, error: Exception) -> Finished:
+            if isinstance(error, Clash):  # nobody's fault, or nobody knows whose: once more, later
+                return Finished(again=(outcome.run_id,))
             why = f"its outcome could not be kept: {type(error).__name__}: {error}"[:1000]
             kept = Outcome(outcome.run_id, outcome.claim_no, "failed", error=why, final=True)
             try:
@@ -180,6 +186,7 @@ class Engine(Store):
             tuple(run_id for part in parts for run_id in part.refused),
             sum(part.followed for part in parts),
             sum(part.woken for part in parts),
+            tuple(run_id for part in parts for run_id in part.again),
         )
 
     def _finish(self, node_id: str, outcomes: Sequence[Outcome]) -> Finished:
@@ -199,7 +206,7 @@ class Engine(Store):
     # operators
 
     def request_cancel(self, run_id: str, reason: str, by: Author) -> Run:
-        run = self._transact(lambda tx: operating.request_cancel(tx, run_id, reason, by))
+        run = self._transact(lambda tx: operating.request_cancel(tx, run_id, reason, by, self.tasks))
         self._after_end([run] if run.state is State.CANCELLED else [])
         self.notify()
         return run
@@ -234,7 +241,14 @@ class Engine(Store):
         return node
 
     def leave(self, node_id: str) -> None:
-        self._after_give_back(self._transact(lambda tx: leases.leave(tx, node_id, self.tasks)))
+        try:
+            given_back = self._transact(lambda tx: leases.leave(tx, node_id, self.tasks))
+        except Exception as error:
+            if is_of_the_store(error):
+                raise
+            self._transact(lambda tx: leases.mark_stopped(tx, node_id))
+            given_back = self._give_back_apart(node_id)
+        self._after_give_back(given_back)
 
     def take_over(self, node_id: str, seen_renewals: int) -> list[Run]:
         try:

@@ -16,11 +16,11 @@ from onthedot.rules.broadcast import expanded
 from onthedot.rules.precedence import turn_of
 from onthedot.stores.base import Started
 from onthedot.stores.engine.limits import Limits
-from onthedot.stores.engine.planning import alive
+from onthedot.stores.engine.planning import alive, stopping
 from onthedot.stores.engine.settling import ask_to_stop, put_down
 from onthedot.stores.transaction import Claim, LiveRuns, Transaction, TryAgain
 
-_LOOKS = 4
+_LOOKS = 8
 """How often it looks further where all that was found must not start here yet."""
 
 
@@ -120,7 +120,10 @@ class _Work:
         return elsewhere
 
     def write(self, elsewhere: Sequence[Run]) -> None:
-        """In the order of the locks."""
+        """In the order of the locks. Shards of a broadcast that is asked to stop end with it, and do not begin."""
+        stopped = {run.id for run in self.stopping}
+        self.begun = [run for run in self.begun if run.parent_id not in stopped]
+        self.changed = [run for run in self.changed if run.parent_id not in stopped]
         self._lock_what_changes()
         self.tx.save_schedules(self.touched)
         self.limits.save()
@@ -135,7 +138,7 @@ class _Work:
         if any(run_id not in locked or locked[run_id].claim_no != self.read[run_id].claim_no for run_id in waiting):
             raise TryAgain
         free = self.tx.live_runs_if_free([run.id for run in self.stopping])
-        self.stopping = [run for run in self.stopping if run.id in free and free[run.id].claim_no == run.claim_no]
+        self.stopping = list(stopping(free, self.stopping))
 
 
 def candidates_for(tx: Transaction, claim: Claim, limit: int, nodes: Callable[[], Sequence[Node]]) -> list[Run]:

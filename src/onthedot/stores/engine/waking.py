@@ -14,6 +14,7 @@ from onthedot.model.states import State
 from onthedot.model.values import replace
 from onthedot.rules.overlap import free_slots, waits
 from onthedot.rules.precedence import foremost, turn_of
+from onthedot.rules.routing import Router
 from onthedot.rules.start import waits_at_most_ms
 from onthedot.stores.engine.limits import Limits
 from onthedot.stores.engine.settling import raise_versions
@@ -23,6 +24,8 @@ AT_ONCE = 100
 """How many waiters for one thing are looked at in one transaction."""
 MANY = 1000
 """The same where nothing but the one thing holds them: all go on together."""
+CROWD = 20_000
+"""How far it looks where nobody can take those that stand in front."""
 
 
 def freed_by(runs: Iterable[Run]) -> set[str]:
@@ -66,13 +69,27 @@ def _goes_on(schedule: Schedule | None) -> bool:
 
 
 def _behind_limits(tx: Transaction, groups: Sequence[str]) -> list[Run]:
-    limits = Limits(tx)
-    return [run for group in groups for run in tx.waiting_for(for_limit(group), AT_ONCE) if limits.admits(run)]
+    """As many of each group as have a place, of those that some live node can take: the others would only hold it."""
+    if not groups:
+        return []
+    limits, router = Limits(tx), Router(tx.nodes(), {}, tx.now_ms)
+    return [run for group in groups for run in _admitted(tx, group, limits, router)]
+
+
+def _admitted(tx: Transaction, group: str, limits: Limits, router: Router) -> list[Run]:
+    found: list[Run] = []
+    for most in (AT_ONCE, MANY, CROWD):
+        waiting = tx.waiting_for(for_limit(group), most)
+        able = [run for run in waiting if run not in found and router.able(run)]
+        found += [run for run in able if limits.admits(run)]
+        if found or len(waiting) < most:
+            break
+    return found
 
 
 def _behind_success(tx: Transaction, name: str) -> list[Run]:
     """Those for whom it has come, and those who have waited for it too long, which will be skipped."""
-    waiting = tx.waiting_for(for_success(name), MANY)
+    waiting = tx.waiting_for(for_success(name), CROWD)
     succeeded = cache(lambda patience_ms: tx.succeeded_since(name, tx.now_ms - patience_ms))
 
     def is_judged_again(run: Run) -> bool:
@@ -89,7 +106,8 @@ def _behind_slots(tx: Transaction, schedules: Sequence[Schedule]) -> list[Run]:
     for schedule in schedules:
         runs, more = live.get(schedule.id, LiveRuns())
         free = free_slots(schedule, runs)
-        most = AT_ONCE if free is None else min(free, AT_ONCE)
+        ready = sum(waits(run, tx.now_ms) and not run.blocked and not run.is_shard for run in runs)
+        most = AT_ONCE if free is None else min(max(free - ready, 0), AT_ONCE)  # who is ready comes before who waits
         what = for_slot(schedule.id)
         if most and more:
             found += tx.waiting_for(what, most)

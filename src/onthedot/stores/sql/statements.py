@@ -92,7 +92,7 @@ def listed_in(column: Column[str], found: Select[Any]) -> Select[Any]:
 
 
 # By the schedule, though it is in the order of ids: PostgreSQL might else go through all ids for a large one.
-LIVE_OF = RUNS.where(in_list(_runs.schedule_id)).order_by(_runs.id.concat("")).with_for_update()
+LIVE_OF = RUNS.where(in_list(_runs.schedule_id)).order_by(_runs.id.concat(""))
 LIVE_BESIDE = RUNS.where(in_list(_runs.schedule_id)).limit(bindparam("most"))
 CROWDED = listed_in(_runs.schedule_id, select(_runs.id).offset(bindparam("few")))
 _OF_SCHEDULE = OLDEST_RUNS.where(_runs.schedule_id == bindparam("schedule_id"))

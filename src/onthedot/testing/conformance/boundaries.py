@@ -75,6 +75,35 @@ class TestPlacesOfBroadcasts(Promises):
         assert scene.run(whole).state is State.CANCELLED
         assert [run.shard for run in scene.start(one)] == [0]
 
+    def test_a_shard_that_waits_does_not_begin_while_its_broadcast_is_asked_to_stop(self, scene: Scene) -> None:
+        one, two = scene.node("one"), scene.node("two")
+        scene.put(route="broadcast", overlap="cover")
+        scene.wait(MINUTE)
+        (whole,) = scene.plan(one)
+        (first,) = scene.start(one)
+        scene.trigger("by-hand")
+        begun = [run.id for run in scene.start(two)]
+        states = {run.id: run.state for run in scene.runs() if run.parent_id == whole.id}
+        waiting = next(run_id for run_id in states if run_id != first.id)
+        assert (states[waiting], waiting in begun) == (State.CANCELLED, False)
+        scene.end(first, "cancelled")
+        assert scene.run(whole).state is State.CANCELLED
+        assert [run.parent_id for run in scene.start(two)] == ["by-hand"]
+
+    def test_what_follows_a_failure_follows_also_where_the_last_shard_was_cancelled_before_it_began(
+        self, scene: Scene
+    ) -> None:
+        one, two = scene.node("one", tasks=("job", "page")), scene.node("two", tasks=("job", "page"))
+        scene.put(route="broadcast", on_failure=("page",))
+        scene.wait(MINUTE)
+        (whole,) = scene.plan(one)
+        (first,) = scene.start(one)
+        scene.end(first)
+        (last,) = [run for run in scene.runs() if run.parent_id == whole.id and run.state is State.WAITING]
+        scene.store.request_cancel(last.id, "enough", BY)
+        assert scene.run(whole).state is State.FAILED
+        assert [run.task for run in scene.start(two, tasks=("page",))] == ["page"]
+
 
 def _broadcast(scene: Scene, one: str, two: str, **options: Any) -> None:
     scene.put(route="broadcast", **options)
@@ -207,6 +236,15 @@ class TestEveryTickIsDecided(Promises):
         assert scene.ranges() == [("max_runs", 180, 300, 3)]
         assert scene.schedule().next_run_ms is None
 
+    def test_ticks_after_the_last_run_are_a_decision_when_more_are_allowed(self, scene: Scene) -> None:
+        node = scene.node()
+        scene.put(max_runs=1)
+        scene.wait(MINUTE)
+        scene.end(scene.plan(node, free=1)[0])
+        scene.wait(5 * MINUTE + SECOND)
+        scene.put(max_runs=2)
+        assert scene.ranges() == [("max_runs", 120, 360, 5)]
+
     def test_consecutive_decisions_for_one_reason_are_one_growing_range(self, scene: Scene) -> None:
         node = scene.node()
         scene.running(node, overlap="discard")
@@ -326,6 +364,57 @@ class TestCrowds(Promises):
         mine = scene.waiting_run(policy=Policy(group="mine"))
         anybody = scene.waiting_run()
         assert {run.id for run in scene.start(node, limit=5)} == {mine.id, anybody.id}
+
+    def test_a_run_that_nobody_can_take_keeps_its_schedule_and_no_other(self, scene: Scene) -> None:
+        node = scene.node()
+        scene.put(task="renamed", misfire="catch_up", max_waiting=50)
+        scene.wait(MINUTE)
+        scene.plan(node)
+        scene.put(misfire="catch_up", max_waiting=50)
+        for _ in range(12):
+            scene.wait(MINUTE)
+            scene.plan(node)
+        innocent = scene.waiting_run()
+        started = [run.id for _ in range(6) for run in scene.start(node, limit=4)]
+        assert started == [innocent.id]
+        able = scene.node("able", tasks=("renamed",))
+        (oldest,) = scene.start(able, tasks=("renamed",))
+        scene.end(oldest)
+        assert len(scene.start(node, limit=4)) == 1
+
+    def test_a_crowd_behind_a_limit_that_nobody_can_take_does_not_keep_the_place(self, scene: Scene) -> None:
+        gone, node = scene.node("gone", tasks=("old",)), scene.node()
+        scene.waiting_run(policy=Policy(limit="g:1"))
+        (holder,) = scene.start(node)
+        scene.store.enqueue([scene.new_run(task="old", policy=Policy(limit="g:1")) for _ in range(150)])
+        for _ in range(4):
+            assert scene.start(gone, tasks=("old",)) == []
+        scene.wait(1)
+        mine = scene.waiting_run(policy=Policy(limit="g:1"))
+        assert scene.start(node) == []
+        scene.store.leave(gone)
+        scene.end(holder)
+        assert [run.id for run in scene.start(node)] == [mine.id]
+
+    def test_a_success_lets_all_go_on_that_waited_for_it(self, scene: Scene) -> None:
+        node = scene.node()
+        scene.put("before")
+        names = [f"after-{number:03}" for number in range(120)]
+        for name in names:
+            scene.put(name, depends_on=("before",), within_ms=30 * SECOND)
+        scene.wait(MINUTE)
+        scene.plan(node, limit=200)
+        (first,) = scene.start(node, limit=200)
+        scene.end(first)
+        assert len(scene.start(node, limit=200)) == len(names)
+
+    def test_a_place_is_free_again_also_where_the_clock_was_set_back(self, scene: Scene) -> None:
+        node = scene.node()
+        scene.waiting_run(policy=Policy(limit="g:1"))
+        scene.end(scene.start(node)[0])
+        scene.wait(-HOUR)
+        other = scene.waiting_run(policy=Policy(limit="g:1"))
+        assert [run.id for run in scene.start(node)] == [other.id]
 
     def test_runs_of_unknown_tasks_do_not_hide_those_that_are_known(self, scene: Scene) -> None:
         node = scene.node()
