@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from onthedot.events import Emitter, Event
-from onthedot.model.storable import shown
+from onthedot.storable import shown
 
 _log = logging.getLogger("onthedot.documents")
 

@@ -13,7 +13,7 @@ from onthedot.documents.intervals import check, next_due
 from onthedot.documents.jobs import Change, Job
 from onthedot.documents.options import Pace
 from onthedot.errors import MomentError, TriggerError
-from onthedot.model.storable import clean, shown
+from onthedot.storable import clean, shown
 from onthedot.triggers import Trigger
 
 _MOST_CHARACTERS = 2000

@@ -8,7 +8,7 @@ from threading import Lock
 from typing import Any
 
 from onthedot.execution.context import entered
-from onthedot.model.storable import shown
+from onthedot.storable import shown
 
 _installing = Lock()
 _installed = False

@@ -16,8 +16,8 @@ from onthedot.errors import ArgumentsError, OnthedotError
 from onthedot.execution.facts import NOTHING, Facts
 from onthedot.model.outcome import Outcome
 from onthedot.model.run import Run
-from onthedot.model.storable import MOST_BYTES, NotStorable, beginning, clean, plain
 from onthedot.moments import from_ms
+from onthedot.storable import MOST_BYTES, NotStorable, beginning, clean, plain
 from onthedot.stores.base import LogLine
 
 _current: ContextVar[Context | None] = ContextVar("onthedot_context", default=None)

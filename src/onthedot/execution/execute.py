@@ -6,10 +6,10 @@ import asyncio
 import traceback
 from typing import Any
 
+from onthedot import storable
 from onthedot.execution.context import Cancelled, Context, GiveUp, Retry, Skip, TimedOut, WorkFailed, enter
 from onthedot.execution.deadlines import Deadline
 from onthedot.execution.targets import Target
-from onthedot.model import storable
 from onthedot.model.outcome import Outcome
 
 

@@ -22,6 +22,7 @@ from onthedot.model.run import Run
 from onthedot.model.schedule import Schedule, ScheduleSummary
 from onthedot.model.states import State
 from onthedot.model.values import make
+from onthedot.storable import beginning
 from onthedot.stores.base import Author, Change, LogLine, TaskInfo
 
 Columns = tuple[Any, ...]
@@ -120,10 +121,8 @@ def word_in_words(word: str) -> str:
 
 
 def _clean(text: str | None) -> str | None:
-    """Text from outside, without the lone surrogates that no database takes."""
-    if text is None or text.isascii():
-        return text
-    return text.encode("utf-8", "backslashreplace").decode()
+    """Text from outside, as a database takes it: the last net, since those who make texts have looked already."""
+    return None if text is None else beginning(text)
 
 
 # schedules
