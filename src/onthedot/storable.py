@@ -7,13 +7,19 @@ reason. One bad value in a batch would otherwise fail its neighbours too.
 from __future__ import annotations
 
 import json
+from reprlib import Repr
 from typing import Any
 
 MOST_BYTES = 65_536
 """What is kept of a result, an error, a reason or a line of a log."""
+MOST_CHARACTERS = 200
+"""How long a name or a label may be."""
 MOST_DEPTH = 100
 """How deep a JSON value may be nested: a reader further down its stack must be able to read what was written."""
 
+_MOST_SHOWN = 200
+_short = Repr()
+_short.maxstring = _short.maxother = 80
 _encode = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
 
 
@@ -45,6 +51,11 @@ def plain(value: Any, most_bytes: int = MOST_BYTES) -> Any:
         raise TooLarge(len(text), most_bytes)
     copy = json.loads(text)
     return _repaired(copy) if "\\u0000" in text or "\\ud" in text else copy
+
+
+def json_size(value: Any) -> int:
+    """How many bytes it takes as JSON; `NotStorable` if it is none."""
+    return len(_as_text(value))
 
 
 def _as_text(value: Any) -> str:
@@ -94,12 +105,14 @@ def clean(text: str) -> str:
     text = str.__str__(text)
     if "\0" in text:
         text = text.replace("\0", "\N{REPLACEMENT CHARACTER}")
-    return text if text.isascii() else text.encode("utf-8", "replace").decode()
+    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
 
 
 def beginning(text: str, most_bytes: int = MOST_BYTES) -> str:
     """The text, cleaned; of one that is too long the beginning, with a word about the rest."""
     text = str.__str__(text)
+    if len(text) <= most_bytes and text.isascii() and "\0" not in text:
+        return text
     kept = clean(text[: most_bytes + 1])
     if len(kept.encode()) <= most_bytes:
         return kept
@@ -117,6 +130,44 @@ def end(text: str, most_bytes: int = MOST_BYTES) -> str:
     note = f"(of {len(text):,} characters) … "
     left_out = len(kept.encode()) + len(note.encode()) - most_bytes
     return note + kept.encode()[left_out:].decode("utf-8", "ignore")
+
+
+def text_problem(text: object, most_bytes: int = MOST_BYTES) -> str | None:
+    """What is wrong with a text that somebody has written, in one line; None if every store can keep it."""
+    if not isinstance(text, str):
+        return f"{brief(text)} is not text"
+    if "\0" in text:
+        return f"its character {text.index(chr(0)) + 1:,} is NUL, which not every store can keep; remove it"
+    try:
+        size = len(text) if text.isascii() else len(text.encode())
+    except UnicodeEncodeError as error:
+        half = f"\\u{ord(text[error.start]):04x}"
+        return f"its character {error.start + 1:,} is half of a pair ({half}); was it read with another encoding?"
+    return f"it has {size:,} bytes; the most is {most_bytes:,}" if size > most_bytes else None
+
+
+def label_problem(text: object) -> str | None:
+    """The same for a name or a label, which is short and not empty."""
+    problem = text_problem(text)
+    if problem is not None or not isinstance(text, str):
+        return problem
+    if not text:
+        return "it is empty"
+    return None if len(text) <= MOST_CHARACTERS else f"it has {len(text):,} characters; the most is {MOST_CHARACTERS}"
+
+
+def can_be_kept(text: object) -> bool:
+    """Whether a store could hold anything under this text: else nobody need look for it there."""
+    return text_problem(text) is None
+
+
+def brief(value: object) -> str:
+    """`repr()` of a value for a message: short, in one line, also where `repr()` raises."""
+    try:
+        text = " ".join(_short.repr(value).split())
+    except BaseException:  # it is the user's own, and may do anything
+        return f"a {type(value).__name__}"
+    return text if len(text) <= _MOST_SHOWN else f"{text[: _MOST_SHOWN - 1]}…"
 
 
 def shown(value: object) -> str:

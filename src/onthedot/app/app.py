@@ -24,7 +24,7 @@ from onthedot.app.files.loading import LoadedFile
 from onthedot.app.files.watching import FileWatch
 from onthedot.app.modules import modules_of
 from onthedot.app.nodes import Nodes
-from onthedot.app.options import checked, policy_of
+from onthedot.app.options import checked, checked_node, key_of, policy_of
 from onthedot.app.running import Running
 from onthedot.app.runs import Runs
 from onthedot.app.schedules import Schedules
@@ -83,7 +83,7 @@ class App(Declaring):
         """From where changes are made; kept with them."""
         self.include = tuple(include)
         self._clock = clock or SystemClock()
-        self._node_settings = node or NodeSettings.of(settings)
+        self._node_settings = checked_node(node or NodeSettings.of(settings))
         self._defaults = checked(defaults, "App")
         self._given_store = store
         self._stores: dict[int, Store] = {}
@@ -101,7 +101,7 @@ class App(Declaring):
             traces = Tracing()
             self._asking = traces.asking
             self._arounds.append(around_of(traces.around))
-        self.tasks = Tasks(self.open_store)
+        self.tasks = Tasks(self.open_store, settings.max_args_bytes)
         self.schedules = Schedules(
             self.open_store,
             self.tasks,
@@ -143,7 +143,7 @@ class App(Declaring):
             raise SettingsError("the app was made with a store of its own; leave out --store")
         self.url = url or self.url
         node = self._node_settings
-        self._node_settings = replace(node, name=name or node.name, capacity=workers or node.capacity)
+        self._node_settings = checked_node(replace(node, name=name or node.name, capacity=workers or node.capacity))
         if metrics_port is not None:
             self._settings = replace(self._settings, metrics_port=metrics_port)
 
@@ -216,7 +216,7 @@ class App(Declaring):
                 due_ms=due_ms,
                 args=values,
                 policy=policy_of(self._defaults, {} if local is None else local.options, checked(options, name)),
-                key=None if key is None else _key_of(name, key),
+                key=None if key is None else _key_of(name, key_of(key, "enqueue: key")),
                 trace=trace,
             )
             return store.enqueue([run], connection)[0]

@@ -10,6 +10,7 @@ from functools import lru_cache
 from typing import Any
 
 from onthedot.model.policy import Policy
+from onthedot.storable import beginning
 
 _encoder = json.JSONEncoder(separators=(",", ":"))
 # Between two words stands a line break, which no JSON text has inside: so a search for '"word"' finds words only.
@@ -119,7 +120,5 @@ def word_in_words(word: str) -> str:
 
 
 def clean(text: str | None) -> str | None:
-    """Text from outside, without the lone surrogates that no database takes."""
-    if text is None or text.isascii():
-        return text
-    return text.encode("utf-8", "backslashreplace").decode()
+    """Text from outside, as a database takes it: the last net, since those who make texts have looked already."""
+    return None if text is None else beginning(text)

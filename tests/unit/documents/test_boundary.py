@@ -48,7 +48,7 @@ def _bad_text(_: Any) -> NoReturn:
         (_exits_async, "SystemExit: 1"),
         (_exits_in_a_task, "SystemExit: 1"),
         (_unshowable, "Unshowable: a Unshowable that cannot be shown"),
-        (_bad_text, "ValueError: bad \ufffd text ?"),
+        (_bad_text, "ValueError: bad \ufffd text \\ud800"),
     ],
 )
 def test_whatever_a_handler_raises_is_kept_on_its_document_and_the_others_are_worked(handler: Any, said: str) -> None:

@@ -24,7 +24,7 @@ from onthedot.stores.sql import tables
 from onthedot.stores.transaction import Claim
 from onthedot.triggers.codec import decode
 
-texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
+texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=20)
 names = st.text(st.characters(exclude_categories=["Cs", "Cc"], exclude_characters="/"), min_size=1, max_size=20)
 moments = st.integers(0, 1 << 53)
 counts = st.integers(0, 1 << 31)
