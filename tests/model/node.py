@@ -29,7 +29,12 @@ if TYPE_CHECKING:
     from tests.model.world import World
 
 LEASE_MS = 30_000
-TASK: Task[..., Any] = Task("job", lambda: None)
+
+
+def _job() -> None: ...
+
+
+TASK: Task[..., Any] = Task("job", _job)
 
 
 class AnswerLost(ConnectionResetError):

@@ -28,7 +28,10 @@ def reported() -> list[Outcome]:
 @pytest.fixture
 def worker(reported: list[Outcome], monkeypatch: pytest.MonkeyPatch) -> Worker:
     """One that breaks when a task is to be called."""
-    task: Task[..., Any] = Task("work", lambda: None)
+
+    def work() -> None: ...
+
+    task: Task[..., Any] = Task("work", work)
     emitter = Emitter(lambda event, error: None)
     worker = Worker(lambda name: task, SystemClock(), emitter, reported.append, sizes=Sizes(1, 1, 1, 1))
 

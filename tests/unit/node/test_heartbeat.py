@@ -153,7 +153,7 @@ def test_a_node_renews_while_it_drains(world: World) -> None:
 
 def test_a_node_measures_the_store_s_clock_with_each_heartbeat(world: World) -> None:
     node = world.node()
-    skews = []
+    skews: list[int] = []
     for _ in range(3):
         world.store._read_clock = lambda: world.clock.now_ms() + 60_000 * len(skews)
         node.heartbeat_once()
@@ -200,7 +200,7 @@ def test_after_a_peer_s_death_what_is_overdue_is_planned_one_by_one(world: World
         seen.append(sum(len(effects.runs) for effects in planned.effects))
         return planned
 
-    world.store.plan_due = note  # type: ignore[method-assign]
+    world.store.plan_due = note  # type: ignore[method-assign, assignment]
     node.heartbeat_once()
     node.plan_once()
     assert max(seen) == 1, "each is tried by itself"

@@ -363,7 +363,7 @@ def test_an_answer_that_comes_after_the_lease_was_over_is_not_believed(world: Wo
         node.watch_lease_once()
         return renewal
 
-    world.store.renew = renew_slowly  # type: ignore[method-assign]
+    world.store.renew = renew_slowly  # type: ignore[method-assign, assignment]
     node.heartbeat_once()
     assert node.node.id != old_id
 
@@ -406,7 +406,7 @@ def test_a_retry_that_restarts_here_while_a_renewal_is_under_way_is_not_stopped(
         assert entered.wait(SOON)
         return renewal
 
-    world.store.renew = renew_slowly  # type: ignore[method-assign]
+    world.store.renew = renew_slowly  # type: ignore[method-assign, assignment]
     node.heartbeat_once()
     leave.set()
     world.settle(node)
