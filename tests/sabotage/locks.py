@@ -91,14 +91,6 @@ LOCKS = (
         tests=unit("stores/engine/test_locks.py"),
     ),
     Sabotage(
-        name="taken-over-on-what-was-read",
-        rule="Decide only on rows that are locked: a takeover tries again if the node has planned one more meanwhile.",
-        file="stores/engine/leases.py",
-        find="    if not ids <= locked.keys():  # it planned one more before its row was locked\n        raise TryAgain\n",
-        replace="",
-        tests=unit("stores/engine/test_locks.py"),
-    ),
-    Sabotage(
         name="removed-on-what-was-read",
         rule="Decide only on rows that are locked: a put while the last run ends is not deleted by `auto_remove`.",
         file="stores/engine/waking.py",

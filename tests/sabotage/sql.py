@@ -99,7 +99,7 @@ SQL = (
         file="stores/sql/sqlite.py",
         find='begin_writing="BEGIN IMMEDIATE",',
         replace='begin_writing="BEGIN",',
-        tests=("tests/unit/stores/sql/test_store.py",),
+        tests=("tests/unit/stores/sql/test_store.py::test_who_decides_has_the_file_and_nobody_writes_meanwhile",),
     ),
     Sabotage(
         name="sql-floor-hides",

@@ -51,9 +51,12 @@ def test_what_is_left_is_done_at_once(agenda: Agenda) -> None:
 
 def test_after_a_failure_all_of_it_is_looked_at_again(agenda: Agenda) -> None:
     """The hint may be gone, and nobody knows what the store made of it."""
-    begin(agenda, due=True)
-    agenda.failed()
-    assert begin(agenda) == Steps(plan=True, start=True)
+    for due in (True, False):
+        agenda.go_on()
+        begin(agenda, due=due)
+        agenda.failed()
+        assert begin(agenda) == Steps(plan=True, start=True)
+        agenda.ended(NOTHING, NOTHING, is_full=False)
 
 
 def test_a_worker_that_came_free_is_no_reason_to_look_for_what_is_due(agenda: Agenda) -> None:

@@ -73,6 +73,7 @@ def test_a_takeover_gives_back_all_but_the_run_that_is_refused(scene: Scene, sto
     store.refuses = lambda run: run.id == bad.id
     assert {run.id for run in scene.kill(node)} == {run.id for run in runs} - {bad.id}
     assert scene.store.nodes() == [], "it is dead all the same"
+    store.refuses = lambda run: False
     assert scene.is_refused(bad), "what the store still holds for it, it cannot record"
 
 

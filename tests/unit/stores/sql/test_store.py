@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 
@@ -18,7 +18,7 @@ from onthedot.model.ids import new_id
 from onthedot.model.node import Node
 from onthedot.model.run import Run
 from onthedot.rules import edits
-from onthedot.rules.effects import Before, Effects
+from onthedot.rules.effects import Before, Effects, Situation
 from onthedot.rules.plan import Decider
 from onthedot.stores.base import Author, Retention, Store
 from onthedot.stores.open import open_store
@@ -215,6 +215,23 @@ def test_a_thousand_names_and_ids_are_asked_for_at_once(store: Store) -> None:
     assert len(store.enqueue(runs)) == 1200
     assert [run.id for run in store.enqueue(runs)] == [run.id for run in runs]
     assert len(store.runs(ids=[run.id for run in runs], limit=2000)) == 1200
+
+
+def test_who_decides_has_the_file_and_nobody_writes_meanwhile(store: Store, path: Path, clock: ManualClock) -> None:
+    """What was read is then still so when it is written; whoever began with a read would have to begin again."""
+    _put(store, "a")
+    clock.pass_by(60_000)
+    store.join(Node("n", "n"), [])
+    refused: list[str] = []
+
+    def decide(rows: Sequence[Before], situation: Situation) -> Sequence[Effects]:
+        with closing(sqlite3.connect(path, timeout=0)) as other, pytest.raises(sqlite3.OperationalError) as busy:
+            other.execute("UPDATE onthedot_nodes SET name = 'other'")
+        refused.append(str(busy.value))
+        return [Effects() for _ in rows]
+
+    store.plan_due("n", 10, 0, decide)
+    assert refused == ["database is locked"]
 
 
 def test_no_two_live_runs_are_of_one_tick_whoever_writes_them(store: Store) -> None:
