@@ -9,29 +9,37 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import ARRAY, Column, Dialect, Integer, Text, bindparam
+from sqlalchemy import ARRAY, BigInteger, Column, Dialect, Integer, Text, bindparam
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.functions import FunctionElement
 from sqlalchemy.types import TypeDecorator, TypeEngine
 
 
-class _Words(TypeDecorator[Sequence[str]]):
+class _Words(TypeDecorator[Sequence[Any]]):
     """Texts in one value: an array where there are arrays, else JSON."""
 
     impl = Text
     cache_ok = True
+    kind: type[TypeEngine[Any]] = Text
 
     def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
-        return dialect.type_descriptor(ARRAY(Text) if dialect.name == "postgresql" else Text())
+        return dialect.type_descriptor(ARRAY(self.kind) if dialect.name == "postgresql" else Text())
 
-    def process_bind_param(self, value: Sequence[str] | None, dialect: Dialect) -> Any:
+    def process_bind_param(self, value: Sequence[Any] | None, dialect: Dialect) -> Any:
         return value if dialect.name == "postgresql" else json.dumps(value)
+
+
+class _Numbers(_Words):
+    """The same of whole numbers."""
+
+    cache_ok = True
+    kind = BigInteger
 
 
 def among(column: Column[Any]) -> Any:
     """Whether the column is one of the values that the statement is given as `among`."""
-    return _Among(column, bindparam("among", type_=_Words()))
+    return _Among(column, bindparam("among", type_=_Numbers() if column.type.python_type is int else _Words()))
 
 
 class _Among(FunctionElement[int]):

@@ -42,6 +42,7 @@ def _is_of_sqlite(_thing: object, name: str | None, *_: object) -> bool:
         "onthedot_runs_ranked",
         "onthedot_schedules_plannable",
         "onthedot_schedules_mode",
+        "onthedot_schedules_deleted",
     )
 
 

@@ -1,0 +1,192 @@
+"""Forgetting what is old, the same way in every store.
+
+Each kind of row is searched without a lock, gets its share of the limit, and goes in short transactions that look again
+at what they delete. A store says how it finds and deletes each kind; all else is here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Generic, TypeVar
+
+from onthedot.errors import StoreError, StoreUnavailable
+from onthedot.stores.base import Pruned
+from onthedot.stores.transaction import TryAgain
+
+Item = TypeVar("Item", bound=Hashable)
+T = TypeVar("T")
+
+BATCH = 1000
+"""So many rows of a kind in one transaction: nobody else waits for long."""
+LOOKS = 10
+"""At so many groups, or pages, a search looks without finding anything before it leaves the rest to the next call."""
+_CULPRITS = 20
+"""So many rows may be refused one by one; if there are more, it is not the rows."""
+_MOST_REFUSED = 1000
+"""So many are remembered, to be passed over."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kind(Generic[Item]):
+    """One kind of row, or one reason to forget it."""
+
+    name: str
+    find: Callable[[int], Sequence[Item]]
+    """Up to so many that may be forgotten; it only reads."""
+    forget: Callable[[Sequence[Item]], Pruned]
+    """Forget those of them that are still as they were found, in one short transaction: all of it, or nothing."""
+    batch: int = BATCH
+    """So many at once."""
+
+
+def fair_shares(wanted: Sequence[int], limit: int) -> list[int]:
+    """How many each may have of so many: who wants less than an equal share leaves the rest to the others."""
+    shares = [0] * len(wanted)
+    in_turn = sorted(range(len(wanted)), key=wanted.__getitem__)
+    for place, which in enumerate(in_turn):
+        equal = -(-limit // (len(in_turn) - place))
+        shares[which] = min(wanted[which], equal)
+        limit -= shares[which]
+    return shares
+
+
+class Pruner:
+    """Of one store: remembers which rows the database refuses to delete."""
+
+    def __init__(self) -> None:
+        self._refused: dict[str, set[Hashable]] = {}
+
+    def prune(self, kinds: Sequence[Kind[Any]], limit: int) -> Pruned:
+        """Up to so many rows, a fair share of each kind."""
+        found = [self._find(kind, limit + 1) for kind in kinds]
+        shares = fair_shares([len(items) for items in found], limit)
+        done = Pruned(more=any(len(items) > share for items, share in zip(found, shares, strict=True)))
+        for kind, items, share in zip(kinds, found, shares, strict=True):
+            for start in range(0, share, kind.batch):
+                done += self._forget(kind, items[start : min(start + kind.batch, share)])
+                if len(done.refused) > _CULPRITS:
+                    raise StoreError(f"nothing can be forgotten: {done.refused[-1]}")
+        return replace(done, more=done.more and done.total > 0)
+
+    def _find(self, kind: Kind[Item], most: int) -> list[Item]:
+        refused = self._refused.get(kind.name, set())
+        return [each for each in kind.find(most + len(refused)) if each not in refused][:most]
+
+    def _forget(self, kind: Kind[Item], batch: Sequence[Item]) -> Pruned:
+        """Where a batch is refused, it is split until the culprits stand alone."""
+        try:
+            return kind.forget(batch)
+        except TryAgain:
+            return Pruned(more=True)  # somebody else is at it just now
+        except StoreUnavailable:
+            raise
+        except StoreError as error:
+            if len(batch) == 1:
+                return self._refuse(kind, batch[0], error)
+        middle = len(batch) // 2
+        done = self._forget(kind, batch[:middle])
+        return done if len(done.refused) > _CULPRITS else done + self._forget(kind, batch[middle:])
+
+    def _refuse(self, kind: Kind[Item], item: Item, error: StoreError) -> Pruned:
+        refused = self._refused.setdefault(kind.name, set())
+        if len(refused) >= _MOST_REFUSED:
+            refused.clear()
+        refused.add(item)
+        return Pruned(refused=(f"{kind.name} {item}: {error}",))
+
+
+@dataclass(frozen=True, slots=True)
+class Groups(Generic[Item]):
+    """How a store finds the groups of a table (a schedule's runs, say), and what they have too many of."""
+
+    newest: Callable[[int], Iterable[str]]
+    """The groups of the newest rows, of so many rows."""
+    following: Callable[[str], str | None]
+    """The first group after one; the very first after an empty name."""
+    beyond: Callable[[str, int, int], Sequence[Item]]
+    """Of a group all but the newest so many, up to so many of them."""
+
+
+class Surplus:
+    """Finds groups with too many rows: those where something happened just now, and the others in turn.
+
+    A group is looked at by reading as many entries of an index as it may keep, so not all are looked at each time. It
+    is cut down when a tenth too many are there: then each look that finds something finds much.
+    """
+
+    def __init__(self) -> None:
+        self._after = ""
+        """The last group that was looked at in turn."""
+
+    def find(self, groups: Groups[Item], keep: int, most: int, *, thorough: bool) -> list[Item]:
+        """Up to so many rows that are too many."""
+        found: dict[Item, None] = {}
+        for group in dict.fromkeys(groups.newest(LOOKS)):
+            found.update(dict.fromkeys(_too_many(groups, group, keep, most - len(found))))
+        in_vain = 0
+        for group in self._in_turn(groups, thorough=thorough):
+            too_many = _too_many(groups, group, keep, most - len(found))
+            found.update(dict.fromkeys(too_many))
+            in_vain = 0 if too_many else in_vain + 1
+            if len(found) >= most:
+                break  # of this group there may be more: it is looked at again
+            self._after = group
+            if in_vain >= LOOKS and not thorough:
+                break
+        return list(found)[:most]
+
+    def _in_turn(self, groups: Groups[Item], *, thorough: bool) -> Iterator[str]:
+        """From where the last call has stopped; all of them once, if need be."""
+        begun = self._after
+        while (group := groups.following(self._after)) is not None:
+            yield group
+        self._after = ""
+        if thorough:
+            while (group := groups.following(self._after)) is not None and group <= begun:
+                yield group
+
+
+def _too_many(groups: Groups[Item], group: str, keep: int, most: int) -> Sequence[Item]:
+    if most <= 0:
+        return ()
+    tenth = keep // 10
+    beyond = groups.beyond(group, keep, max(most, tenth + 1))
+    return beyond[:most] if len(beyond) > tenth else ()
+
+
+class Walk(Generic[T]):
+    """Goes along a whole table, page by page, and round again: for what no index can tell apart."""
+
+    def __init__(self, start: T) -> None:
+        self._start = start
+        self._after = start
+
+    def find(self, page: Callable[[T], tuple[Sequence[Item], T | None]], most: int, *, thorough: bool) -> list[Item]:
+        """Up to so many. A page is what it has, and where the next one begins: None after the last."""
+        found: list[Item] = []
+        round_again = thorough and self._after != self._start
+        while len(found) < most:
+            items, following = page(self._after)
+            found += items
+            if len(found) > most:
+                break  # the rest of this page is for the next call
+            if following is not None:
+                self._after = following
+            else:
+                self._after = self._start
+                thorough, round_again = round_again, False
+            if not thorough and (following is None or not items):
+                break
+        return found[:most]
+
+
+def is_needed(revision: int, replaced_ms: int, oldest_run: int | None, oldest_decision_ms: int | None) -> bool:
+    """Whether a definition that was replaced still explains something that is kept.
+
+    `oldest_run` is the revision of the schedule's oldest run, live or ended; `oldest_decision_ms` the first moment of
+    its oldest decision. Runs and decisions follow revisions in order, so the oldest of them tell for all.
+    """
+    by_run = oldest_run is not None and oldest_run <= revision
+    by_decision = oldest_decision_ms is not None and oldest_decision_ms < replaced_ms
+    return by_run or by_decision
