@@ -11,7 +11,7 @@ from onthedot.model.states import FINAL
 from onthedot.stores.redis.indexes import IndexEntries, kept_by
 from onthedot.stores.redis.tables import KEYS, NODES, RUNS, SCHEDULES, STAMP, Kind
 
-_SETS = ("live:", "owned:", "asked:", "behind:")
+_SETS = ("live:", "owned:", "asked:", "behind:", "ticks:")
 _SORTED = (
     "due",
     "ready:",
@@ -26,6 +26,7 @@ _SORTED = (
     "expiring",
     "living",
     "gone",
+    "deleted",
 )
 
 
@@ -46,12 +47,32 @@ def check_indexes(url: str) -> None:
         assert client.hgetall(prefix + "names") == {row.name: row.id for row in rows["schedules"].values()}
         kept = {name: int(count) for name, count in client.zrange(prefix + "kept", 0, -1, withscores=True) if count}
         assert kept == Counter(kept_by(run) for run in runs if run.state in FINAL)
+        _check_lists(client, prefix)
         queues = {index.removeprefix("ready:") for index, _ in wanted if index.startswith("ready:")}
         assert queues <= client.smembers(prefix + "queues")
         assert {queue for queue in queues if "\n" in queue} <= client.smembers(prefix + "levels")
         assert client.zcard(prefix + "busy") == 0, "something was left held"
     finally:
         client.close()
+
+
+def _check_lists(client: Any, prefix: str) -> None:
+    """Every list that is not empty stands where it is looked for when it is old."""
+    lists = {key.removeprefix(prefix): key for key in client.scan_iter(match=_escaped(prefix) + "*", _type="list")}
+    decided = {name.removeprefix("decisions:") for name in lists if name.startswith("decisions:")}
+    assert set(client.zrange(prefix + "decided", 0, -1)) == decided
+    for schedule_id, oldest_ms in client.zrange(prefix + "decided", 0, -1, withscores=True):
+        assert int(client.lindex(lists[f"decisions:{schedule_id}"], 0).partition(" ")[0]) >= oldest_ms
+    replaced = Counter(member.partition("\n")[0] for member in client.zrange(prefix + "replaced", 0, -1))
+    assert replaced == {
+        name.removeprefix("revisions:"): client.llen(key) - 1
+        for name, key in lists.items()
+        if name.startswith("revisions:") and client.llen(key) > 1
+    }
+    lines = client.hkeys(prefix + "change")
+    assert sorted(client.lrange(prefix + "changes", 0, -1)) == sorted(lines)
+    by_name = [each for name, key in lists.items() if name.startswith("changes:") for each in client.lrange(key, 0, -1)]
+    assert sorted(by_name) == sorted(lines)
 
 
 def _rows(client: Any, prefix: str, kind: Kind[Any]) -> dict[str, Any]:

@@ -37,6 +37,10 @@ GIVEN = {
     "run_id": "r1",
     "after_id": "",
     "priority": 5,
+    "group": "n1",
+    "after": 50_000,
+    "first": "t:s:",
+    "last": "t:s;",
 }
 # What each column gets, of the number n of its row: a tenth of the schedules is paused, and long overdue.
 VALUES = {
@@ -69,18 +73,35 @@ VALUES = {
         "task": "'job'",
     },
     "onthedot_keys": {"key": "{text}", "expires_ms": "CASE WHEN n % 2 = 0 THEN NULL ELSE n END"},
+    "onthedot_decisions": {"schedule_id": "{name}", "decided_ms": "n", "seq": "n"},
+    "onthedot_changes": {"schedule": "{name}", "at_ms": "n", "seq": "n"},
+    "onthedot_revisions": {"schedule_id": "{name}", "revision": "n / 100", "made_ms": "n", "seq": "n"},
+    "onthedot_logs": {"run_id": "{text}", "seq": "n"},
+    "onthedot_nodes": {
+        "id": "{name_of_its_own}",
+        "state": "CASE WHEN n % 1000 = 0 THEN 'alive' ELSE 'dead' END",
+        "renewed_ms": "n",
+    },
 }
 ROWS = {
     "onthedot_schedules": SCHEDULES,
     "onthedot_history": HISTORY,
     "onthedot_runs": LIVE,
     "onthedot_keys": SCHEDULES,
+    **dict.fromkeys(("onthedot_decisions", "onthedot_changes", "onthedot_revisions", "onthedot_logs"), 200_000),
+    "onthedot_nodes": 10_000,
 }
 WORDS = {
-    "postgresql": {"text": "CAST(n AS text)", "name": "'n' || (n % 100)", "rows": "generate_series(1, {count}) AS n"},
+    "postgresql": {
+        "text": "CAST(n AS text)",
+        "name": "'n' || (n % 100)",
+        "name_of_its_own": "'gone' || n",
+        "rows": "generate_series(1, {count}) AS n",
+    },
     "mysql": {
         "text": "CAST(n AS char)",
         "name": "CONCAT('n', n % 100)",
+        "name_of_its_own": "CONCAT('gone', n)",
         "rows": "(SELECT seq AS n FROM seq_1_to_{count}) AS numbers",
     },
 }
@@ -118,6 +139,7 @@ def connection(request: pytest.FixtureRequest) -> Iterator[Connection]:
             for table in ROWS:
                 analyze = "ANALYZE" if request.param == "postgresql" else "ANALYZE TABLE"
                 connection.execute(text(f"{analyze} {table}")).close()
+            connection.commit()
             yield connection
         engine.dispose()
 
@@ -125,7 +147,7 @@ def connection(request: pytest.FixtureRequest) -> Iterator[Connection]:
 Statement = sqlalchemy.Select[Any] | sqlalchemy.CompoundSelect[Any]
 
 
-def plan_of(connection: Connection, statement: Statement) -> str:
+def plan_of(connection: Connection, statement: Statement, given: dict[str, Any] | None = None) -> str:
     """How the server would find the rows of the statement, exactly as it is sent."""
     sent: list[tuple[str, Any]] = []
 
@@ -133,7 +155,7 @@ def plan_of(connection: Connection, statement: Statement) -> str:
         sent.append((words, parameters))
 
     event.listen(connection, "before_cursor_execute", remember)
-    connection.execute(statement, GIVEN).fetchall()
+    connection.execute(statement, GIVEN | (given or {})).fetchall()
     event.remove(connection, "before_cursor_execute", remember)
     ((words, parameters),) = sent
     postgres = connection.dialect.name == "postgresql"
@@ -171,8 +193,6 @@ HOT = [
     (statements.STANDING, "onthedot_schedules_pkey", "PRIMARY"),
     (statements.KEYS, "onthedot_keys_pkey", "PRIMARY"),
     (statements.ENDED_RUNS, "onthedot_history_pkey", "PRIMARY"),
-    (statements.OLD_HISTORY, "onthedot_history_finished", "onthedot_history_finished"),
-    (statements.BEYOND, "onthedot_history_schedule", "onthedot_history_schedule"),
 ]
 
 
@@ -185,6 +205,58 @@ def test_a_hot_statement_uses_its_index(
     assert f'"{on_postgresql if postgres else on_mariadb}"' in plan, plan
     assert '"Seq Scan"' not in plan
     assert list(_scanned(json.loads(plan))) == []
+
+
+OF_PRUNING = {
+    "old runs": (statements.ENDED.oldest, "onthedot_history_finished"),
+    "locked runs": (statements.ENDED.locked, "onthedot_history_pkey"),
+    "groups of the newest runs": (statements.ENDED_CROWD.newest, "onthedot_history_finished"),
+    "next group of runs": (statements.ENDED_CROWD.following, "onthedot_history_schedule"),
+    "runs too many": (statements.ENDED_CROWD.beyond, "onthedot_history_schedule"),
+    "lines of runs": (statements.LINES, "onthedot_logs_run"),
+    "runs with lines": (statements.WITH_LINES, "onthedot_logs_run"),
+    "old decisions": (statements.DECIDED.oldest, "onthedot_decisions_decided"),
+    "locked decisions": (statements.DECIDED.locked, "onthedot_decisions_pkey"),
+    "groups of the newest decisions": (statements.DECIDED_CROWD.newest, "onthedot_decisions_decided"),
+    "next group of decisions": (statements.DECIDED_CROWD.following, "onthedot_decisions_schedule"),
+    "decisions too many": (statements.DECIDED_CROWD.beyond, "onthedot_decisions_schedule"),
+    "expired keys": (statements.EXPIRED.oldest, "onthedot_keys_expires"),
+    "keys of ticks": (statements.KEYS_BETWEEN, "onthedot_keys_pkey"),
+    "old changes": (statements.CHANGED.oldest, "onthedot_changes_at"),
+    "changes too many": (statements.CHANGED_CROWD, "onthedot_changes_pkey"),
+    "old tombstones": (statements.TOMBSTONES.oldest, "onthedot_schedules_tombstones"),
+    "gone nodes": (statements.GONE.oldest, "onthedot_nodes_state"),
+    "a page of definitions": (statements.REVISIONS_PAGE, "onthedot_revisions_pkey"),
+    "what replaced a definition": (statements.REVISIONS_PAGE, "onthedot_revisions_schedule"),
+    "the oldest of a schedule": (statements.OLDEST_OF, "onthedot_history_schedule"),
+}
+
+
+GIVEN_TO: dict[Statement, dict[str, Any]] = {
+    statements.DECIDED.locked: {"among": [10, 20]},
+    statements.ENDED_CROWD.following: {"after": "n50"},
+    statements.DECIDED_CROWD.following: {"after": "n50"},
+    statements.OLDEST_OF: {"schedule_id": "10"},
+}
+
+
+@pytest.mark.parametrize(("statement", "index"), OF_PRUNING.values(), ids=OF_PRUNING)
+def test_what_is_old_is_found_by_an_index_however_much_is_kept(
+    connection: Connection, statement: Statement, index: str
+) -> None:
+    postgres = connection.dialect.name == "postgresql"
+    if not postgres:
+        index = "PRIMARY" if index.endswith("_pkey") else index.replace("_tombstones", "_deleted")
+    given = GIVEN_TO.get(statement, {})
+    plan = plan_of(connection, statement, given)
+    assert f'"{index}"' in plan, plan
+    assert '"Seq Scan"' not in plan
+    assert list(_scanned(json.loads(plan))) == []
+    before = _rows_read(connection)
+    connection.execute(statement, GIVEN | given).fetchall()
+    read = _rows_read(connection) - before
+    connection.rollback()
+    assert read < 5000, read
 
 
 IN_ORDER = {

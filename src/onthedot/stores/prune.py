@@ -130,11 +130,11 @@ class Surplus:
             found.update(dict.fromkeys(too_many))
             in_vain = 0 if too_many else in_vain + 1
             if len(found) >= most:
-                break  # of this group there may be more: it is looked at again
+                break  # of this group there may be more: the next call begins with it
             self._after = group
             if in_vain >= LOOKS and not thorough:
                 break
-        return list(found)[:most]
+        return list(found)
 
     def _in_turn(self, groups: Groups[Item], *, thorough: bool) -> Iterator[str]:
         """From where the last call has stopped; all of them once, if need be."""
@@ -142,9 +142,8 @@ class Surplus:
         while (group := groups.following(self._after)) is not None:
             yield group
         self._after = ""
-        if thorough:
-            while (group := groups.following(self._after)) is not None and group <= begun:
-                yield group
+        while thorough and (group := groups.following(self._after)) is not None and group <= begun:
+            yield group
 
 
 def _too_many(groups: Groups[Item], group: str, keep: int, most: int) -> Sequence[Item]:
@@ -165,18 +164,15 @@ class Walk(Generic[T]):
     def find(self, page: Callable[[T], tuple[Sequence[Item], T | None]], most: int, *, thorough: bool) -> list[Item]:
         """Up to so many. A page is what it has, and where the next one begins: None after the last."""
         found: list[Item] = []
-        round_again = thorough and self._after != self._start
-        while len(found) < most:
+        rounds = 2 if thorough and self._after != self._start else 1
+        while rounds and len(found) < most:
             items, following = page(self._after)
             found += items
             if len(found) > most:
                 break  # the rest of this page is for the next call
-            if following is not None:
-                self._after = following
-            else:
-                self._after = self._start
-                thorough, round_again = round_again, False
-            if not thorough and (following is None or not items):
+            self._after = self._start if following is None else following
+            rounds -= following is None
+            if not items and not thorough:
                 break
         return found[:most]
 

@@ -71,6 +71,8 @@ INDEXES: dict[str, list[IndexModel]] = {
         _index("name", "name", unique=True),
         # Which schedules are due? The id is in it because ten thousand at one moment would be sorted for each batch.
         _index(SCHEDULES_DUE, "next_run_ms", "_id", only=PLANNABLE),
+        # Which tombstones are old?
+        _index("tombstones", "updated_ms", only={"deleted": 1}),
     ],
     RUNS: [
         # Which runs are due? Oldest first; those with a priority apart.
@@ -95,12 +97,13 @@ INDEXES: dict[str, list[IndexModel]] = {
         _index("wrong", "state", "_id", only=WENT_WRONG),
     ],
     KEYS: [_index("expires", "expires_ms", only={"expires_ms": {"$gt": 0}})],
-    NODES: [],
+    # Who has long been gone?
+    NODES: [_index("state", "state", "renewed_ms")],
     GATES: [],
     TASKS: [],
     DECISIONS: [_index("schedule", "schedule_id", "seq"), _index("decided", "decided_ms")],
     CHANGES: [_index("schedule", "schedule", "seq"), _index("seq", "seq")],
-    REVISIONS: [_index("schedule", "schedule_id", "revision", "seq")],
+    REVISIONS: [_index("schedule", "schedule_id", "revision", "seq"), _index("seq", "seq")],
     LOGS: [_index("run", "run_id", "seq")],
     # Processes that are gone are forgotten after a day, by the server itself.
     WAKES: [IndexModel("at", name="at", expireAfterSeconds=86_400)],

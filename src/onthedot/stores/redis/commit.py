@@ -51,7 +51,7 @@ class Commit:
     # what is written
 
     def write(self, command: str, key: str, *values: Value) -> None:
-        """One more command, or more values of one that is gathered already."""
+        """One more command, or more values of one that is gathered already. It may have an option: "ZADD NX"."""
         self.values(command, key).extend(values)
 
     def values(self, command: str, key: str) -> list[Value]:
@@ -86,7 +86,7 @@ class Commit:
 
     def arguments(self) -> list[Value]:
         """For commit.lua. What is refused for want of memory comes first, so that it is refused before any write."""
-        ordered = sorted(self._writes.items(), key=lambda item: item[0][0] not in _ADDING)
+        ordered = sorted(self._writes.items(), key=lambda item: item[0][0].partition(" ")[0] not in _ADDING)
         writes = [group for (command, key), values in ordered for group in _groups(command, key, values)]
         flat: list[Value] = [len(self._relied)]
         for group in (*self._relied, *writes):
@@ -97,7 +97,8 @@ class Commit:
 
 
 def _groups(what: str, key: str, values: list[Value]) -> Iterator[list[Value]]:
-    most = 2 if what == "ZINCRBY" else _PART
+    command, *options = what.split()
+    most = 2 if command == "ZINCRBY" else _PART
     for start in range(0, max(len(values), 1), most):  # DEL has none
-        part = values[start : start + most]
-        yield [what, key, len(part), *part]
+        part = [*options, *values[start : start + most]]
+        yield [command, key, len(part), *part]

@@ -105,7 +105,7 @@ class SqlPruner:
 
     def _replaced(self, after: int, before_ms: int) -> tuple[list[Row], int | None]:
         """A page of definitions: those that were replaced so long ago, and that nothing needs any more."""
-        page = self._rows(statements.REVISIONS_PAGE, after=after, most=_PAGE)
+        page = sorted(self._rows(statements.REVISIONS_PAGE, after=after, most=_PAGE))
         replaced = [row for row in page if row[4] is not None and row[4] <= before_ms]
         oldest = {schedule_id: self._oldest_of(schedule_id) for schedule_id in {row[2] for row in replaced}}
         items = [
@@ -121,7 +121,7 @@ class SqlPruner:
         return min((each for each in (ended, live) if each is not None), default=None), decision_ms
 
     def _rows(self, statement: Any, **parameters: Any) -> list[Any]:
-        return self._read(lambda connection: [tuple(row) for row in connection.execute(statement, parameters)])
+        return self._read(lambda connection: list(connection.execute(statement, parameters).fetchall()))
 
     # forgetting: each in one transaction
 

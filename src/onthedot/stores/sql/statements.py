@@ -354,7 +354,13 @@ VERSION = select(tables.meta.c.version_num)
 ENDED = Aging(_history.id, _history.finished_ms)
 ENDED_CROWD = Crowd(_history.kept_by, _history.id, _history.finished_ms)
 _logs = tables.logs.c
-LINES = select(_logs.seq).where(among(_logs.run_id)).limit(bindparam("most"))
+# By way of the runs, whose ids are unique: PostgreSQL would else hope to come upon lines by reading all of them.
+LINES = (
+    select(_logs.seq)
+    .join(tables.history, _history.id == _logs.run_id)
+    .where(among(_history.id))
+    .limit(bindparam("most"))
+)
 WITH_LINES = select(_history.id).where(
     among(_history.id), select(_logs.seq).where(_logs.run_id == _history.id).exists()
 )
@@ -412,7 +418,7 @@ def _revisions_and_their_ends() -> Select[Any]:
         .scalar_subquery()
     )
     columns = (page_of.c[name] for name in ("seq", "made_ms", "schedule_id", "revision"))
-    return select(*columns, replaced_ms).order_by(page_of.c.seq)
+    return select(*columns, replaced_ms)
 
 
 REVISIONS_PAGE = _revisions_and_their_ends()
