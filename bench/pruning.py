@@ -25,7 +25,7 @@ def run(report: Report, say: Say, kind: str) -> None:
     """One table."""
     section = report.section(
         f"Forgetting on {NAMES[kind]}",
-        f"{RUNS:,} ended runs of {SCHEDULES:,} schedules, nothing else runs; one process that calls `prune` until nothing "
+        f"{RUNS:,} ended runs of {SCHEDULES:,} schedules, nothing else runs; one process calls `prune` until nothing "
         "is left. A call forgets up to 5,000 rows, in transactions of up to 1,000.",
         *("what", "rows", "rows a second", "longest call, ms"),
     )

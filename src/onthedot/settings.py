@@ -41,6 +41,8 @@ class Settings:
     poll: str = "1s"
     drain: str = "30s"
     history: str = "30d"
+    history_per_schedule: int = 1000
+    changes: str = "90d"
     log_format: str = "text"
     metrics_port: int = 0
     """Where the node serves /metrics and /healthz; 0 for nowhere."""
@@ -77,8 +79,13 @@ class Settings:
 
     @property
     def history_ms(self) -> int:
-        """How long ended runs are kept."""
+        """How long ended runs and decisions are kept."""
         return to_duration_ms(self.history)
+
+    @property
+    def changes_ms(self) -> int:
+        """How long the audit is kept."""
+        return to_duration_ms(self.changes)
 
 
 def _role_names(roles: str) -> tuple[str, ...]:
@@ -86,7 +93,8 @@ def _role_names(roles: str) -> tuple[str, ...]:
 
 
 NAMES = tuple(each.name for each in fields(Settings))
-_DURATIONS = {"lease", "heartbeat", "poll", "drain", "history"}
+_DURATIONS = {"lease", "heartbeat", "poll", "drain", "history", "changes"}
+_NUMBERS = {"workers", "history_per_schedule"}
 
 
 def load_settings(
@@ -166,7 +174,7 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def _checked(name: str, value: Any, place: str) -> Any:
-    if name == "workers":
+    if name in _NUMBERS:
         return _whole(value, place, least=1)
     if name == "metrics_port":
         return _whole(value, place, least=0, most=65_535)

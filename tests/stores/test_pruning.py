@@ -101,7 +101,8 @@ def _spoil_mongodb(url: str) -> None:
 def _spoil_redis(url: str) -> None:
     bare, _, namespace = url.partition("?namespace=")
     prefix = f"{{{namespace}}}:"
-    with closing(redis.Redis.from_url(bare, decode_responses=True)) as client:
+    client: Any = redis.Redis.from_url(bare, decode_responses=True)
+    with closing(client):
         for table in ("runs", "keys", "nodes", "schedules", "change", "tasks"):
             for each in client.hkeys(prefix + table):
                 client.hset(prefix + table, each, "{")
@@ -199,7 +200,8 @@ def test_a_row_that_the_database_will_not_delete_is_told_and_passed_over(
 
 def test_on_a_full_redis_pruning_makes_room() -> None:
     clock = ManualClock(START_MS)
-    with running() as server, closing(redis.Redis.from_url(server.url)) as client:
+    with running() as server:
+        client: Any = redis.Redis.from_url(server.url)
         url = f"{server.url}?namespace=full"
         with closing(open_store(url, create=True, now_ms=clock)) as store:
             scene = Scene(store, clock)
@@ -221,4 +223,5 @@ def test_on_a_full_redis_pruning_makes_room() -> None:
             scene.waiting_run()
             assert len(store.runs()) == 1
         client.config_set("maxmemory", 0)
+        client.close()
         check_indexes(url)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
 from onthedot.errors import StoreError, StoreUnavailable
-from onthedot.stores.base import Pruned
+from onthedot.stores.base import Pruned, Retention, Store
 from onthedot.stores.transaction import TryAgain
 
 Item = TypeVar("Item", bound=Hashable)
@@ -94,6 +94,19 @@ class Pruner:
             refused.clear()
         refused.add(item)
         return Pruned(refused=(f"{kind.name} {item}: {error}",))
+
+
+def prune_all(store: Store, keep: Retention) -> Pruned:
+    """Prune until nothing is left to be forgotten, in short calls."""
+    done = Pruned()
+    # Every schedule is looked at when nothing else is left; twice, since some things wait for what they hang on: a
+    # definition for its last run, a tombstone for its history.
+    for thorough in (False, True, False, True):
+        last = Pruned(more=True)
+        while last.more:
+            last = store.prune(keep, thorough=thorough)
+            done += last
+    return replace(done, more=False)
 
 
 @dataclass(frozen=True, slots=True)

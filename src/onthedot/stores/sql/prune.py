@@ -40,6 +40,7 @@ class SqlPruner:
         self._pruner = Pruner()
         self._runs, self._decisions = Surplus(), Surplus()
         self._revisions = Walk(0)
+        self._from_ms: dict[Aging, int] = {}
 
     def prune(self, now_ms: int, keep: Retention, limit: int, *, thorough: bool) -> Pruned:
         """See `Store.prune`."""
@@ -81,7 +82,15 @@ class SqlPruner:
     # finding
 
     def _oldest(self, aging: Aging, before_ms: int) -> Callable[[int], list[Row]]:
-        return lambda most: self._rows(aging.oldest, before_ms=before_ms, most=most)
+        """While there is more than asked for, from where the last search began: what was deleted since the first one
+        may still be there for an old transaction of somebody else's, and be read again each time."""
+
+        def find(most: int) -> list[Row]:
+            found = self._rows(aging.oldest, from_ms=self._from_ms.get(aging, 0), before_ms=before_ms, most=most)
+            self._from_ms[aging] = found[0][1] if aging.in_order and len(found) >= most else 0
+            return found
+
+        return find
 
     def _groups(self, crowd: Crowd) -> Groups[Row]:
         def following(after: str) -> str | None:

@@ -110,8 +110,10 @@ class Aging:
     """What of a table is old by a moment of its own; and how it is forgotten: found, locked as it was, deleted."""
 
     def __init__(self, key: Column[Any], moment: Column[int], *also: Any, in_order: bool = True) -> None:
-        oldest = select(key, moment).where(moment <= bindparam("before_ms"), *also).limit(bindparam("most"))
+        old = moment.between(bindparam("from_ms"), bindparam("before_ms"))
+        oldest = select(key, moment).where(old, *also).limit(bindparam("most"))
         self.oldest = oldest.order_by(moment) if in_order else oldest
+        self.in_order = in_order
         # What somebody works on is left to the next time; in order, so that two who forget never wait in a circle.
         self.locked = select(key, moment).where(among(key)).order_by(key).with_for_update(skip_locked=True)
         self.delete = _deleting(key)
