@@ -19,7 +19,8 @@ from onthedot.model.values import replace
 from onthedot.rules.precedence import foremost, turn_of
 from onthedot.stores.base import Change, LogLine, Pruned, Retention, TaskInfo
 from onthedot.stores.engine import Engine
-from onthedot.stores.memory_prune import EndedRuns, Keys, MemoryPruner
+from onthedot.stores.memory_prune import EndedRuns, Keys, MemoryForgetting
+from onthedot.stores.prune import Pruner
 from onthedot.stores.transaction import TryAgain
 
 Undo = Callable[[], None]
@@ -34,7 +35,7 @@ class MemoryStore(Engine):
         self._lock = RLock()
         self._tables = _Tables()
         self._listeners: list[Callable[[], None]] = []
-        self._pruner = MemoryPruner(self._tables, self._lock)
+        self._pruner = Pruner(MemoryForgetting(self._tables))
 
     def now_ms(self) -> int:
         return self._read_clock()
@@ -138,7 +139,8 @@ class MemoryStore(Engine):
         return [published[name] for name in sorted(published)]
 
     def prune(self, keep: Retention, limit: int = 5000, *, thorough: bool = False) -> Pruned:
-        return self._pruner.prune(self._read_clock(), keep, limit)
+        with self._lock:
+            return self._pruner.prune(self._read_clock(), keep, limit, thorough=thorough)
 
     # life
 

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, islice, pairwise, takewhile
-from threading import RLock
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from onthedot.heap import IndexedHeap
+from onthedot.model.decision import Decision
 from onthedot.model.key import Key
 from onthedot.model.run import Run
-from onthedot.stores.base import Pruned, Retention
-from onthedot.stores.prune import Kind, Pruner, is_needed
+from onthedot.stores.base import Pruned
+from onthedot.stores.prune import is_needed
 
 if TYPE_CHECKING:
     from onthedot.stores.memory import _Tables
-
-T = TypeVar("T")
-Row = tuple[str, int]
-"""The id of a row, and the moment by which it is old: so it was found, and so it must still be."""
 
 
 class EndedRuns(dict[str, Run]):
@@ -70,84 +66,42 @@ class Keys(dict[str, Key]):
         return super().pop(name, default)
 
 
-class MemoryPruner:
-    """Of one store. It looks at everything each time."""
+class MemoryForgetting:
+    """Of one store, under its lock: what is found stays so until it is forgotten. It looks at everything each time."""
 
-    def __init__(self, tables: _Tables, lock: RLock) -> None:
+    def __init__(self, tables: _Tables) -> None:
         self._tables = tables
-        self._lock = lock
-        self._pruner = Pruner()
-
-    def prune(self, now_ms: int, keep: Retention, limit: int) -> Pruned:
-        """See `Store.prune`."""
-        history_ms = now_ms - keep.history_ms
-        long_ago_ms = now_ms - max(keep.tombstones_ms, keep.history_ms)
-        kinds = [
-            self._kind("run", lambda: self._old_runs(history_ms), self._forget_runs),
-            self._kind("run too many", lambda: self._runs_beyond(keep.per_schedule), self._forget_runs),
-            self._kind(
-                "decision",
-                lambda: self._old_decisions(history_ms, keep.decisions_per_schedule),
-                self._forget_decisions,
-            ),
-            self._kind("key", lambda: iter(self._tables.keys.expiring.due(now_ms)), self._forget_keys),
-            self._kind(
-                "change", lambda: self._old_changes(now_ms - keep.changes_ms, keep.most_changes), self._forget_changes
-            ),
-            self._kind("revision", lambda: self._replaced(history_ms), self._forget_revisions),
-            self._kind("tombstone", lambda: self._tombstones(long_ago_ms), self._forget_tombstones),
-            self._kind("node", lambda: self._gone(now_ms - keep.nodes_ms), self._forget_nodes),
-        ]
-        return self._pruner.prune(kinds, limit)
-
-    def _kind(
-        self, name: str, find: Callable[[], Iterator[Row]], forget: Callable[[Sequence[Row]], Pruned]
-    ) -> Kind[Row]:
-        def found(most: int) -> list[Row]:
-            with self._lock:
-                return list(islice(find(), most))
-
-        def forgotten(rows: Sequence[Row]) -> Pruned:
-            with self._lock:
-                return forget(rows)
-
-        return Kind(name, found, forgotten)
 
     # runs
 
-    def _old_runs(self, before_ms: int) -> Iterator[Row]:
-        rows = ((run.id, run.finished_ms or 0) for run in self._tables.history.values())
-        return takewhile(lambda row: row[1] <= before_ms, rows)
+    def old_runs(self, before_ms: int, most: int) -> list[str]:
+        old = takewhile(lambda run: (run.finished_ms or 0) <= before_ms, self._tables.history.values())
+        return [run.id for run in islice(old, most)]
 
-    def _runs_beyond(self, keep: int) -> Iterator[Row]:
-        history = self._tables.history
-        for ids in history.of.values():
-            if len(ids) > keep:
-                yield from ((each, history[each].finished_ms or 0) for each in sorted(ids)[: len(ids) - keep])
+    def surplus_runs(self, keep: int, most: int, *, thorough: bool) -> list[str]:
+        groups = (ids for ids in self._tables.history.of.values() if len(ids) > keep)
+        return list(islice((run_id for ids in groups for run_id in sorted(ids)[: len(ids) - keep]), most))
 
-    def _forget_runs(self, rows: Sequence[Row]) -> Pruned:
+    def forget_runs(self, items: Sequence[str]) -> Pruned:
         history, log = self._tables.history, self._tables.log
-        found = dict(rows)
-        still = [
-            run_id for run_id in found if run_id in history and (history[run_id].finished_ms or 0) == found[run_id]
-        ]
-        for run_id in still:
-            history.pop(run_id)
-        return Pruned(runs=len(still), logs=sum(len(log.pop(run_id, ())) for run_id in still))
+        runs = sum(history.pop(run_id) is not None for run_id in items)
+        return Pruned(runs=runs, logs=sum(len(log.pop(run_id, ())) for run_id in items))
 
-    # decisions, from the oldest of each schedule on
+    # decisions: each by its schedule and when it was made, from the oldest of each schedule on
 
-    def _old_decisions(self, before_ms: int, keep: int) -> Iterator[Row]:
-        for schedule_id, decisions in self._tables.decisions.items():
-            surplus = len(decisions) - keep
-            for place, decision in enumerate(decisions):
-                if decision.decided_ms > before_ms and place >= surplus:
-                    break
-                yield schedule_id, decision.decided_ms
+    def old_decisions(self, before_ms: int, most: int) -> list[tuple[str, int]]:
+        return self._decisions(lambda decisions: takewhile(lambda each: each.decided_ms <= before_ms, decisions), most)
 
-    def _forget_decisions(self, rows: Sequence[Row]) -> Pruned:
+    def surplus_decisions(self, keep: int, most: int, *, thorough: bool) -> list[tuple[str, int]]:
+        return self._decisions(lambda decisions: decisions[: max(len(decisions) - keep, 0)], most)
+
+    def _decisions(self, choose: Callable[[list[Decision]], Iterable[Decision]], most: int) -> list[tuple[str, int]]:
+        chosen = (each for decisions in self._tables.decisions.values() for each in choose(decisions))
+        return [(each.schedule_id, each.decided_ms) for each in islice(chosen, most)]
+
+    def forget_decisions(self, items: Sequence[tuple[str, int]]) -> Pruned:
         forgotten = 0
-        for schedule_id, decided_ms in rows:
+        for schedule_id, decided_ms in items:
             decisions = self._tables.decisions.get(schedule_id, [])
             if decisions and decisions[0].decided_ms == decided_ms:
                 del decisions[0]
@@ -158,29 +112,34 @@ class MemoryPruner:
 
     # keys, and the audit
 
-    def _forget_keys(self, rows: Sequence[Row]) -> Pruned:
-        keys = self._tables.keys
-        still = [key for key, expires_ms in rows if key in keys and keys[key].expires_ms == expires_ms]
-        for key in still:
-            keys.pop(key)
-        return Pruned(keys=len(still))
+    def expired_keys(self, before_ms: int, most: int) -> list[str]:
+        return [key for key, _ in self._tables.keys.expiring.due(before_ms)[:most]]
 
-    def _old_changes(self, before_ms: int, keep: int) -> Iterator[Row]:
-        surplus = len(self._tables.changes) - keep
-        for place, change in enumerate(self._tables.changes):
-            if change.at_ms > before_ms and place >= surplus:
-                break
-            yield change.id, change.at_ms
+    def forget_keys(self, items: Sequence[str]) -> Pruned:
+        return Pruned(keys=sum(self._tables.keys.pop(key) is not None for key in items))
 
-    def _forget_changes(self, rows: Sequence[Row]) -> Pruned:
-        changes = self._tables.changes
-        heads = sum(1 for _ in takewhile(lambda both: both[0].id == both[1][0], zip(changes, rows, strict=False)))
-        del changes[:heads]
+    def old_changes(self, before_ms: int, most: int) -> list[str]:
+        old = takewhile(lambda change: change.at_ms <= before_ms, self._tables.changes)
+        return [change.id for change in islice(old, most)]
+
+    def surplus_changes(self, keep: int, most: int) -> list[str]:
+        surplus = max(len(self._tables.changes) - keep, 0)
+        return [change.id for change in self._tables.changes[: min(surplus, most)]]
+
+    def forget_changes(self, items: Sequence[str]) -> Pruned:
+        """They are the oldest."""
+        named = set(items)
+        heads = sum(1 for _ in takewhile(lambda change: change.id in named, self._tables.changes))
+        del self._tables.changes[:heads]
         return Pruned(changes=heads)
 
     # schedules: what they were, and what is left of them
 
-    def _replaced(self, before_ms: int) -> Iterator[Row]:
+    def replaced_revisions(self, before_ms: int, most: int, *, thorough: bool) -> list[tuple[str, int]]:
+        return list(islice(self._replaced(before_ms), most))
+
+    def _replaced(self, before_ms: int) -> Iterator[tuple[str, int]]:
+        """By schedule and number, from the oldest of each schedule on."""
         for schedule_id, revisions in self._tables.revisions.items():
             if len(revisions) < 2 or revisions[1].updated_ms > before_ms:
                 continue
@@ -199,51 +158,48 @@ class MemoryPruner:
         decisions = tables.decisions.get(schedule_id)
         return min(revisions, default=None), decisions[0].first_ms if decisions else None
 
-    def _forget_revisions(self, rows: Sequence[Row]) -> Pruned:
-        forgotten = 0
-        for schedule_id, revision in rows:
-            revisions = self._tables.revisions.get(schedule_id, [])
-            if len(revisions) > 1 and revisions[0].revision == revision:
-                del revisions[0]
-                forgotten += 1
-        return Pruned(revisions=forgotten)
+    def forget_revisions(self, items: Sequence[tuple[str, int]]) -> Pruned:
+        for schedule_id, _ in items:
+            del self._tables.revisions[schedule_id][0]
+        return Pruned(revisions=len(items))
 
-    def _tombstones(self, before_ms: int) -> Iterator[Row]:
+    def bare_tombstones(self, before_ms: int, most: int) -> list[str]:
         tables = self._tables
-        for row in tables.schedules.values():
-            old = row.deleted and row.updated_ms <= before_ms and row.settled_ms <= before_ms
-            if old and not (tables.runs_of.get(row.id) or row.name in tables.history.of or row.id in tables.decisions):
-                yield row.id, row.updated_ms
+        old = (
+            row
+            for row in tables.schedules.values()
+            if row.deleted and row.updated_ms <= before_ms and row.settled_ms <= before_ms
+        )
+        bare = (
+            row.id
+            for row in old
+            if not (tables.runs_of.get(row.id) or row.name in tables.history.of or row.id in tables.decisions)
+        )
+        return list(islice(bare, most))
 
-    def _forget_tombstones(self, rows: Sequence[Row]) -> Pruned:
-        tables = self._tables
-        still = {each for each, updated_ms in rows if self._is_tombstone(each, updated_ms)}
-        of_ticks = [key for key in tables.keys if key.startswith("t:") and key.split(":")[1] in still]
+    def forget_tombstones(self, items: Sequence[str]) -> Pruned:
+        tables, gone = self._tables, set(items)
+        of_ticks = [key for key in tables.keys if key.startswith("t:") and key.split(":")[1] in gone]
         for key in of_ticks:
             tables.keys.pop(key)
         revisions = 0
-        for schedule_id in still:
+        for schedule_id in items:
             name = tables.schedules.pop(schedule_id).name
             tables.ids.pop(name)
             tables.runs_of.pop(schedule_id, None)
             tables.succeeded.pop(name, None)
             revisions += len(tables.revisions.pop(schedule_id, ()))
-        return Pruned(tombstones=len(still), keys=len(of_ticks), revisions=revisions)
-
-    def _is_tombstone(self, schedule_id: str, updated_ms: int) -> bool:
-        row = self._tables.schedules.get(schedule_id)
-        return row is not None and row.deleted and row.updated_ms == updated_ms
+        return Pruned(tombstones=len(items), keys=len(of_ticks), revisions=revisions)
 
     # nodes
 
-    def _gone(self, before_ms: int) -> Iterator[Row]:
+    def gone_nodes(self, before_ms: int, most: int) -> list[str]:
         owners = {run.owner for run in self._tables.runs.values()}
-        for node in self._tables.nodes.values():
-            if not node.lives and node.renewed_ms <= before_ms and node.id not in owners:
-                yield node.id, node.renewed_ms
+        gone = (node for node in self._tables.nodes.values() if not node.lives and node.renewed_ms <= before_ms)
+        return list(islice((node.id for node in gone if node.id not in owners), most))
 
-    def _forget_nodes(self, rows: Sequence[Row]) -> Pruned:
-        for node_id, _ in rows:  # one that is gone stays so
+    def forget_nodes(self, items: Sequence[str]) -> Pruned:
+        for node_id in items:
             self._tables.nodes.pop(node_id, None)
             self._tables.tasks.pop(node_id, None)
-        return Pruned(nodes=len(rows))
+        return Pruned(nodes=len(items))

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Generic, TypeVar
+from functools import partial
+from typing import Any, Generic, Protocol, TypeVar
 
 from onthedot.errors import StoreError, StoreUnavailable
 from onthedot.stores.base import Pruned, Retention, Store
@@ -21,6 +22,8 @@ BATCH = 1000
 """So many rows of a kind in one transaction: nobody else waits for long."""
 LOOKS = 10
 """At so many groups, or pages, a search looks without finding anything before it leaves the rest to the next call."""
+_TOMBSTONES_AT_ONCE = 100
+"""For each of them the keys of its ticks are looked for."""
 _CULPRITS = 20
 """So many rows may be refused one by one; if there are more, it is not the rows."""
 _MOST_REFUSED = 1000
@@ -51,14 +54,85 @@ def fair_shares(wanted: Sequence[int], limit: int) -> list[int]:
     return shares
 
 
+class Forgetting(Protocol):
+    """How a store finds and deletes each kind of row. What it finds are items of its own, for its own `forget_…`.
+
+    To find only reads: up to `most` rows that are of `before_ms` or earlier, or beyond the newest `keep`. To forget is
+    one short transaction for those that are still as they were found: all of it, or nothing.
+    """
+
+    def old_runs(self, before_ms: int, most: int) -> Sequence[Any]: ...
+
+    def surplus_runs(self, keep: int, most: int, *, thorough: bool) -> Sequence[Any]: ...
+
+    def forget_runs(self, items: Sequence[Any]) -> Pruned: ...
+
+    def old_decisions(self, before_ms: int, most: int) -> Sequence[Any]: ...
+
+    def surplus_decisions(self, keep: int, most: int, *, thorough: bool) -> Sequence[Any]: ...
+
+    def forget_decisions(self, items: Sequence[Any]) -> Pruned: ...
+
+    def expired_keys(self, before_ms: int, most: int) -> Sequence[Any]: ...
+
+    def forget_keys(self, items: Sequence[Any]) -> Pruned: ...
+
+    def old_changes(self, before_ms: int, most: int) -> Sequence[Any]: ...
+
+    def surplus_changes(self, keep: int, most: int) -> Sequence[Any]: ...
+
+    def forget_changes(self, items: Sequence[Any]) -> Pruned: ...
+
+    def replaced_revisions(self, before_ms: int, most: int, *, thorough: bool) -> Sequence[Any]:
+        """Definitions that were replaced by then, and that nothing needs any more (`is_needed`)."""
+
+    def forget_revisions(self, items: Sequence[Any]) -> Pruned: ...
+
+    def bare_tombstones(self, before_ms: int, most: int) -> Sequence[Any]:
+        """Those of which neither runs nor decisions are left."""
+
+    def forget_tombstones(self, items: Sequence[Any]) -> Pruned:
+        """Their definitions go with them, and first the keys of their ticks, not too many at once."""
+
+    def gone_nodes(self, before_ms: int, most: int) -> Sequence[Any]:
+        """Those that hold no runs."""
+
+    def forget_nodes(self, items: Sequence[Any]) -> Pruned: ...
+
+
+def kinds_of(rows: Forgetting, keep: Retention, now_ms: int, *, thorough: bool) -> list[Kind[Any]]:
+    """The rule of every table."""
+    before_ms = now_ms - keep.history_ms
+    long_ago_ms = now_ms - max(keep.tombstones_ms, keep.history_ms)
+    surplus_runs = partial(rows.surplus_runs, keep.per_schedule, thorough=thorough)
+    surplus_decisions = partial(rows.surplus_decisions, keep.decisions_per_schedule, thorough=thorough)
+    return [
+        Kind("run", partial(rows.old_runs, before_ms), rows.forget_runs),
+        Kind("run too many", surplus_runs, rows.forget_runs),
+        Kind("decision", partial(rows.old_decisions, before_ms), rows.forget_decisions),
+        Kind("decision too many", surplus_decisions, rows.forget_decisions),
+        Kind("key", partial(rows.expired_keys, now_ms), rows.forget_keys),
+        Kind("change", partial(rows.old_changes, now_ms - keep.changes_ms), rows.forget_changes),
+        Kind("change too many", partial(rows.surplus_changes, keep.most_changes), rows.forget_changes),
+        Kind("revision", partial(rows.replaced_revisions, before_ms, thorough=thorough), rows.forget_revisions),
+        Kind("tombstone", partial(rows.bare_tombstones, long_ago_ms), rows.forget_tombstones, _TOMBSTONES_AT_ONCE),
+        Kind("node", partial(rows.gone_nodes, now_ms - keep.nodes_ms), rows.forget_nodes),
+    ]
+
+
 class Pruner:
     """Of one store: remembers which rows the database refuses to delete."""
 
-    def __init__(self) -> None:
+    def __init__(self, rows: Forgetting) -> None:
+        self._rows = rows
         self._refused: dict[str, set[Hashable]] = {}
 
-    def prune(self, kinds: Sequence[Kind[Any]], limit: int) -> Pruned:
-        """Up to so many rows, a fair share of each kind."""
+    def prune(self, now_ms: int, keep: Retention, limit: int, *, thorough: bool) -> Pruned:
+        """See `Store.prune`."""
+        return self.share(kinds_of(self._rows, keep, now_ms, thorough=thorough), limit)
+
+    def share(self, kinds: Sequence[Kind[Any]], limit: int) -> Pruned:
+        """Forget up to so many rows, a fair share of each kind."""
         found = [self._find(kind, limit + 1) for kind in kinds]
         shares = fair_shares([len(items) for items in found], limit)
         done = Pruned(more=any(len(items) > share for items, share in zip(found, shares, strict=True)))
@@ -93,7 +167,8 @@ class Pruner:
         if len(refused) >= _MOST_REFUSED:
             refused.clear()
         refused.add(item)
-        return Pruned(refused=(f"{kind.name} {item}: {error}",))
+        name = item[0] if isinstance(item, tuple) else item
+        return Pruned(refused=(f"{kind.name} {name}: {error}",))
 
 
 def prune_all(store: Store, keep: Retention) -> Pruned:

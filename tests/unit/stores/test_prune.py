@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import pytest
 
@@ -29,6 +30,14 @@ class Rows:
             raise StoreError("a trigger of yours says no")
         self.rows = [row for row in self.rows if row not in items]
         return Pruned(runs=len(items))
+
+
+NOTHING: Any = None
+"""Where a test brings kinds of its own."""
+
+
+def shared(kinds: Sequence[Kind[Any]], limit: int) -> Pruned:
+    return Pruner(NOTHING).share(kinds, limit)
 
 
 # shares
@@ -65,31 +74,31 @@ def test_no_kind_is_left_out_for_ever_however_small_the_limit() -> None:
 
 def test_a_kind_goes_in_batches_and_no_further_than_the_limit() -> None:
     rows = Rows(range(10))
-    done = Pruner().prune([rows.kind(batch=3)], 7)
+    done = shared([rows.kind(batch=3)], 7)
     assert rows.batches == [[0, 1, 2], [3, 4, 5], [6]]
     assert (done, rows.rows) == (Pruned(runs=7, more=True), [7, 8, 9])
 
 
 def test_one_row_that_cannot_be_deleted_is_told_and_passed_over_and_the_rest_goes() -> None:
-    rows, pruner = Rows(range(100), refused=[42]), Pruner()
-    done = pruner.prune([rows.kind()], 1000)
+    rows, pruner = Rows(range(100), refused=[42]), Pruner(NOTHING)
+    done = pruner.share([rows.kind()], 1000)
     assert (done.runs, rows.rows) == (99, [42])
     assert done.refused == ("run 42: a trigger of yours says no",)
     rows.rows, rows.batches = [42, *range(200, 210)], []
-    assert pruner.prune([rows.kind()], 5) == Pruned(runs=5, more=True)
+    assert pruner.share([rows.kind()], 5) == Pruned(runs=5, more=True)
     assert rows.batches == [[200, 201, 202, 203, 204]]
 
 
 def test_a_row_that_cannot_be_deleted_leaves_the_other_kinds_alone() -> None:
     bad, good = Rows([1], refused=[1]), Rows(range(10))
-    done = Pruner().prune([bad.kind("key"), good.kind()], 1000)
+    done = shared([bad.kind("key"), good.kind()], 1000)
     assert (done.runs, done.refused) == (10, ("key 1: a trigger of yours says no",))
 
 
 def test_where_nothing_can_be_deleted_it_is_said_after_a_few_tries() -> None:
     rows = Rows(range(1000), refused=range(1000))
     with pytest.raises(StoreError, match="a trigger of yours says no"):
-        Pruner().prune([rows.kind()], 1000)
+        shared([rows.kind()], 1000)
     assert len(rows.batches) < 100
 
 
@@ -98,14 +107,14 @@ def test_a_store_that_is_away_is_not_taken_for_a_bad_row() -> None:
         raise StoreUnavailable("it does not answer")
 
     with pytest.raises(StoreUnavailable):
-        Pruner().prune([Kind("run", lambda most: [1, 2], away)], 10)
+        shared([Kind("run", lambda most: [1, 2], away)], 10)
 
 
 def test_what_somebody_else_works_on_is_left_and_nothing_calls_again_at_once_for_it() -> None:
     def clash(_: Sequence[int]) -> Pruned:
         raise TryAgain
 
-    assert Pruner().prune([Kind("run", lambda most: [1, 2], clash)], 10) == Pruned()
+    assert shared([Kind("run", lambda most: [1, 2], clash)], 10) == Pruned()
 
 
 # what is too many

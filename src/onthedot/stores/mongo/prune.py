@@ -9,19 +9,17 @@ from typing import Any, Protocol, TypeVar
 from pymongo.client_session import ClientSession
 from pymongo.database import Database
 
-from onthedot.stores.base import Pruned, Retention
+from onthedot.stores.base import Pruned
 from onthedot.stores.mongo import schema
 from onthedot.stores.mongo.mapping import AT_ONCE, Document
 from onthedot.stores.mongo.transaction import gates_of
-from onthedot.stores.prune import BATCH, Groups, Kind, Pruner, Surplus, Walk, is_needed
+from onthedot.stores.prune import BATCH, Groups, Surplus, Walk, is_needed
 
 T = TypeVar("T")
 Row = tuple[Any, int]
 """The id of a document, and the moment by which it is old: so it was found, and so it must still be."""
 
 _PAGE = 100
-_TOMBSTONES_AT_ONCE = 100
-"""For each of them the keys of its ticks are looked for."""
 _GONE = {"state": {"$in": ["stopped", "dead"]}}
 
 
@@ -69,86 +67,78 @@ class Transact(Protocol):
     def __call__(self, work: Callable[[Database[Document], ClientSession], T], /) -> T: ...
 
 
-class MongoPruner:
+class MongoForgetting:
     """Of one store; it remembers how far it has come round."""
 
     def __init__(self, read: Read, transact: Transact) -> None:
         self._read = read
         self._transact = transact
-        self._pruner = Pruner()
         self._runs, self._decisions = Surplus(), Surplus()
         self._revisions = Walk(0)
 
-    def prune(self, now_ms: int, keep: Retention, limit: int, *, thorough: bool) -> Pruned:
-        """See `Store.prune`."""
-        history_ms = now_ms - keep.history_ms
-        long_ago_ms = now_ms - max(keep.tombstones_ms, keep.history_ms)
+    # runs
 
-        def surplus(which: Surplus, crowd: Crowd, most_kept: int) -> Callable[[int], list[Row]]:
-            return lambda most: which.find(self._groups(crowd), most_kept, most, thorough=thorough)
+    def old_runs(self, before_ms: int, most: int) -> list[Row]:
+        return self._oldest(ENDED, before_ms, most)
 
-        def replaced(most: int) -> list[Row]:
-            return self._revisions.find(lambda after: self._replaced(after, history_ms), most, thorough=thorough)
+    def surplus_runs(self, keep: int, most: int, *, thorough: bool) -> list[Row]:
+        return self._runs.find(self._groups(ENDED_CROWD), keep, most, thorough=thorough)
 
-        many_decisions = surplus(self._decisions, DECIDED_CROWD, keep.decisions_per_schedule)
-        kinds: list[Kind[Any]] = [
-            Kind("run", self._oldest(ENDED, history_ms), self._forget_runs),
-            Kind("run too many", surplus(self._runs, ENDED_CROWD, keep.per_schedule), self._forget_runs),
-            Kind("decision", self._oldest(DECIDED, history_ms), self._forget_decisions),
-            Kind("decision too many", many_decisions, self._forget_decisions),
-            Kind("key", self._oldest(EXPIRED, now_ms), self._forget_keys),
-            Kind("change", lambda most: self._old_changes(now_ms - keep.changes_ms, most), self._forget_changes),
-            Kind("change too many", lambda most: self._changes_beyond(keep.most_changes, most), self._forget_changes),
-            Kind("revision", replaced, self._forget_revisions),
-            Kind(
-                "tombstone",
-                lambda most: self._tombstones(long_ago_ms, most),
-                self._forget_tombstones,
-                _TOMBSTONES_AT_ONCE,
-            ),
-            Kind("node", lambda most: self._gone(now_ms - keep.nodes_ms, most), self._forget_nodes),
-        ]
-        return self._pruner.prune(kinds, limit)
+    def forget_runs(self, items: Sequence[Row]) -> Pruned:
+        """Their logs go first, so many lines at once; runs that have more of them wait for the next time."""
 
-    # finding
+        def remove(database: Database[Document], session: ClientSession) -> Pruned:
+            runs = _still(database, session, ENDED, items)
+            logs = database[schema.LOGS]
+            of_runs = {"run_id": {"$in": runs}}
+            lines = [each["_id"] for each in logs.find(of_runs, {"_id": 1}, session=session).limit(BATCH)]
+            _delete(database, session, schema.LOGS, lines)
+            full = len(lines) >= BATCH
+            if full:
+                wait = set(logs.distinct("run_id", of_runs, session=session))
+                runs = [run_id for run_id in runs if run_id not in wait]
+            _delete(database, session, schema.HISTORY, runs)
+            return Pruned(runs=len(runs), logs=len(lines), more=full)
 
-    def _oldest(self, aging: Aging, before_ms: int) -> Callable[[int], list[Row]]:
-        old = {aging.moment: {"$gt": 0, "$lte": before_ms}, **aging.also}
-        return lambda most: _rows(
-            aging, self._find(aging.collection, old, ("_id", aging.moment), [(aging.moment, 1)], most)
-        )
+        return self._transact(remove)
 
-    def _groups(self, crowd: Crowd) -> Groups[Row]:
-        collection, group = crowd.aging.collection, crowd.group
+    # decisions
 
-        def newest(most: int) -> Iterable[str]:
-            found = self._find(collection, {}, (group,), [(crowd.aging.moment, -1)], most)
-            return (each[group] for each in found)
+    def old_decisions(self, before_ms: int, most: int) -> list[Row]:
+        return self._oldest(DECIDED, before_ms, most)
 
-        def following(after: str) -> str | None:
-            found = self._find(collection, {group: {"$gt": after}}, (group,), [(group, 1)], 1)
-            return found[0][group] if found else None
+    def surplus_decisions(self, keep: int, most: int, *, thorough: bool) -> list[Row]:
+        return self._decisions.find(self._groups(DECIDED_CROWD), keep, most, thorough=thorough)
 
-        def beyond(which: str, keep: int, most: int) -> list[Row]:
-            # By the index alone: the documents that are kept are not read.
-            order = [(crowd.order, -1)]
-            found = self._find(collection, {group: which}, (group, crowd.order), order, most, skip=keep)
-            places = [each[crowd.order] for each in found]
-            chosen = {group: which, crowd.order: {"$in": places}}
-            return _rows(crowd.aging, self._find(collection, chosen, ("_id", crowd.aging.moment))) if places else []
+    def forget_decisions(self, items: Sequence[Row]) -> Pruned:
+        return Pruned(decisions=self._forget(DECIDED, items))
 
-        return Groups(newest, following, beyond)
+    # keys, and the audit
 
-    def _old_changes(self, before_ms: int, most: int) -> list[Row]:
+    def expired_keys(self, before_ms: int, most: int) -> list[Row]:
+        return self._oldest(EXPIRED, before_ms, most)
+
+    def forget_keys(self, items: Sequence[Row]) -> Pruned:
+        return Pruned(keys=self._forget(EXPIRED, items))
+
+    def old_changes(self, before_ms: int, most: int) -> list[Row]:
         """By their number, which begins with their moment."""
         old = {"seq": {"$lt": before_ms + 1 << 20}}
         return _rows(CHANGED, self._find(schema.CHANGES, old, ("_id", "at_ms"), [("seq", 1)], most))
 
-    def _changes_beyond(self, keep: int, most: int) -> list[Row]:
+    def surplus_changes(self, keep: int, most: int) -> list[Row]:
         surplus = self._read(lambda database: database[schema.CHANGES].estimated_document_count()) - keep
         if surplus <= keep // 10:
             return []
         return _rows(CHANGED, self._find(schema.CHANGES, {}, ("_id", "at_ms"), [("seq", 1)], min(most, surplus)))
+
+    def forget_changes(self, items: Sequence[Row]) -> Pruned:
+        return Pruned(changes=self._forget(CHANGED, items))
+
+    # schedules: what they were, and what is left of them
+
+    def replaced_revisions(self, before_ms: int, most: int, *, thorough: bool) -> list[Row]:
+        return self._revisions.find(lambda after: self._replaced(after, before_ms), most, thorough=thorough)
 
     def _replaced(self, after: int, before_ms: int) -> tuple[list[Row], int | None]:
         """A page of definitions: those that were replaced so long ago, and that nothing needs any more."""
@@ -188,7 +178,10 @@ class MongoPruner:
         revisions = [run["revision"] for run in runs if run["revision"] is not None]
         return min(revisions, default=None), decisions[0]["first_ms"] if decisions else None
 
-    def _tombstones(self, before_ms: int, most: int) -> list[Row]:
+    def forget_revisions(self, items: Sequence[Row]) -> Pruned:
+        return Pruned(revisions=self._forget(REVISED, items))
+
+    def bare_tombstones(self, before_ms: int, most: int) -> list[Row]:
         old = {"deleted": 1, "updated_ms": {"$lte": before_ms}, "settled_ms": {"$lte": before_ms}}
         found = self._find(schema.SCHEDULES, old, ("_id", "name", "updated_ms"), [("updated_ms", 1)], most)
         ids, names = [each["_id"] for each in found], [each["name"] for each in found]
@@ -200,11 +193,76 @@ class MongoPruner:
         bare = [each for each in found if each["_id"] not in with_something and each["name"] not in with_history]
         return _rows(TOMBSTONES, bare)
 
-    def _gone(self, before_ms: int, most: int) -> list[Row]:
+    def forget_tombstones(self, items: Sequence[Row]) -> Pruned:
+        """The keys of their ticks go first, so many at once; tombstones that have more of them wait."""
+
+        def remove(database: Database[Document], session: ClientSession) -> Pruned:
+            tombstones = _still(database, session, TOMBSTONES, items)
+            keys: list[str] = []
+            bare = 0
+            for schedule_id in tombstones:
+                span = {"_id": {"$gte": f"t:{schedule_id}:", "$lt": f"t:{schedule_id};"}}
+                found = database[schema.KEYS].find(span, {"_id": 1}, session=session).limit(BATCH - len(keys))
+                keys += [each["_id"] for each in found]
+                if len(keys) >= BATCH:
+                    break
+                bare += 1
+            gone = tombstones[:bare]
+            _delete(database, session, schema.KEYS, keys)
+            of_schedules = {"schedule_id": {"$in": gone}}
+            revisions = database[schema.REVISIONS].delete_many(of_schedules, session=session).deleted_count
+            _delete(database, session, schema.SCHEDULES, gone)
+            return Pruned(tombstones=bare, keys=len(keys), revisions=revisions, more=bare < len(tombstones))
+
+        return self._transact(remove)
+
+    # nodes
+
+    def gone_nodes(self, before_ms: int, most: int) -> list[Row]:
         old = {**_GONE, "renewed_ms": {"$lte": before_ms}}
         found = _rows(GONE, self._find(schema.NODES, old, ("_id", "renewed_ms"), most=most))
         owners = self._distinct(schema.RUNS, "owner", [node_id for node_id, _ in found])
         return [row for row in found if row[0] not in owners]
+
+    def forget_nodes(self, items: Sequence[Row]) -> Pruned:
+        def remove(database: Database[Document], session: ClientSession) -> Pruned:
+            nodes = _still(database, session, GONE, items)
+            for collection, ids in (
+                (schema.NODES, nodes),
+                (schema.TASKS, nodes),
+                (schema.GATES, list(gates_of(nodes))),
+            ):
+                _delete(database, session, collection, ids)
+            return Pruned(nodes=len(nodes))
+
+        return self._transact(remove)
+
+    # of any collection
+
+    def _oldest(self, aging: Aging, before_ms: int, most: int) -> list[Row]:
+        old = {aging.moment: {"$gt": 0, "$lte": before_ms}, **aging.also}
+        return _rows(aging, self._find(aging.collection, old, ("_id", aging.moment), [(aging.moment, 1)], most))
+
+    def _groups(self, crowd: Crowd) -> Groups[Row]:
+        collection, group = crowd.aging.collection, crowd.group
+
+        def newest(most: int) -> Iterable[str]:
+            found = self._find(collection, {}, (group,), [(crowd.aging.moment, -1)], most)
+            return (each[group] for each in found)
+
+        def following(after: str) -> str | None:
+            found = self._find(collection, {group: {"$gt": after}}, (group,), [(group, 1)], 1)
+            return found[0][group] if found else None
+
+        def beyond(which: str, keep: int, most: int) -> list[Row]:
+            # By the index alone: the documents that are kept are not read.
+            order = [(crowd.order, -1)]
+            found = self._find(collection, {group: which}, (group, crowd.order), order, most, skip=keep)
+            places = [each[crowd.order] for each in found]
+            chosen = {group: which, crowd.order: {"$in": places}}
+            return _rows(crowd.aging, self._find(collection, chosen, ("_id", crowd.aging.moment))) if places else []
+
+        return Groups(newest, following, beyond)
 
     def _find(
         self,
@@ -231,77 +289,9 @@ class MongoPruner:
             return set()
         return set(self._read(lambda database: database[collection].distinct(name, {name: {"$in": list(values)}})))
 
-    # forgetting: each in one transaction
-
-    def _forget_runs(self, rows: Sequence[Row]) -> Pruned:
-        """Their logs go first, so many lines at once; runs that have more of them wait for the next time."""
-
-        def remove(database: Database[Document], session: ClientSession) -> Pruned:
-            runs = _still(database, session, ENDED, rows)
-            logs = database[schema.LOGS]
-            of_runs = {"run_id": {"$in": runs}}
-            lines = [each["_id"] for each in logs.find(of_runs, {"_id": 1}, session=session).limit(BATCH)]
-            _delete(database, session, schema.LOGS, lines)
-            full = len(lines) >= BATCH
-            if full:
-                wait = set(logs.distinct("run_id", of_runs, session=session))
-                runs = [run_id for run_id in runs if run_id not in wait]
-            _delete(database, session, schema.HISTORY, runs)
-            return Pruned(runs=len(runs), logs=len(lines), more=full)
-
-        return self._transact(remove)
-
-    def _forget_decisions(self, rows: Sequence[Row]) -> Pruned:
-        return Pruned(decisions=self._forget(DECIDED, rows))
-
-    def _forget_keys(self, rows: Sequence[Row]) -> Pruned:
-        return Pruned(keys=self._forget(EXPIRED, rows))
-
-    def _forget_changes(self, rows: Sequence[Row]) -> Pruned:
-        return Pruned(changes=self._forget(CHANGED, rows))
-
-    def _forget_revisions(self, rows: Sequence[Row]) -> Pruned:
-        return Pruned(revisions=self._forget(REVISED, rows))
-
-    def _forget_nodes(self, rows: Sequence[Row]) -> Pruned:
-        def remove(database: Database[Document], session: ClientSession) -> Pruned:
-            nodes = _still(database, session, GONE, rows)
-            for collection, ids in (
-                (schema.NODES, nodes),
-                (schema.TASKS, nodes),
-                (schema.GATES, list(gates_of(nodes))),
-            ):
-                _delete(database, session, collection, ids)
-            return Pruned(nodes=len(nodes))
-
-        return self._transact(remove)
-
-    def _forget_tombstones(self, rows: Sequence[Row]) -> Pruned:
-        """The keys of their ticks go first, so many at once; tombstones that have more of them wait."""
-
-        def remove(database: Database[Document], session: ClientSession) -> Pruned:
-            tombstones = _still(database, session, TOMBSTONES, rows)
-            keys: list[str] = []
-            bare = 0
-            for schedule_id in tombstones:
-                span = {"_id": {"$gte": f"t:{schedule_id}:", "$lt": f"t:{schedule_id};"}}
-                found = database[schema.KEYS].find(span, {"_id": 1}, session=session).limit(BATCH - len(keys))
-                keys += [each["_id"] for each in found]
-                if len(keys) >= BATCH:
-                    break
-                bare += 1
-            gone = tombstones[:bare]
-            _delete(database, session, schema.KEYS, keys)
-            of_schedules = {"schedule_id": {"$in": gone}}
-            revisions = database[schema.REVISIONS].delete_many(of_schedules, session=session).deleted_count
-            _delete(database, session, schema.SCHEDULES, gone)
-            return Pruned(tombstones=bare, keys=len(keys), revisions=revisions, more=bare < len(tombstones))
-
-        return self._transact(remove)
-
-    def _forget(self, aging: Aging, rows: Sequence[Row]) -> int:
+    def _forget(self, aging: Aging, items: Sequence[Row]) -> int:
         def remove(database: Database[Document], session: ClientSession) -> int:
-            still = _still(database, session, aging, rows)
+            still = _still(database, session, aging, items)
             _delete(database, session, aging.collection, still)
             return len(still)
 
@@ -312,9 +302,9 @@ def _rows(aging: Aging, documents: Iterable[Document]) -> list[Row]:
     return [(each["_id"], each[aging.moment]) for each in documents]
 
 
-def _still(database: Database[Document], session: ClientSession, aging: Aging, rows: Sequence[Row]) -> list[Any]:
+def _still(database: Database[Document], session: ClientSession, aging: Aging, items: Sequence[Row]) -> list[Any]:
     """The ids of those that are still as they were found; whoever changes them now clashes with us."""
-    found = dict(rows)
+    found = dict(items)
     shown = {"_id": 1, aging.moment: 1}
     there = database[aging.collection].find({"_id": {"$in": list(found)}}, shown, batch_size=AT_ONCE, session=session)
     return [each["_id"] for each in there.sort("_id") if each[aging.moment] == found[each["_id"]]]

@@ -30,10 +30,11 @@ from onthedot.stores.mongo.connect import Opened, app_name, check, connect, data
 from onthedot.stores.mongo.errors import in_our_words, may_be_committed, may_be_repeated
 from onthedot.stores.mongo.mapping import Document
 from onthedot.stores.mongo.notify import ChangeStream
-from onthedot.stores.mongo.prune import MongoPruner
+from onthedot.stores.mongo.prune import MongoForgetting
 from onthedot.stores.mongo.reading import Reading
 from onthedot.stores.mongo.reservations import Reservations
 from onthedot.stores.mongo.transaction import MongoTransaction
+from onthedot.stores.prune import Pruner
 from onthedot.stores.transaction import Transaction, TryAgain
 
 T = TypeVar("T")
@@ -66,8 +67,8 @@ class MongoStore(Reading):
         self._nodes: int | None = None
         """How many lived when they were last read."""
         self._crowd = 0
-        self._pruner = MongoPruner(
-            lambda work: self._reading(lambda opened: work(opened.database)), self._in_transaction
+        self._pruner = Pruner(
+            MongoForgetting(lambda work: self._reading(lambda opened: work(opened.database)), self._in_transaction)
         )
 
     def now_ms(self) -> int:

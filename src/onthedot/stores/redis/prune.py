@@ -7,12 +7,13 @@ writes anything: a server that is full lets it do so.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import takewhile
 from typing import Any
 
 from onthedot.model.ids import made_ms
 from onthedot.model.states import FINAL
-from onthedot.stores.base import Pruned, Retention
-from onthedot.stores.prune import BATCH, Kind, Pruner, Walk
+from onthedot.stores.base import Pruned
+from onthedot.stores.prune import BATCH, Walk
 from onthedot.stores.redis import mapping
 from onthedot.stores.redis.server import Server
 
@@ -24,74 +25,71 @@ _SCHEDULES_AT_ONCE = 1000
 """So many numbers of decisions are looked at in one go."""
 
 
-class RedisPruner:
+class RedisForgetting:
     """Of one store; it remembers how far it has come round."""
 
     def __init__(self, server: Server) -> None:
         self._server = server
-        self._pruner = Pruner()
         self._decisions, self._revisions = Walk(0), Walk(0)
 
-    def prune(self, now_ms: int, keep: Retention, limit: int, *, thorough: bool) -> Pruned:
-        """See `Store.prune`."""
-        history_ms = now_ms - keep.history_ms
-        long_ago_ms = now_ms - max(keep.tombstones_ms, keep.history_ms)
+    # runs
 
-        def many_decisions(most: int) -> list[Row]:
-            return self._decisions.find(
-                lambda start: self._decisions_beyond(start, keep.decisions_per_schedule), most, thorough=thorough
-            )
+    def old_runs(self, before_ms: int, most: int) -> list[Row]:
+        return self._until("finished", before_ms, most)
 
-        def replaced(most: int) -> list[str]:
-            return self._revisions.find(lambda start: self._replaced(start, history_ms), most, thorough=thorough)
-
-        kinds: list[Kind[Any]] = [
-            Kind("run", lambda most: self._until("finished", history_ms, most), self._forget_runs),
-            Kind("run too many", lambda most: self._runs_beyond(keep.per_schedule, most), self._forget_runs),
-            Kind("decision", lambda most: self._old_decisions(history_ms, most), self._forget_decisions),
-            Kind("decision too many", many_decisions, self._forget_decisions),
-            Kind("key", lambda most: self._until("expiring", now_ms, most), self._forget_keys),
-            Kind(
-                "change",
-                lambda most: self._old_changes(now_ms - keep.changes_ms, keep.most_changes, most),
-                self._forget_changes,
-            ),
-            Kind("revision", replaced, self._forget_revisions),
-            Kind("tombstone", lambda most: self._until("deleted", long_ago_ms, most), self._forget_tombstones),
-            Kind("node", lambda most: self._until("gone", now_ms - keep.nodes_ms, most), self._forget_nodes),
-        ]
-        return self._pruner.prune(kinds, limit)
-
-    # finding
-
-    def _until(self, index: str, moment_ms: int, most: int) -> list[Row]:
-        """The first members up to a moment."""
-        return _pairs(self._server.read_script("first_until", index, moment_ms, most))
-
-    def _runs_beyond(self, keep: int, most: int) -> list[Row]:
+    def surplus_runs(self, keep: int, most: int, *, thorough: bool) -> list[Row]:
         self._server.ask("ZREMRANGEBYSCORE", "kept", "-inf", 0)
         return _pairs(self._server.read_script("surplus_runs", keep, most))
 
-    def _old_decisions(self, before_ms: int, most: int) -> list[Row]:
+    def forget_runs(self, items: Sequence[Row]) -> Pruned:
+        states = [state.value for state in sorted(FINAL)]
+        runs, logs = self._run("forget_runs", [len(states), *states, *_flat(items)])
+        return Pruned(runs=runs, logs=logs)
+
+    # decisions
+
+    def old_decisions(self, before_ms: int, most: int) -> list[Row]:
         return _pairs(self._server.read_script("old_decisions", before_ms, most))
+
+    def surplus_decisions(self, keep: int, most: int, *, thorough: bool) -> list[Row]:
+        return self._decisions.find(lambda start: self._decisions_beyond(start, keep), most, thorough=thorough)
 
     def _decisions_beyond(self, start: int, keep: int) -> tuple[list[Row], int | None]:
         looked_at, *found = self._server.read_script("surplus_decisions", start, _SCHEDULES_AT_ONCE, keep)
         following = start + _SCHEDULES_AT_ONCE if looked_at == _SCHEDULES_AT_ONCE else None
         return _pairs(found), following
 
-    def _old_changes(self, before_ms: int, keep: int, most: int) -> list[str]:
-        """From the oldest on. An id begins with the moment at which it was made."""
+    def forget_decisions(self, items: Sequence[Row]) -> Pruned:
+        return Pruned(decisions=self._run("forget_decisions", _flat(items)))
+
+    # keys, and the audit
+
+    def expired_keys(self, before_ms: int, most: int) -> list[Row]:
+        return self._until("expiring", before_ms, most)
+
+    def forget_keys(self, items: Sequence[Row]) -> Pruned:
+        return Pruned(keys=self._run("forget_keys", _flat(items)))
+
+    def old_changes(self, before_ms: int, most: int) -> list[str]:
+        """An id begins with the moment at which it was made."""
+        oldest = self._server.ask("LRANGE", "changes", 0, most - 1)
+        return list(takewhile(lambda change_id: (made_ms(change_id) or 0) <= before_ms, oldest))
+
+    def surplus_changes(self, keep: int, most: int) -> list[str]:
         surplus = self._server.ask("LLEN", "changes") - keep
         if surplus <= keep // 10:
-            surplus = 0
-        oldest = self._server.ask("LRANGE", "changes", 0, most - 1)
-        found: list[str] = []
-        for place, change_id in enumerate(oldest):
-            if place >= surplus and (made_ms(change_id) or 0) > before_ms:
-                break
-            found.append(change_id)
-        return found
+            return []
+        return list(self._server.ask("LRANGE", "changes", 0, min(surplus, most) - 1))
+
+    def forget_changes(self, items: Sequence[str]) -> Pruned:
+        texts = self._server.ask("HMGET", "change", *items)
+        schedules = {name for name in map(_schedule_of, texts) if name is not None}
+        return Pruned(changes=self._run("forget_changes", [len(items), *items, *schedules]))
+
+    # schedules: what they were, and what is left of them
+
+    def replaced_revisions(self, before_ms: int, most: int, *, thorough: bool) -> list[str]:
+        return self._revisions.find(lambda start: self._replaced(start, before_ms), most, thorough=thorough)
 
     def _replaced(self, start: int, before_ms: int) -> tuple[list[str], int | None]:
         """A page of definitions that were replaced so long ago, without those that a run or a decision still needs."""
@@ -104,33 +102,30 @@ class RedisPruner:
         ]
         return found, start + _PAGE if len(members) == _PAGE else None
 
-    # forgetting: each by one script
+    def forget_revisions(self, items: Sequence[str]) -> Pruned:
+        return Pruned(revisions=self._run("forget_revisions", items))
 
-    def _forget_runs(self, rows: Sequence[Row]) -> Pruned:
-        states = [state.value for state in sorted(FINAL)]
-        runs, logs = self._run("forget_runs", [len(states), *states, *_flat(rows)])
-        return Pruned(runs=runs, logs=logs)
+    def bare_tombstones(self, before_ms: int, most: int) -> list[Row]:
+        """Whether they are bare is for the script to see."""
+        return self._until("deleted", before_ms, most)
 
-    def _forget_decisions(self, rows: Sequence[Row]) -> Pruned:
-        return Pruned(decisions=self._run("forget_decisions", _flat(rows)))
-
-    def _forget_keys(self, rows: Sequence[Row]) -> Pruned:
-        return Pruned(keys=self._run("forget_keys", _flat(rows)))
-
-    def _forget_changes(self, ids: Sequence[str]) -> Pruned:
-        texts = self._server.ask("HMGET", "change", *ids)
-        schedules = {name for name in map(_schedule_of, texts) if name is not None}
-        return Pruned(changes=self._run("forget_changes", [len(ids), *ids, *schedules]))
-
-    def _forget_revisions(self, members: Sequence[str]) -> Pruned:
-        return Pruned(revisions=self._run("forget_revisions", members))
-
-    def _forget_tombstones(self, rows: Sequence[Row]) -> Pruned:
-        tombstones, keys, revisions, more = self._run("forget_tombstones", [BATCH, *_flat(rows)])
+    def forget_tombstones(self, items: Sequence[Row]) -> Pruned:
+        tombstones, keys, revisions, more = self._run("forget_tombstones", [BATCH, *_flat(items)])
         return Pruned(tombstones=tombstones, keys=keys, revisions=revisions, more=bool(more))
 
-    def _forget_nodes(self, rows: Sequence[Row]) -> Pruned:
-        return Pruned(nodes=self._run("forget_nodes", _flat(rows)))
+    # nodes
+
+    def gone_nodes(self, before_ms: int, most: int) -> list[Row]:
+        return self._until("gone", before_ms, most)
+
+    def forget_nodes(self, items: Sequence[Row]) -> Pruned:
+        return Pruned(nodes=self._run("forget_nodes", _flat(items)))
+
+    # of any index
+
+    def _until(self, index: str, moment_ms: int, most: int) -> list[Row]:
+        """The first members up to a moment."""
+        return _pairs(self._server.read_script("first_until", index, moment_ms, most))
 
     def _run(self, script: str, values: Sequence[str | int]) -> Any:
         return self._server.write_script(script, values)

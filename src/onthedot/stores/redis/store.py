@@ -16,10 +16,11 @@ from onthedot.model.schedule import Mode, Schedule
 from onthedot.model.states import State
 from onthedot.stores.base import Author, Change, LogLine, Pruned, Retention, TaskInfo
 from onthedot.stores.engine import Engine
+from onthedot.stores.prune import Pruner
 from onthedot.stores.redis import mapping
 from onthedot.stores.redis import queries as reading
 from onthedot.stores.redis.notify import Subscription
-from onthedot.stores.redis.prune import RedisPruner
+from onthedot.stores.redis.prune import RedisForgetting
 from onthedot.stores.redis.server import Server
 from onthedot.stores.redis.transaction import RedisTransaction
 from onthedot.stores.transaction import TryAgain
@@ -37,7 +38,7 @@ class RedisStore(Engine):
         self._listening = Subscription(server)
         self._turn = Lock()
         self._here = local()
-        self._pruner = RedisPruner(server)
+        self._pruner = Pruner(RedisForgetting(server))
 
     def now_ms(self) -> int:
         return self._server.now_ms() if self._read_clock is None else self._read_clock()

@@ -8,8 +8,8 @@ from typing import Any, Protocol, TypeVar
 
 from sqlalchemy import Connection
 
-from onthedot.stores.base import Pruned, Retention
-from onthedot.stores.prune import BATCH, Groups, Kind, Pruner, Surplus, Walk, is_needed
+from onthedot.stores.base import Pruned
+from onthedot.stores.prune import BATCH, Groups, Surplus, Walk, is_needed
 from onthedot.stores.sql import statements
 from onthedot.stores.sql.dialect import Dialect
 from onthedot.stores.sql.statements import Aging, Crowd
@@ -20,8 +20,6 @@ Row = tuple[Any, int]
 """The key of a row, and the moment by which it is old: so it was found, and so it must still be."""
 
 _PAGE = 200
-_TOMBSTONES_AT_ONCE = 100
-"""For each of them the keys of its ticks are looked for."""
 
 
 class Read(Protocol):
@@ -30,87 +28,86 @@ class Read(Protocol):
     def __call__(self, work: Callable[[Connection], T], /) -> T: ...
 
 
-class SqlPruner:
+class SqlForgetting:
     """Of one store; it remembers how far it has come round."""
 
     def __init__(self, read: Read, write: Callable[[], AbstractContextManager[Connection]], dialect: Dialect) -> None:
         self._read = read
         self._write = write
         self._dialect = dialect
-        self._pruner = Pruner()
         self._runs, self._decisions = Surplus(), Surplus()
         self._revisions = Walk(0)
         self._from_ms: dict[Aging, int] = {}
 
-    def prune(self, now_ms: int, keep: Retention, limit: int, *, thorough: bool) -> Pruned:
-        """See `Store.prune`."""
-        history_ms = now_ms - keep.history_ms
-        forgotten_ms = now_ms - max(keep.tombstones_ms, keep.history_ms)
+    # runs
 
-        def surplus(which: Surplus, crowd: Crowd, most_kept: int) -> Callable[[int], list[Row]]:
-            return lambda most: which.find(self._groups(crowd), most_kept, most, thorough=thorough)
+    def old_runs(self, before_ms: int, most: int) -> list[Row]:
+        return self._oldest(statements.ENDED, before_ms, most)
 
-        kinds: list[Kind[Any]] = [
-            Kind("run", self._oldest(statements.ENDED, history_ms), self._forget_runs),
-            Kind("run too many", surplus(self._runs, statements.ENDED_CROWD, keep.per_schedule), self._forget_runs),
-            Kind("decision", self._oldest(statements.DECIDED, history_ms), self._forget_decisions),
-            Kind(
-                "decision too many",
-                surplus(self._decisions, statements.DECIDED_CROWD, keep.decisions_per_schedule),
-                self._forget_decisions,
-            ),
-            Kind("key", self._oldest(statements.EXPIRED, now_ms), self._forget_keys),
-            Kind("change", self._oldest(statements.CHANGED, now_ms - keep.changes_ms), self._forget_changes),
-            Kind("change too many", lambda most: self._changes_beyond(keep.most_changes, most), self._forget_changes),
-            Kind(
-                "revision",
-                lambda most: self._revisions.find(
-                    lambda after: self._replaced(after, history_ms), most, thorough=thorough
-                ),
-                self._forget_revisions,
-            ),
-            Kind(
-                "tombstone",
-                self._oldest(statements.TOMBSTONES, forgotten_ms),
-                self._forget_tombstones,
-                _TOMBSTONES_AT_ONCE,
-            ),
-            Kind("node", self._oldest(statements.GONE, now_ms - keep.nodes_ms), self._forget_nodes),
-        ]
-        return self._pruner.prune(kinds, limit)
+    def surplus_runs(self, keep: int, most: int, *, thorough: bool) -> list[Row]:
+        return self._runs.find(self._groups(statements.ENDED_CROWD), keep, most, thorough=thorough)
 
-    # finding
+    def forget_runs(self, items: Sequence[Row]) -> Pruned:
+        """Their logs go first, so many lines at once; runs that have more of them wait for the next time."""
+        with self._write() as connection:
+            runs = self._still(connection, statements.ENDED, items)
+            lines = self._lines(connection, runs)
+            statements.DELETE_LINES.run(connection, lines)
+            full = len(lines) >= BATCH
+            if full:
+                wait = {run_id for (run_id,) in self._among(connection, statements.WITH_LINES, runs)}
+                runs = [run_id for run_id in runs if run_id not in wait]
+            self._delete(connection, statements.ENDED, runs)
+        return Pruned(runs=len(runs), logs=len(lines), more=full)
 
-    def _oldest(self, aging: Aging, before_ms: int) -> Callable[[int], list[Row]]:
-        """While there is more than asked for, from where the last search began: what was deleted since the first one
-        may still be there for an old transaction of somebody else's, and be read again each time."""
+    def _lines(self, connection: Connection, runs: Sequence[str]) -> list[Any]:
+        lines: list[Any] = []
+        at_once = self._dialect.most_values
+        for start in range(0, len(runs), at_once):
+            asked = {"among": runs[start : start + at_once], "most": BATCH - len(lines)}
+            lines += [tuple(line) for line in connection.execute(statements.LINES, asked)]
+            if len(lines) >= BATCH:
+                break
+        return lines
 
-        def find(most: int) -> list[Row]:
-            found = self._rows(aging.oldest, from_ms=self._from_ms.get(aging, 0), before_ms=before_ms, most=most)
-            self._from_ms[aging] = found[0][1] if aging.in_order and len(found) >= most else 0
-            return found
+    # decisions
 
-        return find
+    def old_decisions(self, before_ms: int, most: int) -> list[Row]:
+        return self._oldest(statements.DECIDED, before_ms, most)
 
-    def _groups(self, crowd: Crowd) -> Groups[Row]:
-        def following(after: str) -> str | None:
-            found = self._rows(crowd.following, after=after)
-            return found[0][0] if found else None
+    def surplus_decisions(self, keep: int, most: int, *, thorough: bool) -> list[Row]:
+        return self._decisions.find(self._groups(statements.DECIDED_CROWD), keep, most, thorough=thorough)
 
-        return Groups(
-            newest=lambda most: (group for (group,) in self._rows(crowd.newest, most=most)),
-            following=following,
-            beyond=lambda group, keep, most: self._rows(crowd.beyond, group=group, keep=keep, most=most),
-        )
+    def forget_decisions(self, items: Sequence[Row]) -> Pruned:
+        return Pruned(decisions=self._forget(statements.DECIDED, items))
 
-    def _changes_beyond(self, keep: int, most: int) -> list[Row]:
-        """All are counted only if there may be too many of them."""
-        enough = keep + keep // 10
+    # keys, and the audit
+
+    def expired_keys(self, before_ms: int, most: int) -> list[Row]:
+        return self._oldest(statements.EXPIRED, before_ms, most)
+
+    def forget_keys(self, items: Sequence[Row]) -> Pruned:
+        return Pruned(keys=self._forget(statements.EXPIRED, items))
+
+    def old_changes(self, before_ms: int, most: int) -> list[Row]:
+        return self._oldest(statements.CHANGED, before_ms, most)
+
+    def surplus_changes(self, keep: int, most: int) -> list[Row]:
+        """They are counted only if there may be too many of them."""
+        tenth = keep // 10
         ((span,),) = self._rows(statements.CHANGED_SPAN)
-        if span is None or span < enough:
+        if span is None or span < keep + tenth:
             return []
-        beyond = self._rows(statements.CHANGED_CROWD, keep=keep, most=max(most, enough - keep + 1))
-        return beyond[:most] if len(beyond) > enough - keep else []
+        beyond = self._rows(statements.CHANGED_CROWD, keep=keep, most=max(most, tenth + 1))
+        return beyond[:most] if len(beyond) > tenth else []
+
+    def forget_changes(self, items: Sequence[Row]) -> Pruned:
+        return Pruned(changes=self._forget(statements.CHANGED, items))
+
+    # schedules: what they were, and what is left of them
+
+    def replaced_revisions(self, before_ms: int, most: int, *, thorough: bool) -> list[Row]:
+        return self._revisions.find(lambda after: self._replaced(after, before_ms), most, thorough=thorough)
 
     def _replaced(self, after: int, before_ms: int) -> tuple[list[Row], int | None]:
         """A page of definitions: those that were replaced so long ago, and that nothing needs any more."""
@@ -129,51 +126,16 @@ class SqlPruner:
         ((ended, live, decision_ms),) = self._rows(statements.OLDEST_OF, schedule_id=schedule_id)
         return min((each for each in (ended, live) if each is not None), default=None), decision_ms
 
-    def _rows(self, statement: Any, **parameters: Any) -> list[Any]:
-        return self._read(lambda connection: list(connection.execute(statement, parameters).fetchall()))
+    def forget_revisions(self, items: Sequence[Row]) -> Pruned:
+        return Pruned(revisions=self._forget(statements.REVISED, items))
 
-    # forgetting: each in one transaction
+    def bare_tombstones(self, before_ms: int, most: int) -> list[Row]:
+        return self._oldest(statements.TOMBSTONES, before_ms, most)
 
-    def _forget_runs(self, rows: Sequence[Row]) -> Pruned:
-        """Their logs go first, so many lines at once; runs that have more of them wait for the next time."""
-        with self._write() as connection:
-            runs = self._still(connection, statements.ENDED, rows)
-            lines: list[Any] = []
-            for part in self._parts(runs):
-                lines += connection.execute(statements.LINES, {"among": part, "most": BATCH - len(lines)}).fetchall()
-                if len(lines) >= BATCH:
-                    break
-            statements.DELETE_LINES.run(connection, [tuple(line) for line in lines])
-            full = len(lines) >= BATCH
-            if full:
-                wait = {run_id for (run_id,) in self._among(connection, statements.WITH_LINES, runs)}
-                runs = [run_id for run_id in runs if run_id not in wait]
-            self._delete(connection, statements.ENDED, runs)
-        return Pruned(runs=len(runs), logs=len(lines), more=full)
-
-    def _forget_decisions(self, rows: Sequence[Row]) -> Pruned:
-        return Pruned(decisions=self._forget(statements.DECIDED, rows))
-
-    def _forget_keys(self, rows: Sequence[Row]) -> Pruned:
-        return Pruned(keys=self._forget(statements.EXPIRED, rows))
-
-    def _forget_changes(self, rows: Sequence[Row]) -> Pruned:
-        return Pruned(changes=self._forget(statements.CHANGED, rows))
-
-    def _forget_revisions(self, rows: Sequence[Row]) -> Pruned:
-        return Pruned(revisions=self._forget(statements.REVISED, rows))
-
-    def _forget_nodes(self, rows: Sequence[Row]) -> Pruned:
-        with self._write() as connection:
-            nodes = self._still(connection, statements.GONE, rows)
-            statements.DELETE_TASKS.run(connection, [(node_id,) for node_id in nodes])
-            self._delete(connection, statements.GONE, nodes)
-        return Pruned(nodes=len(nodes))
-
-    def _forget_tombstones(self, rows: Sequence[Row]) -> Pruned:
+    def forget_tombstones(self, items: Sequence[Row]) -> Pruned:
         """The keys of their ticks go first, so many at once; tombstones that have more of them wait."""
         with self._write() as connection:
-            tombstones = self._still(connection, statements.TOMBSTONES, rows)
+            tombstones = self._still(connection, statements.TOMBSTONES, items)
             keys: list[Any] = []
             bare = 0
             for schedule_id in tombstones:
@@ -188,15 +150,50 @@ class SqlPruner:
             self._delete(connection, statements.TOMBSTONES, gone)
         return Pruned(tombstones=bare, keys=len(keys), revisions=revisions, more=bare < len(tombstones))
 
-    def _forget(self, aging: Aging, rows: Sequence[Row]) -> int:
+    # nodes
+
+    def gone_nodes(self, before_ms: int, most: int) -> list[Row]:
+        return self._oldest(statements.GONE, before_ms, most)
+
+    def forget_nodes(self, items: Sequence[Row]) -> Pruned:
         with self._write() as connection:
-            keys = self._still(connection, aging, rows)
+            nodes = self._still(connection, statements.GONE, items)
+            statements.DELETE_TASKS.run(connection, [(node_id,) for node_id in nodes])
+            self._delete(connection, statements.GONE, nodes)
+        return Pruned(nodes=len(nodes))
+
+    # of any table
+
+    def _oldest(self, aging: Aging, before_ms: int, most: int) -> list[Row]:
+        """While there is more than asked for, from where the last search began: what was deleted since the first one
+        may still be there for an old transaction of somebody else's, and be read again each time."""
+        found = self._rows(aging.oldest, from_ms=self._from_ms.get(aging, 0), before_ms=before_ms, most=most)
+        self._from_ms[aging] = found[0][1] if aging.in_order and len(found) >= most else 0
+        return found
+
+    def _groups(self, crowd: Crowd) -> Groups[Row]:
+        def following(after: str) -> str | None:
+            found = self._rows(crowd.following, after=after)
+            return found[0][0] if found else None
+
+        return Groups(
+            newest=lambda most: (group for (group,) in self._rows(crowd.newest, most=most)),
+            following=following,
+            beyond=lambda group, keep, most: self._rows(crowd.beyond, group=group, keep=keep, most=most),
+        )
+
+    def _rows(self, statement: Any, **parameters: Any) -> list[Any]:
+        return self._read(lambda connection: list(connection.execute(statement, parameters).fetchall()))
+
+    def _forget(self, aging: Aging, items: Sequence[Row]) -> int:
+        with self._write() as connection:
+            keys = self._still(connection, aging, items)
             self._delete(connection, aging, keys)
         return len(keys)
 
-    def _still(self, connection: Connection, aging: Aging, rows: Sequence[Row]) -> list[Any]:
+    def _still(self, connection: Connection, aging: Aging, items: Sequence[Row]) -> list[Any]:
         """The keys of those that are still as they were found, locked."""
-        found = dict(rows)
+        found = dict(items)
         return [key for key, moment in self._among(connection, aging.locked, found) if found[key] == moment]
 
     @staticmethod
@@ -205,8 +202,3 @@ class SqlPruner:
 
     def _among(self, connection: Connection, statement: Any, keys: Iterable[Any]) -> Iterable[Sequence[Any]]:
         return in_chunks(connection, statement, list(keys), most=self._dialect.most_values)
-
-    def _parts(self, keys: Sequence[Any]) -> Iterable[Sequence[Any]]:
-        return (
-            keys[start : start + self._dialect.most_values] for start in range(0, len(keys), self._dialect.most_values)
-        )

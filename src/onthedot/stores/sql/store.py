@@ -25,6 +25,7 @@ from onthedot.model.states import State
 from onthedot.stores import mapping
 from onthedot.stores.base import OLD_MS, Author, Change, LogLine, Pruned, Retention, TaskInfo
 from onthedot.stores.engine import Engine
+from onthedot.stores.prune import Pruner
 from onthedot.stores.sql import health as examining
 from onthedot.stores.sql import queries as reading
 from onthedot.stores.sql import schema, statements
@@ -33,7 +34,7 @@ from onthedot.stores.sql.dialect import Dialect
 from onthedot.stores.sql.due_floor import LAG_MS, NO_FLOOR, Floor, Floors
 from onthedot.stores.sql.errors import in_our_words, is_busy
 from onthedot.stores.sql.notify import NotifyChannel
-from onthedot.stores.sql.prune import SqlPruner
+from onthedot.stores.sql.prune import SqlForgetting
 from onthedot.stores.sql.transaction import SqlTransaction, in_chunks
 from onthedot.stores.transaction import TryAgain
 
@@ -86,7 +87,7 @@ class SqlStore(Engine):
         self._listeners: list[Callable[[], None]] = []
         self._claims = ClaimedRuns()
         self._floors = Floors(self._clock)
-        self._pruner = SqlPruner(self._reading, self._writing, dialect)
+        self._pruner = Pruner(SqlForgetting(self._reading, self._writing, dialect))
 
     def now_ms(self) -> int:
         return self._reading(self._server_ms) if self._read_clock is None else self._read_clock()

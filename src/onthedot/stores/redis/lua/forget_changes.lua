@@ -2,9 +2,10 @@
 -- Answers how many of them were the oldest.
 local count, ids = tonumber(ARGV[1]), {}
 for i = 2, count + 1 do
-  if redis.call('LINDEX', KEYS[1] .. 'changes', 0) ~= ARGV[i] then break end
-  redis.call('LPOP', KEYS[1] .. 'changes')
-  ids[#ids + 1] = ARGV[i]
+  if redis.call('LINDEX', KEYS[1] .. 'changes', 0) == ARGV[i] then
+    redis.call('LPOP', KEYS[1] .. 'changes')
+    ids[#ids + 1] = ARGV[i]
+  end
 end
 for_all('HDEL', 'change', ids)
 for i = count + 2, #ARGV do
