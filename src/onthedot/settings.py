@@ -44,6 +44,8 @@ class Settings:
     history: str = "30d"
     max_args_bytes: int = 1_000_000
     """How large the arguments of a run may be, as JSON."""
+    history_per_schedule: int = 1000
+    changes: str = "90d"
     log_format: str = "text"
     metrics_port: int = 0
     """Where the node serves /metrics and /healthz; 0 for nowhere."""
@@ -80,8 +82,13 @@ class Settings:
 
     @property
     def history_ms(self) -> int:
-        """How long ended runs are kept."""
+        """How long ended runs and decisions are kept."""
         return to_duration_ms(self.history)
+
+    @property
+    def changes_ms(self) -> int:
+        """How long the audit is kept."""
+        return to_duration_ms(self.changes)
 
 
 def _role_names(roles: str) -> tuple[str, ...]:
@@ -91,11 +98,12 @@ def _role_names(roles: str) -> tuple[str, ...]:
 NAMES = tuple(each.name for each in fields(Settings))
 _NUMBERS: dict[str, tuple[int, int | None]] = {
     "workers": (1, None),
+    "history_per_schedule": (1, None),
     "metrics_port": (0, 65_535),
     "max_args_bytes": (1000, 10_000_000),
 }
 _LABELS = {"name", "group"}
-_DURATIONS = {"lease", "heartbeat", "poll", "drain", "history"}
+_DURATIONS = {"lease", "heartbeat", "poll", "drain", "history", "changes"}
 
 
 def load_settings(

@@ -13,7 +13,7 @@ from onthedot.model.states import FINAL, State
 from onthedot.stores.redis.indexes import IndexEntries, kept_by, track_of
 from onthedot.stores.redis.tables import KEYS, NODES, RUNS, SCHEDULES, STAMP, Kind
 
-_SETS = ("owned:", "asked:")
+_SETS = ("owned:", "asked:", "ticks:")
 _SORTED = (
     "due",
     "track:",
@@ -28,6 +28,7 @@ _SORTED = (
     "expiring",
     "living",
     "gone",
+    "deleted",
 )
 
 
@@ -53,6 +54,7 @@ def check_indexes(url: str) -> None:
         nodes = rows["nodes"].values()
         assert client.hgetall(prefix + "node_states") == {node.id: node.state.value for node in nodes}
         _check_lanes(client, prefix, runs)
+        _check_lists(client, prefix)
         assert client.zcard(prefix + "busy") == 0, "something was left held"
     finally:
         client.close()
@@ -68,6 +70,25 @@ def _check_lanes(client: Any, prefix: str, runs: Iterable[Run]) -> None:
     assert client.zrange(prefix + "lanes", 0, -1) == sorted(tracks)
     kept = {key.removeprefix(f"{prefix}tracks:"): client.smembers(key) for key in _keys(client, f"{prefix}tracks:")}
     assert kept == tracks
+
+
+def _check_lists(client: Any, prefix: str) -> None:
+    """Every list that is not empty stands where it is looked for when it is old."""
+    lists = {key.removeprefix(prefix): key for key in client.scan_iter(match=_escaped(prefix) + "*", _type="list")}
+    decided = {name.removeprefix("decisions:") for name in lists if name.startswith("decisions:")}
+    assert set(client.zrange(prefix + "decided", 0, -1)) == decided
+    for schedule_id, oldest_ms in client.zrange(prefix + "decided", 0, -1, withscores=True):
+        assert int(client.lindex(lists[f"decisions:{schedule_id}"], 0).partition(" ")[0]) >= oldest_ms
+    replaced = Counter(member.partition("\n")[0] for member in client.zrange(prefix + "replaced", 0, -1))
+    assert replaced == {
+        name.removeprefix("revisions:"): client.llen(key) - 1
+        for name, key in lists.items()
+        if name.startswith("revisions:") and client.llen(key) > 1
+    }
+    lines = client.hkeys(prefix + "change")
+    assert sorted(client.lrange(prefix + "changes", 0, -1)) == sorted(lines)
+    by_name = [each for name, key in lists.items() if name.startswith("changes:") for each in client.lrange(key, 0, -1)]
+    assert sorted(by_name) == sorted(lines)
 
 
 def _rows(client: Any, prefix: str, kind: Kind[Any]) -> dict[str, Any]:

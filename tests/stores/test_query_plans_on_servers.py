@@ -135,8 +135,8 @@ HOT: dict[str, tuple[Statement, str, str]] = {
     "ended runs": (statements.ENDED_RUNS, "onthedot_history_pkey", "PRIMARY"),
     "last decisions": (statements.LAST_DECISIONS, "onthedot_decisions_schedule", "onthedot_decisions_schedule"),
     "decisions by id": (statements.DECISIONS_BY_ID, "onthedot_decisions_pkey", "PRIMARY"),
-    "old history": (statements.OLD_HISTORY, "onthedot_history_finished", "onthedot_history_finished"),
-    "beyond": (statements.BEYOND, "onthedot_history_schedule", "onthedot_history_schedule"),
+    "old history": (statements.ENDED.oldest, "onthedot_history_finished", "onthedot_history_finished"),
+    "beyond": (statements.ENDED_CROWD.beyond, "onthedot_history_schedule", "onthedot_history_schedule"),
 }
 
 

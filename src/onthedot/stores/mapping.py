@@ -342,7 +342,7 @@ TASK = ("node_id", *(field.name for field in fields(TaskInfo)))
 DECISION = tuple(field.name for field in fields(Decision) if field.name != "after_ms")
 LOG = tuple(field.name for field in fields(LogLine))
 CHANGE = ("id", "schedule_id", "schedule", "revision", "at_ms", "who", "surface", "what", "before", "after")
-REVISION = ("schedule_id", "revision", "body")
+REVISION = ("schedule_id", "revision", "made_ms", "body")
 
 
 def key_row(key: Key) -> Columns:
@@ -407,6 +407,11 @@ def decision_row(decision: Decision) -> Columns:
 def log_row(line: LogLine) -> Columns:
     """The columns of `LOG`."""
     return (line.run_id, line.claim_no, line.at_ms, line.level, clean(line.text))
+
+
+def revision_row(schedule: Schedule) -> Columns:
+    """The columns of `REVISION`: the schedule as it is from now on."""
+    return (schedule.id, schedule.revision, schedule.updated_ms, schedule_to_text(schedule))
 
 
 def change_row(change: Change) -> Columns:

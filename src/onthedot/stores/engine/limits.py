@@ -41,7 +41,7 @@ class Limits:
             for place in self._places(run):
                 if self._holders.get(place) == run.id:
                     del self._holders[place]
-                    self._changed[place] = Key(place, run.id, expires_ms=0)  # long ago: clocks may be set back
+                    self._changed[place] = Key(place, run.id, expires_ms=1)  # long ago: clocks may be set back
 
     def save(self) -> None:
         """Write what was taken and released."""

@@ -195,8 +195,7 @@ def change_from(document: Document) -> Change:
 
 def revision_document(schedule: Schedule, seq: int) -> Document:
     """A schedule as it was."""
-    row = (schedule.id, schedule.revision, mapping.schedule_to_text(schedule))
-    return {**dict(zip(mapping.REVISION, row, strict=True)), "seq": seq}
+    return {**dict(zip(mapping.REVISION, mapping.revision_row(schedule), strict=True)), "seq": seq}
 
 
 def revision_from(document: Document) -> Schedule:

@@ -76,6 +76,8 @@ INDEXES: dict[str, list[IndexModel]] = {
         _index(SCHEDULES_DUE, "next_run_ms", "_id", "plannable", only=PLANNABLE),
         # Which schedules do nodes plan in memory? Asked once a second; nearly all are not in it.
         _index(SCHEDULES_LOCAL, "name", only=LOCAL),
+        # Which tombstones are old?
+        _index("tombstones", "updated_ms", only={"deleted": 1}),
     ],
     RUNS: [
         # Which runs are due that a node may take? Its own and anybody's; of each kind the oldest first.
@@ -104,12 +106,13 @@ INDEXES: dict[str, list[IndexModel]] = {
         _index("wrong", "state", "_id", only=WENT_WRONG),
     ],
     KEYS: [_index("expires", "expires_ms", only={"expires_ms": {"$gt": 0}})],
-    NODES: [],
+    # Who has long been gone?
+    NODES: [_index("state", "state", "renewed_ms")],
     GATES: [],
     TASKS: [],
     DECISIONS: [_index(DECISIONS_SCHEDULE, "schedule_id", "_id"), _index("decided", "decided_ms")],
     CHANGES: [_index("schedule", "schedule", "seq"), _index("seq", "seq")],
-    REVISIONS: [_index("schedule", "schedule_id", "revision", "seq")],
+    REVISIONS: [_index("schedule", "schedule_id", "revision", "seq"), _index("seq", "seq")],
     LOGS: [_index("run", "run_id", "seq")],
     # Processes that are gone are forgotten after a day, by the server itself.
     WAKES: [IndexModel("at", name="at", expireAfterSeconds=86_400)],

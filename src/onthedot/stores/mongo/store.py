@@ -23,9 +23,8 @@ from onthedot.clock import SystemClock
 from onthedot.errors import Conflict, SchemaError, SettingsError, StoreError, StoreUnavailable
 from onthedot.model.finding import Finding
 from onthedot.model.run import Run
-from onthedot.stores.base import OLD_MS, Author, Retention
+from onthedot.stores.base import OLD_MS, Author, Pruned, Retention
 from onthedot.stores.engine.enqueuing import enqueue
-from onthedot.stores.mongo import prune as pruning
 from onthedot.stores.mongo import schema
 from onthedot.stores.mongo.abandoned import AbandonedTransactions
 from onthedot.stores.mongo.candidates import Manners
@@ -33,9 +32,11 @@ from onthedot.stores.mongo.connect import Opened, app_name, check, connect, data
 from onthedot.stores.mongo.errors import in_our_words, may_be_committed, may_be_repeated
 from onthedot.stores.mongo.mapping import Document
 from onthedot.stores.mongo.notify import ChangeStream
+from onthedot.stores.mongo.prune import MongoForgetting
 from onthedot.stores.mongo.queries import Queries
 from onthedot.stores.mongo.reservations import Reservations
 from onthedot.stores.mongo.transaction import MongoTransaction
+from onthedot.stores.prune import Pruner
 from onthedot.stores.transaction import Transaction, TryAgain
 
 T = TypeVar("T")
@@ -70,6 +71,9 @@ class MongoStore(Queries):
         self._nodes: int | None = None
         """How many lived when they were last read."""
         self._crowd = 0
+        self._pruner = Pruner(
+            MongoForgetting(lambda work: self._reading(lambda opened: work(opened.database)), self._in_transaction)
+        )
 
     def now_ms(self) -> int:
         if self._read_clock is not None:
@@ -219,17 +223,15 @@ class MongoStore(Queries):
 
     # forgetting
 
-    def prune(self, keep: Retention, limit: int = 1000) -> int:
-        now_ms = self.now_ms()
-        old = self._reading(lambda opened: pruning.find(opened.database, now_ms, keep, limit))
-        if not old:
-            return 0
+    def prune(self, keep: Retention, limit: int = 5000, *, thorough: bool = False) -> Pruned:
+        return self._pruner.prune(self.now_ms(), keep, limit, thorough=thorough)
 
-        def remove(rows: Transaction) -> int:
+    def _in_transaction(self, work: Callable[[Database[Document], ClientSession], T]) -> T:
+        def act(rows: Transaction) -> T:
             assert isinstance(rows, MongoTransaction)
-            return pruning.remove(rows.database, rows.session, old, now_ms)
+            return work(rows.database, rows.session)
 
-        return self._transact(remove)
+        return self._transact(act)
 
     # life
 

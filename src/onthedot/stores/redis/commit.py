@@ -53,7 +53,7 @@ class Commit:
     # what is written
 
     def write(self, command: str, key: str, *values: Value) -> None:
-        """One more command, or more values of one that is gathered already."""
+        """One more command, or more values of one that is gathered already. It may have an option: "ZADD NX"."""
         self.values(command, key).extend(values)
 
     def values(self, command: str, key: str) -> list[Value]:
@@ -88,7 +88,7 @@ class Commit:
 
     def arguments(self) -> list[Value]:
         """For commit.lua. What is refused for want of memory comes first, so that it is refused before any write."""
-        ordered = sorted(self._writes.items(), key=lambda item: item[0][0] not in _ADDING)
+        ordered = sorted(self._writes.items(), key=lambda item: item[0][0].partition(" ")[0] not in _ADDING)
         writes = [group for (command, key), values in ordered for group in _groups(command, key, values)]
         flat: list[Value] = [len(self._relied)]
         for group in (*self._relied, *writes):

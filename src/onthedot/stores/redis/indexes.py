@@ -11,10 +11,19 @@ All keys have one hash tag in front, so that they lie in one slot of a cluster. 
     owned:N        the running runs of node N             load      how many these are, of every node that has any
     asked:N        those that were asked to stop          slots     which run holds a slot
     state:X        runs by id                             ended:G   ended runs by id, of a schedule or a task
-    finished       ended runs by when                     kept      how many ended runs a schedule or task has
+    finished       ended runs by when, and of what        kept      how many ended runs a schedule or task has
     listed, local, tag:T  names of schedules in order     names     their ids, tombstones included
+    deleted        tombstones by when                     ticks:S   the keys of ticks of schedule S
     succeeded      by name of schedule: when a run of it last ended well
     living, gone   nodes by start, or by last renewal     node_states  what each of them is
+    expiring       keys by when
+
+What is only appended stands in lists:
+
+    decisions:S    the decisions about schedule S         decided   schedules by when their oldest decision was made
+    revisions:S    its definitions, the last one counts   replaced  all others by when they were replaced
+    changes, changes:N  ids of the audit, of all schedules and of that of name N; their lines are in `change`
+    log:R          the log of run R
 
 A waiting run stands in a lane: who may take it, or what it waits for. In a lane, those of one priority, pool and task
 are a track, and in a track the oldest is the foremost; so of any tracks that somebody asks for, the next in turn is the
@@ -55,6 +64,8 @@ def schedule_entries(row: Schedule) -> IndexEntries:
             entries["local", row.name] = 0
         for tag in row.tags:
             entries[f"tag:{tag}", row.name] = 0
+    else:
+        entries["deleted", f"{row.id}\n{row.name}"] = max(row.updated_ms, row.settled_ms)
     return entries
 
 
@@ -64,7 +75,7 @@ def run_entries(run: Run) -> IndexEntries:
     entries: IndexEntries = {("state:" + state, run.id): 0}
     if state is not _WAITING and state is not _RUNNING:
         entries[f"ended:{kept_by(run)}", run.id] = 0
-        entries["finished", run.id] = run.finished_ms or 0
+        entries["finished", f"{run.id}\n{kept_by(run)}"] = run.finished_ms or 0
         return entries
     if run.schedule_id is not None:
         entries[f"live:{run.schedule_id}", run.id] = RUNS_FIRST if state is _RUNNING else run.due_ms
@@ -130,7 +141,9 @@ def kept_by(run: Run) -> str:
 
 def key_entries(key: Key) -> IndexEntries:
     """Where a key stands. Keys of ticks go only with their schedule: they keep a backfill from running twice."""
-    if key.expires_ms is None or key.key.startswith("t:"):
+    if key.key.startswith("t:"):
+        return {(f"ticks:{key.key.split(':')[1]}", key.key): None}
+    if key.expires_ms is None:
         return {}
     return {("expiring", key.key): key.expires_ms}
 

@@ -26,7 +26,7 @@ from onthedot.stores.base import Author, Change, LogLine, TaskInfo
 
 _encode = json.JSONEncoder(separators=(",", ":"), check_circular=False).encode
 _decoder = json.JSONDecoder()
-_UNREADABLE = (ValueError, TypeError, KeyError, RecursionError)
+UNREADABLE = (ValueError, TypeError, KeyError, RecursionError)
 
 
 def _decode(text: str) -> Any:
@@ -96,7 +96,7 @@ def schedule_from(schedule_id: str, text: str) -> Schedule:
     """The schedule of a text, always: one that cannot be read has a trigger that nobody can read either."""
     try:
         return _schedule(_decode(text))
-    except _UNREADABLE as error:
+    except UNREADABLE as error:
         return _unreadable(schedule_id, text, error)
 
 

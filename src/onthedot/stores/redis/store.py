@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from random import uniform
 from threading import Event, Lock, local
-from typing import Any, cast
+from typing import Any
 
 from onthedot.errors import StoreError, StoreUnavailable
 from onthedot.model.decision import Decision
@@ -14,11 +14,12 @@ from onthedot.model.node import Node
 from onthedot.model.run import Run
 from onthedot.model.schedule import Mode, Schedule
 from onthedot.model.states import State
-from onthedot.stores.base import Author, Change, LogLine, Retention, TaskInfo
+from onthedot.stores.base import Author, Change, LogLine, Pruned, Retention, TaskInfo
 from onthedot.stores.engine import Engine
+from onthedot.stores.prune import Pruner
 from onthedot.stores.redis import mapping, queries
 from onthedot.stores.redis.notify import Subscription
-from onthedot.stores.redis.prune import prune
+from onthedot.stores.redis.prune import RedisForgetting
 from onthedot.stores.redis.server import Server
 from onthedot.stores.redis.transaction import RedisTransaction
 from onthedot.stores.transaction import TryAgain
@@ -36,6 +37,7 @@ class RedisStore(Engine):
         self._listening = Subscription(server)
         self._turn = Lock()
         self._here = local()
+        self._pruner = Pruner(RedisForgetting(server))
 
     def now_ms(self) -> int:
         return self._server.now_ms() if self._read_clock is None else self._read_clock()
@@ -130,11 +132,8 @@ class RedisStore(Engine):
     def tasks(self) -> list[TaskInfo]:
         return queries.tasks(self._server)
 
-    def prune(self, keep: Retention, limit: int = 1000) -> int:
-        def transact(work: Callable[[RedisTransaction], int]) -> int:
-            return self._transact(lambda tx: work(cast(RedisTransaction, tx)))
-
-        return prune(self._server, transact, self.now_ms(), keep, limit)
+    def prune(self, keep: Retention, limit: int = 5000, *, thorough: bool = False) -> Pruned:
+        return self._pruner.prune(self.now_ms(), keep, limit, thorough=thorough)
 
     # life
 

@@ -206,14 +206,6 @@ class RedisTransaction:
     def revive_runs(self, runs: Sequence[Run]) -> None:
         self.save_runs(runs)
 
-    def forget_runs(self, ids: Collection[str]) -> int:
-        """Remove those that have ended and still are; says how many."""
-        ended = self.ended_runs(ids)
-        for run_id in ended:
-            self._runs.write(run_id, None)
-            self._commit.write("DEL", f"log:{run_id}")
-        return len(ended)
-
     def _found(self, answer: tuple[list[str], list[str | None]]) -> list[Run]:
         ids, rows = answer
         self._runs.learn(ids, rows)
@@ -258,14 +250,6 @@ class RedisTransaction:
             held[key.key] = key
             self._keys.write(key.key, key)
 
-    def forget_keys(self, keys: Collection[str]) -> int:
-        """Remove those that have expired and still are; says how many."""
-        self._look_up(self._keys, keys)
-        expired = [row.key for row in self._keys.rely(keys) if self._expired(row)]
-        for key in expired:
-            self._keys.write(key, None)
-        return len(expired)
-
     def _expired(self, key: Key) -> bool:
         return key.expires_ms is not None and key.expires_ms <= self.now_ms
 
@@ -298,14 +282,6 @@ class RedisTransaction:
     def save_tasks(self, node_id: str, tasks: Sequence[TaskInfo]) -> None:
         self._commit.write("HSET", "tasks", node_id, mapping.tasks_text(list(tasks)))
 
-    def forget_nodes(self, ids: Collection[str]) -> None:
-        """Remove those that are gone and hold nothing."""
-        self._look_up(self._nodes, ids)
-        for node in self._nodes.rely(ids):
-            if not node.lives and not self.owned_by(node.id):
-                self._nodes.write(node.id, None)
-                self._commit.write("HDEL", "tasks", node.id)
-
     # what happened
 
     def last_decisions(self, schedule_ids: Collection[str]) -> dict[str, Decision]:
@@ -335,6 +311,9 @@ class RedisTransaction:
 
     def add_revision(self, schedule: Schedule) -> None:
         self._commit.write("RPUSH", f"revisions:{schedule.id}", mapping.schedule_text(schedule))
+        if schedule.revision > 1:
+            replaced = f"{schedule.id}\n{schedule.revision - 1}\n{schedule.name}"
+            self._commit.write("ZADD", "replaced", schedule.updated_ms, replaced)
 
     # the end
 

@@ -9,24 +9,32 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import ARRAY, Column, Dialect, Integer, TableValuedAlias, Text, bindparam
+from sqlalchemy import ARRAY, BigInteger, Column, Dialect, Integer, TableValuedAlias, Text, bindparam
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.functions import FunctionElement
 from sqlalchemy.types import TypeDecorator, TypeEngine
 
 
-class _Words(TypeDecorator[Sequence[str]]):
+class _Words(TypeDecorator[Sequence[Any]]):
     """Texts in one value: an array where there are arrays, else JSON."""
 
     impl = Text
     cache_ok = True
+    kind: type[TypeEngine[Any]] = Text
 
     def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
-        return dialect.type_descriptor(ARRAY(Text) if dialect.name == "postgresql" else Text())
+        return dialect.type_descriptor(ARRAY(self.kind) if dialect.name == "postgresql" else Text())
 
-    def process_bind_param(self, value: Sequence[str] | None, dialect: Dialect) -> Any:
+    def process_bind_param(self, value: Sequence[Any] | None, dialect: Dialect) -> Any:
         return list(value or ()) if dialect.name == "postgresql" else json.dumps(value)
+
+
+class _Numbers(_Words):
+    """The same of whole numbers."""
+
+    cache_ok = True
+    kind = BigInteger
 
 
 # `column IN (these values)`
@@ -34,7 +42,7 @@ class _Words(TypeDecorator[Sequence[str]]):
 
 def in_list(column: Column[Any], name: str = "ids") -> Any:
     """Whether the column is one of the values that the statement is given under this name."""
-    return _InList(column, bindparam(name, type_=_Words()))
+    return _InList(column, bindparam(name, type_=_Numbers() if column.type.python_type is int else _Words()))
 
 
 class _InList(FunctionElement[int]):

@@ -39,6 +39,34 @@ def _columns(table: Table, names: Sequence[str]) -> list[Column[Any]]:
     return [table.c[name] for name in names]
 
 
+class Aging:
+    """What of a table is old by a moment of its own; and how it is forgotten: found, locked as it was, deleted."""
+
+    def __init__(self, key: Column[Any], moment: Column[int], *also: Any, in_order: bool = True) -> None:
+        old = moment.between(bindparam("from_ms"), bindparam("before_ms"))
+        oldest = select(key, moment).where(old, *also).limit(bindparam("most"))
+        self.oldest = oldest.order_by(moment) if in_order else oldest
+        self.in_order = in_order
+        # What somebody works on is left to the next time; in order, so that two who forget never wait in a circle.
+        self.locked = select(key, moment).where(in_list(key)).order_by(key).with_for_update(skip_locked=True)
+        self.delete = deleting(key)
+
+
+class Crowd:
+    """Groups of a table, from one to the next, and what each has beyond its newest rows."""
+
+    def __init__(self, group: Column[str], key: Column[Any], moment: Column[int]) -> None:
+        self.newest = select(group).order_by(moment.desc()).limit(bindparam("most"))
+        self.following = select(group).where(group > bindparam("after")).order_by(group).limit(literal_column("1"))
+        self.beyond = _all_but_newest(key, moment, group == bindparam("group"))
+
+
+def _all_but_newest(key: Column[Any], moment: Column[int], *which: Any) -> Select[Any]:
+    """The rows that are kept are passed over in the index: only the others are read."""
+    keys = select(key).where(*which).order_by(key.desc()).offset(bindparam("keep")).limit(bindparam("most")).subquery()
+    return select(key, moment).join(keys, keys.c[0] == key)
+
+
 # schedules
 
 _schedules = tables.schedules.c
@@ -150,29 +178,9 @@ SUCCEEDED_SINCE = (
     .order_by(_history.id.desc())
     .limit(1)
 )
-STILL_ENDED = select(_history.id).where(in_list(_history.id)).order_by(_history.id).with_for_update(skip_locked=True)
 DELETE_ENDED = deleting(_history.id)
 NEWEST_LIVE = RUNS.order_by(_runs.id.desc())
 NEWEST_ENDED = _HISTORY.order_by(_history.id.desc())
-OLD_HISTORY = (
-    select(_history.id)
-    .where(_history.finished_ms <= bindparam("before_ms"))
-    .order_by(_history.finished_ms)
-    .limit(bindparam("most"))
-)
-TOO_MANY = (
-    select(_history.kept_by)
-    .group_by(_history.kept_by)
-    .having(func.count() > bindparam("keep"))
-    .limit(bindparam("most"))
-)
-BEYOND = (
-    select(_history.id)
-    .where(_history.kept_by == bindparam("kept_by"))
-    .order_by(_history.id.desc())
-    .offset(bindparam("keep"))
-    .limit(bindparam("most"))
-)
 
 # keys
 
@@ -181,14 +189,6 @@ KEYS = select(*_columns(tables.keys, mapping.KEY)).where(in_list(_keys.key)).ord
 LOCK_KEYS = KEYS.with_for_update()
 INSERT_KEYS = Batch(insert(tables.keys), mapping.KEY)
 CHANGE_KEYS = changing(_keys.key, mapping.KEY[1:])
-# Keys of ticks (t:…) go only with their schedule: they are what keeps a backfill from running twice.
-OLD_KEYS = (
-    select(_keys.key)
-    .where(_keys.expires_ms <= bindparam("now_ms"), _keys.key.not_like("t:%"))
-    .order_by(_keys.expires_ms)
-    .limit(bindparam("most"))
-)
-DELETE_KEYS = deleting(_keys.key)
 
 # nodes and their tasks
 
@@ -199,14 +199,8 @@ _THE_NODE = _NODES.where(_nodes.id == bindparam("node_id"))
 NODE = _THE_NODE.with_for_update(key_share=True)
 NODE_SHARED = _THE_NODE.with_for_update(read=True)
 NODES = _NODES.where(_LIVES).order_by(_nodes.started_ms, _nodes.id)
-GONE_NODES = (
-    select(_nodes.id)
-    .where(~_LIVES, _nodes.renewed_ms <= bindparam("before_ms"))
-    .where(~select(_runs.id).where(_runs.owner == _nodes.id).exists())
-)
 INSERT_NODES = Batch(insert(tables.nodes), mapping.NODE)
 CHANGE_NODES = changing(tables.nodes.c.id, mapping.NODE[1:])
-DELETE_NODES = deleting(_nodes.id)
 TASKS = (
     select(*_columns(tables.tasks, mapping.TASK))
     .join(tables.nodes, tables.nodes.c.id == tables.tasks.c.node_id)
@@ -223,7 +217,6 @@ ADD_DECISIONS = Batch(insert(tables.decisions), mapping.DECISION)
 CHANGE_DECISIONS = changing(tables.decisions.c.id, mapping.DECISION[1:])
 ADD_CHANGES = Batch(insert(tables.changes), mapping.CHANGE)
 ADD_REVISIONS = Batch(insert(tables.revisions), mapping.REVISION)
-DELETE_LOGS = deleting(tables.logs.c.run_id)
 
 _decisions = tables.decisions.c
 _DECISIONS = select(*_columns(tables.decisions, mapping.DECISION))
@@ -249,8 +242,6 @@ def _last_decisions() -> Select[Any]:
 
 
 LAST_DECISIONS = _last_decisions()
-OLDEST_DECISIONS = select(_decisions.id, _decisions.decided_ms).order_by(_decisions.id).limit(bindparam("most"))
-DELETE_DECISIONS = deleting(_decisions.id)
 CHANGES = (
     select(*_columns(tables.changes, mapping.CHANGE)).order_by(tables.changes.c.seq.desc()).limit(bindparam("most"))
 )
@@ -258,7 +249,7 @@ CHANGES_OF = CHANGES.where(tables.changes.c.schedule == bindparam("schedule"))
 REVISIONS = (
     select(tables.revisions.c.body)
     .where(tables.revisions.c.schedule_id == bindparam("schedule_id"))
-    .order_by(tables.revisions.c.seq)
+    .order_by(tables.revisions.c.revision, tables.revisions.c.seq)
 )
 LOGS = (
     select(*_columns(tables.logs, mapping.LOG))
@@ -268,3 +259,94 @@ LOGS = (
     .limit(bindparam("most"))
 )
 VERSION = select(tables.meta.c.version_num)
+
+# forgetting
+
+ENDED = Aging(_history.id, _history.finished_ms)
+ENDED_CROWD = Crowd(_history.kept_by, _history.id, _history.finished_ms)
+_logs = tables.logs.c
+# By way of the runs, whose ids are unique: PostgreSQL would else hope to come upon lines by reading all of them.
+LINES = (
+    select(_logs.seq)
+    .join(tables.history, _history.id == _logs.run_id)
+    .where(in_list(_history.id))
+    .limit(bindparam("most"))
+)
+WITH_LINES = select(_history.id).where(
+    in_list(_history.id), select(_logs.seq).where(_logs.run_id == _history.id).exists()
+)
+DELETE_LINES = deleting(_logs.seq)
+
+DECIDED = Aging(_decisions.id, _decisions.decided_ms)
+DECIDED_CROWD = Crowd(_decisions.schedule_id, _decisions.id, _decisions.decided_ms)
+
+# Keys of ticks (t:…) go only with their schedule: they are what keeps a backfill from running twice.
+EXPIRED = Aging(_keys.key, _keys.expires_ms, _keys.key.not_like("t:%"))
+KEYS_BETWEEN = (
+    select(_keys.key).where(_keys.key >= bindparam("first"), _keys.key < bindparam("last")).limit(bindparam("most"))
+)
+
+_changes = tables.changes.c
+CHANGED = Aging(_changes.seq, _changes.at_ms)
+CHANGED_CROWD = _all_but_newest(_changes.seq, _changes.at_ms)
+# Each by itself: SQLite would read the whole table for both at once.
+CHANGED_SPAN = select(
+    select(func.max(_changes.seq)).scalar_subquery() - select(func.min(_changes.seq)).scalar_subquery()
+)
+
+GONE = Aging(
+    _nodes.id,
+    _nodes.renewed_ms,
+    _nodes.state.in_([NodeState.STOPPED.value, NodeState.DEAD.value]),
+    ~select(_runs.id).where(_runs.owner == _nodes.id).exists(),
+    in_order=False,  # two states are two ranges of the index
+)
+
+TOMBSTONES = Aging(
+    _schedules.id,
+    _schedules.updated_ms,
+    tables.TOMBSTONE,
+    _schedules.settled_ms <= bindparam("before_ms"),
+    ~select(_runs.id).where(_runs.schedule_id == _schedules.id).exists(),
+    ~select(_history.id).where(_history.kept_by == _schedules.name).exists(),
+    ~select(_decisions.id).where(_decisions.schedule_id == _schedules.id).exists(),
+)
+
+_revisions = tables.revisions.c
+REVISED = Aging(_revisions.seq, _revisions.made_ms)
+DELETE_REVISIONS_OF = deleting(_revisions.schedule_id)
+
+
+def _revisions_and_their_ends() -> Select[Any]:
+    """A page of definitions, each with the moment at which the next one took its place."""
+    page = select(tables.revisions).where(_revisions.seq > bindparam("after")).order_by(_revisions.seq)
+    page_of = page.limit(bindparam("most")).subquery()
+    following = tables.revisions.alias()
+    # By number, not by order: MariaDB finds "the first one after" a value of another table only by reading all before.
+    replaced_ms = (
+        select(func.min(following.c.made_ms))
+        .where(following.c.schedule_id == page_of.c.schedule_id, following.c.revision == page_of.c.revision + 1)
+        .scalar_subquery()
+    )
+    columns = (page_of.c[name] for name in ("seq", "made_ms", "schedule_id", "revision"))
+    return select(*columns, replaced_ms)
+
+
+REVISIONS_PAGE = _revisions_and_their_ends()
+# Of one schedule: the revision of the oldest ended run, that of the oldest live one, and the first moment of the oldest
+# decision.
+OLDEST_OF = select(
+    select(_history.revision)
+    .where(
+        _history.kept_by == select(_schedules.name).where(_schedules.id == bindparam("schedule_id")).scalar_subquery()
+    )
+    .order_by(_history.id)
+    .limit(literal_column("1"))
+    .scalar_subquery(),
+    select(func.min(_runs.revision)).where(_runs.schedule_id == bindparam("schedule_id")).scalar_subquery(),
+    select(_decisions.first_ms)
+    .where(_decisions.schedule_id == bindparam("schedule_id"))
+    .order_by(_decisions.id)
+    .limit(literal_column("1"))
+    .scalar_subquery(),
+)

@@ -23,8 +23,9 @@ from onthedot.model.run import Run
 from onthedot.model.schedule import Mode, Schedule
 from onthedot.model.states import State
 from onthedot.stores import mapping
-from onthedot.stores.base import OLD_MS, Author, Change, LogLine, Retention, TaskInfo
+from onthedot.stores.base import OLD_MS, Author, Change, LogLine, Pruned, Retention, TaskInfo
 from onthedot.stores.engine import Engine, enqueuing, finishing
+from onthedot.stores.prune import Pruner
 from onthedot.stores.sql import health, lane_statements, queries, schema, statements
 from onthedot.stores.sql.batches import DIALECT
 from onthedot.stores.sql.claimed_runs import ClaimedRuns
@@ -32,7 +33,7 @@ from onthedot.stores.sql.dialect import Dialect
 from onthedot.stores.sql.due_floor import LAG_MS, NO_FLOOR, Floor, Floors
 from onthedot.stores.sql.errors import in_our_words, is_busy, was_cut_off
 from onthedot.stores.sql.notify import NotifyChannel
-from onthedot.stores.sql.prune import prune
+from onthedot.stores.sql.prune import SqlForgetting
 from onthedot.stores.sql.transaction import SqlTransaction, in_chunks
 from onthedot.stores.transaction import TryAgain
 
@@ -85,6 +86,7 @@ class SqlStore(Engine):
         self._listeners: list[Callable[[], None]] = []
         self._claimed_runs = ClaimedRuns()
         self._floors = Floors(self._clock)
+        self._pruner = Pruner(SqlForgetting(self._reading, self._writing, dialect))
 
     def now_ms(self) -> int:
         return self._reading(self._server_ms) if self._read_clock is None else self._read_clock()
@@ -308,8 +310,8 @@ class SqlStore(Engine):
     ) -> Sequence[Any]:
         return self._reading(lambda connection: connection.execute(statement, parameters or {}).fetchall())
 
-    def prune(self, keep: Retention, limit: int = 1000) -> int:
-        return prune(self._reading, self._writing, self.now_ms(), keep, limit)
+    def prune(self, keep: Retention, limit: int = 5000, *, thorough: bool = False) -> Pruned:
+        return self._pruner.prune(self.now_ms(), keep, limit, thorough=thorough)
 
     # life
 

@@ -134,6 +134,12 @@ Index("onthedot_schedules_local", schedules.c.name, sqlite_where=LOCAL, postgres
     callable_=_partly
 )
 Index("onthedot_schedules_mode", schedules.c.mode, schedules.c.name).ddl_if(dialect="mysql")
+# Which tombstones are old? Not by the watermark, which would be written here with every tick.
+TOMBSTONE = schedules.c.deleted == literal_column("1")
+Index(
+    "onthedot_schedules_tombstones", schedules.c.updated_ms, sqlite_where=TOMBSTONE, postgresql_where=TOMBSTONE
+).ddl_if(callable_=_partly)
+Index("onthedot_schedules_deleted", schedules.c.deleted, schedules.c.updated_ms).ddl_if(dialect="mysql")
 
 
 def _run_columns() -> list[Column[str] | Column[int]]:
@@ -218,7 +224,7 @@ history = Table(
     *_run_columns(),
     Column(
         "kept_by", _string(201), nullable=False
-    ),  # the schedule's name, or "/" and the task's: what `Keep` counts by
+    ),  # the schedule's name, or "/" and the task's: what `Retention` counts by
 )
 # A schedule's history, newest first; and how many of it to forget.
 Index("onthedot_history_schedule", history.c.kept_by, history.c.id)
@@ -260,9 +266,20 @@ decisions = Table(
     _text("detail"),
 )
 Index("onthedot_decisions_schedule", decisions.c.schedule_id, decisions.c.id)
+# How old is the oldest? The id does not tell: one that grows has a new moment.
+Index("onthedot_decisions_decided", decisions.c.decided_ms)
 
-revisions = Table(f"{PREFIX}revisions", metadata, _sequence(), _id("schedule_id"), _count("revision"), _text("body"))
-Index("onthedot_revisions_schedule", revisions.c.schedule_id, revisions.c.seq)
+revisions = Table(
+    f"{PREFIX}revisions",
+    metadata,
+    _sequence(),
+    _id("schedule_id"),
+    _count("revision"),
+    _ms("made_ms"),
+    _text("body"),
+)
+# A schedule's definitions; and by which one was replaced.
+Index("onthedot_revisions_schedule", revisions.c.schedule_id, revisions.c.revision, revisions.c.seq)
 
 changes = Table(
     f"{PREFIX}changes",
@@ -280,6 +297,8 @@ changes = Table(
     _text("after"),
 )
 Index("onthedot_changes_schedule", changes.c.schedule, changes.c.seq)
+# How old is the oldest?
+Index("onthedot_changes_at", changes.c.at_ms)
 
 nodes = Table(
     f"{PREFIX}nodes",
@@ -297,6 +316,8 @@ nodes = Table(
     _ms("renewals"),
     _ms("lease_ms"),
 )
+# Who lives, asked at every renewal; and who has long been gone.
+Index("onthedot_nodes_state", nodes.c.state, nodes.c.renewed_ms)
 
 tasks = Table(
     f"{PREFIX}tasks",

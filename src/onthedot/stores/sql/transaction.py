@@ -394,8 +394,7 @@ class SqlTransaction:
         statements.ADD_CHANGES.run(self._connection, [mapping.change_row(each) for each in changes])
 
     def add_revision(self, schedule: Schedule) -> None:
-        row = (schedule.id, schedule.revision, mapping.schedule_to_text(schedule))
-        statements.ADD_REVISIONS.run(self._connection, [row])
+        statements.ADD_REVISIONS.run(self._connection, [mapping.revision_row(schedule)])
 
     def _chunks(
         self,

@@ -247,7 +247,7 @@ def test_what_is_too_large_for_a_document_is_refused_in_one_line(store: MongoSto
 def test_keys_of_ticks_outlive_the_pruning_of_all_others(store: MongoStore, client: Client) -> None:
     keys = client.get_default_database()["onthedot_keys"]
     keys.insert_many([{"_id": key, "run_id": "r", "expires_ms": 1, "state": None} for key in ("t:schedule:5", "k:x")])
-    assert store.prune(Retention()) == 1
+    assert store.prune(Retention()).keys == 1
     assert [each["_id"] for each in keys.find()] == ["t:schedule:5"]
 
 
@@ -260,7 +260,7 @@ def test_nodes_that_have_long_been_gone_are_forgotten_but_not_those_that_still_h
     store.start_due("holds", ["task"], 1)
     database = client.get_default_database()
     database["onthedot_nodes"].update_many({"_id": {"$ne": "lives"}}, {"$set": {"state": "dead"}})
-    clock.pass_by(Retention().history_ms)
+    clock.pass_by(Retention().nodes_ms)
     store.prune(Retention())
     assert [each["_id"] for each in database["onthedot_nodes"].find().sort("_id")] == ["holds", "lives"]
     assert {each["_id"].partition("/")[0] for each in database["onthedot_gates"].find()} == {"holds", "lives"}

@@ -99,10 +99,6 @@ HOT: dict[str, tuple[Statement, str]] = {
     "changes of": (statements.CHANGES_OF, "onthedot_changes_schedule"),
     "revisions": (statements.REVISIONS, "onthedot_revisions_schedule"),
     "logs": (statements.LOGS, "onthedot_logs_run"),
-    "old history": (statements.OLD_HISTORY, "onthedot_history_finished"),
-    "beyond": (statements.BEYOND, "onthedot_history_schedule"),
-    "too many": (statements.TOO_MANY, "onthedot_history_schedule"),
-    "old keys": (statements.OLD_KEYS, "onthedot_keys_expires"),
 }
 
 
@@ -159,3 +155,43 @@ def test_the_local_schedules_are_found_without_reading_the_others(connection: Co
     plan = _plan(connection, queries.LISTED.where(tables.LOCAL))
     assert "INDEX onthedot_schedules_local" in plan
     assert "TEMP B-TREE" not in plan
+
+
+OF_PRUNING = {
+    "old runs": (statements.ENDED.oldest, "onthedot_history_finished"),
+    "locked runs": (statements.ENDED.locked, "sqlite_autoindex_onthedot_history_1"),
+    "groups of the newest runs": (statements.ENDED_CROWD.newest, "onthedot_history_finished"),
+    "next group of runs": (statements.ENDED_CROWD.following, "COVERING INDEX onthedot_history_schedule"),
+    "runs too many": (statements.ENDED_CROWD.beyond, "COVERING INDEX onthedot_history_schedule"),
+    "lines of runs": (statements.LINES, "onthedot_logs_run"),
+    "runs with lines": (statements.WITH_LINES, "onthedot_logs_run"),
+    "old decisions": (statements.DECIDED.oldest, "onthedot_decisions_decided"),
+    "groups of the newest decisions": (statements.DECIDED_CROWD.newest, "onthedot_decisions_decided"),
+    "next group of decisions": (statements.DECIDED_CROWD.following, "COVERING INDEX onthedot_decisions_schedule"),
+    "decisions too many": (statements.DECIDED_CROWD.beyond, "COVERING INDEX onthedot_decisions_schedule"),
+    "expired keys": (statements.EXPIRED.oldest, "onthedot_keys_expires"),
+    "keys of ticks": (statements.KEYS_BETWEEN, "sqlite_autoindex_onthedot_keys_1"),
+    "old changes": (statements.CHANGED.oldest, "onthedot_changes_at"),
+    "old tombstones": (statements.TOMBSTONES.oldest, "onthedot_schedules_tombstones"),
+    "history of tombstones": (statements.TOMBSTONES.oldest, "COVERING INDEX onthedot_history_schedule"),
+    "gone nodes": (statements.GONE.oldest, "onthedot_nodes_state"),
+    "runs of gone nodes": (statements.GONE.oldest, "onthedot_runs_owner"),
+    "what replaced a definition": (statements.REVISIONS_PAGE, "onthedot_revisions_schedule"),
+    "the oldest of a schedule": (statements.OLDEST_OF, "onthedot_history_schedule"),
+}
+
+
+@pytest.mark.parametrize(("statement", "index"), OF_PRUNING.values(), ids=OF_PRUNING)
+def test_what_is_old_is_found_by_an_index_and_not_sorted(
+    connection: Connection, statement: Statement, index: str
+) -> None:
+    plan = _plan(connection, statement)
+    assert index in plan
+    assert "TEMP B-TREE" not in plan
+    # in the order of an index, and no further than asked
+    assert all("USING" in line for line in plan.splitlines() if "SCAN onthedot" in line)
+
+
+def test_a_page_of_definitions_and_the_number_of_changes_are_read_by_their_primary_keys(connection: Connection) -> None:
+    assert "SEARCH onthedot_revisions USING INTEGER PRIMARY KEY" in _plan(connection, statements.REVISIONS_PAGE)
+    assert _plan(connection, statements.CHANGED_SPAN).count("SEARCH onthedot_changes") == 2

@@ -43,6 +43,7 @@ def _is_of_sqlite(_thing: object, name: str | None, *_: object) -> bool:
         "onthedot_runs_ready",
         "onthedot_schedules_plannable",
         "onthedot_schedules_mode",
+        "onthedot_schedules_deleted",
     )
 
 

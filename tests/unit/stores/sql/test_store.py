@@ -246,7 +246,7 @@ def test_no_two_live_runs_are_of_one_tick_whoever_writes_them(store: Store) -> N
 
 def test_keys_of_ticks_outlive_the_pruning_of_all_others(store: Store, path: Path, clock: ManualClock) -> None:
     _by_hand(path, "INSERT INTO onthedot_keys VALUES ('t:schedule:5', 'r', 1, NULL), ('k:task:x', 'r', 1, NULL)")
-    assert store.prune(Retention()) == 1
+    assert store.prune(Retention()).keys == 1
     assert _by_hand(path, "SELECT key FROM onthedot_keys") == [("t:schedule:5",)]
 
 
@@ -258,6 +258,6 @@ def test_nodes_that_have_long_been_gone_are_forgotten_but_not_those_that_still_h
     store.enqueue([_run()])
     store.start_due("holds", ["task"], 1)
     _by_hand(path, "UPDATE onthedot_nodes SET state = 'dead' WHERE id <> 'lives'")
-    clock.pass_by(Retention().history_ms)
+    clock.pass_by(Retention().nodes_ms)
     store.prune(Retention())
     assert _by_hand(path, "SELECT id FROM onthedot_nodes ORDER BY id") == [("holds",), ("lives",)]

@@ -128,3 +128,20 @@ local function begin_holding(own)
   anything_busy = redis.call('EXISTS', KEYS[1] .. 'busy') == 1
   mine = own
 end
+
+-- One command for many values of a key, in parts.
+local function for_all(command, name, values)
+  for first = 1, #values, 4000 do
+    redis.call(command, KEYS[1] .. name, unpack(values, first, math.min(first + 3999, #values)))
+  end
+end
+
+-- What stands before and behind the first line break.
+local function split(text)
+  return string.match(text, '^([^\n]*)\n(.*)$')
+end
+
+-- When a decision was made; nothing if that cannot be read.
+local function decided_ms(text)
+  return string.match(text, '^%-?%d+') or ''
+end

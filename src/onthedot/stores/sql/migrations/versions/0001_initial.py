@@ -14,6 +14,7 @@ depends_on = None
 _LONG = sa.Text().with_variant(MEDIUMTEXT(), "mysql")
 _NUMBER = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 _LOCAL = sa.text("mode = 'local'")
+_TOMBSTONE = sa.text("deleted = 1")
 _PLANNABLE = sa.text("enabled = 1 AND deleted = 0 AND error IS NULL AND mode = 'durable'")
 
 
@@ -46,6 +47,7 @@ def upgrade() -> None:
         sa.Column("after", _LONG, nullable=False),
         sa.PrimaryKeyConstraint("seq"),
     )
+    op.create_index("onthedot_changes_at", "onthedot_changes", ["at_ms"])
     op.create_index("onthedot_changes_schedule", "onthedot_changes", ["schedule", "seq"])
     _create_table(
         "onthedot_decisions",
@@ -61,6 +63,7 @@ def upgrade() -> None:
         sa.Column("detail", _LONG, nullable=False),
         sa.PrimaryKeyConstraint("id"),
     )
+    op.create_index("onthedot_decisions_decided", "onthedot_decisions", ["decided_ms"])
     op.create_index("onthedot_decisions_schedule", "onthedot_decisions", ["schedule_id", "id"])
     _create_table(
         "onthedot_history",
@@ -151,15 +154,17 @@ def upgrade() -> None:
         sa.Column("lease_ms", sa.BigInteger(), nullable=False),
         sa.PrimaryKeyConstraint("id"),
     )
+    op.create_index("onthedot_nodes_state", "onthedot_nodes", ["state", "renewed_ms"])
     _create_table(
         "onthedot_revisions",
         sa.Column("seq", _NUMBER, autoincrement=True, nullable=False),
         sa.Column("schedule_id", _string(36), nullable=False),
         sa.Column("revision", sa.Integer(), nullable=False),
+        sa.Column("made_ms", sa.BigInteger(), nullable=False),
         sa.Column("body", _LONG, nullable=False),
         sa.PrimaryKeyConstraint("seq"),
     )
-    op.create_index("onthedot_revisions_schedule", "onthedot_revisions", ["schedule_id", "seq"])
+    op.create_index("onthedot_revisions_schedule", "onthedot_revisions", ["schedule_id", "revision", "seq"])
     _create_table(
         "onthedot_runs",
         sa.Column("id", _string(36), nullable=False),
@@ -307,7 +312,15 @@ def upgrade() -> None:
             sqlite_where=_LOCAL,
             postgresql_where=_LOCAL,
         )
+        op.create_index(
+            "onthedot_schedules_tombstones",
+            "onthedot_schedules",
+            ["updated_ms"],
+            sqlite_where=_TOMBSTONE,
+            postgresql_where=_TOMBSTONE,
+        )
     else:
+        op.create_index("onthedot_schedules_deleted", "onthedot_schedules", ["deleted", "updated_ms"])
         op.create_index(
             "onthedot_schedules_plannable", "onthedot_schedules", ["enabled", "deleted", "mode", "next_run_ms", "id"]
         )
