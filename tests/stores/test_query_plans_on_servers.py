@@ -247,7 +247,7 @@ def test_what_is_old_is_found_by_an_index_however_much_is_kept(
     postgres = connection.dialect.name == "postgresql"
     if not postgres:
         index = "PRIMARY" if index.endswith("_pkey") else index.replace("_tombstones", "_deleted")
-    given = GIVEN_TO.get(statement, {})
+    given = {"from_ms": 0, **GIVEN_TO.get(statement, {})}
     plan = plan_of(connection, statement, given)
     assert f'"{index}"' in plan, plan
     assert '"Seq Scan"' not in plan
