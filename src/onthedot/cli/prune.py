@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import closing
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,6 +16,7 @@ from onthedot.cli.texts import counted, visible
 if TYPE_CHECKING:
     from onthedot.stores.base import Pruned
 
+_SHOWN = 5
 _NOUNS = {
     "runs": "run",
     "logs": "log line",
@@ -59,7 +61,7 @@ def prune(
         show_json({"forgotten": done.counts(), "refused": list(done.refused)})
     else:
         typer.echo(_line(done))
-        for line in done.refused:
+        for line in _shortened(done.refused):
             typer.echo(f"note: not forgotten: {visible(line)}", err=True)
     if done.refused:
         raise typer.Exit(1)
@@ -71,3 +73,9 @@ def _line(done: Pruned) -> str:
     if not parts:
         return "nothing is old enough to be forgotten"
     return f"forgot {' and '.join(filter(None, (', '.join(parts[:-1]), parts[-1])))}"
+
+
+def _shortened(refused: Sequence[str]) -> list[str]:
+    """The first few, and how many more."""
+    more = len(refused) - _SHOWN
+    return [*refused[:_SHOWN], *([f"{more:,} more"] if more > 0 else [])]

@@ -25,8 +25,8 @@ LOOKS = 10
 _TOMBSTONES_AT_ONCE = 100
 """For each of them the keys of its ticks are looked for."""
 _CULPRITS = 20
-"""So many rows may be refused one by one; if there are more, it is not the rows."""
-_MOST_REFUSED = 1000
+"""So many rows of a kind are found out one by one in a call; the others in the next."""
+_MOST_REFUSED = 10_000
 """So many are remembered, to be passed over."""
 
 
@@ -133,19 +133,35 @@ class Pruner:
 
     def share(self, kinds: Sequence[Kind[Any]], limit: int) -> Pruned:
         """Forget up to so many rows, a fair share of each kind."""
-        found = [self._find(kind, limit + 1) for kind in kinds]
+        done = Pruned()
+        found: list[list[Any]] = []
+        for kind in kinds:
+            items, problem = self._find(kind, limit + 1)
+            found.append(items)
+            done += problem
         shares = fair_shares([len(items) for items in found], limit)
-        done = Pruned(more=any(len(items) > share for items, share in zip(found, shares, strict=True)))
         for kind, items, share in zip(kinds, found, shares, strict=True):
-            for start in range(0, share, kind.batch):
-                done += self._forget(kind, items[start : min(start + kind.batch, share)])
-                if len(done.refused) > _CULPRITS:
-                    raise StoreError(f"nothing can be forgotten: {done.refused[-1]}")
-        return replace(done, more=done.more and done.total > 0)
+            done += self._forget_all(kind, items[:share])
+        more = done.more or any(len(items) > share for items, share in zip(found, shares, strict=True))
+        return replace(done, more=more and done.total > 0)
 
-    def _find(self, kind: Kind[Item], most: int) -> list[Item]:
+    def _find(self, kind: Kind[Item], most: int) -> tuple[list[Item], Pruned]:
         refused = self._refused.get(kind.name, set())
-        return [each for each in kind.find(most + len(refused)) if each not in refused][:most]
+        try:
+            found = kind.find(most + len(refused))
+        except StoreUnavailable:
+            raise
+        except StoreError as error:  # a damaged table, say: it leaves the others alone
+            return [], Pruned(refused=(f"{kind.name}: {error}",))
+        return [each for each in found if each not in refused][:most], Pruned()
+
+    def _forget_all(self, kind: Kind[Item], items: Sequence[Item]) -> Pruned:
+        done = Pruned()
+        for start in range(0, len(items), kind.batch):
+            done += self._forget(kind, items[start : start + kind.batch])
+            if len(done.refused) >= _CULPRITS:
+                break
+        return done
 
     def _forget(self, kind: Kind[Item], batch: Sequence[Item]) -> Pruned:
         """Where a batch is refused, it is split until the culprits stand alone."""
@@ -160,7 +176,7 @@ class Pruner:
                 return self._refuse(kind, batch[0], error)
         middle = len(batch) // 2
         done = self._forget(kind, batch[:middle])
-        return done if len(done.refused) > _CULPRITS else done + self._forget(kind, batch[middle:])
+        return done if len(done.refused) >= _CULPRITS else done + self._forget(kind, batch[middle:])
 
     def _refuse(self, kind: Kind[Item], item: Item, error: StoreError) -> Pruned:
         refused = self._refused.setdefault(kind.name, set())

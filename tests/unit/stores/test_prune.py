@@ -95,11 +95,23 @@ def test_a_row_that_cannot_be_deleted_leaves_the_other_kinds_alone() -> None:
     assert (done.runs, done.refused) == (10, ("key 1: a trigger of yours says no",))
 
 
-def test_where_nothing_can_be_deleted_it_is_said_after_a_few_tries() -> None:
-    rows = Rows(range(1000), refused=range(1000))
-    with pytest.raises(StoreError, match="a trigger of yours says no"):
-        shared([rows.kind()], 1000)
-    assert len(rows.batches) < 100
+def test_where_many_cannot_be_deleted_some_are_found_out_with_each_call_and_the_rest_goes_in_the_end() -> None:
+    rows, good, pruner = Rows(range(1000), refused=range(100)), Rows(range(10)), Pruner(NOTHING)
+    first = pruner.share([rows.kind(), good.kind("key")], 1000)
+    assert 20 <= len(first.refused) < 40
+    assert (good.rows, len(rows.batches) < 100) == ([], True)
+    for _ in range(5):
+        pruner.share([rows.kind()], 1000)
+    assert rows.rows == list(range(100))
+
+
+def test_a_table_that_cannot_be_read_leaves_the_others_alone() -> None:
+    def damaged(_: int) -> list[int]:
+        raise StoreError("it is malformed")
+
+    rows = Rows(range(3))
+    done = shared([Kind("key", damaged, rows.forget), rows.kind()], 10)
+    assert (done.runs, done.refused) == (3, ("key: it is malformed",))
 
 
 def test_a_store_that_is_away_is_not_taken_for_a_bad_row() -> None:
