@@ -11,6 +11,8 @@ from onthedot.storable import label_problem
 
 Check = Callable[[object], str | None]
 
+_MOST_PLACES = 1000
+"""Each place of a group is a row that is looked at before a run of it starts."""
 _MOST = 2**31 - 1
 """What fits into a number of every database."""
 
@@ -57,8 +59,12 @@ def _limit(value: object) -> str | None:
     if problem is not None:
         return problem
     name, _, most = str(value).rpartition(":")
-    if name and most.isdecimal() and 0 < int(most) <= _MOST:
+    if name and most.isdecimal() and 0 < int(most) <= _MOST_PLACES:
         return None
+    if name and most.isdecimal() and int(most) > _MOST_PLACES:
+        return (
+            f"a group has at most {_MOST_PLACES:,} places, not {most}; leave limit= out where so many may run at once"
+        )
     return f"{value!r} is not a group and how many of it may run at once; write it like 'mail:5'"
 
 

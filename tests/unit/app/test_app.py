@@ -405,3 +405,18 @@ def test_modules_that_fit_a_pattern_are_included(tmp_path: Path, monkeypatch: py
     monkeypatch.syspath_prepend(str(tmp_path))
     assert modules_of("shop_under_test.*.jobs") == ["shop_under_test.orders.jobs"]
     assert modules_of("shop_under_test.orders.jobs") == ["shop_under_test.orders.jobs"]
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"limit": "mail:1000000000"}, "at most 1,000 places"),
+        ({"limit": "mail"}, "write it like 'mail:5'"),
+        ({"name": "nightly "}, "begins or ends with a blank"),
+    ],
+)
+def test_what_a_store_could_not_bear_is_refused_in_one_line(app: App, options: dict[str, str], said: str) -> None:
+    app.task(name="work")(lambda: None)
+    name = options.pop("name", "s")
+    with pytest.raises(SettingsError, match=said):
+        app.schedules.put(name, "work", every("1m"), **options)

@@ -19,6 +19,8 @@ def name_problem(name: object) -> str | None:
         return f"a name is text, not {brief(name)}"
     if not name.strip():
         return "a name is missing"
+    if name != name.strip():
+        return f"the name {name!r} begins or ends with a blank, which nobody would see; write {name.strip()!r}"
     if len(name) > MOST_CHARACTERS:
         return f"the name has {len(name)} characters; the most is {MOST_CHARACTERS}"
     if "/" in name:
