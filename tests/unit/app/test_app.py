@@ -119,7 +119,7 @@ def test_a_known_key_gives_the_run_that_has_it(app: App) -> None:
     assert app.enqueue(order, key="43").id != first.id
 
 
-@pytest.mark.parametrize("between", [":", "/", "%2F", "%"])
+@pytest.mark.parametrize("between", [":", "%2F", "%"])
 def test_keys_of_different_tasks_never_collide(app: App, between: str) -> None:
     long, short = f"mail{between}eu", "mail"
     for name in (long, short, "mail%2Feu", "mail%252Feu"):

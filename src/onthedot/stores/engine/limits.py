@@ -48,7 +48,7 @@ class Limits:
         self._tx.save_keys(list(self._changed.values()))
 
     def _free(self, run: Run) -> list[str] | None:
-        if run.policy.limit is None or run.is_shard:
+        if run.policy.group_limit is None or run.is_shard:
             return None
         return [place for place in self._places(run) if place not in self._holders]
 
