@@ -111,6 +111,14 @@ class Run:
         return self.attempt == 0 and self.crashes == 0
 
 
+class UnreadableRun(Run):
+    """A run whose row cannot be read, or not whole: shown with the reason in `error`, and never started.
+
+    A state that nobody knows is shown as failed. The row stays as it is until somebody mends it, cancels the run, or
+    its owner ends it.
+    """
+
+
 def slot_name(schedule_id: str, number: int) -> str:
     """The name of one of a schedule's slots."""
     return f"{schedule_id}/{number}"

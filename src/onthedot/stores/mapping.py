@@ -8,7 +8,7 @@ as they are until somebody puts the schedule anew.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, fields
 from functools import lru_cache
 from operator import attrgetter
@@ -18,7 +18,7 @@ from onthedot.model.decision import Decision
 from onthedot.model.key import Key
 from onthedot.model.node import Node, NodeState
 from onthedot.model.policy import Policy
-from onthedot.model.run import Run
+from onthedot.model.run import Run, UnreadableRun
 from onthedot.model.schedule import Schedule, ScheduleSummary
 from onthedot.model.states import State
 from onthedot.model.values import make
@@ -78,19 +78,14 @@ def _object_or_sign(text: str) -> dict[str, Any]:
         return Unreadable(error)
 
 
-def _value(text: str) -> Any:
-    try:
-        return _decode(text)
-    except _UNREADABLE as error:
-        return Unreadable(error)
-
-
 @lru_cache(maxsize=4096)
 def _policy(text: str) -> Policy:
     return Policy.from_json(_object(text))
 
 
-_policy_texts: dict[int, tuple[Policy, str]] = {}
+UNREADABLE_POLICY = Policy()
+"""Stands for one that cannot be read, and is written so that it stays unreadable."""
+_policy_texts: dict[int, tuple[Policy, str]] = {id(UNREADABLE_POLICY): (UNREADABLE_POLICY, "unreadable")}
 
 
 def _policy_text(policy: Policy) -> str:
@@ -101,6 +96,7 @@ def _policy_text(policy: Policy) -> str:
     text = _encoder.encode(policy.as_json())
     if len(_policy_texts) >= 4096:
         _policy_texts.clear()
+        _policy_texts[id(UNREADABLE_POLICY)] = UNREADABLE_POLICY, "unreadable"
     _policy_texts[id(policy)] = policy, text
     return text
 
@@ -266,8 +262,16 @@ def schedule_to_text(row: Schedule) -> str:
     return to_json({**asdict(row), "policy": row.policy.as_json()})
 
 
-def schedule_from_text(text: str) -> Schedule:
-    """What `schedule_to_text` gave, of this or an earlier version."""
+def revision_from(schedule_id: str, text: str) -> Schedule:
+    """What `schedule_to_text` gave, of this or an earlier version; with an error if it cannot be read."""
+    try:
+        return _schedule_from_text(text)
+    except _UNREADABLE as error:
+        said = f"this revision cannot be read: {error}"
+        return Schedule(schedule_id, "", "", Unreadable(error), error=said)
+
+
+def _schedule_from_text(text: str) -> Schedule:
     known = {name: value for name, value in _object(text).items() if name in SCHEDULE}
     for name in ("given", "tags", "then", "on_failure"):
         known[name] = tuple(known.get(name, ()))
@@ -305,23 +309,66 @@ _STATES = {state.value: state for state in State}
 
 
 def run_from(row: Sequence[Any]) -> Run:
-    """The run of a row; arguments that cannot be read fit no task, so that it fails by itself."""
+    """The run of a row, always: one that cannot be read is an `UnreadableRun`."""
     fields = dict(zip(RUN, row, strict=True))
-    fields["state"] = _STATES[fields["state"]]
-    fields["args"] = _object_or_sign(fields["args"])
-    fields["policy"] = _policy_or_default(fields["policy"])
-    fields["blocked"] = fields["blocked"] == 1
-    fields["exempt"] = fields["exempt"] == 1
-    if fields["result"] is not None:
-        fields["result"] = _value(fields["result"])
+    try:
+        fields["state"] = _STATES[fields["state"]]
+        fields["args"] = _object(fields["args"])
+        fields["policy"] = _policy(fields["policy"])
+        fields["blocked"] = fields["blocked"] == 1
+        fields["exempt"] = fields["exempt"] == 1
+        if fields["result"] is not None:
+            fields["result"] = _decode(fields["result"])
+        # What is added up is a number; so quickly that reading many runs does not take longer for it.
+        fields["due_ms"] + fields["scheduled_ms"] + fields["claim_no"] + fields["attempt"] + fields["crashes"]
+    except (*_UNREADABLE, LookupError):
+        return _unreadable_run(dict(zip(RUN, row, strict=True)))
     return make(Run, fields)
 
 
-def _policy_or_default(text: str) -> Policy:
+_TEXTS = ("id", "task", "cause")
+_NUMBERS = ("scheduled_ms", "due_ms", "claim_no", "attempt", "crashes", "fence", "created_ms")
+
+
+def _unreadable_run(columns: dict[str, Any]) -> Run:
+    """What can be read of it, and what cannot."""
+    problems: list[str] = []
+    state, args, policy, result = (columns[name] for name in ("state", "args", "policy", "result"))
+    fields = {
+        **columns,
+        **{name: f"{columns[name] or ''}" for name in _TEXTS},
+        **{name: _number(name, columns[name], problems) for name in _NUMBERS},
+        "state": _or(State.FAILED, lambda: _STATES[state], f"no state {state!r} is known", problems),
+        "args": _or(Unreadable("args"), lambda: _object(args), "args", problems),
+        "policy": _or(UNREADABLE_POLICY, lambda: _policy(policy), "policy", problems),
+        "result": None if result is None else _or(None, lambda: _decode(result), "result", problems),
+        "blocked": columns["blocked"] == 1,
+        "exempt": columns["exempt"] == 1,
+    }
+    return unreadable_run(fields, problems)
+
+
+def unreadable_run(fields: dict[str, Any], problems: Sequence[str]) -> Run:
+    """A run of these fields, with what is wrong with its row in its error."""
+    said = f"the row of this run cannot be read: {'; '.join(problems)}"
+    return make(UnreadableRun, {**fields, "error": "\n".join(filter(None, (fields.get("error"), said)))})
+
+
+def _number(name: str, value: Any, problems: list[str]) -> int:
+    if isinstance(value, int):
+        return value
+    problems.append(f"{name} is {value!r}")
+    return 0
+
+
+def _or(otherwise: Any, read: Callable[[], Any], what: str, problems: list[str]) -> Any:
     try:
-        return _policy(text)
-    except _UNREADABLE:
-        return Policy()
+        return read()
+    except LookupError:
+        problems.append(what)
+    except _UNREADABLE as error:
+        problems.append(f"{what}: {error}")
+    return otherwise
 
 
 def _run_columns(run: Run) -> Columns:
@@ -332,7 +379,7 @@ def _run_columns(run: Run) -> Columns:
         run.scheduled_ms,
         run.due_ms,
         run.state.value,
-        _encoder.encode(run.args) if run.args else "{}",
+        _args_text(run.args) if run.args else "{}",
         _policy_text(run.policy),
         run.schedule_id,
         run.schedule,
@@ -360,6 +407,11 @@ def _run_columns(run: Run) -> Columns:
         _clean(run.reason),
         run.trace,
     )
+
+
+def _args_text(args: Mapping[str, Any]) -> str:
+    """What cannot be read stays so, wherever the run is written to."""
+    return "unreadable" if isinstance(args, Unreadable) else _encoder.encode(args)
 
 
 def live_row(run: Run) -> Columns:
@@ -440,9 +492,21 @@ def node_row(node: Node) -> Columns:
 
 
 def node_from(row: Sequence[Any]) -> Node:
-    """The node of a row."""
+    """The node of a row, always: one that cannot be read has no tasks, so that nobody routes to it."""
     node_id, name, group, labels, capacity, roles, tasks, state, *rest = row
-    return Node(node_id, name, group, _object(labels), capacity, _words(roles), _words(tasks), NodeState(state), *rest)
+    try:
+        known = _object(labels), capacity, _words(roles), _words(tasks), NodeState(state)
+        sum(rest, capacity)
+    except _UNREADABLE as error:
+        return unreadable_node(node_id, name, state, rest, error)
+    return Node(node_id, name, group, *known, *rest)
+
+
+def unreadable_node(node_id: str, name: object, state: object, rest: Sequence[Any], error: Exception) -> Node:
+    """What can be read of it. A state that nobody knows is dead: the process, if it lives, goes on as another node."""
+    known = next((each for each in NodeState if each == state), NodeState.DEAD)
+    moments = rest if all(isinstance(each, int) for each in rest) else (0, 0, 0, 0)
+    return Node(node_id, f"{name}", None, {"unreadable": f"{error}"}, 0, (), (), known, *moments)
 
 
 def task_row(node_id: str, task: TaskInfo) -> Columns:
@@ -454,7 +518,10 @@ def task_row(node_id: str, task: TaskInfo) -> Columns:
 def task_from(row: Sequence[Any]) -> TaskInfo:
     """What a node published; without the node."""
     _, name, parameters, doc, policy = row
-    return TaskInfo(name, tuple(_decode(parameters)), doc, _object(policy))
+    try:
+        return TaskInfo(name, tuple(_decode(parameters)), doc, _object(policy))
+    except _UNREADABLE as error:
+        return TaskInfo(f"{name}", doc=f"the row of this task cannot be read: {error}")
 
 
 def decision_row(decision: Decision) -> Columns:

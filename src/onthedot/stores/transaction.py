@@ -9,23 +9,66 @@ only with `schedules_if_free`, which waits for nobody.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Protocol
 
 from onthedot.model.decision import Decision
 from onthedot.model.key import Key
 from onthedot.model.node import Node
-from onthedot.model.run import Run
+from onthedot.model.run import Run, UnreadableRun
 from onthedot.model.schedule import Schedule, ScheduleSummary
+from onthedot.model.states import LIVE, State
+from onthedot.model.values import make
 from onthedot.stores.base import Change, LogLine, TaskInfo
+
+Place = tuple[int, str]
+"""The moment and id of the last run that was looked at."""
 
 
 class TryAgain(Exception):
     """The transaction clashed with another and left nothing behind."""
 
 
+def readable(runs: Iterable[Run]) -> list[Run]:
+    """Those that may be started, woken or routed again: what cannot be read is set aside."""
+    return [run for run in runs if type(run) is not UnreadableRun]
+
+
+def readable_page(page: Callable[[Place], Sequence[Run]], limit: int, after: Place) -> list[Run]:
+    """So many of them, page by page by moment and id: what cannot be read hides nobody behind it."""
+    found: list[Run] = []
+    while True:
+        read = page(after)
+        found += readable(read)
+        last = (read[-1].due_ms, read[-1].id) if len(read) >= limit else after
+        if len(found) >= limit or last <= after:
+            return found[:limit]
+        after = last
+
+
+def still_live(runs: Iterable[Run]) -> list[Run]:
+    """Those that may be ended or cancelled: not what has a state that nobody knows."""
+    return [run for run in runs if run.state in LIVE]
+
+
+def in_the_way(runs: Iterable[Run]) -> list[Run]:
+    """The live runs of schedules, as the others must see them: what cannot be read counts only if it has a slot, which
+    nobody else can take; what waits and cannot be read holds up nobody.
+    """
+    return [seen for run in runs if (seen := _seen(run)) is not None]
+
+
+def _seen(run: Run) -> Run | None:
+    if type(run) is not UnreadableRun or run.state is State.RUNNING:
+        return run
+    return None if run.slot is None else make(UnreadableRun, {**run.__dict__, "state": State.RUNNING})
+
+
 class Transaction(Protocol):
-    """One transaction. Rows come back as values; `save_…` and `end_runs` write them."""
+    """One transaction. Rows come back as values; `save_…` and `end_runs` write them.
+
+    A row that cannot be read stops nobody: of runs see `readable`, `still_live` and `in_the_way`.
+    """
 
     @property
     def now_ms(self) -> int:

@@ -13,12 +13,14 @@ from onthedot.errors import TriggerError
 from onthedot.model.decision import Decision
 from onthedot.model.node import Node, NodeState
 from onthedot.model.policy import Delivery, Misfire, Overlap, Policy
-from onthedot.model.run import Cause, Run
+from onthedot.model.run import Cause, Run, UnreadableRun
 from onthedot.model.schedule import Mode, Origin, Schedule
 from onthedot.model.states import State
+from onthedot.model.values import make
 from onthedot.stores import mapping
 from onthedot.stores.base import Author, Change, TaskInfo
 from onthedot.stores.sql import tables
+from onthedot.stores.transaction import in_the_way, readable, readable_page, still_live
 from onthedot.triggers.codec import decode
 
 texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=20)
@@ -116,7 +118,7 @@ def test_a_schedule_comes_back_as_it_was(schedule: Schedule) -> None:
 
 @given(schedules)
 def test_a_revision_comes_back_as_it_was(schedule: Schedule) -> None:
-    assert mapping.schedule_from_text(mapping.schedule_to_text(schedule)) == schedule
+    assert mapping.revision_from(schedule.id, mapping.schedule_to_text(schedule)) == schedule
 
 
 @given(schedules, schedules)
@@ -209,11 +211,79 @@ def test_a_schedule_that_cannot_be_read_has_a_trigger_that_says_so(column: str, 
         decode(schedule.trigger)
 
 
-def test_a_run_whose_arguments_cannot_be_read_has_arguments_that_fit_no_task() -> None:
-    columns = dict(zip(mapping.RUN, mapping.live_row(Run("i", "t", "enqueue", 0, 0)), strict=False))
-    run = mapping.run_from(list((columns | {"args": "{", "policy": "["}).values()))
-    assert run.args
-    assert run.policy == Policy()
+@pytest.mark.parametrize(
+    ("broken", "state", "says"),
+    [
+        ({"args": "{", "policy": "["}, "running", "args: Expecting property name"),
+        ({"args": "[]"}, "running", "args: not a JSON object"),
+        ({"args": None}, "running", "args: "),
+        ({"state": "weird"}, "failed", "no state 'weird' is known"),
+        ({"state": None}, "failed", "no state None is known"),
+        ({"policy": "[]"}, "running", "policy: not a JSON object"),
+        ({"result": "NaN?"}, "running", "result: "),
+        ({"due_ms": None}, "running", "due_ms is None"),
+        ({"due_ms": "soon", "task": None}, "running", "due_ms is 'soon'"),
+    ],
+    ids=range(9),
+)
+def test_a_run_that_cannot_be_read_says_so_and_what_can_be_read_is_there(
+    broken: dict[str, Any], state: str, says: str
+) -> None:
+    held = Run("i", "t", "enqueue", 3, 4, State.RUNNING, {"a": 1}, error="earlier", owner="n", claim_no=7, slot="s/0")
+    columns = dict(zip(mapping.RUN, mapping.live_row(held), strict=False))
+    run = mapping.run_from(list((columns | broken).values()))
+    assert isinstance(run, UnreadableRun)
+    assert (run.id, run.state, run.owner, run.claim_no, run.slot) == ("i", state, "n", 7, "s/0")
+    assert (run.error or "").startswith("earlier\nthe row of this run cannot be read: ")
+    assert says in (run.error or "")
+    assert run.args == {"a": 1} or isinstance(run.args, mapping.Unreadable)
+
+
+def test_the_others_see_of_a_run_that_cannot_be_read_only_the_slot_that_it_has() -> None:
+    bad = [
+        make(UnreadableRun, {**Run("i", "t", "tick", 1, 1, state, slot=slot).__dict__})
+        for state in (State.WAITING, State.RUNNING, State.FAILED)
+        for slot in (None, "s/0")
+    ]
+    good = Run("g", "t", "tick", 1, 1)
+    assert readable([*bad, good]) == [good]
+    assert [(run.state, run.slot) for run in in_the_way([*bad, good])] == [
+        ("running", "s/0"),
+        ("running", None),
+        ("running", "s/0"),
+        ("running", "s/0"),
+        ("waiting", None),
+    ]
+    assert {run.state for run in still_live([*bad, good])} == {"waiting", "running"}
+
+
+def test_what_cannot_be_read_hides_nobody_behind_it() -> None:
+    runs = [
+        make(UnreadableRun if number % 7 else Run, {**Run(f"{number:03}", "t", "tick", 1, number).__dict__})
+        for number in range(100)
+    ]
+
+    def page(after: tuple[int, str]) -> list[Run]:
+        return [run for run in runs if (run.due_ms, run.id) > after][:10]
+
+    good = [run for run in runs if type(run) is Run]
+    assert readable_page(page, 10, (-1, "")) == good[:10]
+    assert readable_page(page, 10, (good[9].due_ms, good[9].id)) == good[10:]
+
+
+def test_a_node_that_cannot_be_read_has_no_tasks_and_one_of_an_unknown_state_is_dead() -> None:
+    row = list(mapping.node_row(Node("i", "n", tasks=("t",), started_ms=1, renewed_ms=2, renewals=3, lease_ms=4)))
+    for column, value, state in (("labels", "{", "alive"), ("tasks", "[", "alive"), ("state", "weird", "dead")):
+        broken = list(row)
+        broken[mapping.NODE.index(column)] = value
+        node = mapping.node_from(broken)
+        assert (node.id, node.name, node.tasks, node.state, node.renewals) == ("i", "n", (), state, 3)
+        assert "unreadable" in node.labels
+
+
+def test_a_task_and_a_revision_that_cannot_be_read_say_so() -> None:
+    assert "cannot be read" in mapping.task_from(("n", "t", "[", "doc", "{}")).doc
+    assert "cannot be read" in (mapping.revision_from("s", "{").error or "")
 
 
 def test_text_that_no_database_takes_is_written_as_it_can_be() -> None:

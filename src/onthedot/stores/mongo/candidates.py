@@ -123,7 +123,7 @@ class Candidates:
 
 
 def _turn_of(run: Document) -> Turn:
-    return precedence_ms(run["due_ms"], run["priority"]), run["_id"]
+    return precedence_ms(run["due_ms"], run.get("priority") or 0), run["_id"]
 
 
 def _anywhere(found: list[Document], most: int) -> list[Document]:

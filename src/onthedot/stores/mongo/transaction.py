@@ -18,7 +18,7 @@ from pymongo.database import Database
 from onthedot.model.decision import Decision
 from onthedot.model.key import Key
 from onthedot.model.node import Node
-from onthedot.model.run import Run
+from onthedot.model.run import Run, UnreadableRun
 from onthedot.model.schedule import Schedule, ScheduleSummary
 from onthedot.model.states import State
 from onthedot.model.values import replace
@@ -31,7 +31,7 @@ from onthedot.stores.mongo.candidates import IN_TURN, OLDEST, Candidates, Manner
 from onthedot.stores.mongo.mapping import AT_ONCE, Document
 from onthedot.stores.mongo.reservations import Reservations
 from onthedot.stores.mongo.schema import ANY_RANK, BLOCKED, PLANNABLE, READY
-from onthedot.stores.transaction import TryAgain
+from onthedot.stores.transaction import Place, TryAgain, in_the_way, readable, readable_page, still_live
 
 _LIVES = {"state": {"$in": ["alive", "draining"]}}
 _PATIENCE = 5
@@ -161,35 +161,45 @@ class MongoTransaction:
             "task": {"$in": sorted(tasks)},
             "target": {"$in": [None, node_id]},
         }
-        return [documents.run_from(each) for each in self._candidates.runs(due, limit)]
+        unreadable: list[str] = []
+        while True:
+            found = [documents.run_from(each) for each in self._candidates.runs(due, limit)]
+            good = readable(found)
+            if len(good) == len(found):
+                return found
+            unreadable += [run.id for run in found if isinstance(run, UnreadableRun)]
+            due["_id"] = {"$nin": unreadable}  # they would hide others
 
     def live_of(self, schedule_ids: Collection[str]) -> list[Run]:
         if not schedule_ids:
             return []
         live = self._remember_runs(self._find(schema.RUNS, {"schedule_id": {"$in": sorted(schedule_ids)}}))
-        return sorted(live, key=lambda run: (run.due_ms, run.id))
+        return sorted(in_the_way(live), key=lambda run: (run.due_ms, run.id))
 
     def live_runs(self, ids: Collection[str]) -> dict[str, Run]:
         if not ids:
             return {}
         found = self._find(schema.RUNS, {"_id": {"$in": sorted(ids)}}).sort("_id")
-        return {run.id: run for run in self._remember_runs(found)}
+        return {run.id: run for run in still_live(self._remember_runs(found))}
 
     def owned_by(self, node_id: str) -> list[Run]:
         found = self._look(schema.RUNS, {"owner": node_id, "state": State.RUNNING.value})
         return [documents.run_from(each) for each in found.sort("_id")]
 
     def blocked_runs(self, limit: int, after: tuple[int, str] = (0, "")) -> list[Run]:
-        from_ms, after_id = after
-        later = [{"due_ms": {"$gt": from_ms}}, {"_id": {"$gt": after_id}}]
-        due = {**BLOCKED, "due_ms": {"$gte": from_ms, "$lte": self._now_ms}, "$or": later}
-        found = self._find(schema.RUNS, due).sort([("due_ms", 1), ("_id", 1)]).limit(limit).hint(schema.RUNS_BLOCKED)
-        return [documents.run_from(each) for each in found]
+        def page(after: Place) -> list[Run]:
+            from_ms, after_id = after
+            later = [{"due_ms": {"$gt": from_ms}}, {"_id": {"$gt": after_id}}]
+            due = {**BLOCKED, "due_ms": {"$gte": from_ms, "$lte": self._now_ms}, "$or": later}
+            found = self._find(schema.RUNS, due).sort([("due_ms", 1), ("_id", 1)]).limit(limit)
+            return [documents.run_from(each) for each in found.hint(schema.RUNS_BLOCKED)]
+
+        return readable_page(page, limit, after)
 
     def routed_runs(self, limit: int) -> list[Run]:
         due = {**READY, **ANY_RANK, "due_ms": {"$lte": self._now_ms}, "target": {"$ne": None}}
         found = self._find(schema.RUNS, due).sort(OLDEST).limit(limit).hint(schema.RUNS_DUE)
-        return [documents.run_from(each) for each in found]
+        return readable(documents.run_from(each) for each in found)
 
     def succeeded_since(self, schedule: str, since_ms: int) -> bool:
         well = {"kept_by": schedule, "state": State.SUCCEEDED.value, "finished_ms": {"$gte": since_ms}}
@@ -199,7 +209,7 @@ class MongoTransaction:
         if not ids:
             return {}
         found = self._find(schema.HISTORY, {"_id": {"$in": sorted(ids)}})
-        return {run.id: run for run in map(documents.run_from, found)}
+        return {run.id: run for run in readable(map(documents.run_from, found))}
 
     def save_runs(self, runs: Sequence[Run]) -> None:
         for run in runs:

@@ -16,9 +16,9 @@ from onthedot.errors import StoreError
 from onthedot.model.decision import Decision
 from onthedot.model.key import Key
 from onthedot.model.node import Node
-from onthedot.model.run import Run
+from onthedot.model.run import Run, UnreadableRun
 from onthedot.model.schedule import Schedule, ScheduleSummary
-from onthedot.model.states import FINAL, LIVE
+from onthedot.model.states import FINAL
 from onthedot.model.values import replace
 from onthedot.rules.precedence import LEVEL_MS
 from onthedot.stores.base import Change, LogLine, TaskInfo
@@ -27,7 +27,7 @@ from onthedot.stores.redis.commit import Commit, TooMuch
 from onthedot.stores.redis.server import Server
 from onthedot.stores.redis.sharing import count_ended, note_queues, take_names, take_slots
 from onthedot.stores.redis.tables import KEYS, NODES, RUNS, SCHEDULES, Table
-from onthedot.stores.transaction import TryAgain
+from onthedot.stores.transaction import Place, TryAgain, in_the_way, readable, readable_page, still_live
 
 T = TypeVar("T")
 
@@ -118,14 +118,23 @@ class RedisTransaction:
 
     def due_runs(self, node_id: str, tasks: Collection[str], limit: int) -> list[Run]:
         queues = [f"{target}/{task}" for task in sorted(tasks) for target in ("", node_id)]
+        most = asked = self._fewer(limit)
+        while True:
+            due = self._due_runs(queues, asked)
+            good = readable(due)
+            if len(good) >= most or len(due) < asked:
+                return good[:most]
+            asked *= 4  # what cannot be read must not hide the others
+
+    def _due_runs(self, queues: Sequence[str], most: int) -> list[Run]:
         ids, rows, schedule_ids, schedules, run_ids, runs, sizes = self._server.read_script(
-            "due_runs", self.now_ms, self._fewer(limit), HOLD_MS, 1 if self._held else 0, LEVEL_MS, *queues
+            "due_runs", self.now_ms, most, HOLD_MS, 1 if self._held else 0, LEVEL_MS, *queues
         )
         self._runs.learn(ids, rows)
         self._schedules.learn(schedule_ids, schedules)
         self._learn_live(schedule_ids, run_ids, runs, sizes)
         due = self._runs.known(ids)
-        self._held += [run.schedule_id or run.id for run in due]
+        self._held += [*schedule_ids, *(run.id for run in due if run.schedule_id is None)]
         return due
 
     def live_of(self, schedule_ids: Collection[str]) -> list[Run]:
@@ -134,11 +143,21 @@ class RedisTransaction:
             self._learn_live(unknown, *self._server.read_script("live", *unknown))
         self._relied_live.update(schedule_ids)
         found = self._runs.rely([run_id for each in schedule_ids for run_id in self._live[each]])
-        return sorted((run for run in found if run.state in LIVE), key=lambda run: (run.due_ms, run.id))
+        live = still_live(in_the_way(map(self._with_slot, found)))
+        return sorted(live, key=lambda run: (run.due_ms, run.id))
+
+    def _with_slot(self, run: Run) -> Run:
+        """Of a run of which nothing can be read, only the slots know whether it has one."""
+        if not isinstance(run, UnreadableRun) or run.task:
+            return run
+        for slot, run_id in self._server.ask("HGETALL", "slots").items():
+            if run_id == run.id:
+                return replace(run, slot=slot, schedule_id=slot.rpartition("/")[0])
+        return run
 
     def live_runs(self, ids: Collection[str]) -> dict[str, Run]:
         self._look_up(self._runs, ids)
-        return {run.id: run for run in self._runs.rely(ids) if run.state in LIVE}
+        return {run.id: run for run in still_live(self._runs.rely(ids))}
 
     def owned_by(self, node_id: str) -> list[Run]:
         now_ms, node, ids, rows = self._server.read_script("owned", node_id)
@@ -150,10 +169,13 @@ class RedisTransaction:
         return sorted((run for run in own if run.owner == node_id), key=lambda run: run.id)
 
     def blocked_runs(self, limit: int, after: tuple[int, str] = (0, "")) -> list[Run]:
-        return self._found(self._server.read_script("blocked", self.now_ms, limit, *after))
+        def page(after: Place) -> list[Run]:
+            return self._found(self._server.read_script("blocked", self.now_ms, limit, *after))
+
+        return readable_page(page, limit, after)
 
     def routed_runs(self, limit: int) -> list[Run]:
-        return self._found(self._server.read_script("members", "runs", "routed", self.now_ms, limit))
+        return readable(self._found(self._server.read_script("members", "runs", "routed", self.now_ms, limit)))
 
     def succeeded_since(self, schedule: str, since_ms: int) -> bool:
         finished_ms = self._server.ask("ZSCORE", "succeeded", schedule)
@@ -161,7 +183,10 @@ class RedisTransaction:
 
     def ended_runs(self, ids: Collection[str]) -> dict[str, Run]:
         self._look_up(self._runs, ids)
-        return {run.id: run for run in self._runs.rely(ids) if run.state in FINAL}
+        return {run.id: run for run in readable(self._ended(ids))}
+
+    def _ended(self, ids: Collection[str]) -> list[Run]:
+        return [run for run in self._runs.rely(ids) if run.state in FINAL]
 
     def save_runs(self, runs: Sequence[Run]) -> None:
         for run in runs:
@@ -176,10 +201,11 @@ class RedisTransaction:
 
     def forget_runs(self, ids: Collection[str]) -> int:
         """Remove those that have ended and still are; says how many."""
-        ended = self.ended_runs(ids)
-        for run_id in ended:
-            self._runs.write(run_id, None)
-            self._commit.write("DEL", f"log:{run_id}")
+        self._look_up(self._runs, ids)
+        ended = self._ended(ids)
+        for run in ended:
+            self._runs.write(run.id, None)
+            self._commit.write("DEL", f"log:{run.id}")
         return len(ended)
 
     def _found(self, answer: tuple[list[str], list[str | None]]) -> list[Run]:

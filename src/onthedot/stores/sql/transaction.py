@@ -22,7 +22,7 @@ from onthedot.stores.sql.claimed_runs import ClaimedRuns
 from onthedot.stores.sql.dialect import Dialect
 from onthedot.stores.sql.due_floor import Floor
 from onthedot.stores.sql.statements import CHUNK
-from onthedot.stores.transaction import TryAgain
+from onthedot.stores.transaction import Place, TryAgain, in_the_way, readable, readable_page, still_live
 
 
 class SqlTransaction:
@@ -113,7 +113,7 @@ class SqlTransaction:
         asked = limit
         while True:
             due = self._due_runs(node_id, tasks, asked)
-            free = due if self._dialect.exclusive else self._without_locked(due)
+            free = readable(due if self._dialect.exclusive else self._without_locked(due))
             if len(free) >= limit or len(due) < asked:
                 return free[:limit]
             asked *= 4
@@ -145,7 +145,7 @@ class SqlTransaction:
 
     def live_of(self, schedule_ids: Collection[str]) -> list[Run]:
         live = self._remember_runs(self._chunks(statements.LIVE_OF, schedule_ids))
-        return sorted(live, key=lambda run: (run.due_ms, run.id))
+        return sorted(in_the_way(live), key=lambda run: (run.due_ms, run.id))
 
     def live_runs(self, ids: Collection[str]) -> dict[str, Run]:
         if self._dialect.exclusive and self._read_runs.keys() >= set(ids):
@@ -157,19 +157,23 @@ class SqlTransaction:
         live = {run.id: run for run in held if run is not None}
         self._read_runs.update(live)
         others = [run_id for run_id in ids if run_id not in live]
-        return live | {run.id: run for run in self._remember_runs(self._chunks(statements.LIVE_RUNS, others))}
+        found = self._remember_runs(self._chunks(statements.LIVE_RUNS, others))
+        return live | {run.id: run for run in still_live(found)}
 
     def owned_by(self, node_id: str) -> list[Run]:
         mine = self._connection.execute(statements.OWNED_BY, {"node_id": node_id}).fetchall()
         return [mapping.run_from(row) for row in mine]
 
     def blocked_runs(self, limit: int, after: tuple[int, str] = (0, "")) -> list[Run]:
-        due = {"now_ms": self._now_ms, "from_ms": after[0], "after_id": after[1], "most": limit}
-        return self._oldest(statements.BLOCKED_RUNS, due)
+        def page(after: Place) -> list[Run]:
+            due = {"now_ms": self._now_ms, "from_ms": after[0], "after_id": after[1], "most": limit}
+            return self._oldest(statements.BLOCKED_RUNS, due)
+
+        return readable_page(page, limit, after)
 
     def routed_runs(self, limit: int) -> list[Run]:
         due = {"now_ms": self._now_ms, "most": limit}
-        return self._oldest(statements.ROUTED_RUNS, due)
+        return readable(self._oldest(statements.ROUTED_RUNS, due))
 
     def _oldest(self, halves: statements.Halves, due: Mapping[str, Any]) -> list[Run]:
         """So many as are asked for, of those that are found with and without a priority."""
@@ -181,7 +185,7 @@ class SqlTransaction:
         return self._connection.execute(statements.SUCCEEDED_SINCE, asked).first() is not None
 
     def ended_runs(self, ids: Collection[str]) -> dict[str, Run]:
-        return {run.id: run for run in map(mapping.run_from, self._chunks(statements.ENDED_RUNS, ids))}
+        return {run.id: run for run in readable(map(mapping.run_from, self._chunks(statements.ENDED_RUNS, ids)))}
 
     def save_runs(self, runs: Sequence[Run]) -> None:
         new: list[Columns] = []

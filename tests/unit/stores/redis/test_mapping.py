@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 from dataclasses import fields
 
+import pytest
+
 from onthedot.model.policy import Policy
-from onthedot.model.run import Run
+from onthedot.model.run import Run, UnreadableRun
 from onthedot.model.schedule import Schedule
 from onthedot.model.states import State
 from onthedot.stores.redis import mapping
@@ -35,26 +37,26 @@ def test_every_field_has_its_place_in_a_row() -> None:
 
 def test_a_row_comes_back_as_it_was() -> None:
     assert mapping.schedule_from("id", mapping.schedule_text(SCHEDULE)) == SCHEDULE
-    assert mapping.run_from(mapping.run_text(RUN)) == RUN
+    assert mapping.run_from("id", mapping.run_text(RUN)) == RUN
 
 
 def test_fields_that_an_earlier_version_did_not_write_are_as_by_default() -> None:
     written = json.loads(mapping.run_text(RUN))
-    earlier = mapping.run_from(json.dumps(written[:-4]))
+    earlier = mapping.run_from("id", json.dumps(written[:-4]))
     assert (earlier.id, earlier.shard, earlier.result, earlier.error, earlier.reason) == ("id", 0, None, None, None)
 
 
 def test_fields_that_only_a_later_version_knows_are_passed_over() -> None:
-    assert mapping.run_from(json.dumps([*json.loads(mapping.run_text(RUN)), "new"])) == RUN
+    assert mapping.run_from("id", json.dumps([*json.loads(mapping.run_text(RUN)), "new"])) == RUN
     later = json.dumps([*json.loads(mapping.schedule_text(SCHEDULE)), "new"])
     assert mapping.schedule_from("id", later) == SCHEDULE
 
 
 def test_arguments_are_never_shared_between_two_readings_of_a_row() -> None:
     text = mapping.run_text(RUN)
-    assert mapping.run_from(text).args is not mapping.run_from(text).args
+    assert mapping.run_from("id", text).args is not mapping.run_from("id", text).args
     plain = mapping.run_text(Run("id", "task", "tick", 1, 2))
-    assert mapping.run_from(plain).args is not mapping.run_from(plain).args
+    assert mapping.run_from("id", plain).args is not mapping.run_from("id", plain).args
 
 
 def test_a_text_that_cannot_be_read_keeps_its_name_and_is_kept_itself() -> None:
@@ -62,3 +64,38 @@ def test_a_text_that_cannot_be_read_keeps_its_name_and_is_kept_itself() -> None:
     row = mapping.schedule_from("id", text)
     assert (row.id, row.name, row.trigger["text"]) == ("id", 'a "name"', text)
     assert mapping.schedule_from("id", "rubbish").name == "id"
+
+
+@pytest.mark.parametrize(
+    ("position", "value", "state", "says"),
+    [
+        ("state", "weird", "failed", "no state 'weird' is known"),
+        ("state", [1], "failed", "no state '[1]' is known"),
+        ("policy", "[", "running", "Expecting value"),
+        ("args", [1], "running", "args are [1]"),
+        ("due_ms", None, "running", "unsupported operand"),
+    ],
+    ids=range(5),
+)
+def test_a_run_that_cannot_be_read_says_so(position: str, value: object, state: str, says: str) -> None:
+    values = json.loads(mapping.run_text(RUN))
+    values[mapping.RUN.index(position)] = value
+    run = mapping.run_from("id", json.dumps(values))
+    assert isinstance(run, UnreadableRun)
+    assert (run.id, run.task, run.state) == ("id", RUN.task, state)
+    assert says in (run.error or "")
+
+
+@pytest.mark.parametrize("text", ["", "rubbish", "{}", "null", "[", "7"])
+def test_a_text_of_which_nothing_can_be_read_is_something_all_the_same(text: str) -> None:
+    run = mapping.run_from("id", text)
+    assert (type(run), run.id, run.state) == (UnreadableRun, "id", "failed")
+    assert "cannot be read" in (run.error or "")
+    node = mapping.node_from("id", text)
+    assert (node.id, node.state, node.tasks) == ("id", "dead", ())
+    assert mapping.key_from("k", text).expires_ms == 0
+    assert mapping.tasks_from(text) == []
+    assert "cannot be read" in mapping.line_from("r", text).text
+    assert "cannot be read" in mapping.change_from("c", text).by.what
+    assert "cannot be read" in mapping.decision_from("s", f"77 {text}").detail
+    assert mapping.decision_from("s", f"77 {text}").decided_ms == 77
