@@ -11,7 +11,7 @@ from onthedot.app.page import Page
 from onthedot.clock import Clock
 from onthedot.durations import to_duration_ms
 from onthedot.errors import Conflict, RunNotFound, SettingsError
-from onthedot.model.run import Run
+from onthedot.model.run import Run, UnreadableRun
 from onthedot.model.states import State
 from onthedot.storable import can_be_kept
 from onthedot.stores.base import Author, LogLine, Store
@@ -55,14 +55,24 @@ class Runs:
         kept = text_of(reason, "cancel: reason")
         if not can_be_kept(run_id):
             raise RunNotFound(run_id)
-        return self._open_store().request_cancel(run_id, kept, self._by("cancel"))
+        try:
+            return self._open_store().request_cancel(run_id, kept, self._by("cancel"))
+        except RunNotFound:
+            self._refuse_unreadable(self.get(run_id))
+            raise
 
     def retry(self, run_id: str) -> Run:
         """Have an ended run done again, under the same id; a pause does not hold it."""
         run = self.get(run_id)
+        self._refuse_unreadable(run)
         if not run.is_final or run.state is State.SUCCEEDED:
             raise Conflict(f"run {run_id} is {run.state}: only one that ended without success can be retried")
         return self._open_store().retry(run_id, run.claim_no, self._by("retry"))
+
+    @staticmethod
+    def _refuse_unreadable(run: Run) -> None:
+        if isinstance(run, UnreadableRun):
+            raise Conflict(f"{(run.error or '').rpartition(chr(10))[2]}; mend it, or remove it by hand")
 
     def logs(self, run_id: str) -> tuple[LogLine, ...]:
         """What the run said, all of it."""

@@ -21,7 +21,7 @@ from onthedot.execution.targets import Lookup, Target
 from onthedot.execution.targets.process import Processes
 from onthedot.execution.thread_pool import POOLS, Counts, Pool, Sizes, ThreadPool
 from onthedot.model.outcome import Outcome
-from onthedot.model.run import Run
+from onthedot.model.run import Run, UnreadableRun
 from onthedot.model.states import State
 from onthedot.stores.base import LogLine, Store
 
@@ -178,6 +178,9 @@ class Worker:
                 self._release(execution)
 
     def _take(self, run: Run) -> Execution | None:
+        if isinstance(run, UnreadableRun):
+            self._report(Outcome(run.id, run.claim_no, "failed", error=run.error, final=True))
+            return None
         target = self._lookup(run.task)
         if target is None:
             self._report(Outcome(run.id, run.claim_no, "handed_back", reason=f"no task {run.task!r} on this node"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from onthedot.errors import TriggerError
 from onthedot.model.decision import Decision
 from onthedot.model.run import Run
 from onthedot.model.schedule import Schedule
@@ -59,7 +60,11 @@ def explain(store: Store, schedule: Schedule, moment_ms: int) -> Explanation:
     if decisions:
         decision = decisions[0]
         count = "" if decision.count in (None, 1) else f" (one of {decision.count:,} ticks)"
-        return Explanation(f"it did not run at {iso(moment_ms)}: {_REASONS[decision.reason]}{count}", (), decisions)
+        return Explanation(
+            f"it did not run at {iso(moment_ms)}: {_REASONS.get(decision.reason, decision.reason)}{count}",
+            (),
+            decisions,
+        )
     if moment_ms > schedule.settled_ms:
         return Explanation(_undecided(schedule, moment_ms, store.now_ms()))
     if moment_ms < schedule.created_ms:
@@ -136,7 +141,15 @@ def _waits_for(run: Run) -> str:
 def _in_force(store: Store, schedule: Schedule, moment_ms: int) -> Schedule | None:
     """The definition that counted at that moment; None if it has been pruned."""
     revisions = store.revisions(schedule.id)
-    earlier = [each for each in revisions if each.updated_ms <= moment_ms]
+    earlier = [each for each in revisions if each.updated_ms <= moment_ms and _is_readable(each)]
     if earlier:
         return earlier[-1]
     return None if revisions and moment_ms >= schedule.created_ms else schedule
+
+
+def _is_readable(revision: Schedule) -> bool:
+    try:
+        decode(revision.trigger)
+    except TriggerError:
+        return False
+    return True

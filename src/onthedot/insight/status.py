@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from onthedot.model.node import Node, NodeState
-from onthedot.model.run import Run
+from onthedot.model.run import Run, UnreadableRun
 from onthedot.model.schedule import Schedule
 from onthedot.model.states import State
 from onthedot.stores.base import Store
@@ -116,6 +116,8 @@ def _late_runs(waiting: list[Run], known: frozenset[str], now_ms: int) -> Iterat
     for run in waiting:
         if not run.blocked and now_ms - run.due_ms > LATE_MS:
             reason = "not started yet" if run.task in known else f"no live node has the task {run.task}"
+            if isinstance(run, UnreadableRun):
+                reason = "its row cannot be read"
             yield Late(run.schedule or run.task, run.due_ms, now_ms - run.due_ms, run.id, reason)
 
 

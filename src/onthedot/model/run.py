@@ -131,6 +131,14 @@ class Run:
         return self.attempt == 0 and self.crashes == 0
 
 
+class UnreadableRun(Run):
+    """A run whose row cannot be read, or not whole: shown with the reason in `error`, and never started.
+
+    A state that nobody knows is shown as failed. The row stays as it is until somebody mends it, cancels the run, or
+    its owner ends it.
+    """
+
+
 def for_slot(schedule_id: str) -> str:
     """Waits for a slot of its schedule."""
     return f"slot:{schedule_id}"

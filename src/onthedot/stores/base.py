@@ -393,7 +393,10 @@ class Store(ABC):
         before: str | None = None,
         limit: int = 100,
     ) -> list[Run]:
-        """Runs, live and ended, newest first by id; `before` is the last id of the page before."""
+        """Runs, live and ended, newest first by id; `before` is the last id of the page before.
+
+        One whose row cannot be read is among them, as an `UnreadableRun`.
+        """
 
     @abstractmethod
     def decisions(

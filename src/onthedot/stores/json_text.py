@@ -81,7 +81,9 @@ def policy_from(text: str) -> Policy:
     return Policy.from_json(json_object(text))
 
 
-_policy_texts: dict[int, tuple[Policy, str]] = {}
+UNREADABLE_POLICY = Policy()
+"""Stands for one that cannot be read, and is written so that it stays unreadable."""
+_policy_texts: dict[int, tuple[Policy, str]] = {id(UNREADABLE_POLICY): (UNREADABLE_POLICY, "unreadable")}
 
 
 def policy_text(policy: Policy) -> str:
@@ -92,6 +94,7 @@ def policy_text(policy: Policy) -> str:
     text = encode(policy.as_json())
     if len(_policy_texts) >= 4096:
         _policy_texts.clear()
+        _policy_texts[id(UNREADABLE_POLICY)] = UNREADABLE_POLICY, "unreadable"
     _policy_texts[id(policy)] = policy, text
     return text
 

@@ -7,7 +7,7 @@ they are until somebody puts the schedule anew.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, fields
 from operator import attrgetter
 from typing import Any
@@ -16,13 +16,14 @@ from onthedot.model.decision import Decision
 from onthedot.model.key import Key
 from onthedot.model.node import Node, NodeState
 from onthedot.model.policy import Policy
-from onthedot.model.run import Run
+from onthedot.model.run import Run, UnreadableRun
 from onthedot.model.schedule import Schedule, ScheduleSummary
 from onthedot.model.states import State
 from onthedot.model.values import make
 from onthedot.stores.base import Author, Change, LogLine, TaskInfo
 from onthedot.stores.json_text import (
     UNREADABLE,
+    UNREADABLE_POLICY,
     Unreadable,
     clean,
     decode,
@@ -32,7 +33,6 @@ from onthedot.stores.json_text import (
     policy_from,
     policy_text,
     shared_object,
-    value_or_sign,
     words,
     words_text,
 )
@@ -194,8 +194,16 @@ def schedule_to_text(row: Schedule) -> str:
     return encode({**asdict(row), "policy": row.policy.as_json()})
 
 
-def schedule_from_text(text: str) -> Schedule:
-    """What `schedule_to_text` gave, of this or an earlier version."""
+def revision_from(schedule_id: str, text: str) -> Schedule:
+    """What `schedule_to_text` gave, of this or an earlier version; with an error if it cannot be read."""
+    try:
+        return _schedule_from_text(text)
+    except UNREADABLE as error:
+        said = f"this revision cannot be read: {error}"
+        return Schedule(schedule_id, "", "", Unreadable(error), error=said)
+
+
+def _schedule_from_text(text: str) -> Schedule:
     known = {name: value for name, value in json_object(text).items() if name in SCHEDULE}
     for name in ("given", "tags", "then", "on_failure"):
         known[name] = tuple(known.get(name, ()))
@@ -234,22 +242,69 @@ _STATES = {state.value: state for state in State}
 
 
 def run_from(row: Sequence[Any]) -> Run:
-    """The run of a row; arguments that cannot be read fit no task, so that it fails by itself."""
+    """The run of a row, always: one that cannot be read is an `UnreadableRun`."""
     fields = dict(zip(RUN, row, strict=True))
-    fields["state"] = _STATES[fields["state"]]
-    fields["args"] = object_or_sign(fields["args"])
-    fields["policy"] = _policy_or_default(fields["policy"])
-    fields["exempt"] = fields["exempt"] == 1
-    if fields["result"] is not None:
-        fields["result"] = value_or_sign(fields["result"])
+    try:
+        fields["state"] = _STATES[fields["state"]]
+        fields["args"] = json_object(fields["args"])
+        fields["policy"] = policy_from(fields["policy"])
+        fields["exempt"] = fields["exempt"] == 1
+        if fields["result"] is not None:
+            fields["result"] = decode(fields["result"])
+        # What is added up is a number; so quickly that reading many runs does not take longer for it.
+        fields["due_ms"] + fields["scheduled_ms"] + fields["claim_no"] + fields["attempt"] + fields["crashes"]
+    except (*UNREADABLE, LookupError):
+        return _unreadable_run(dict(zip(RUN, row, strict=True)))
     return make(Run, fields)
 
 
-def _policy_or_default(text: str) -> Policy:
+_TEXTS = ("id", "task", "cause")
+_NUMBERS = ("scheduled_ms", "due_ms", "claim_no", "attempt", "crashes", "fence", "created_ms")
+
+
+def _unreadable_run(columns: dict[str, Any]) -> Run:
+    """What can be read of it, and what cannot."""
+    problems: list[str] = []
+    state, args, policy, result = (columns[name] for name in ("state", "args", "policy", "result"))
+    fields = {
+        **columns,
+        **{name: f"{columns[name] or ''}" for name in _TEXTS},
+        **{name: _number(name, columns[name], problems) for name in _NUMBERS},
+        "state": _or(State.FAILED, lambda: _STATES[state], f"no state {state!r} is known", problems),
+        "args": _or(Unreadable("args"), lambda: json_object(args), "args", problems),
+        "policy": _or(UNREADABLE_POLICY, lambda: policy_from(policy), "policy", problems),
+        "result": None if result is None else _or(None, lambda: decode(result), "result", problems),
+        "exempt": columns["exempt"] == 1,
+    }
+    return unreadable_run(fields, problems)
+
+
+def unreadable_run(fields: dict[str, Any], problems: Sequence[str]) -> Run:
+    """A run of these fields, with what is wrong with its row in its error."""
+    said = f"the row of this run cannot be read: {'; '.join(problems)}"
+    return make(UnreadableRun, {**fields, "error": "\n".join(filter(None, (fields.get("error"), said)))})
+
+
+def _number(name: str, value: Any, problems: list[str]) -> int:
+    if isinstance(value, int):
+        return value
+    problems.append(f"{name} is {value!r}")
+    return 0
+
+
+def _or(otherwise: Any, read: Callable[[], Any], what: str, problems: list[str]) -> Any:
     try:
-        return policy_from(text)
-    except UNREADABLE:
-        return Policy()
+        return read()
+    except LookupError:
+        problems.append(what)
+    except UNREADABLE as error:
+        problems.append(f"{what}: {error}")
+    return otherwise
+
+
+def _args_text(args: Mapping[str, Any]) -> str:
+    """What cannot be read stays so, wherever the run is written to."""
+    return "unreadable" if isinstance(args, Unreadable) else encode(args)
 
 
 def _run_columns(run: Run) -> Columns:
@@ -260,7 +315,7 @@ def _run_columns(run: Run) -> Columns:
         run.scheduled_ms,
         run.due_ms,
         run.state.value,
-        encode(run.args) if run.args else "{}",
+        _args_text(run.args) if run.args else "{}",
         policy_text(run.policy),
         run.schedule_id,
         run.schedule,
@@ -369,11 +424,21 @@ def node_row(node: Node) -> Columns:
 
 
 def node_from(row: Sequence[Any]) -> Node:
-    """The node of a row."""
+    """The node of a row, always: one that cannot be read has no tasks, so that nobody routes to it."""
     node_id, name, group, labels, capacity, roles, tasks, state, *rest = row
-    return Node(
-        node_id, name, group, json_object(labels), capacity, words(roles), words(tasks), NodeState(state), *rest
-    )
+    try:
+        known = json_object(labels), capacity, words(roles), words(tasks), NodeState(state)
+        sum(rest, capacity)
+    except UNREADABLE as error:
+        return unreadable_node(node_id, name, state, rest, error)
+    return Node(node_id, name, group, *known, *rest)
+
+
+def unreadable_node(node_id: str, name: object, state: object, rest: Sequence[Any], error: Exception) -> Node:
+    """What can be read of it. A state that nobody knows is dead: the process, if it lives, goes on as another node."""
+    known = next((each for each in NodeState if each == state), NodeState.DEAD)
+    moments = rest if all(isinstance(each, int) for each in rest) else (0, 0, 0, 0)
+    return Node(node_id, f"{name}", None, {"unreadable": f"{error}"}, 0, (), (), known, *moments)
 
 
 def task_row(node_id: str, task: TaskInfo) -> Columns:
@@ -385,7 +450,10 @@ def task_row(node_id: str, task: TaskInfo) -> Columns:
 def task_from(row: Sequence[Any]) -> TaskInfo:
     """What a node published; without the node."""
     _, name, parameters, doc, policy = row
-    return TaskInfo(name, tuple(decode(parameters)), doc, json_object(policy))
+    try:
+        return TaskInfo(name, tuple(decode(parameters)), doc, json_object(policy))
+    except UNREADABLE as error:
+        return TaskInfo(f"{name}", doc=f"the row of this task cannot be read: {error}")
 
 
 def decision_row(decision: Decision) -> Columns:

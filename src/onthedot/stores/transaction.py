@@ -13,7 +13,7 @@ run of a schedule holds the schedule's lock and raises its `version`. The rest (
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
@@ -21,13 +21,38 @@ from onthedot.model.decision import Decision
 from onthedot.model.key import Key
 from onthedot.model.node import Node
 from onthedot.model.policy import Policy
-from onthedot.model.run import Run
+from onthedot.model.run import Run, UnreadableRun
 from onthedot.model.schedule import Schedule, ScheduleSummary
+from onthedot.model.states import LIVE, State
+from onthedot.model.values import make
 from onthedot.stores.base import Change, LogLine, TaskInfo
 
 
 class TryAgain(Exception):
     """The transaction clashed with another and left nothing behind."""
+
+
+def readable(runs: Iterable[Run]) -> list[Run]:
+    """Those that may be started, woken or routed again: what cannot be read is set aside."""
+    return [run for run in runs if type(run) is not UnreadableRun]
+
+
+def still_live(runs: Iterable[Run]) -> list[Run]:
+    """Those that may be ended or cancelled: not what has a state that nobody knows."""
+    return [run for run in runs if run.state in LIVE]
+
+
+def in_the_way(runs: Iterable[Run]) -> list[Run]:
+    """The live runs of schedules, as the others must see them: what cannot be read counts only if it has a slot, which
+    nobody else can take; what waits and cannot be read holds up nobody.
+    """
+    return [seen for run in runs if (seen := _seen(run)) is not None]
+
+
+def _seen(run: Run) -> Run | None:
+    if type(run) is not UnreadableRun or run.state is State.RUNNING:
+        return run
+    return None if run.slot is None else make(UnreadableRun, {**run.__dict__, "state": State.RUNNING})
 
 
 class LiveRuns(NamedTuple):
@@ -71,7 +96,10 @@ class Claim:
 
 
 class Transaction(Protocol):
-    """One transaction. Rows come back as values; `save_…` and `end_runs` write them."""
+    """One transaction. Rows come back as values; `save_…` and `end_runs` write them.
+
+    A row that cannot be read stops nobody: of runs see `readable`, `still_live` and `in_the_way`.
+    """
 
     @property
     def now_ms(self) -> int:

@@ -415,7 +415,7 @@ def test_modules_that_fit_a_pattern_are_included(tmp_path: Path, monkeypatch: py
         ({"name": "nightly "}, "begins or ends with a blank"),
     ],
 )
-def test_what_a_store_could_not_bear_is_refused_in_one_line(app: App, options: dict[str, str], said: str) -> None:
+def test_what_a_store_could_not_bear_is_refused_in_one_line(app: App, options: dict[str, Any], said: str) -> None:
     app.task(name="work")(lambda: None)
     name = options.pop("name", "s")
     with pytest.raises(SettingsError, match=said):

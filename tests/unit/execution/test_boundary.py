@@ -19,8 +19,9 @@ from onthedot.execution.deadlines import Deadlines
 from onthedot.execution.worker import Execution
 from onthedot.model.outcome import Outcome
 from onthedot.model.policy import Policy
-from onthedot.model.run import Run
+from onthedot.model.run import Run, UnreadableRun
 from onthedot.model.states import State
+from onthedot.model.values import make
 from onthedot.node.settings import NodeSettings
 from onthedot.storable import MOST_BYTES
 from onthedot.stores.memory import MemoryStore
@@ -217,6 +218,18 @@ def test_a_run_for_which_no_thread_can_be_started_is_given_back_and_the_others_g
     assert ended(small, run).attempt == 1
     until(lambda: all_places_are_free(small))
     assert worker.executing() == {}
+
+
+def test_a_run_whose_row_cannot_be_read_is_not_begun_and_ends_with_the_reason(
+    small: App, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert small.runner is not None
+    worker, reported = small.runner.worker, list[Outcome]()
+    monkeypatch.setattr(worker, "_report", reported.append)
+    blank = Run("r", "works", "enqueue", 0, 0, State.RUNNING, claim_no=3, error="the row cannot be read")
+    worker.begin(make(UnreadableRun, blank.__dict__))
+    assert worker.executing() == {}
+    assert reported == [Outcome("r", 3, "failed", error="the row cannot be read", final=True)]
 
 
 def test_a_thread_outlives_its_items() -> None:

@@ -121,7 +121,7 @@ def test_a_schedule_comes_back_as_it_was(schedule: Schedule) -> None:
 
 @given(schedules)
 def test_a_revision_comes_back_as_it_was(schedule: Schedule) -> None:
-    assert mapping.schedule_from_text(mapping.schedule_to_text(schedule)) == schedule
+    assert mapping.revision_from("", mapping.schedule_to_text(schedule)) == schedule
 
 
 @given(schedules, schedules)

@@ -27,4 +27,4 @@ def foremost_of(levels: Iterable[int], oldest: Oldest, now_ms: int, most: int) -
 
 def turn_of(run: Document) -> Turn:
     """The place of a run's document among those that are due."""
-    return precedence_ms(run["due_ms"], run["priority"]), run["_id"]
+    return precedence_ms(run["due_ms"], run.get("priority", 0)), run["_id"]

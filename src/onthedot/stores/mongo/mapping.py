@@ -160,7 +160,8 @@ def tasks_document(node_id: str, tasks: Iterable[TaskInfo]) -> Document:
 
 def tasks_from(document: Document) -> list[TaskInfo]:
     """What `tasks_document` was given."""
-    return [mapping.task_from(_values(row, mapping.TASK)) for row in document["tasks"]]
+    rows = document.get("tasks")
+    return [mapping.task_from(_values(row, mapping.TASK)) for row in rows if isinstance(row, dict)] if rows else []
 
 
 def decision_document(decision: Decision) -> Document:
@@ -200,4 +201,4 @@ def revision_document(schedule: Schedule, seq: int) -> Document:
 
 def revision_from(document: Document) -> Schedule:
     """The schedule that `revision_document` was given."""
-    return mapping.schedule_from_text(document["body"])
+    return mapping.revision_from(document.get("schedule_id", ""), document.get("body", ""))

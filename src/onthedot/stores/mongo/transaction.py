@@ -31,7 +31,7 @@ from onthedot.stores.mongo.reads import Reads
 from onthedot.stores.mongo.reservations import Reservations
 from onthedot.stores.mongo.schema import PLANNABLE, ROUTED
 from onthedot.stores.mongo.writes import Writes
-from onthedot.stores.transaction import Claim, LiveRuns, TryAgain
+from onthedot.stores.transaction import Claim, LiveRuns, TryAgain, in_the_way, readable, still_live
 
 _LIVES = {"state": {"$in": ["alive", "draining"]}}
 _OWNED = {"owner": {"$gt": ""}}
@@ -176,12 +176,18 @@ class MongoTransaction:
     # runs
 
     def due_runs(self, claim: Claim, limit: int) -> list[Run]:
-        return [documents.run_from(each) for each in self._candidates.runs(claim, limit)]
+        asked = limit
+        while True:
+            due = [documents.run_from(each) for each in self._candidates.runs(claim, asked)]
+            good = readable(due)
+            if len(good) >= min(limit, len(due)) or len(due) < asked:
+                return good[:limit]
+            asked *= 4  # what cannot be read must not hide the others
 
     def live_beside(self, schedules: Sequence[Schedule]) -> dict[str, LiveRuns]:
         def read(wanted: Document, most: int) -> list[Run]:
             found = self._reads.find(schema.RUNS, wanted).sort(beside.IN_ORDER)
-            return self._remember_runs(found.limit(most).hint(schema.RUNS_SCHEDULE))
+            return in_the_way(self._remember_runs(found.limit(most).hint(schema.RUNS_SCHEDULE)))
 
         return beside.live_beside(read, schedules)
 
@@ -190,13 +196,14 @@ class MongoTransaction:
             return []
         found = self._reads.find(schema.RUNS, {"schedule_id": {"$in": sorted(schedule_ids)}})
         live = self._remember_runs(found.hint(schema.RUNS_SCHEDULE))
-        return sorted(live, key=lambda run: (run.due_ms, run.id))
+        return sorted(in_the_way(live), key=lambda run: (run.due_ms, run.id))
 
     def live_runs(self, ids: Collection[str]) -> dict[str, Run]:
         unknown = sorted(each for each in ids if each not in self._read_runs)
         if unknown:
             self._remember_runs(self._reads.find(schema.RUNS, {"_id": {"$in": unknown}}))
-        return {each: self._read_runs[each] for each in ids if each in self._read_runs}
+        found = [self._read_runs[each] for each in ids if each in self._read_runs]
+        return {run.id: run for run in still_live(found)}
 
     def live_runs_if_free(self, ids: Collection[str]) -> dict[str, Run]:
         return {each: run for each, run in self.live_runs(ids).items() if each not in self._reserved_runs}
@@ -216,7 +223,7 @@ class MongoTransaction:
 
     def waiting_for(self, what: str, limit: int) -> list[Run]:
         found = awaited.waiting_for(self._reads, what, self.now_ms, limit)
-        return [documents.run_from(each) for each in found]
+        return readable(documents.run_from(each) for each in found)
 
     def are_awaited(self, whats: Collection[str]) -> set[str]:
         return set(self._reads.distinct(schema.RUNS, "waits_for", {"waits_for": {"$in": sorted(whats)}}))
@@ -227,7 +234,7 @@ class MongoTransaction:
     def routed_runs(self, limit: int) -> list[Run]:
         due = {**ROUTED, "due_ms": {"$lte": self.now_ms}}
         found = self._reads.look(schema.RUNS, due).sort(OLDEST).limit(limit).hint(schema.RUNS_ROUTED)
-        return [documents.run_from(each) for each in found]
+        return readable(documents.run_from(each) for each in found)
 
     def succeeded_since(self, schedule: str, since_ms: int) -> bool:
         well = {"kept_by": schedule, "state": State.SUCCEEDED.value, "finished_ms": {"$gte": since_ms}}
@@ -237,7 +244,7 @@ class MongoTransaction:
         if not ids:
             return {}
         found = self._reads.find(schema.HISTORY, {"_id": {"$in": sorted(ids)}})
-        return {run.id: run for run in map(documents.run_from, found)}
+        return {run.id: run for run in readable(map(documents.run_from, found))}
 
     def save_runs(self, runs: Sequence[Run]) -> None:
         for run in runs:

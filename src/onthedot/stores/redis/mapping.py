@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from dataclasses import MISSING, asdict, fields
 from functools import lru_cache
 from operator import attrgetter
-from typing import Any
+from typing import Any, cast
 
-from onthedot.model.decision import Decision
+from onthedot.model.decision import Decision, Reason
 from onthedot.model.key import Key
 from onthedot.model.node import Node, NodeState
 from onthedot.model.policy import DEFAULT, Policy
@@ -23,6 +23,8 @@ from onthedot.model.schedule import Schedule
 from onthedot.model.states import State
 from onthedot.model.values import make
 from onthedot.stores.base import Author, Change, LogLine, TaskInfo
+from onthedot.stores.json_text import UNREADABLE_POLICY, Unreadable
+from onthedot.stores.mapping import unreadable_node, unreadable_run
 
 _encode = json.JSONEncoder(separators=(",", ":"), check_circular=False).encode
 _decoder = json.JSONDecoder()
@@ -63,6 +65,8 @@ def _text_of(policy: Policy) -> str:
 
 
 def _policy_text(policy: Policy) -> str:
+    if policy is UNREADABLE_POLICY:
+        return ""  # so that it stays what it is
     return "{}" if policy is DEFAULT else _text_of(policy)
 
 
@@ -144,15 +148,45 @@ def run_text(run: Run) -> str:
     """The whole row; `TypeError` if an argument or result is none of JSON."""
     values = list(_run_values(run))
     values[2] = _policy_text(run.policy)
+    if isinstance(run.args, Unreadable):
+        values[7] = None  # so that it stays what it is
     return _encode(values)
 
 
-def run_from(text: str) -> Run:
-    """The run of a text."""
-    row = _named(RUN, _decode(text), _RUN_DEFAULTS)
-    row["state"] = _STATES[row["state"]]
-    row["policy"] = _policy(row["policy"])
-    return make(Run, row)
+def run_from(run_id: str, text: str) -> Run:
+    """The run of a text, always: one that cannot be read is an `UnreadableRun`."""
+    row: dict[str, Any] = {}
+    try:
+        row = _named(RUN, _array(text), _RUN_DEFAULTS)
+        fields = {**row, "state": _STATES[row["state"]], "policy": _policy(row["policy"])}
+        if not isinstance(row["args"], dict):
+            raise TypeError(f"args are {row['args']!r}")
+        row["due_ms"] + row["scheduled_ms"] + row["claim_no"] + row["attempt"] + row["crashes"]
+    except UNREADABLE as error:
+        return _unreadable_run(run_id, row, error)
+    return make(Run, fields)
+
+
+def _array(text: str) -> list[Any]:
+    values = _decode(text)
+    if not isinstance(values, list):
+        raise TypeError("not a JSON array")
+    return values
+
+
+_NUMBERS = ("scheduled_ms", "due_ms", "claim_no", "attempt", "crashes", "fence", "created_ms")
+
+
+def _unreadable_run(run_id: str, row: dict[str, Any], error: Exception) -> Run:
+    """What can be read of it. Where nothing can, only its id is known, and that it is there."""
+    blank = Run(run_id, "", "enqueue", 0, 0, State.FAILED)
+    state = f"{row.get('state')}"
+    fields = {**blank.__dict__, **row, "id": run_id, "state": _STATES.get(state, State.FAILED)}
+    fields["policy"] = UNREADABLE_POLICY
+    fields["args"] = row["args"] if isinstance(row.get("args"), dict) else Unreadable(error)
+    fields |= {name: 0 for name in _NUMBERS if not isinstance(fields[name], int)}
+    said = f"no state {state!r} is known" if row and state not in _STATES else f"{error}"
+    return unreadable_run(fields, [said])
 
 
 # the others
@@ -164,8 +198,11 @@ def key_text(key: Key) -> str:
 
 
 def key_from(key: str, text: str) -> Key:
-    """What `key_text` gave."""
-    return Key(key, *_decode(text))
+    """What `key_text` gave; one that cannot be read has expired."""
+    try:
+        return Key(key, *_decode(text))
+    except UNREADABLE:
+        return Key(key, "", expires_ms=0)
 
 
 def node_text(node: Node) -> str:
@@ -173,11 +210,22 @@ def node_text(node: Node) -> str:
     return _encode({**node.__dict__, "labels": dict(node.labels), "state": node.state.value})
 
 
-def node_from(text: str) -> Node:
-    """The node of a text."""
-    values = _decode(text)
+def node_from(node_id: str, text: str) -> Node:
+    """The node of a text, always: one that cannot be read has no tasks, so that nobody routes to it."""
+    values: Any = {}
+    try:
+        values = _decode(text)
+        return _node(values)
+    except UNREADABLE as error:
+        known = values if isinstance(values, dict) else {}
+        rest = [known.get(name) for name in ("started_ms", "renewed_ms", "renewals", "lease_ms")]
+        return unreadable_node(node_id, known.get("name", ""), known.get("state"), rest, error)
+
+
+def _node(values: dict[str, Any]) -> Node:
     values["roles"], values["tasks"] = tuple(values["roles"]), tuple(values["tasks"])
     values["state"] = NodeState(values["state"])
+    values["started_ms"] + values["renewed_ms"] + values["renewals"] + values["lease_ms"] + values["capacity"]
     return make(Node, {name: values[name] for name in _NODE_NAMES})
 
 
@@ -190,8 +238,11 @@ def tasks_text(tasks: list[TaskInfo]) -> str:
 
 
 def tasks_from(text: str) -> list[TaskInfo]:
-    """What `tasks_text` gave."""
-    return [TaskInfo(name, tuple(parameters), doc, policy) for name, parameters, doc, policy in _decode(text)]
+    """What `tasks_text` gave; nothing, if it cannot be read."""
+    try:
+        return [TaskInfo(name, tuple(parameters), doc, policy) for name, parameters, doc, policy in _decode(text)]
+    except UNREADABLE:
+        return []
 
 
 def decision_text(decision: Decision) -> str:
@@ -201,9 +252,16 @@ def decision_text(decision: Decision) -> str:
     return f"{decision.decided_ms} {_encode(values)}"
 
 
-def decision_from(text: str) -> Decision:
-    """What `decision_text` gave."""
-    return Decision(**_decode(text.partition(" ")[2]))
+def decision_from(schedule_id: str, text: str) -> Decision:
+    """What `decision_text` gave; one that cannot be read is of the moment when it was made, and says so."""
+    decided, _, rest = text.partition(" ")
+    try:
+        return Decision(**_decode(rest))
+    except UNREADABLE as error:
+        at_ms = int(decided) if decided.isdecimal() else 0
+        said = f"this decision cannot be read: {error}"
+        reason = cast(Reason, "unreadable")
+        return Decision(decided, schedule_id, "", 0, reason, at_ms, at_ms, None, at_ms, said)
 
 
 def line_text(line: LogLine) -> str:
@@ -212,8 +270,12 @@ def line_text(line: LogLine) -> str:
 
 
 def line_from(run_id: str, text: str) -> LogLine:
-    """What `line_text` gave."""
-    return LogLine(run_id, *_decode(text))
+    """What `line_text` gave; one that cannot be read says so."""
+    try:
+        claim_no, at_ms, level, said = _decode(text)
+        return LogLine(run_id, claim_no, at_ms, level, said)
+    except UNREADABLE as error:
+        return LogLine(run_id, 0, 0, "ERROR", f"this line cannot be read: {error}")
 
 
 def change_text(change: Change) -> str:
@@ -221,7 +283,11 @@ def change_text(change: Change) -> str:
     return _encode(asdict(change))
 
 
-def change_from(text: str) -> Change:
-    """What `change_text` gave."""
-    values = _decode(text)
-    return Change(**{**values, "by": Author(**values["by"])})
+def change_from(change_id: str, text: str) -> Change:
+    """What `change_text` gave; one that cannot be read says so."""
+    try:
+        values = _decode(text)
+        return Change(**{**values, "by": Author(**values["by"])})
+    except UNREADABLE as error:
+        by = Author("", "", f"this change cannot be read: {error}")
+        return Change(change_id, "", "", 0, 0, by, {}, {})

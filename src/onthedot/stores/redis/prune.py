@@ -147,7 +147,7 @@ def _began_by(run_id: str, moment_ms: int) -> bool:
 def _is_about_before(decision: str, moment_ms: int) -> bool:
     """Whether there is a decision about a time before the moment."""
     try:
-        return bool(decision) and mapping.decision_from(decision).first_ms < moment_ms
+        return bool(decision) and mapping.decision_from("", decision).first_ms < moment_ms
     except mapping.UNREADABLE:
         return False
 
@@ -155,6 +155,6 @@ def _is_about_before(decision: str, moment_ms: int) -> bool:
 def _schedule_of(change: str | None) -> str | None:
     """The schedule of a line of the audit, if that can be read."""
     try:
-        return None if change is None else mapping.change_from(change).schedule
+        return None if change is None else mapping.change_from("", change).schedule
     except mapping.UNREADABLE:
         return None

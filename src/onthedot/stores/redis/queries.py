@@ -89,15 +89,15 @@ def runs(server: Server, wanted: Wanted) -> list[Run]:
     if wanted.ids is None:
         below = "+" if wanted.before is None else f"({wanted.before}"
         states = [state.value for state in State] if wanted.state is None else [wanted.state.value]
-        ids = set(server.read_script("run_ids", wanted.schedule or "", below, wanted.limit, *states))
+        chosen = set(server.read_script("run_ids", wanted.schedule or "", below, wanted.limit, *states))
     else:
-        ids = set(wanted.ids)
-    if wanted.before is not None:
-        ids = {each for each in ids if each < wanted.before}
-    newest = sorted(ids, reverse=True)
+        chosen = set(wanted.ids)
+    newest = sorted((each for each in chosen if wanted.before is None or each < wanted.before), reverse=True)
     found: list[Run] = []
     for start in range(0, len(newest), _PAGE):
-        page = (mapping.run_from(text[STAMP:]) for text in _hash(server, "runs", newest[start : start + _PAGE]) if text)
+        ids = newest[start : start + _PAGE]
+        texts = zip(ids, _hash(server, "runs", ids), strict=True)
+        page = (mapping.run_from(each, text[STAMP:]) for each, text in texts if text)
         found += [run for run in page if run in wanted]
         if len(found) >= wanted.limit:
             break
@@ -112,7 +112,7 @@ def decisions(server: Server, schedule_id: str, first_ms: int, last_ms: int, lim
     while end > 0 and len(found) < limit:
         start = max(end - _PAGE, 0)
         texts = server.ask("LRANGE", name, start, end - 1)
-        for decision in map(mapping.decision_from, reversed(texts)):
+        for decision in (mapping.decision_from(schedule_id, text) for text in reversed(texts)):
             if decision.first_ms <= last_ms and decision.last_ms >= first_ms:
                 found.setdefault(decision.id, decision)
         end = start
@@ -124,13 +124,15 @@ def changes(server: Server, name: str | None, limit: int) -> list[Change]:
     if limit <= 0:
         return []
     ids = server.ask("LRANGE", "changes" if name is None else f"changes:{name}", -limit, -1)
-    return [mapping.change_from(text) for text in _hash(server, "change", ids[::-1]) if text]
+    newest = ids[::-1]
+    texts = zip(newest, _hash(server, "change", newest), strict=True)
+    return [mapping.change_from(each, text) for each, text in texts if text]
 
 
 def nodes(server: Server) -> list[Node]:
     """Those that are neither dead nor stopped, by start."""
-    _, _, texts = server.read_script("living")
-    return [mapping.node_from(text[STAMP:]) for text in texts if text]
+    _, ids, texts = server.read_script("living")
+    return [mapping.node_from(each, text[STAMP:]) for each, text in zip(ids, texts, strict=True) if text]
 
 
 def tasks(server: Server) -> list[TaskInfo]:

@@ -32,9 +32,9 @@ class Kind(Generic[T]):
 
 
 SCHEDULES: Kind[Schedule] = Kind("schedules", mapping.schedule_text, mapping.schedule_from, entries.schedule_entries)
-RUNS: Kind[Run] = Kind("runs", mapping.run_text, lambda _, text: mapping.run_from(text), entries.run_entries)
+RUNS: Kind[Run] = Kind("runs", mapping.run_text, mapping.run_from, entries.run_entries)
 KEYS: Kind[Key] = Kind("keys", mapping.key_text, mapping.key_from, entries.key_entries)
-NODES: Kind[Node] = Kind("nodes", mapping.node_text, lambda _, text: mapping.node_from(text), entries.node_entries)
+NODES: Kind[Node] = Kind("nodes", mapping.node_text, mapping.node_from, entries.node_entries)
 
 
 _NOTHING = "", None

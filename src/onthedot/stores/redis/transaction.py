@@ -17,7 +17,7 @@ from onthedot.errors import StoreError
 from onthedot.model.decision import Decision
 from onthedot.model.key import Key
 from onthedot.model.node import Node
-from onthedot.model.run import Run
+from onthedot.model.run import Run, UnreadableRun
 from onthedot.model.schedule import Schedule, ScheduleSummary
 from onthedot.model.states import FINAL, LIVE, State
 from onthedot.model.values import replace
@@ -28,7 +28,15 @@ from onthedot.stores.redis.indexes import AWAITED, lanes_of, word
 from onthedot.stores.redis.server import Server
 from onthedot.stores.redis.sharing import count_ended, count_running, note_lanes, note_states, take_names, take_slots
 from onthedot.stores.redis.tables import KEYS, NODES, RUNS, SCHEDULES, Table
-from onthedot.stores.transaction import Claim, LiveRuns, TryAgain, most_waiting
+from onthedot.stores.transaction import (
+    Claim,
+    LiveRuns,
+    TryAgain,
+    in_the_way,
+    most_waiting,
+    readable,
+    still_live,
+)
 
 T = TypeVar("T")
 
@@ -124,9 +132,18 @@ class RedisTransaction:
     # runs
 
     def due_runs(self, claim: Claim, limit: int) -> list[Run]:
+        most = asked = self._fewer(limit)
+        while True:
+            due = self._due_runs(claim, asked)
+            good = readable(due)
+            if len(good) >= most or len(due) < asked:
+                return good[:most]
+            asked *= 4  # what cannot be read must not hide the others
+
+    def _due_runs(self, claim: Claim, most: int) -> list[Run]:
         chosen = (lanes_of(claim), claim.tasks, [word(pool) for pool in claim.pools or ()], claim.known)
         ids, rows, schedule_ids, schedules, run_ids, runs, sizes = self._server.read_script(
-            *("due_runs", self.now_ms, self._fewer(limit), HOLD_MS, TOLD, 1 if claim.pools is None else 0),
+            *("due_runs", self.now_ms, most, HOLD_MS, TOLD, 1 if claim.pools is None else 0),
             *_counted(self._held, *chosen),
         )
         self._runs.learn(ids, rows)
@@ -147,8 +164,17 @@ class RedisTransaction:
             return []
         ids, rows, _ = self._server.read_script("live", *schedule_ids)
         self._runs.learn(ids, rows)
-        found = (run for run in self._runs.rely(ids) if run.state in LIVE)
+        found = still_live(in_the_way(map(self._with_slot, self._runs.rely(ids))))
         return sorted(found, key=lambda run: (run.due_ms, run.id))
+
+    def _with_slot(self, run: Run) -> Run:
+        """Of a run of which nothing can be read, only the slots know whether it has one."""
+        if not isinstance(run, UnreadableRun) or run.task:
+            return run
+        for slot, run_id in self._server.ask("HGETALL", "slots").items():
+            if run_id == run.id:
+                return replace(run, slot=slot, schedule_id=slot.rpartition("/")[0])
+        return run
 
     def live_runs(self, ids: Collection[str]) -> dict[str, Run]:
         self._look_up(self._runs, ids)
@@ -176,7 +202,7 @@ class RedisTransaction:
         return {node_id: int(count) for node_id, count in zip(told, told, strict=True)}
 
     def waiting_for(self, what: str, limit: int) -> list[Run]:
-        return self._found(self._server.read_script("waiting_for", what, self.now_ms, limit))
+        return readable(self._found(self._server.read_script("waiting_for", what, self.now_ms, limit)))
 
     def are_awaited(self, whats: Collection[str]) -> set[str]:
         return set(self._server.read_script("are_awaited", *whats))
@@ -185,7 +211,7 @@ class RedisTransaction:
         return list(self._server.read_script("awaited", self.now_ms, limit, f"({after or AWAITED}"))
 
     def routed_runs(self, limit: int) -> list[Run]:
-        return self._found(self._server.read_script("members", "runs", "routed", self.now_ms, limit))
+        return readable(self._found(self._server.read_script("members", "runs", "routed", self.now_ms, limit)))
 
     def succeeded_since(self, schedule: str, since_ms: int) -> bool:
         finished_ms = self._server.ask("ZSCORE", "succeeded", schedule)
@@ -193,7 +219,7 @@ class RedisTransaction:
 
     def ended_runs(self, ids: Collection[str]) -> dict[str, Run]:
         self._look_up(self._runs, ids)
-        return {run.id: run for run in self._runs.rely(ids) if run.state in FINAL}
+        return {run.id: run for run in readable(self._runs.rely(ids)) if run.state in FINAL}
 
     def save_runs(self, runs: Sequence[Run]) -> None:
         for run in runs:
@@ -222,7 +248,7 @@ class RedisTransaction:
         ids = self._told.get(schedule.id)
         if ids is None:
             return None
-        live = _bounded(schedule, self._runs.known(ids))
+        live = _bounded(schedule, in_the_way(map(self._with_slot, self._runs.known(ids))))
         return live if live.more or len(ids) < TOLD else None
 
     def _ask_beside(self, schedules: Sequence[Schedule]) -> dict[str, LiveRuns]:
@@ -234,7 +260,9 @@ class RedisTransaction:
         ids, rows, sizes = self._server.read_script("live_beside", *wanted)
         self._runs.learn(ids, rows)
         parts = zip(schedules, _parts(ids, sizes), strict=True)
-        return {each.id: _bounded(each, self._runs.known(part)) for each, part in parts}
+        return {
+            each.id: _bounded(each, in_the_way(map(self._with_slot, self._runs.known(part)))) for each, part in parts
+        }
 
     # keys
 
@@ -288,13 +316,13 @@ class RedisTransaction:
         texts = self._server.read_script("last_decisions", *schedule_ids) if schedule_ids else []
         found = {each: text for each, text in zip(schedule_ids, texts, strict=True) if text is not None}
         self._last_decisions |= found
-        return {each: mapping.decision_from(text) for each, text in found.items()}
+        return {each: mapping.decision_from(each, text) for each, text in found.items()}
 
     def save_decisions(self, decisions: Sequence[Decision]) -> None:
         for each in decisions:
             name = f"decisions:{each.schedule_id}"
             last = self._last_decisions.get(each.schedule_id)
-            if last is not None and mapping.decision_from(last).id == each.id:
+            if last is not None and mapping.decision_from(each.schedule_id, last).id == each.id:
                 self._commit.write("LREM", name, -1, last)
             self._commit.write("RPUSH", name, mapping.decision_text(each))
             self._commit.write("ZADD NX", "decided", each.decided_ms, each.schedule_id)

@@ -245,7 +245,7 @@ class SqlStore(Engine):
 
     def revisions(self, schedule_id: str) -> list[Schedule]:
         texts = self._all(statements.REVISIONS, {"schedule_id": schedule_id})
-        return [mapping.schedule_from_text(text) for (text,) in texts]
+        return [mapping.revision_from(schedule_id, text) for (text,) in texts]
 
     def changes(self, *, name: str | None = None, limit: int = 100) -> list[Change]:
         if name is None:

@@ -24,7 +24,16 @@ from onthedot.stores.sql.dialect import Dialect
 from onthedot.stores.sql.due_floor import Floor
 from onthedot.stores.sql.lane_statements import Waiting, by_number
 from onthedot.stores.sql.statements import CHUNK
-from onthedot.stores.transaction import SOME_WAITING, Claim, LiveRuns, TryAgain, most_waiting
+from onthedot.stores.transaction import (
+    SOME_WAITING,
+    Claim,
+    LiveRuns,
+    TryAgain,
+    in_the_way,
+    most_waiting,
+    readable,
+    still_live,
+)
 
 _USUALLY_LIVE = 2
 """Of a schedule; where all together have more than that and a few, those with a crowd are asked one by one."""
@@ -125,7 +134,7 @@ class SqlTransaction:
         asked = limit
         while True:
             due = self._due_runs(claim, asked)
-            free = due if self._dialect.exclusive else self._without_locked(due)
+            free = readable(due if self._dialect.exclusive else self._without_locked(due))
             if len(free) >= limit or len(due) < asked:
                 return free[:limit]
             asked *= 4
@@ -146,7 +155,7 @@ class SqlTransaction:
         return [run for run in due if run.schedule_id is not None or run.id in free]
 
     def waiting_for(self, what: str, limit: int) -> list[Run]:
-        return self._foremost(lane_statements.WAITING_FOR, [what], limit, {})
+        return readable(self._foremost(lane_statements.WAITING_FOR, [what], limit, {}))
 
     def _foremost(self, which: Waiting, lanes: Sequence[str], limit: int, given: dict[str, Any]) -> list[Run]:
         """Asks for each level of priority only where more runs with one are due than were asked for."""
@@ -189,7 +198,7 @@ class SqlTransaction:
         return list(dict.fromkeys(found))[:limit]
 
     def routed_runs(self, limit: int) -> list[Run]:
-        return self._runs(lane_statements.ROUTED_RUNS, {"now_ms": self._now_ms, "most": limit})
+        return readable(self._runs(lane_statements.ROUTED_RUNS, {"now_ms": self._now_ms, "most": limit}))
 
     def live_beside(self, schedules: Sequence[Schedule]) -> dict[str, LiveRuns]:
         """In one statement where no crowd is live; it costs what is given, and not what waits."""
@@ -227,11 +236,11 @@ class SqlTransaction:
 
     def live_of(self, schedule_ids: Collection[str]) -> list[Run]:
         live = self._remember_runs(self._chunks(statements.LIVE_OF, schedule_ids))
-        return sorted(live, key=lambda run: (run.due_ms, run.id))
+        return sorted(in_the_way(live), key=lambda run: (run.due_ms, run.id))
 
     def live_runs(self, ids: Collection[str]) -> dict[str, Run]:
         if self._dialect.exclusive and self._read_runs.keys() >= set(ids):
-            return {run_id: self._read_runs[run_id] for run_id in ids}
+            return {run.id: run for run in still_live(self._read_runs[run_id] for run_id in ids)}
         known = [run_id for run_id in ids if run_id in self._claimed_runs]
         if not self._dialect.exclusive and len(known) < len(ids):
             known = []  # all in one statement, and so locked in one order
@@ -239,12 +248,14 @@ class SqlTransaction:
         live = {run.id: run for run in held if run is not None}
         self._read_runs.update(live)
         others = [run_id for run_id in ids if run_id not in live]
-        return live | {run.id: run for run in self._remember_runs(self._chunks(statements.LIVE_RUNS, others))}
+        found = self._remember_runs(self._chunks(statements.LIVE_RUNS, others))
+        return live | {run.id: run for run in still_live(found)}
 
     def live_runs_if_free(self, ids: Collection[str]) -> dict[str, Run]:
         if self._dialect.exclusive:
             return self.live_runs(ids)
-        return {run.id: run for run in self._remember_runs(self._chunks(statements.LIVE_RUNS_IF_FREE, ids))}
+        found = self._remember_runs(self._chunks(statements.LIVE_RUNS_IF_FREE, ids))
+        return {run.id: run for run in still_live(found)}
 
     def schedules_of(self, run_ids: Collection[str]) -> set[str]:
         return {schedule_id for (schedule_id,) in self._chunks(statements.SCHEDULES_OF, run_ids)}
@@ -260,7 +271,8 @@ class SqlTransaction:
         return self._connection.execute(statements.SUCCEEDED_SINCE, asked).first() is not None
 
     def ended_runs(self, ids: Collection[str]) -> dict[str, Run]:
-        return {run.id: run for run in map(mapping.run_from, self._chunks(statements.ENDED_RUNS, ids))}
+        found = map(mapping.run_from, self._chunks(statements.ENDED_RUNS, ids))
+        return {run.id: run for run in readable(found)}
 
     def save_runs(self, runs: Sequence[Run]) -> None:
         new: list[Columns] = []
@@ -385,7 +397,11 @@ class SqlTransaction:
         new = [mapping.decision_row(each) for each in decisions if each.id not in self._read_decisions]
         grown = [mapping.decision_row(each) for each in decisions if each.id in self._read_decisions]
         statements.ADD_DECISIONS.run(self._connection, new)
-        statements.CHANGE_DECISIONS.run(self._connection, [(*rest, decision_id) for decision_id, *rest in grown])
+        changed = statements.CHANGE_DECISIONS.run(
+            self._connection, [(*rest, decision_id) for decision_id, *rest in grown]
+        )
+        if grown and 0 <= changed < len(grown):
+            raise TryAgain  # one was forgotten meanwhile: what was added to it must not go with it
 
     def add_log(self, lines: Sequence[LogLine]) -> None:
         statements.ADD_LOG.run(self._connection, [mapping.log_row(line) for line in lines])
@@ -421,7 +437,7 @@ def in_chunks(
 
 def _beside(schedule: Schedule, live: Sequence[Run]) -> LiveRuns:
     """As far as a decision may rest on it: what runs, and the oldest that wait."""
-    in_turn = sorted(live, key=lambda run: (run.due_ms, run.id))
+    in_turn = sorted(in_the_way(live), key=lambda run: (run.due_ms, run.id))
     waiting = [run for run in in_turn if run.state is State.WAITING]
     most = most_waiting(schedule.policy)
     running = (run for run in in_turn if run.state is State.RUNNING)

@@ -49,33 +49,33 @@ def test_every_field_has_its_place_in_a_row() -> None:
 
 def test_a_row_comes_back_as_it_was() -> None:
     assert mapping.schedule_from("id", mapping.schedule_text(SCHEDULE)) == SCHEDULE
-    assert mapping.run_from(mapping.run_text(RUN)) == RUN
+    assert mapping.run_from("id", mapping.run_text(RUN)) == RUN
 
 
 def test_of_a_decision_only_what_it_is_and_not_what_it_was_made_from_is_kept() -> None:
     decision = Decision("id", "s", "name", 1, "misfire", 1, 2, 2, 3, "late", after_ms=0)
-    kept = mapping.decision_from(mapping.decision_text(decision))
+    kept = mapping.decision_from("s", mapping.decision_text(decision))
     assert kept == decision
     assert kept.after_ms is None
 
 
 def test_fields_that_an_earlier_version_did_not_write_are_as_by_default() -> None:
     written = json.loads(mapping.run_text(RUN))
-    earlier = mapping.run_from(json.dumps(written[:-4]))
+    earlier = mapping.run_from("id", json.dumps(written[:-4]))
     assert (earlier.id, earlier.shard, earlier.result, earlier.error, earlier.reason) == ("id", 0, None, None, None)
 
 
 def test_fields_that_only_a_later_version_knows_are_passed_over() -> None:
-    assert mapping.run_from(json.dumps([*json.loads(mapping.run_text(RUN)), "new"])) == RUN
+    assert mapping.run_from("id", json.dumps([*json.loads(mapping.run_text(RUN)), "new"])) == RUN
     later = json.dumps([*json.loads(mapping.schedule_text(SCHEDULE)), "new"])
     assert mapping.schedule_from("id", later) == SCHEDULE
 
 
 def test_arguments_are_never_shared_between_two_readings_of_a_row() -> None:
     text = mapping.run_text(RUN)
-    assert mapping.run_from(text).args is not mapping.run_from(text).args
+    assert mapping.run_from("id", text).args is not mapping.run_from("id", text).args
     plain = mapping.run_text(Run("id", "task", "tick", 1, 2))
-    assert mapping.run_from(plain).args is not mapping.run_from(plain).args
+    assert mapping.run_from("id", plain).args is not mapping.run_from("id", plain).args
 
 
 def test_a_text_that_cannot_be_read_keeps_its_name_and_is_kept_itself() -> None:
