@@ -17,7 +17,7 @@ GIVEN = {
     "floor_ms": 0,
     "from_ms": NOW_MS - 10_000,
     "until_ms": NOW_MS + 5000,
-    "before_ms": 500,
+    "before_ms": NOW_MS - 5000,
     "first_ms": 1,
     "last_ms": 5,
     "most": 100,
@@ -57,7 +57,7 @@ VALUES = {
     "onthedot_history": {
         "id": "{text}",
         "state": "CASE WHEN n % 1000 = 0 THEN 'failed' ELSE 'succeeded' END",
-        "finished_ms": "n",
+        "finished_ms": f"{NOW_MS} - n",
         "kept_by": "{name}",
     },
     # A hundred may start here, in four lanes. Before them 10,000 of another group are due, and as many wait for slots,
@@ -78,7 +78,7 @@ VALUES = {
         "apart": "{text}",
         "task": "'job'",
     },
-    "onthedot_keys": {"key": "{text}", "expires_ms": "CASE WHEN n % 2 = 0 THEN NULL ELSE n END"},
+    "onthedot_keys": {"key": "{text}", "expires_ms": f"CASE WHEN n % 2 = 0 THEN NULL ELSE {NOW_MS} - n END"},
     "onthedot_decisions": {"id": "{text}", "schedule_id": "{name}"},
 }
 WORDS = {
