@@ -17,7 +17,7 @@ ITEMS = (
         name="store-away-splits",
         rule="A lost connection is no item's fault: nothing is split or failed for it.",
         file="stores/engine/apart.py",
-        find="return isinstance(error, (StoreUnavailable, SchemaError, NodeDead, OSError))",
+        find="return away or isinstance(error, (SchemaError, NodeDead, OSError))",
         replace="return False",
         tests=unit("stores/engine/test_refusals.py"),
     ),

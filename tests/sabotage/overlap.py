@@ -9,8 +9,8 @@ SLOTS = (
         name="no-slot",
         rule="A run holds a slot while it runs, taken under the schedule's row lock.",
         file="rules/overlap.py",
-        find="    if len(running) >= slots:\n        return Slot(False)",
-        replace="    if len(running) >= slots:\n        return Slot(True)",
+        find="    if len(running) + kept >= slots:\n        return Slot(False)",
+        replace="    if len(running) + kept >= slots:\n        return Slot(True)",
         tests=(*memory("TestOverlapWhenPlanned", "TestOverlapWhenStarted"), *histories(0)),
     ),
     Sabotage(
@@ -50,8 +50,8 @@ SLOTS = (
         name="youngest-first",
         rule="`serial` waits, oldest first.",
         file="rules/start.py",
-        find="key=lambda run: (run.due_ms, run.id)):\n        if not judging",
-        replace="key=lambda run: (-run.due_ms, run.id)):\n        if not judging",
+        find="key=lambda run: (run.due_ms, run.id)):\n        judging.judge(run)",
+        replace="key=lambda run: (-run.due_ms, run.id)):\n        judging.judge(run)",
         tests=memory("TestOverlapWhenStarted::test_of_two_that_wait_only_one_gets_the_slot_and_the_older_first"),
     ),
     Sabotage(
@@ -66,8 +66,8 @@ SLOTS = (
         name="overtakes-what-others-must-run",
         rule="What is younger and needs the same slot does not overtake a run that this node cannot take.",
         file="rules/start.py",
-        find="            return slot is None\n",
-        replace="            return True\n",
+        find="            self.kept += slot is not None\n",
+        replace="",
         tests=memory("TestOverlapWhenStarted::test_a_younger_run_does_not_overtake_one_that_this_node_cannot_run"),
     ),
     Sabotage(
@@ -98,7 +98,7 @@ SLOTS = (
         name="discard-waits-when-started",
         rule="`discard` skips: at start a skipped run.",
         file="rules/start.py",
-        find='if self.schedule.policy.overlap == "discard" and run.is_waiting_tick:',
+        find='if self.schedule.policy.overlap == "discard" and run.is_waiting_tick and not self.kept:',
         replace="if False:",
         tests=memory(
             "TestOverlapWhenStarted::test_discard_skips_a_tick_run_that_finds_the_slot_taken_when_it_would_start"
@@ -301,7 +301,7 @@ WAKING = (
         name="everybody-is-woken",
         rule="As many are woken as there is room for: the others stay out of the due index.",
         file="stores/engine/waking.py",
-        find="most = AT_ONCE if free is None else min(free, AT_ONCE)",
+        find="most = AT_ONCE if free is None else min(max(free - ready, 0), AT_ONCE)",
         replace="most = AT_ONCE",
         tests=memory("TestWaking::test_whoever_frees_a_slot_wakes_the_oldest_behind_it"),
     ),
