@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.sabotage.sabotage import Sabotage, histories, memory, unit
+from tests.sabotage.sabotage import Sabotage, histories, memory, unit, unswept
 
 SLOTS = (
     Sabotage(
@@ -11,7 +11,7 @@ SLOTS = (
         file="rules/overlap.py",
         find="    if len(running) + kept >= slots:\n        return Slot(False)",
         replace="    if len(running) + kept >= slots:\n        return Slot(True)",
-        tests=(*memory("TestOverlapWhenPlanned", "TestOverlapWhenStarted"), *histories(0)),
+        tests=(*histories(0), *memory("TestOverlapWhenPlanned", "TestOverlapWhenStarted")),
     ),
     Sabotage(
         name="slots-may-be-shared",
@@ -247,7 +247,7 @@ WAKING = (
         file="stores/engine/engine.py",
         find="woken = self._wake(waking.freed_by(done.ended))",
         replace="woken = 0",
-        tests=memory("TestWaking::test_whoever_frees_a_slot_wakes_the_oldest_behind_it"),
+        tests=(*unswept(0), *memory("TestWaking::test_whoever_frees_a_slot_wakes_the_oldest_behind_it")),
     ),
     Sabotage(
         name="no-wake-after-plan",
@@ -271,7 +271,7 @@ WAKING = (
         file="stores/engine/engine.py",
         find="        self._wake(waking.freed_by(runs))\n",
         replace="",
-        tests=memory("TestWaking::test_a_run_is_woken_by_a_takeover_and_by_a_node_that_leaves"),
+        tests=(*unswept(1), *memory("TestWaking::test_a_run_is_woken_by_a_takeover_and_by_a_node_that_leaves")),
     ),
     Sabotage(
         name="no-wake-after-an-edit",
@@ -335,6 +335,6 @@ WAKING = (
         file="node/upkeep.py",
         find="if self._store.sweep() + self._store.reroute():",
         replace="if self._store.reroute():",
-        tests=histories(0, 1, 2, 3),
+        tests=histories(6),
     ),
 )
