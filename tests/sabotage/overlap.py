@@ -164,6 +164,22 @@ GROUPS = (
         tests=memory("TestGroupLimits::test_a_place_is_given_back_by_a_retry_and_by_a_takeover"),
     ),
     Sabotage(
+        name="place-taken-by-a-clock",
+        rule="A place that was given back is free, also where the store's clock was set back.",
+        file="stores/engine/limits.py",
+        find="Key(place, run.id, expires_ms=1)",
+        replace="Key(place, run.id, expires_ms=self._tx.now_ms)",
+        tests=memory("TestCrowds::test_a_place_is_free_again_also_where_the_clock_was_set_back"),
+    ),
+    Sabotage(
+        name="crowd-keeps-a-place",
+        rule="Runs that nobody can take keep no place from those that somebody can.",
+        file="stores/engine/waking.py",
+        find="if run not in found and router.able(run)]",
+        replace="if run not in found]",
+        tests=memory("TestCrowds::test_a_crowd_behind_a_limit_that_nobody_can_take_does_not_keep_the_place"),
+    ),
+    Sabotage(
         name="planned-past-its-group",
         rule="A run with a limit is not born running: its group is judged at the start.",
         file="rules/plan.py",
@@ -175,8 +191,8 @@ GROUPS = (
         name="shards-need-places",
         rule="All shards start under the one place of their broadcast.",
         file="stores/engine/limits.py",
-        find="        if run.policy.limit is None or run.is_shard:\n            return None",
-        replace="        if run.policy.limit is None:\n            return None",
+        find="        if run.policy.group_limit is None or run.is_shard:\n            return None",
+        replace="        if run.policy.group_limit is None:\n            return None",
         tests=memory("TestPlacesOfBroadcasts::test_all_shards_start_under_the_one_place_of_their_broadcast"),
     ),
 )
@@ -229,6 +245,16 @@ BROADCASTS = (
         find="        if parent.is_broadcast:\n            _stop_shards(tx, parent)",
         replace="        if False:\n            _stop_shards(tx, parent)",
         tests=memory("TestPlacesOfBroadcasts::test_cover_reaches_the_shards"),
+    ),
+    Sabotage(
+        name="shard-beside-its-stopping-broadcast",
+        rule="A shard that waits does not begin while its broadcast is asked to stop.",
+        file="stores/engine/starting.py",
+        find="        self.begun = [run for run in self.begun if run.parent_id not in stopped]\n",
+        replace="",
+        tests=memory(
+            "TestPlacesOfBroadcasts::test_a_shard_that_waits_does_not_begin_while_its_broadcast_is_asked_to_stop"
+        ),
     ),
     Sabotage(
         name="broadcast-to-nobody",
