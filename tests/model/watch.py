@@ -51,6 +51,8 @@ class Watch:
         self._decisions: dict[str, Decision] = {}
         self._triggers: dict[tuple[str, int], Trigger] = {}
         self._entered: Counter[Claim] = Counter()
+        self._fences: Counter[str] = Counter()
+        """By schedule the highest that a run of it has had."""
         self._given_up: set[str] = set()
         """Incarnations of processes that have gone on as another."""
         self.latest_ms = 0
@@ -78,6 +80,7 @@ class Watch:
             old = self._runs.get(run.id)
             if old is not run and old != run:
                 self._check_run(old, run)
+                self._check_version(old, run)
             self._runs[run.id] = run
         for row in self._tables.schedules.values():
             if self._rows.get(row.id) is not row:
@@ -109,6 +112,13 @@ class Watch:
         if run.state is State.RUNNING and (old is None or old.claim_no != run.claim_no):
             self._check_start(run)
 
+    def _check_version(self, old: Run | None, run: Run) -> None:
+        before, now = self._rows.get(run.schedule_id or ""), self._tables.schedules.get(run.schedule_id or "")
+        if before is None or now is None or run.state in FINAL:
+            return
+        joined = old is None or old.state is not run.state or (old.blocked and not run.blocked)
+        require(not joined or now.version > before.version, "who adds, starts or wakes a run raises the version", run)
+
     def _check_birth(self, run: Run) -> None:
         if run.is_shard:
             shard = (run.parent_id or "", run.shard or 0)
@@ -131,11 +141,16 @@ class Watch:
         require(owner.state in _LIVING, "a dead node starts nothing", run, owner)
         if run.schedule_id is not None:
             row = self._tables.schedules[run.schedule_id]
+            fresh = run.is_shard or run.fence > self._fences[row.id]
+            require(fresh, "the fence grows with every start", run, self._fences[row.id])
+            self._fences[row.id] = max(run.fence, self._fences[row.id])
             require(not row.deleted, "nothing of a deleted schedule starts", run)
             require(row.enabled or run.cause != "tick" or run.exempt, "pause means pause", run)
 
     def _check_ending(self, old: Run, run: Run) -> None:
         require(run.claim_no > old.claim_no or run.state in FINAL, "who waits again has a new claim", old, run)
+        asked = old.cancel_requested_ms is not None
+        require(not asked or run.state in FINAL, "who was asked to stop does not wait again", old, run)
         if old.is_broadcast:
             require(run.shards_left == 0, "a broadcast ends with its last shard", old, run)
             return

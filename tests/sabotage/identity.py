@@ -187,6 +187,14 @@ WATERMARK = (
         tests=memory("TestEveryTickIsDecided::test_ticks_beyond_the_most_runs_are_a_decision"),
     ),
     Sabotage(
+        name="after-the-last-run-unrecorded",
+        rule="Ticks after the last of `max_runs` have their decision when more runs are allowed.",
+        file="rules/edits.py",
+        find="    if schedule.next_run_ms is None and not _had_all_runs(schedule):",
+        replace="    if schedule.next_run_ms is None:",
+        tests=memory("TestEveryTickIsDecided::test_ticks_after_the_last_run_are_a_decision_when_more_are_allowed"),
+    ),
+    Sabotage(
         name="max-runs-ignored",
         rule="`max_runs` counts planned tick runs: after the last there is no next moment.",
         file="rules/plan.py",

@@ -118,7 +118,7 @@ ON_THE_NODE = (
         file="node/lease.py",
         find="stop=tuple(sorted(ask.held - own.keys() - here.reported)),",
         replace="stop=(),",
-        tests=(*unit("node/test_lease.py::test_what_the_store_does_not_hold_is_stopped"), *histories(0, 1, 2)),
+        tests=unit("node/test_lease.py::test_what_the_store_does_not_hold_is_stopped"),
     ),
     Sabotage(
         name="stops-what-began-later",
@@ -134,7 +134,10 @@ ON_THE_NODE = (
         file="node/lease.py",
         find="begin=tuple(run for claim, run in own.items() if _never_begun(claim, here)) if here.takes_more else (),",
         replace="begin=(),",
-        tests=unit("node/test_node.py::test_a_run_whose_answer_was_lost_is_executed_once_at_the_next_heartbeat"),
+        tests=(
+            *histories(0),
+            *unit("node/test_node.py::test_a_run_whose_answer_was_lost_is_executed_once_at_the_next_heartbeat"),
+        ),
     ),
     Sabotage(
         name="begins-what-ended",
@@ -178,7 +181,7 @@ ON_THE_NODE = (
         file="execution/worker.py",
         find="if not self._serves(run) or self._begun.get(run.id, 0) >= run.claim_no:",
         replace="if not self._serves(run):",
-        tests=histories(0, 1, 2, 3),
+        tests=histories(0, 1),
     ),
     Sabotage(
         name="asks-at-the-next-heartbeat",
@@ -194,8 +197,11 @@ ON_THE_NODE = (
         file="node/lease.py",
         find="self._renewed_ms = max(self._renewed_ms, ask.sent_ms)",
         replace="self._renewed_ms = max(self._renewed_ms, now_ms)",
-        tests=unit(
-            "node/test_lease.py::test_it_is_over_before_the_store_says_so_counted_from_when_the_last_renewal_was_sent"
+        tests=(
+            *histories(0),
+            *unit(
+                "node/test_lease.py::test_it_is_over_before_the_store_says_so_counted_from_when_the_last_renewal_was_sent"
+            ),
         ),
     ),
     Sabotage(
@@ -212,8 +218,11 @@ ON_THE_NODE = (
         file="node/settings.py",
         find="return self.lease_ms * 5 // 6",
         replace="return self.lease_ms",
-        tests=unit(
-            "node/test_node.py::test_a_node_whose_renewal_is_not_answered_stops_its_runs_before_another_may_take_them"
+        tests=(
+            *histories(2),
+            *unit(
+                "node/test_node.py::test_a_node_whose_renewal_is_not_answered_stops_its_runs_before_another_may_take_them"
+            ),
         ),
     ),
     Sabotage(
@@ -230,8 +239,11 @@ ON_THE_NODE = (
         file="node/heartbeat.py",
         find="        if lease is not None and lease.is_over(self._now_ms()):\n            self._stop_everything()\n",
         replace="        if lease is not None and lease.is_over(self._now_ms()):\n",
-        tests=unit(
-            "node/test_node.py::test_a_node_whose_renewal_is_not_answered_stops_its_runs_before_another_may_take_them"
+        tests=(
+            *histories(0),
+            *unit(
+                "node/test_node.py::test_a_node_whose_renewal_is_not_answered_stops_its_runs_before_another_may_take_them"
+            ),
         ),
     ),
     Sabotage(
@@ -256,7 +268,10 @@ ON_THE_NODE = (
         file="node/heartbeat.py",
         find="        if lease.is_over(self._now_ms()):  # the answer came too late",
         replace="        if False:  # the answer came too late",
-        tests=unit("node/test_node.py::test_an_answer_that_comes_after_the_lease_was_over_is_not_believed"),
+        tests=(
+            *histories(0),
+            *unit("node/test_node.py::test_an_answer_that_comes_after_the_lease_was_over_is_not_believed"),
+        ),
     ),
     Sabotage(
         name="renews-the-old-incarnation",
@@ -272,7 +287,10 @@ ON_THE_NODE = (
         file="node/heartbeat.py",
         find="        self._around.store.leave(lease.node.id)\n",
         replace="",
-        tests=unit("node/test_node.py::test_a_node_that_was_cut_off_goes_on_as_another_and_its_runs_are_done_again"),
+        tests=(
+            *histories(0),
+            *unit("node/test_node.py::test_a_node_that_was_cut_off_goes_on_as_another_and_its_runs_are_done_again"),
+        ),
     ),
     Sabotage(
         name="node-dead-unheard",
@@ -312,7 +330,7 @@ ON_THE_NODE = (
         file="node/lease.py",
         find="if node.id != own_id and now_ms - since_ms >= node.lease_ms and node.expired(store_ms):",
         replace="if node.id != own_id and node.expired(store_ms):",
-        tests=unit("node/test_lease.py"),
+        tests=(*histories(0), *unit("node/test_lease.py")),
     ),
     Sabotage(
         name="peer-judged-by-own-time-alone",

@@ -55,7 +55,7 @@ LOCKS = (
         rule="Planning never waits for a run's lock: it reads live runs without locking them.",
         file="stores/engine/planning.py",
         find="    live = tx.live_beside(due)\n",
-        replace="    tx.live_of([each.id for each in due])\n    live = tx.live_beside(due)\n",
+        replace="    live = tx.live_beside(due)\n    tx.live_runs([run.id for each in live.values() for run in each.runs])\n",
         tests=unit("stores/engine/test_locks.py"),
     ),
     Sabotage(
@@ -80,6 +80,22 @@ LOCKS = (
         file="stores/engine/starting.py",
         find="            raise TryAgain\n        free =",
         replace="            pass\n        free =",
+        tests=unit("stores/engine/test_locks.py"),
+    ),
+    Sabotage(
+        name="edited-on-what-was-read",
+        rule="Decide only on rows that are locked: a pause that races with a start decides again.",
+        file="stores/engine/changing.py",
+        find="        raise TryAgain\n",
+        replace="        pass\n",
+        tests=unit("stores/engine/test_locks.py"),
+    ),
+    Sabotage(
+        name="stale-parent-written",
+        rule="Decide only on rows that are locked: a broadcast that is asked to stop keeps the count of its shards.",
+        file="stores/engine/planning.py",
+        find="            yield replace_run(now, cancel_requested_ms=run.cancel_requested_ms, reason=run.reason)",
+        replace="            yield run",
         tests=unit("stores/engine/test_locks.py"),
     ),
     Sabotage(

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from tests.sabotage.sabotage import Sabotage, histories, memory, unit
+from tests.sabotage.sabotage import Sabotage, histories, memory, unit, unswept
 
 SLOTS = (
     Sabotage(
         name="no-slot",
         rule="A run holds a slot while it runs, taken under the schedule's row lock.",
         file="rules/overlap.py",
-        find="    if len(running) >= slots:\n        return Slot(False)",
-        replace="    if len(running) >= slots:\n        return Slot(True)",
-        tests=(*memory("TestOverlapWhenPlanned", "TestOverlapWhenStarted"), *histories(0)),
+        find="    if len(running) + kept >= slots:\n        return Slot(False)",
+        replace="    if len(running) + kept >= slots:\n        return Slot(True)",
+        tests=(*histories(0), *memory("TestOverlapWhenPlanned", "TestOverlapWhenStarted")),
     ),
     Sabotage(
         name="slots-may-be-shared",
@@ -50,8 +50,8 @@ SLOTS = (
         name="youngest-first",
         rule="`serial` waits, oldest first.",
         file="rules/start.py",
-        find="key=lambda run: (run.due_ms, run.id)):\n        if not judging",
-        replace="key=lambda run: (-run.due_ms, run.id)):\n        if not judging",
+        find="key=lambda run: (run.due_ms, run.id)):\n        judging.judge(run)",
+        replace="key=lambda run: (-run.due_ms, run.id)):\n        judging.judge(run)",
         tests=memory("TestOverlapWhenStarted::test_of_two_that_wait_only_one_gets_the_slot_and_the_older_first"),
     ),
     Sabotage(
@@ -66,8 +66,8 @@ SLOTS = (
         name="overtakes-what-others-must-run",
         rule="What is younger and needs the same slot does not overtake a run that this node cannot take.",
         file="rules/start.py",
-        find="            return slot is None\n",
-        replace="            return True\n",
+        find="            self.kept += slot is not None\n",
+        replace="",
         tests=memory("TestOverlapWhenStarted::test_a_younger_run_does_not_overtake_one_that_this_node_cannot_run"),
     ),
     Sabotage(
@@ -98,7 +98,7 @@ SLOTS = (
         name="discard-waits-when-started",
         rule="`discard` skips: at start a skipped run.",
         file="rules/start.py",
-        find='if self.schedule.policy.overlap == "discard" and run.is_waiting_tick:',
+        find='if self.schedule.policy.overlap == "discard" and run.is_waiting_tick and not self.kept:',
         replace="if False:",
         tests=memory(
             "TestOverlapWhenStarted::test_discard_skips_a_tick_run_that_finds_the_slot_taken_when_it_would_start"
@@ -164,6 +164,22 @@ GROUPS = (
         tests=memory("TestGroupLimits::test_a_place_is_given_back_by_a_retry_and_by_a_takeover"),
     ),
     Sabotage(
+        name="place-taken-by-a-clock",
+        rule="A place that was given back is free, also where the store's clock was set back.",
+        file="stores/engine/limits.py",
+        find="Key(place, run.id, expires_ms=1)",
+        replace="Key(place, run.id, expires_ms=self._tx.now_ms)",
+        tests=memory("TestCrowds::test_a_place_is_free_again_also_where_the_clock_was_set_back"),
+    ),
+    Sabotage(
+        name="crowd-keeps-a-place",
+        rule="Runs that nobody can take keep no place from those that somebody can.",
+        file="stores/engine/waking.py",
+        find="if run not in found and router.able(run)]",
+        replace="if run not in found]",
+        tests=memory("TestCrowds::test_a_crowd_behind_a_limit_that_nobody_can_take_does_not_keep_the_place"),
+    ),
+    Sabotage(
         name="planned-past-its-group",
         rule="A run with a limit is not born running: its group is judged at the start.",
         file="rules/plan.py",
@@ -175,8 +191,8 @@ GROUPS = (
         name="shards-need-places",
         rule="All shards start under the one place of their broadcast.",
         file="stores/engine/limits.py",
-        find="        if run.policy.limit is None or run.is_shard:\n            return None",
-        replace="        if run.policy.limit is None:\n            return None",
+        find="        if run.policy.group_limit is None or run.is_shard:\n            return None",
+        replace="        if run.policy.group_limit is None:\n            return None",
         tests=memory("TestPlacesOfBroadcasts::test_all_shards_start_under_the_one_place_of_their_broadcast"),
     ),
 )
@@ -231,6 +247,16 @@ BROADCASTS = (
         tests=memory("TestPlacesOfBroadcasts::test_cover_reaches_the_shards"),
     ),
     Sabotage(
+        name="shard-beside-its-stopping-broadcast",
+        rule="A shard that waits does not begin while its broadcast is asked to stop.",
+        file="stores/engine/starting.py",
+        find="        self.begun = [run for run in self.begun if run.parent_id not in stopped]\n",
+        replace="",
+        tests=memory(
+            "TestPlacesOfBroadcasts::test_a_shard_that_waits_does_not_begin_while_its_broadcast_is_asked_to_stop"
+        ),
+    ),
+    Sabotage(
         name="broadcast-to-nobody",
         rule="A broadcast waits while all that could take it drain.",
         file="stores/engine/starting.py",
@@ -247,7 +273,7 @@ WAKING = (
         file="stores/engine/engine.py",
         find="woken = self._wake(waking.freed_by(done.ended))",
         replace="woken = 0",
-        tests=memory("TestWaking::test_whoever_frees_a_slot_wakes_the_oldest_behind_it"),
+        tests=(*unswept(0), *memory("TestWaking::test_whoever_frees_a_slot_wakes_the_oldest_behind_it")),
     ),
     Sabotage(
         name="no-wake-after-plan",
@@ -271,7 +297,7 @@ WAKING = (
         file="stores/engine/engine.py",
         find="        self._wake(waking.freed_by(runs))\n",
         replace="",
-        tests=memory("TestWaking::test_a_run_is_woken_by_a_takeover_and_by_a_node_that_leaves"),
+        tests=(*unswept(1), *memory("TestWaking::test_a_run_is_woken_by_a_takeover_and_by_a_node_that_leaves")),
     ),
     Sabotage(
         name="no-wake-after-an-edit",
@@ -301,7 +327,7 @@ WAKING = (
         name="everybody-is-woken",
         rule="As many are woken as there is room for: the others stay out of the due index.",
         file="stores/engine/waking.py",
-        find="most = AT_ONCE if free is None else min(free, AT_ONCE)",
+        find="most = AT_ONCE if free is None else min(max(free - ready, 0), AT_ONCE)",
         replace="most = AT_ONCE",
         tests=memory("TestWaking::test_whoever_frees_a_slot_wakes_the_oldest_behind_it"),
     ),
@@ -335,6 +361,6 @@ WAKING = (
         file="node/upkeep.py",
         find="if self._store.sweep() + self._store.reroute():",
         replace="if self._store.reroute():",
-        tests=histories(0, 1, 2, 3),
+        tests=histories(6),
     ),
 )

@@ -70,6 +70,22 @@ ROUTES = (
         tests=memory("TestCrowds::test_routes_by_use_go_around_all_nodes_whichever_plans"),
     ),
     Sabotage(
+        name="failover-to-the-dead",
+        rule="`failover` goes to the first healthy node.",
+        file="rules/routing.py",
+        find="healthy = [node for node in question.nodes if not node.expired(question.now_ms)]",
+        replace="healthy = list(question.nodes)",
+        tests=unit("rules/test_routing.py::test_failover_passes_over_a_node_whose_lease_is_over"),
+    ),
+    Sabotage(
+        name="hash-moves-everything",
+        rule="`hash` is rendezvous: where a node goes, only what it held moves.",
+        file="rules/routing.py",
+        find="    return question.nodes[mixed.index(max(mixed))]",
+        replace="    return question.nodes[run % len(mixed)]",
+        tests=unit("rules/test_routing.py::test_a_hash_route_moves_only_what_its_lost_node_held"),
+    ),
+    Sabotage(
         name="draining-node-chosen",
         rule="Nothing is routed to a node that drains.",
         file="rules/routing.py",
@@ -175,6 +191,14 @@ CLAIMING = (
         find="return due_ms - priority * LEVEL_MS",
         replace="return -priority",
         tests=memory("TestPriorities::test_a_low_priority_is_late_and_never_starved"),
+    ),
+    Sabotage(
+        name="operators-edit-lost",
+        rule="Declared schedules: an operator's edits survive a sync, until the declaration changes.",
+        file="app/sync.py",
+        find="        if held.declared_hash == definition.declared_hash:\n            return True\n",
+        replace="",
+        tests=unit("app/test_app.py::test_an_operators_edit_survives_a_sync_and_a_changed_declaration_wins"),
     ),
     Sabotage(
         name="undeclared-fires",

@@ -52,7 +52,14 @@ def unit(*tests: str) -> tuple[str, ...]:
     return tuple(f"tests/unit/{each}" for each in tests)
 
 
+_HISTORIES = "tests/sabotage/histories.py::test_"
+
+
 def histories(*variants: int) -> tuple[str, ...]:
     """Random histories of real nodes, of these variants."""
-    name = "tests/sabotage/histories.py::test_every_promise_holds_after_every_step"
-    return tuple(f"{name}[{variant}]" for variant in variants)
+    return tuple(f"{_HISTORIES}every_promise_holds_after_every_step[{each}]" for each in variants)
+
+
+def unswept(*variants: int) -> tuple[str, ...]:
+    """The same without faults, in which nobody sweeps."""
+    return tuple(f"{_HISTORIES}where_nobody_dies_all_comes_to_an_end_without_a_sweep[{each}]" for each in variants)

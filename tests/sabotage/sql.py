@@ -102,6 +102,17 @@ SQL = (
         tests=("tests/unit/stores/sql/test_store.py::test_who_decides_has_the_file_and_nobody_writes_meanwhile",),
     ),
     Sabotage(
+        name="unreadable-row-ends-the-batch",
+        rule="A row that cannot be read is shown and set aside.",
+        file="stores/json_text.py",
+        find="UNREADABLE = (ValueError, TypeError, RecursionError)",
+        replace="UNREADABLE = (RecursionError,)",
+        tests=(
+            "tests/unit/stores/sql/test_store.py"
+            "::test_a_row_that_cannot_be_read_is_parked_and_shown_and_the_rest_of_its_batch_is_planned",
+        ),
+    ),
+    Sabotage(
         name="sql-floor-hides",
         rule="A lower bound in the claim is a hint: what is written below it is claimed at once.",
         file="stores/sql/store.py",

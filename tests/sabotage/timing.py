@@ -30,6 +30,15 @@ CLOCK = (
         tests=unit("node/test_hints.py::test_a_node_that_reads_seldom_is_on_time_for_what_it_has_planned_itself"),
     ),
     Sabotage(
+        name="ring-with-a-hand",
+        rule="The ring drains all that is due: a stall of any length loses nothing.",
+        file="node/ring.py",
+        find="due = [self._hints.pop(key) for slot in self._taken() for key, _ in slot.pop_due(now_ms)]",
+        replace="slot = self._slots[now_ms // 1000 % SLOTS]\n"
+        "            due = [self._hints.pop(key) for key, _ in slot.pop_due(now_ms)]",
+        tests=unit("node/test_ring.py::test_a_stall_of_any_length_loses_nothing"),
+    ),
+    Sabotage(
         name="no-echo",
         rule="A routed run is picked up within milliseconds even where the store cannot notify.",
         file="node/planning_pass.py",

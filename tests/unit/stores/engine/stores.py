@@ -19,7 +19,6 @@ _LOCKS = {
     "schedules_if_free": (SCHEDULES, False),
     "node": (NODES, True),
     "node_shared": (NODES, True),
-    "live_of": (RUNS, True),
     "live_runs": (RUNS, True),
     "live_runs_if_free": (RUNS, False),
 }

@@ -152,6 +152,30 @@ def test_a_run_that_began_before_it_was_locked_is_not_ended_by_an_older_plan(
     assert [run.blocked for run in scene.plan(node)] == [True]
 
 
+def test_a_pause_that_races_with_a_start_decides_again(scene: Scene, store: InterruptedStore) -> None:
+    node = scene.node()
+    scene.put()
+    scene.wait(MINUTE)
+    (run,) = scene.plan(node)
+    begun = replace(run, state=State.RUNNING, owner=node, claim_no=1, attempt=1)
+    store.before["live_runs"] = lambda: store.write(begun)
+    _, affected = scene.edit(edits.pause(None))
+    assert (affected.skipped, affected.running) == (0, 1)
+    assert scene.run(run) == begun
+
+
+def test_a_broadcast_that_is_asked_to_stop_keeps_the_count_of_its_shards(scene: Scene, store: InterruptedStore) -> None:
+    one, two = scene.node("one"), scene.node("two")
+    scene.put(route="broadcast", overlap="cover")
+    scene.wait(MINUTE)
+    (whole,) = scene.plan(one)
+    (first,), (second,) = scene.start(one), scene.start(two)
+    scene.wait(MINUTE)
+    store.before["live_runs_if_free"] = lambda: _end(scene, first)
+    scene.plan(one)
+    assert (scene.run(whole).shards_left, scene.store.cancels(two)) == (1, [second.id])
+
+
 def test_a_run_that_ended_before_it_was_locked_is_not_asked_to_stop(scene: Scene, store: InterruptedStore) -> None:
     node = scene.node()
     holder = scene.running(node, overlap="cover")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.unit.stores.engine.stores import RefusingStore
 
-from onthedot.errors import StoreUnavailable
+from onthedot.errors import Clash, StoreUnavailable
 from onthedot.model.outcome import Outcome
 from onthedot.model.run import Run
 from onthedot.model.states import State
@@ -93,6 +93,32 @@ def test_a_line_that_is_refused_is_left_out_and_the_others_stand(scene: Scene, s
     store.refused_text = "\x00"
     assert scene.store.log(node, [LogLine(run.id, 1, scene.now_ms, "info", text) for text in "ab\x00cd"]) == 4
     assert [line.text for line in scene.store.logs(run.id)] == ["a", "b", "c", "d"]
+
+
+def test_what_only_clashed_with_others_is_written_once_more_and_fails_nothing(
+    scene: Scene, store: RefusingStore
+) -> None:
+    node = scene.node()
+    runs = begun(scene, node)
+    store.error = Clash("again and again")
+    store.refuses = lambda run: run.id == runs[3].id
+    finished = scene.store.finish(node, [Outcome(run.id, run.claim_no, "succeeded") for run in runs])
+    assert (len(finished.recorded), finished.refused, finished.again) == (6, (), (runs[3].id,))
+    waiting = scene.waiting_run()
+    store.refuses = lambda run: run.id == waiting.id
+    assert scene.start(node) == []
+    store.refuses = lambda run: False
+    assert scene.run(runs[3]).state is State.RUNNING
+    assert [run.id for run in scene.start(node)] == [waiting.id]
+
+
+def test_a_node_leaves_also_where_one_of_its_runs_is_refused(scene: Scene, store: RefusingStore) -> None:
+    node = scene.node()
+    runs = begun(scene, node)
+    store.refuses = lambda run: run.id == runs[3].id
+    scene.store.leave(node)
+    assert scene.store.nodes() == []
+    assert [scene.run(run).state for run in runs].count(State.WAITING) == 6
 
 
 def test_where_the_store_is_away_nothing_is_split_and_nothing_fails(scene: Scene, store: RefusingStore) -> None:
