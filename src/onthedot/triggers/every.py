@@ -70,17 +70,23 @@ class Every(Trigger):
             raise TriggerError(f"{self} can never fire", hint="widen the bounds, or shorten the interval")
 
     def next_ms(self, after_ms: int) -> int | None:
-        least = max(after_ms + 1, FIRST_MS if self.starts_at is None else self.starts_at)
+        least = max(after_ms + 1, self.first_ms)
         tick = least + (self.phase_ms - least) % self.interval_ms
-        return tick if tick <= self._last_ms else None
+        return tick if tick <= self.last_ms else None
 
     def prev_ms(self, before_ms: int) -> int | None:
-        most = min(before_ms - 1, self._last_ms)
+        most = min(before_ms - 1, self.last_ms)
         tick = most - (most - self.phase_ms) % self.interval_ms
-        return tick if tick >= max(FIRST_MS, FIRST_MS if self.starts_at is None else self.starts_at) else None
+        return tick if tick >= self.first_ms else None
 
     @property
-    def _last_ms(self) -> int:
+    def first_ms(self) -> int:
+        """No tick lies before it."""
+        return FIRST_MS if self.starts_at is None else max(self.starts_at, FIRST_MS)
+
+    @property
+    def last_ms(self) -> int:
+        """No tick lies after it."""
         return END_MS - 1 if self.repeat_until is None else min(self.repeat_until, END_MS - 1)
 
     def count_ms(self, start_ms: int, end_ms: int) -> int:
@@ -92,15 +98,6 @@ class Every(Trigger):
     @property
     def end_ms(self) -> int | None:
         return self.repeat_until
-
-    @property
-    def step_ms(self) -> int:
-        return self.interval_ms
-
-    def covered(self, tick_ms: int, step_ms: int) -> tuple[int, int]:
-        if step_ms % self.interval_ms:
-            return tick_ms, tick_ms + 1
-        return FIRST_MS if self.starts_at is None else self.starts_at, self._last_ms + 1
 
     def with_key(self, key: str) -> Every:
         return replace(self, key=key) if self.spread else self
