@@ -221,6 +221,19 @@ def _ticks_a_day(base: Simple) -> int:
             return 1
 
 
+def calendars_in(item: Trigger | Excluded) -> list[str]:
+    """The names of the calendars that it needs, also inside what it excludes."""
+    match item:
+        case Calendar(name=name):
+            return [name]
+        case Union(parts=parts):
+            return [name for part in parts for name in calendars_in(part)]
+        case Exclusion(without=without):
+            return [name for each in without for name in calendars_in(each)]
+        case _:
+            return []
+
+
 def _taken(items: tuple[Trigger | Excluded, ...], zone: Zone) -> Triggers:
     """What is excluded as one expression; dates are those of the zone."""
     from onthedot.triggers.exclusions.expression import Either, Just, OnDates
