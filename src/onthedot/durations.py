@@ -7,6 +7,8 @@ from datetime import timedelta
 
 from onthedot.errors import DurationError
 
+LONGEST_MS = 230 * 365 * 86_400_000
+"""As long as the time line of onthedot, nearly: what is longer is a slip, and no database could count it."""
 MS = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000, "w": 604_800_000}
 
 _PART = re.compile(r"(\d+)(?:\.(\d+))?\s*([a-z]+)?\s*")
@@ -23,10 +25,14 @@ _EXAMPLES = 'write it like "90s", "15m", "2h30m" or "1d"'
 def to_duration_ms(duration: timedelta | str) -> int:
     """Whole milliseconds, zero or more. "1d" is always 24 hours."""
     if isinstance(duration, timedelta):
-        return _from_timedelta(duration)
-    if isinstance(duration, str):
-        return _from_text(duration)
-    raise DurationError(f"a duration is a timedelta or text, not {duration!r}; {_EXAMPLES}")
+        ms = _from_timedelta(duration)
+    elif isinstance(duration, str):
+        ms = _from_text(duration)
+    else:
+        raise DurationError(f"a duration is a timedelta or text, not {duration!r}; {_EXAMPLES}")
+    if ms > LONGEST_MS:
+        raise DurationError(f"a duration of more than 230 years is refused; {_EXAMPLES}")
+    return ms
 
 
 def format_duration(ms: int) -> str:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Literal
+from threading import current_thread, main_thread
+from typing import Any, Literal, TypeVar
+
+from onthedot.hooks import Hook, drain
 
 Topic = Literal[
     "start",
@@ -235,27 +239,75 @@ TOPICS: dict[Topic, type[Event]] = {
     "file_loaded": FileLoaded,
     "file_broken": FileBroken,
 }
+E = TypeVar("E", bound=Event)
 NAMES: dict[type[Event], Topic] = {kind: topic for topic, kind in TOPICS.items()}
 """The one name of each event, wherever it is told."""
 
 
 class Emitter:
-    """Hands events to those who asked for them. A subscriber that fails cannot fail what happened."""
+    """Hands events to those who asked for them. None of them can fail what happened, or hold it up.
 
-    def __init__(self, on_broken_hook: Callable[[Event, Exception], None]) -> None:
-        self._subscribers: dict[type[Event], list[Callable[[Event], object]]] = {}
+    What is ours subscribes, and is called at once by whoever emits: it neither blocks nor takes long. What is the
+    user's is a hook, and is called in a thread of its own, each function with its events in order.
+    """
+
+    def __init__(self, on_broken_hook: Callable[[Event, BaseException], None]) -> None:
+        self._subscribers: dict[type[Event], list[Callable[[Any], object]]] = {}
+        self._hooks: dict[type[Event], list[Hook[Any]]] = {}
         self._on_broken_hook = on_broken_hook
+        self._in_step = False
 
-    def subscribe(self, kind: type[Event], subscriber: Callable[[Event], object]) -> None:
+    def subscribe(self, kind: type[E], subscriber: Callable[[E], object]) -> None:
+        """For functions of ours."""
         self._subscribers.setdefault(kind, []).append(subscriber)
+
+    def hook(self, kind: type[E], function: Callable[[E], object]) -> None:
+        """For functions of users. One that asked for several kinds gets all of them in order."""
+        known = (each for each in self.hooks if each.function == function)
+        hook = next(known, None) or Hook(function, self._on_broken_hook)
+        self._hooks.setdefault(kind, []).append(hook)
 
     def is_heard(self, kind: type[Event]) -> bool:
         """Whether anybody asked for it: what nobody hears need not be made."""
-        return kind in self._subscribers
+        return kind in self._subscribers or kind in self._hooks
 
     def emit(self, event: Event) -> None:
+        """Tell it to all who asked for it."""
         for subscriber in self._subscribers.get(type(event), ()):
-            try:
-                subscriber(event)
-            except Exception as error:  # a hook must not take the node with it
-                self._on_broken_hook(event, error)
+            self._call(subscriber, event)
+        for hook in self._hooks.get(type(event), ()):
+            if self._in_step:
+                self._call(hook.function, event)
+            else:
+                hook.put(event)
+
+    def _call(self, function: Callable[[Any], object], event: Event) -> None:
+        try:
+            function(event)
+        except BaseException as error:  # sys.exit() must not take the node with it
+            if isinstance(error, KeyboardInterrupt) and current_thread() is main_thread():
+                raise  # somebody pressed Ctrl-C just now
+            self._on_broken_hook(event, error)
+
+    @property
+    def hooks(self) -> list[Hook[Any]]:
+        """The functions of users, each once."""
+        return list(dict.fromkeys(hook for hooks in self._hooks.values() for hook in hooks))
+
+    @property
+    def dropped(self) -> int:
+        """How many events hooks were never told, because they did not keep up."""
+        return sum(hook.dropped for hook in self.hooks)
+
+    def drain(self, for_ms: int) -> bool:
+        """Wait so long until all hooks have heard what they were told; says whether they have."""
+        return drain(self.hooks, for_ms)
+
+    @contextmanager
+    def in_step(self) -> Iterator[None]:
+        """Inside, hooks are called at once too, as befits a world in which time passes by hand."""
+        self._in_step = True
+        try:
+            yield
+        finally:
+            self._in_step = False

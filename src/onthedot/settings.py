@@ -12,6 +12,7 @@ from typing import Any
 
 from onthedot.durations import to_duration_ms
 from onthedot.errors import DurationError, SettingsError
+from onthedot.storable import label_problem, text_problem
 
 LOG_FORMATS = ("text", "json")
 ROLES = ("plan", "execute")
@@ -41,6 +42,10 @@ class Settings:
     poll: str = "1s"
     drain: str = "30s"
     history: str = "30d"
+    max_args_bytes: int = 1_000_000
+    """How large the arguments of a run may be, as JSON."""
+    history_per_schedule: int = 1000
+    changes: str = "90d"
     log_format: str = "text"
     metrics_port: int = 0
     """Where the node serves /metrics and /healthz; 0 for nowhere."""
@@ -77,8 +82,13 @@ class Settings:
 
     @property
     def history_ms(self) -> int:
-        """How long ended runs are kept."""
+        """How long ended runs and decisions are kept."""
         return to_duration_ms(self.history)
+
+    @property
+    def changes_ms(self) -> int:
+        """How long the audit is kept."""
+        return to_duration_ms(self.changes)
 
 
 def _role_names(roles: str) -> tuple[str, ...]:
@@ -86,7 +96,14 @@ def _role_names(roles: str) -> tuple[str, ...]:
 
 
 NAMES = tuple(each.name for each in fields(Settings))
-_DURATIONS = {"lease", "heartbeat", "poll", "drain", "history"}
+_NUMBERS: dict[str, tuple[int, int | None]] = {
+    "workers": (1, None),
+    "history_per_schedule": (1, None),
+    "metrics_port": (0, 65_535),
+    "max_args_bytes": (1000, 10_000_000),
+}
+_LABELS = {"name", "group"}
+_DURATIONS = {"lease", "heartbeat", "poll", "drain", "history", "changes"}
 
 
 def load_settings(
@@ -166,18 +183,18 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def _checked(name: str, value: Any, place: str) -> Any:
-    if name == "workers":
-        return _whole(value, place, least=1)
-    if name == "metrics_port":
-        return _whole(value, place, least=0, most=65_535)
+    if name in _NUMBERS:
+        least, most = _NUMBERS[name]
+        return _whole(value, place, least=least, most=most)
     if not isinstance(value, str):
         raise SettingsError(f"{place}: {value!r} is not text")
+    _check_text(name, value, place)
     if name in _DURATIONS:
         try:
-            least = to_duration_ms(value)
+            shortest = to_duration_ms(value)
         except DurationError as error:
             raise SettingsError(f"{place}: {error}") from None
-        if not least and name != "drain":
+        if not shortest and name != "drain":
             raise SettingsError(f"{place}: {value} is too short")
     if name == "roles":
         unknown = [role for role in _role_names(value) if role not in ROLES]
@@ -187,6 +204,12 @@ def _checked(name: str, value: Any, place: str) -> Any:
     if words is not None and value not in words:
         raise SettingsError(f"{place}: {value!r} is not known; there are {' and '.join(words)}")
     return value
+
+
+def _check_text(name: str, value: str, place: str) -> None:
+    problem = label_problem(value) if value and name in _LABELS else text_problem(value)
+    if problem is not None:
+        raise SettingsError(f"{place}: {problem}")
 
 
 def _whole(value: Any, place: str, *, least: int, most: int | None = None) -> int:

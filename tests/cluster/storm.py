@@ -22,13 +22,15 @@ from onthedot import App
 from onthedot.stores.open import open_store
 
 PROGRAM = """
+import asyncio
 import os
 from onthedot import App, Context, every
 from onthedot.node.settings import NodeSettings
 
 app = App(os.environ["STORM_URL"], node=NodeSettings(lease_ms=6000, heartbeat_ms=2000))
 
-def work(ctx: Context) -> int:
+async def work(ctx: Context) -> int:
+    await asyncio.sleep(0.3)  # so that kills find runs under way
     return ctx.attempt
 
 app.task(name="work")(work)
@@ -82,7 +84,7 @@ def _rage(folder: Path, url: str, options: argparse.Namespace) -> int:
 
 
 def _account(url: str, kills: int) -> int:
-    app = App(url, store=open_store(url))
+    app = App(url, store=open_store(url, create=False))
     left_out, twice, missing, unfinished, again, runs = 0, 0, 0, 0, 0, 0
     for schedule in app.schedules.list(limit=1000):
         kept = [run for run in app.open_store().runs(schedule=schedule.name, limit=100_000) if run.cause == "tick"]

@@ -16,6 +16,7 @@ from onthedot.stores.memory import MemoryStore
 Step = tuple[str, tuple[int, ...]]
 
 _PASS_MS = (100, 1000, 3000, 10_000, 20_000, 20_000, 31_000, 65_000)
+_STARVE_MS = (5000, 10_000, 20_000, 20_000, 20_000, 35_000)
 _CLOCK_MS = (-600_000, -45_000, -12_000, -1000, 1000, 15_000, 70_000, 600_000)
 _AHEAD_MS = (-1000, 5000, 15_000, 33_000, 50_000, 120_000)
 
@@ -66,6 +67,7 @@ STEPS: dict[str, tuple[int, Callable[[Dice], tuple[int, ...]]]] = {
     "hand_back": (4, Dice.node),
     "look": (3, Dice.node),
     "local": (4, lambda dice: dice.node() + dice.schedule()),
+    "starve": (4, lambda dice: (*dice.node(), dice.choice(_STARVE_MS))),
     "freeze": (4, Dice.node),
     "thaw": (6, Dice.node),
     "crash": (2, Dice.node),
@@ -92,6 +94,8 @@ _WORK = (
     "hand_back write lose plan go_on write go_on",
     "beat end write go_on plan go_on enter go_on go_on",
     "freeze pass pass beat+1 go_on+1 go_on+1 plan+1 go_on+1 enter+1 thaw plan write go_on",
+    "pass plan go_on go_on enter beat starve go_on starve beat+1 go_on+1 enter",
+    "pass plan go_on go_on enter starve beat go_on go_on starve go_on plan go_on",
     "pass beat go_on clock beat go_on",
     "pause clock resume",
 )
@@ -144,7 +148,15 @@ def _work(dice: Dice, weights: Sequence[float]) -> Iterator[Step]:
         dice.leave()
 
 
-def violation(history: History, make_store: MakeStore = MemoryStore) -> str | None:
+_FAULTS = ("lose", "freeze", "crash", "clock", "sweep")
+
+
+def without_faults(history: History) -> History:
+    """Only what happens while all processes live and hear the store, whoever goes on when: nobody needs to sweep."""
+    return History(history.variant, tuple(step for step in history.steps if step[0] not in _FAULTS))
+
+
+def violation(history: History, make_store: MakeStore = MemoryStore, *, swept: bool = True) -> str | None:
     """What the history breaks; None where every promise is kept to the end."""
     world: World | None = None
     with seeded(0):
@@ -152,7 +164,7 @@ def violation(history: History, make_store: MakeStore = MemoryStore) -> str | No
             world = World(history.variant, make_store)
             for name, values in history.steps:
                 world.step(name, *values)
-            world.settle()
+            world.settle(swept=swept)
         except Violation as broken:
             return str(broken)
         finally:
@@ -161,13 +173,13 @@ def violation(history: History, make_store: MakeStore = MemoryStore) -> str | No
     return None
 
 
-def shortened(history: History) -> History:
+def shortened(history: History, *, swept: bool = True) -> History:
     """A history that still breaks the same promise, from which no single step can be left out."""
 
     def breaks(steps: Sequence[Step]) -> bool:
-        return _kind(violation(History(history.variant, tuple(steps)))) == kind
+        return _kind(violation(History(history.variant, tuple(steps)), swept=swept)) == kind
 
-    kind = _kind(violation(history))
+    kind = _kind(violation(history, swept=swept))
     steps = list(history.steps)
     size = max(len(steps) // 2, 1)
     while True:

@@ -29,7 +29,12 @@ if TYPE_CHECKING:
     from tests.model.world import World
 
 LEASE_MS = 30_000
-TASK: Task[..., Any] = Task("job", lambda: None)
+
+
+def _job() -> None: ...
+
+
+TASK: Task[..., Any] = Task("job", _job)
 
 
 class AnswerLost(ConnectionResetError):
@@ -90,6 +95,8 @@ class ModelNode:
         self.frozen = False
         self._passes: dict[str, greenlet] = {}
         self._read: dict[str, Schedule] = {}
+        self.incarnations: list[str] = []
+        """Of this process, the present one last."""
 
     # life
 
@@ -103,6 +110,10 @@ class ModelNode:
     def id(self) -> str:
         assert self.runner is not None
         return self.runner.node.id
+
+    def has_joined(self) -> bool:
+        """Whether it has an incarnation."""
+        return self.runner is not None and self.runner._heartbeat._lease is not None
 
     def up(self) -> bool:
         """Whether the process runs and is not frozen."""
@@ -127,7 +138,7 @@ class ModelNode:
 
     def die(self) -> None:
         """The process is gone, with all that it knew."""
-        self.runner, self.frozen, self._read = None, False, {}
+        self.runner, self.frozen, self._read, self.incarnations = None, False, {}, []
         passes, self._passes = self._passes, {}
         for each in passes.values():
             with suppress(GreenletExit):
@@ -151,6 +162,11 @@ class ModelNode:
             self.go(name)
             while name in self._passes and self.up():
                 self.go(name)
+
+    def finish_what_began(self) -> None:
+        """Let all passes that are under way come to their end."""
+        while self._passes and self.up():
+            self.go_on()
 
     def plan_no_more(self) -> None:
         """Only start what waits: so that there is an end."""
@@ -209,7 +225,7 @@ class ModelNode:
             for name in [name for name, each in self._passes.items() if each is paused]:
                 del self._passes[name]
                 if name == "stop" and self.runner is not None:
-                    self.runner = None
+                    self.runner, self.incarnations = None, []
                     self._passes.clear()
 
     # runs
@@ -220,10 +236,10 @@ class ModelNode:
             self.runner.watch_lease_once()
 
     def enter(self) -> None:
-        if self.up() and self.fresh():
+        if self.up():
             claim = self.worker.enter_next()
             if claim is not None:
-                self._world.watch.entered(claim)
+                self._world.watch.entered(claim, self)
 
     def end(self, ending: Ending) -> None:
         if self.up():

@@ -22,6 +22,8 @@ from onthedot.triggers.base import Trigger
 from onthedot.triggers.codec import decode
 
 _LIVING = (NodeState.ALIVE, NodeState.DRAINING)
+WITHOUT_OUTCOME = "it ended without an outcome"
+"""What a node says of a run that it began and lost: no task of the model does that."""
 
 
 class Violation(BaseException):
@@ -49,6 +51,8 @@ class Watch:
         self._decisions: dict[str, Decision] = {}
         self._triggers: dict[tuple[str, int], Trigger] = {}
         self._entered: Counter[Claim] = Counter()
+        self._given_up: set[str] = set()
+        """Incarnations of processes that have gone on as another."""
         self.latest_ms = 0
         self.acting: dict[object, tuple[str, str, frozenset[Claim]]] = {}
         """By greenlet the call of the store that it is in: its name, its node, and the claims that it reports."""
@@ -56,8 +60,9 @@ class Watch:
         """The run that an operator has done again in this step."""
         self.retries: Counter[str] = Counter()
 
-    def entered(self, claim: Claim) -> None:
+    def entered(self, claim: Claim, node: ModelNode) -> None:
         """User code was called."""
+        require(node.fresh(), "a node that is cut off calls no task", node.id, claim)
         self._entered[claim] += 1
         require(self._entered[claim] == 1, "each claim is executed once", claim)
         run = self._runs[claim[0]]
@@ -80,7 +85,13 @@ class Watch:
                 self._rows[row.id] = row
         self._check_running()
         for node in nodes:
+            self._note_incarnation(node)
             self._check_node(node)
+
+    def _note_incarnation(self, node: ModelNode) -> None:
+        if node.has_joined() and node.id not in node.incarnations:
+            self._given_up |= set(node.incarnations)
+            node.incarnations.append(node.id)
 
     # runs
 
@@ -129,11 +140,14 @@ class Watch:
             require(run.shards_left == 0, "a broadcast ends with its last shard", old, run)
             return
         call, node_id, claims = self.acting.get(getcurrent(), ("nobody", "", frozenset()))
+        if call == "take_over":
+            require(old.owner not in self._given_up, "who goes on as another first ends what it was", old)
         if call in ("take_over", "leave", "sweep"):
             return
         require(call == "finish", "only its owner or a takeover ends a run", call, old, run)
         mine = old.owner == node_id and (old.id, old.claim_no) in claims
         require(mine, "a superseded owner cannot record", node_id, old, run)
+        require(run.error != WITHOUT_OUTCOME, "what is executed is reported", old)
 
     def _check_running(self) -> None:
         running = [run for run in self._tables.runs.values() if run.state is State.RUNNING]
@@ -152,6 +166,12 @@ class Watch:
         for schedule_id, count in Counter(run.schedule_id or "" for run in running if not run.is_shard).items():
             most = self._tables.schedules[schedule_id].policy.slots
             require(most is None or count <= most, "never more at once than slots", *running)
+
+    def check_cut_off(self, nodes: Iterable[ModelNode]) -> None:
+        """After each node's own timer has had its turn: a node that is cut off has stopped what it ran."""
+        for node in nodes:
+            if node.up() and not node.fresh():
+                require(not node.worker.entered(), "a node that is cut off stops its runs", node.id)
 
     # schedules
 

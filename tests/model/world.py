@@ -45,6 +45,10 @@ VARIANTS: tuple[tuple[Policy, Policy], ...] = (
 )
 
 
+INDEPENDENT = tuple(number for number, (_, second) in enumerate(VARIANTS) if not second.depends_on)
+"""The variants in which every wait is ended by somebody: a success that does not come is found by the sweep alone."""
+
+
 class WorldClock:
     """Time that passes only when the history says so."""
 
@@ -133,6 +137,19 @@ class World:
                 if beats:
                     node.finish_all("beat")
                 node.watch_lease()
+            self.watch.check_cut_off(self.nodes)
+
+    def do_starve(self, node: int, ms: int) -> None:
+        """Time passes; all renew but this one, which goes on, and whose answers do not arrive."""
+        while ms > 0:
+            part = min(ms, BEAT_MS)
+            self.clock.mono += part
+            ms -= part
+            for each in self.nodes:
+                if each.number != node:
+                    each.finish_all("beat")
+                each.watch_lease()
+            self.watch.check_cut_off(self.nodes)
 
     def do_clock(self, ms: int) -> None:
         """The store's clock is set, forward or back."""
@@ -255,19 +272,26 @@ class World:
 
     # the end
 
-    def settle(self) -> None:
-        """The clock is right again, everybody wakes and works on for a while; then nothing may be left undone."""
+    def settle(self, *, swept: bool = True) -> None:
+        """The clock is right again, everybody wakes and works on for a while; then nothing may be left undone.
+
+        Where no answer was lost and nobody died, that must be so without a sweep.
+        """
         self.step("clock", max(self.watch.latest_ms - self.store.now_ms(), 0))
         for number in range(3):
             self.step("thaw", number)
             self.step("restart", number)
+        for node in self.nodes:
+            node.finish_what_began()
         for _ in range(40):
             self.step("pass", 4000, 1)
+            if not swept:
+                self.store.reroute()
             for number, node in enumerate(self.nodes):
                 if node.runner is None:
                     self.step("restart", number)
                 node.plan_no_more()
-                for name in ("beat", "sweep", "plan"):
+                for name in ("beat", "sweep", "plan") if swept else ("beat", "plan"):
                     self._finish(node, name)
                 for _ in range(len(node.worker.assigned) if node.runner else 0):
                     self.step("enter", number)

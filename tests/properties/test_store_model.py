@@ -7,7 +7,8 @@ list of its steps. That each rule matters is shown by `scripts/sabotage`, which 
 from __future__ import annotations
 
 import pytest
-from tests.model.histories import draw, shortened, violation
+from tests.model.histories import draw, shortened, violation, without_faults
+from tests.model.world import INDEPENDENT, VARIANTS
 
 from onthedot.rules import plan, start
 from onthedot.rules.overlap import Slot
@@ -23,6 +24,16 @@ def test_every_promise_holds_after_every_step_of_every_history(part: int) -> Non
         if violation(history) is not None:
             short = shortened(history)
             pytest.fail(f"seed {seed}\n{short}\n{violation(short)}", pytrace=False)
+
+
+@pytest.mark.parametrize("variant", INDEPENDENT)
+def test_where_nobody_dies_and_no_answer_is_lost_all_comes_to_an_end_without_a_sweep(variant: int) -> None:
+    """Every wake-up arrives, whoever goes on when."""
+    for seed in range(variant, HISTORIES // 4, len(VARIANTS)):
+        history = without_faults(draw(seed))
+        if violation(history, swept=False) is not None:
+            short = shortened(history, swept=False)
+            pytest.fail(f"seed {seed}\n{short}\n{violation(short, swept=False)}", pytrace=False)
 
 
 def test_a_history_that_breaks_a_promise_is_shortened_to_what_matters(monkeypatch: pytest.MonkeyPatch) -> None:

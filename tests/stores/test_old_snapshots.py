@@ -1,4 +1,4 @@
-"""Somebody keeps a transaction open on PostgreSQL: old rows stay, and claims do not walk past them."""
+"""Somebody keeps a transaction open on PostgreSQL: old rows stay, and neither claims nor pruning walk past them."""
 
 from __future__ import annotations
 
@@ -12,9 +12,12 @@ from sqlalchemy import Connection, event
 from onthedot import every
 from onthedot.model.ids import new_id
 from onthedot.model.node import Node
+from onthedot.model.run import Run
+from onthedot.model.states import State
+from onthedot.model.values import replace
 from onthedot.rules import edits
 from onthedot.rules.plan import Decider
-from onthedot.stores.base import Author
+from onthedot.stores.base import Author, Retention
 from onthedot.stores.open import open_store
 from onthedot.stores.sql.store import SqlStore
 from onthedot.testing.clock import ManualClock
@@ -22,8 +25,8 @@ from onthedot.testing.clock import ManualClock
 NOW_MS = 1_800_000_000_000
 SCHEDULES, ROUNDS = 200, 200
 BY = Author("test", "test", "put")
-CLAIMS = ("FOR NO KEY UPDATE", "count(*)", "onthedot_runs.target")
-"""What stands in the statements that find due schedules, count them, and find due runs."""
+CLAIMS = ("FOR NO KEY UPDATE", "count(*)")
+"""What stands in the statements that find due schedules, and count them."""
 
 
 @pytest.fixture
@@ -69,7 +72,7 @@ def test_the_pages_that_a_claim_touches_do_not_grow_with_the_age_of_a_snapshot(
 
 
 def _pages_of_a_claim(store: SqlStore, clock: ManualClock) -> int:
-    """All statements with which due schedules and runs are looked for; nothing is due just now."""
+    """All statements with which due schedules are looked for; nothing is due just now."""
     sent: list[tuple[str, Any]] = []
 
     def remember(_connection: object, _cursor: object, words: str, parameters: Any, *_: object) -> None:
@@ -83,3 +86,28 @@ def _pages_of_a_claim(store: SqlStore, clock: ManualClock) -> int:
     assert len(sent) == 3
     with engine.connect() as connection:
         return sum(pages(connection, *each) for each in sent)
+
+
+def test_the_pages_that_pruning_touches_do_not_grow_with_what_it_has_forgotten(store: SqlStore) -> None:
+    blank = Run("", "task", "enqueue", 1, 1, State.SUCCEEDED, attempt=1)
+    with store.begin() as rows:
+        rows.end_runs([replace(blank, id=new_id(number), finished_ms=number) for number in range(4000)])
+    touched = [_pages_of_pruning(store) for _ in range(15)]
+    assert touched[-1] < 2 * touched[2], touched
+
+
+def _pages_of_pruning(store: SqlStore) -> int:
+    """The search for the next 200 old runs, which are then forgotten."""
+    sent: list[tuple[str, Any]] = []
+
+    def remember(_connection: object, _cursor: object, words: str, parameters: Any, *_: object) -> None:
+        if "ORDER BY onthedot_history.finished_ms " in words and "BETWEEN" in words:
+            sent.append((words, parameters))
+
+    engine = store._opened().engine
+    event.listen(engine, "before_cursor_execute", remember)
+    assert store.prune(Retention(per_schedule=10_000), limit=200).runs == 200
+    event.remove(engine, "before_cursor_execute", remember)
+    ((words, parameters),) = sent
+    with engine.connect() as connection:
+        return pages(connection, words, parameters)

@@ -30,13 +30,14 @@ DRIVERS = {"postgresql": "postgresql+psycopg", "mariadb": "mysql+pymysql"}
 ONLY_ON_MYSQL = {
     "onthedot_runs_waiting",
     "onthedot_runs_ranked",
+    "onthedot_runs_ready",
     "onthedot_schedules_plannable",
     "onthedot_schedules_mode",
 }
 NOT_ON_MYSQL = {
-    "onthedot_runs_due",
+    "onthedot_runs_lane",
     "onthedot_runs_levels",
-    "onthedot_runs_blocked",
+    "onthedot_runs_moment",
     "onthedot_schedules_due",
     "onthedot_schedules_local",
 }

@@ -8,11 +8,12 @@ import os
 import re
 import selectors
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import redirect_stderr, redirect_stdout
+from contextlib import closing, redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -23,8 +24,12 @@ from onthedot import App, Context, at, cron, every
 from onthedot.cli import main
 from onthedot.model.ids import new_id
 from onthedot.model.node import Node
+from onthedot.model.run import Run
+from onthedot.model.states import State
+from onthedot.model.values import replace
 from onthedot.rules.plan import Decider
 from onthedot.stores.base import Store
+from onthedot.stores.engine import Engine
 
 PATIENCE = 30.0
 
@@ -368,6 +373,65 @@ def test_only_run_and_migrate_create_a_store(place: Place) -> None:
     for command in (["status"], ["schedules", "list"], ["runs", "list"], ["tasks"]):
         assert place.refused(*command, code=1).startswith("error: no onthedot store at sqlite:///")
     assert not place.file.exists()
+
+
+def test_prune_forgets_all_that_is_old_and_says_what(place: Place) -> None:
+    assert place.run("prune", "--store", place.url).code == 1, "it makes no store"
+    app = place.app()
+    store = app.open_store(create=True)
+    for name in "ab":
+        app.schedules.put(name, "task", every("1h"), unchecked=True)
+    old_ms = store.now_ms() - 40 * 86_400_000
+    _end_runs(store, 3, old_ms)
+    assert place.run("prune", "--store", place.url) == (0, "forgot 3 runs\n", "")
+    assert place.run("prune", "--store", place.url) == (0, "nothing is old enough to be forgotten\n", "")
+    _end_runs(store, 2, store.now_ms() - 2000)
+    done = place.run("prune", "--store", place.url, "--history", "1s", "--changes", "1ms", "--json")
+    assert (done.code, done.stderr) == (0, "")
+    forgotten = json.loads(done.stdout)["forgotten"]
+    assert (forgotten["runs"], forgotten["changes"], forgotten["tombstones"]) == (2, 2, 0)
+    assert sorted(row.name for row in store.schedules()) == ["a", "b"]
+    _end_runs(store, 5, store.now_ms())
+    assert place.run("prune", "--store", place.url, "--per-schedule", "1").stdout == "forgot 4 runs\n"
+    app.close()
+
+
+def _end_runs(store: Store, count: int, finished_ms: int) -> None:
+    blank = Run("", "task", "enqueue", 1, 1, State.SUCCEEDED, finished_ms=finished_ms, attempt=1)
+    assert isinstance(store, Engine)
+    with store.begin() as rows:
+        rows.end_runs([replace(blank, id=new_id(finished_ms)) for _ in range(count)])
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--history", "soon"], "error: history: 'soon' "),
+        (["--history", "0s"], "error: history: 0s is too short\n"),
+        (["--per-schedule", "0"], "error: history_per_schedule: 0 is not a whole number of 1 or more\n"),
+        (["--changes", "7"], "error: changes: '7' lacks a unit"),
+    ],
+)
+def test_prune_tells_bad_input_in_one_line(place: Place, options: list[str], said: str) -> None:
+    done = place.run("prune", *options)
+    assert (done.code, done.stdout) == (2, "")
+    assert done.stderr.startswith(said)
+    assert done.stderr.count("\n") == 1
+
+
+def test_prune_tells_what_the_database_will_not_delete(place: Place) -> None:
+    app = place.app()
+    _end_runs(app.open_store(create=True), 2, 1)
+    app.close()
+    with closing(sqlite3.connect(place.file)) as connection:
+        connection.execute(
+            "CREATE TRIGGER no BEFORE DELETE ON onthedot_history WHEN OLD.id = (SELECT min(id) FROM onthedot_history)"
+            " BEGIN SELECT RAISE(ABORT, 'mine'); END"
+        )
+    done = place.run("prune", "--store", place.url)
+    assert (done.code, done.stdout) == (1, "forgot 1 run\n")
+    assert done.stderr.startswith("note: not forgotten: run ")
+    assert done.stderr.endswith("mine\n")
 
 
 def test_migrate_can_show_its_sql_instead(place: Place) -> None:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from onthedot import DurationError, OnthedotError
-from onthedot.durations import format_duration, to_duration_ms
+from onthedot.durations import LONGEST_MS, format_duration, to_duration_ms
 
 
 @pytest.mark.parametrize(
@@ -118,15 +118,21 @@ def test_a_duration_is_written(ms: int, text: str) -> None:
     assert format_duration(ms) == text
 
 
-@given(st.integers(0, 10**14))
+@given(st.integers(0, LONGEST_MS))
 def test_what_is_written_is_read_back(ms: int) -> None:
     assert to_duration_ms(format_duration(ms)) == ms
 
 
-@given(st.timedeltas(timedelta(0), timedelta(days=10**6)))
+@given(st.timedeltas(timedelta(0), timedelta(milliseconds=LONGEST_MS)))
 def test_a_timedelta_of_whole_milliseconds_is_read_exactly(duration: timedelta) -> None:
     whole = duration - duration % timedelta(milliseconds=1)
     assert timedelta(milliseconds=to_duration_ms(whole)) == whole
+
+
+@pytest.mark.parametrize("duration", ["83951d", "9" * 300 + "s", timedelta.max - timedelta(microseconds=999)])
+def test_what_no_database_could_count_is_refused(duration: timedelta | str) -> None:
+    with pytest.raises(DurationError, match="more than 230 years"):
+        to_duration_ms(duration)
 
 
 @given(st.text(max_size=12))

@@ -43,13 +43,19 @@ def test_an_override_of_none_and_an_empty_variable_say_nothing(tmp_path: Path) -
 
 def test_durations_stay_text_and_can_be_had_in_milliseconds(tmp_path: Path) -> None:
     (tmp_path / "onthedot.toml").write_text('lease = "1m"\nlog-format = "json"\nworkers = 3\n', encoding="utf-8")
-    settings = loaded(tmp_path, ONTHEDOT_HISTORY="7d")
+    settings = loaded(tmp_path, ONTHEDOT_HISTORY="7d", ONTHEDOT_CHANGES="1d")
     assert (settings.lease, settings.lease_ms, settings.history_ms) == ("1m", 60_000, 7 * 86_400_000)
-    assert (settings.log_format, settings.workers) == ("json", 3)
+    assert (settings.log_format, settings.workers, settings.changes_ms) == ("json", 3, 86_400_000)
 
 
 def test_workers_are_read_from_text_in_the_environment(tmp_path: Path) -> None:
     assert loaded(tmp_path, ONTHEDOT_WORKERS="8").workers == 8
+
+
+def test_what_is_kept_is_what_nodes_keep(tmp_path: Path) -> None:
+    settings = loaded(tmp_path, ONTHEDOT_HISTORY="7d", ONTHEDOT_HISTORY_PER_SCHEDULE="50", ONTHEDOT_CHANGES="1d")
+    kept = NodeSettings.of(settings).retention
+    assert (kept.history_ms, kept.per_schedule, kept.changes_ms) == (7 * 86_400_000, 50, 86_400_000)
 
 
 def test_variables_of_the_projects_own_scripts_and_tests_are_no_settings(tmp_path: Path) -> None:
@@ -65,6 +71,8 @@ def test_variables_of_the_projects_own_scripts_and_tests_are_no_settings(tmp_pat
         ({"ONTHEDOT_POLL": "0s"}, "ONTHEDOT_POLL: 0s is too short"),
         ({"ONTHEDOT_WORKERS": "many"}, "ONTHEDOT_WORKERS: 'many' is not a whole number of 1 or more"),
         ({"ONTHEDOT_WORKERS": "0"}, "ONTHEDOT_WORKERS: '0' is not a whole number of 1 or more"),
+        ({"ONTHEDOT_HISTORY_PER_SCHEDULE": "0"}, "ONTHEDOT_HISTORY_PER_SCHEDULE: '0' is not a whole number of 1 or"),
+        ({"ONTHEDOT_CHANGES": "0d"}, "ONTHEDOT_CHANGES: 0d is too short"),
         ({"ONTHEDOT_LOG_FORMAT": "xml"}, "ONTHEDOT_LOG_FORMAT: 'xml' is not known; there are text and json"),
         ({"ONTHEDOT_HEARTBEAT": "20s"}, "ONTHEDOT_HEARTBEAT: a heartbeat of 20s is too slow for a lease of 30s"),
     ],

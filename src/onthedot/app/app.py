@@ -24,7 +24,7 @@ from onthedot.app.files.loading import LoadedFile
 from onthedot.app.files.watching import FileWatch
 from onthedot.app.modules import modules_of
 from onthedot.app.nodes import Nodes
-from onthedot.app.options import checked, policy_of
+from onthedot.app.options import checked, checked_node, key_of, policy_of
 from onthedot.app.running import Running
 from onthedot.app.runs import Runs
 from onthedot.app.schedules import Schedules
@@ -37,6 +37,7 @@ from onthedot.durations import to_duration_ms
 from onthedot.errors import OnthedotError, SettingsError
 from onthedot.events import TOPICS, Emitter, Event, Failure, Topic
 from onthedot.execution.around import Around, around_of
+from onthedot.hooks import LAST_WORDS_MS
 from onthedot.loop import Loop
 from onthedot.model.ids import new_id
 from onthedot.model.run import Run
@@ -82,7 +83,7 @@ class App(Declaring):
         """From where changes are made; kept with them."""
         self.include = tuple(include)
         self._clock = clock or SystemClock()
-        self._node_settings = node or NodeSettings.of(settings)
+        self._node_settings = checked_node(node or NodeSettings.of(settings))
         self._defaults = checked(defaults, "App")
         self._given_store = store
         self._stores: dict[int, Store] = {}
@@ -100,7 +101,7 @@ class App(Declaring):
             traces = Tracing()
             self._asking = traces.asking
             self._arounds.append(around_of(traces.around))
-        self.tasks = Tasks(self.open_store)
+        self.tasks = Tasks(self.open_store, settings.max_args_bytes)
         self.schedules = Schedules(
             self.open_store,
             self.tasks,
@@ -117,15 +118,17 @@ class App(Declaring):
         self._watching: Loop | None = None
 
     def on(self, topic: Topic) -> Callable[[Callable[[Any], object]], Callable[[Any], object]]:
-        """Call the function with each event of that kind. It cannot fail a run."""
+        """Call the function with each event of that kind, in order, in a thread of its own. It can neither fail a run
+        nor hold it up: one that is slower than what happens misses events, which is logged and counted.
+        """
         if topic not in TOPICS:
             raise SettingsError(f"no topic {topic!r}; there are {', '.join(TOPICS)}")
 
-        def subscribe(hook: Callable[[Any], object]) -> Callable[[Any], object]:
-            self._emitter.subscribe(TOPICS[topic], hook)
+        def take(hook: Callable[[Any], object]) -> Callable[[Any], object]:
+            self._emitter.hook(TOPICS[topic], hook)
             return hook
 
-        return subscribe
+        return take
 
     def override(
         self,
@@ -140,7 +143,7 @@ class App(Declaring):
             raise SettingsError("the app was made with a store of its own; leave out --store")
         self.url = url or self.url
         node = self._node_settings
-        self._node_settings = replace(node, name=name or node.name, capacity=workers or node.capacity)
+        self._node_settings = checked_node(replace(node, name=name or node.name, capacity=workers or node.capacity))
         if metrics_port is not None:
             self._settings = replace(self._settings, metrics_port=metrics_port)
 
@@ -157,7 +160,7 @@ class App(Declaring):
         form = load_settings({"log_format": log_format}).log_format
         log = event_logger(logger or logging.getLogger(LOGGER), mask_url(self.url), form, self._clock)
         for kind in TOPICS.values():
-            self._emitter.subscribe(kind, log)
+            self._emitter.hook(kind, log)  # handlers of logging are the user's, and may block
 
     @property
     def metrics(self) -> Metrics:
@@ -213,7 +216,7 @@ class App(Declaring):
                 due_ms=due_ms,
                 args=values,
                 policy=policy_of(self._defaults, {} if local is None else local.options, checked(options, name)),
-                key=None if key is None else f"k:{name}/{key}",
+                key=None if key is None else _key_of(name, key_of(key, "enqueue: key")),
                 trace=trace,
             )
             return store.enqueue([run], connection)[0]
@@ -332,6 +335,8 @@ class App(Declaring):
             return runner.stop()
         finally:
             self._leaving = None
+            if not self._emitter.drain(LAST_WORDS_MS):
+                _log.warning("some hooks have not ended: the node has stopped without them")
             self._close_endpoint()
 
     def _close_endpoint(self) -> None:
@@ -380,7 +385,8 @@ class App(Declaring):
         self._given_store, self._clock, self.runs = store, clock, Runs(self.open_store, clock, self._by)
         self._stands_elsewhere = True
         try:
-            yield
+            with self._emitter.in_step():
+                yield
         finally:
             self._given_store, self._clock, self.runs = held
             self._stands_elsewhere = False
@@ -394,10 +400,18 @@ class App(Declaring):
     def _by(self, what: str) -> Author:
         return Author(self._who, self.surface, what)
 
-    def _on_broken_hook(self, event: Event, error: Exception) -> None:
-        _log.exception("a hook for %s failed", type(event).__name__, exc_info=error)
+    def _on_broken_hook(self, event: Event, error: BaseException) -> None:
+        _log.error("a hook for %s failed", type(event).__name__, exc_info=error)
         if not isinstance(event, Failure):
             self._emitter.emit(Failure("hook", error))
+
+
+def _key_of(task: str, key: str) -> str:
+    """No two pairs of task and key have the same: the task's name ends at the first slash, and has none in it.
+
+    The dot at the end makes blanks before it count: MariaDB takes no notice of those at the end of a text.
+    """
+    return f"k:{task.replace('%', '%25').replace('/', '%2F')}/{key}."
 
 
 def _on_or_off(value: bool | None) -> str | None:

@@ -9,12 +9,14 @@ from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from enum import Enum
+from math import isfinite
 from typing import Any, Union, get_args, get_origin, get_type_hints
 from uuid import UUID
 
 from onthedot.durations import format_duration, to_duration_ms
 from onthedot.errors import ArgumentsError, OnthedotError
 from onthedot.execution.context import Context
+from onthedot.storable import MOST_DEPTH, NotStorable, brief, json_size, label_problem, shown, text_problem
 
 MISSING = inspect.Parameter.empty
 
@@ -41,8 +43,7 @@ class Signature:
 
     def check(self, task: str, args: Mapping[str, Any]) -> dict[str, Any]:
         """The arguments as JSON values; `ArgumentsError` if they do not fit."""
-        if not isinstance(args, Mapping):
-            raise ArgumentsError(f"args of {task!r} map parameter names to values; {args!r} does not")
+        args = _read(f"{task!r}", args)
         known = {parameter.name: parameter for parameter in self.parameters}
         unknown = [name for name in args if name not in known]
         if unknown and not self.open:
@@ -54,13 +55,38 @@ class Signature:
         for name, value in args.items():
             if name in known and not _fits(value, known[name].annotation):
                 wanted = _named(known[name].annotation)
-                raise ArgumentsError(f"task {task!r}: {name} must be {wanted}, not {value!r}")
-        return {name: to_json(value, f"{task!r}: {name}") for name, value in args.items()}
+                raise ArgumentsError(f"task {task!r}: {name} must be {wanted}, not {brief(value)}")
+        return {_name(name, task): to_json(value, f"{task!r}: {name}") for name, value in args.items()}
 
     def objects(self, args: Mapping[str, Any]) -> dict[str, Any]:
         """JSON values as the objects that the annotations name."""
         annotations = {parameter.name: parameter.annotation for parameter in self.parameters}
         return {name: _to_object(value, annotations.get(name, MISSING)) for name, value in args.items()}
+
+
+def _read(where: str, args: Any) -> dict[Any, Any]:
+    """What was given, once and for all: a mapping of the user's own may raise, or answer otherwise the next time."""
+    if not isinstance(args, Mapping):
+        raise ArgumentsError(f"args of {where} map parameter names to values; {brief(args)} does not")
+    try:
+        return dict(args.items())
+    except Exception as error:
+        raise ArgumentsError(f"{where} cannot be read: {type(error).__name__}: {shown(error)}") from error
+
+
+def check_size(task: str, args: Mapping[str, Any], most_bytes: int) -> None:
+    """`ArgumentsError` if arguments, which are JSON values already, take more than that."""
+    if not args:
+        return
+    try:
+        size = json_size(args)
+    except NotStorable as error:  # a number of more digits than Python writes
+        raise ArgumentsError(f"args of {task!r} are no JSON value: {error}") from None
+    if size > most_bytes:
+        raise ArgumentsError(
+            f"args of {task!r} have {size:,} bytes as JSON; the most is {most_bytes:,}. Keep what is large elsewhere"
+            " and give its path or id, or raise max_args_bytes (ONTHEDOT_MAX_ARGS_BYTES)"
+        )
 
 
 def signature_of(function: Callable[..., Any]) -> Signature:
@@ -80,25 +106,55 @@ def signature_of(function: Callable[..., Any]) -> Signature:
     return Signature(tuple(parameters), context, is_open)
 
 
-def to_json(value: Any, where: str) -> Any:
-    """A JSON value for the value, or `ArgumentsError`."""
+def to_json(value: Any, where: str, depth: int = 1) -> Any:
+    """A JSON value for an argument, of Python's own classes; or `ArgumentsError`. It lies so deep in others."""
     match value:
-        case None | bool() | int() | float() | str():
-            return value.value if isinstance(value, Enum) else value
+        case None | bool():
+            return value
+        case Enum():
+            return to_json(value.value, where, depth)
+        case str():
+            return _text(value, where)
+        case int():
+            return int(value)
+        case float():
+            return _number(float(value), where)
         case datetime() | date():
             return value.isoformat()
         case timedelta():
             return format_duration(to_duration_ms(value))
         case UUID() | Decimal():
             return str(value)
-        case Enum():
-            return to_json(value.value, where)
+        case Mapping() | list() | tuple() if depth >= MOST_DEPTH:
+            raise ArgumentsError(f"{where} is nested deeper than {MOST_DEPTH} levels; flatten it, or give a path or id")
         case Mapping():
-            return {str(name): to_json(each, where) for name, each in value.items()}
+            pairs = _read(where, value).items()
+            return {_text(str(name), where): to_json(each, where, depth + 1) for name, each in pairs}
         case list() | tuple():
-            return [to_json(each, where) for each in value]
+            return [to_json(each, where, depth + 1) for each in value]
         case _:
             raise ArgumentsError(f"{where}: a {type(value).__name__} is no JSON value, date, duration, UUID or Decimal")
+
+
+def _name(name: object, task: str) -> str:
+    problem = label_problem(name)
+    if problem is not None:
+        raise ArgumentsError(f"args of {task!r}: {brief(name)} is no parameter's name: {problem}")
+    return str(name)
+
+
+def _text(text: str, where: str) -> str:
+    text = str.__str__(text)
+    problem = None if text.isascii() and "\0" not in text else text_problem(text, len(text) * 4)
+    if problem is not None:
+        raise ArgumentsError(f"{where}: {brief(text)} cannot be kept: {problem}")
+    return text
+
+
+def _number(number: float, where: str) -> float:
+    if not isfinite(number):
+        raise ArgumentsError(f"{where}: {number} is no number of JSON; give None, or a text")
+    return number
 
 
 def _hints(function: Callable[..., Any]) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from onthedot.app.arguments import Signature, check_size
 from onthedot.app.files.names import name_problem
 from onthedot.app.options import checked, policy_of
 from onthedot.app.remedies import did_you_mean
@@ -15,6 +16,7 @@ from onthedot.errors import FileError, OnthedotError, TriggerError
 from onthedot.model.policy import Policy
 from onthedot.model.schedule import Schedule
 from onthedot.rules import edits
+from onthedot.storable import MOST_BYTES, text_problem
 from onthedot.stores.base import Author, Store
 from onthedot.triggers.codec import decode, encode
 
@@ -49,9 +51,9 @@ def exported(store: Store) -> Document:
     return {"onthedot": VERSION, "schedules": [_document(each) for each in _all(store)]}
 
 
-def imported(store: Store, document: object, by: Author, *, path: str, dry_run: bool) -> Imported:
+def imported(store: Store, document: object, by: Author, *, path: str, dry_run: bool, max_args_bytes: int) -> Imported:
     """Compare, and unless it is a dry run write what differs, in batches."""
-    wanted = _read(document, path)
+    wanted = _read(document, path, max_args_bytes)
     held = {each.name: each for each in _all(store)}
     created = [name for name in wanted if name not in held]
     changed = [
@@ -124,7 +126,7 @@ def _options(policy: Policy) -> Document:
     return shown
 
 
-def _read(document: object, path: str) -> dict[str, Document]:
+def _read(document: object, path: str, max_args_bytes: int) -> dict[str, Document]:
     if not isinstance(document, dict) or not isinstance(document.get("schedules"), list):
         raise FileError(path, ["this is no export of schedules; onthedot export makes one"])
     version = document.get("onthedot")
@@ -133,7 +135,7 @@ def _read(document: object, path: str) -> dict[str, Document]:
     problems: list[str] = []
     wanted: dict[str, Document] = {}
     for number, item in enumerate(document["schedules"], 1):
-        found = [*_problems(item)]
+        found = [*_problems(item), *_wrong_args(item, max_args_bytes)]
         name = item.get("name") if isinstance(item, dict) else None
         if name in wanted:
             found.append("it stands there twice")
@@ -152,8 +154,9 @@ def _problems(item: object) -> Iterator[str]:
         yield f"{item!r} is no JSON object"
         return
     yield from (f"{key}: unknown key; {did_you_mean(str(key), _KEYS)}" for key in item if key not in _KEYS)
-    if not isinstance(item.get("task"), str) or not item["task"]:
-        yield "task: it is missing"
+    problem = name_problem(item["task"]) if isinstance(item.get("task"), str) else "it is missing"
+    if problem:
+        yield f"task: {problem}"
     problem = name_problem(item["name"]) if isinstance(item.get("name"), str) else "name: it is missing"
     if problem:
         yield problem
@@ -182,9 +185,19 @@ def _wrong_values(item: Document) -> Iterator[str]:
             yield str(error)
     if item.get("origin", "api") not in ("code", "file", "api"):
         yield f"origin: {item['origin']!r} is not known; there are code, file and api"
-    for key in ("declared_hash", "paused_note"):
-        if not isinstance(item.get(key), str | None):
-            yield f"{key}: {item[key]!r} is not text"
+    for key, most_bytes in (("declared_hash", 100), ("paused_note", MOST_BYTES)):
+        problem = None if item.get(key) is None else text_problem(item[key], most_bytes)
+        if problem:
+            yield f"{key}: {problem}"
+
+
+def _wrong_args(item: object, max_args_bytes: int) -> Iterator[str]:
+    args = item.get("args") if isinstance(item, dict) else None
+    if isinstance(args, dict):
+        try:
+            check_size("the task", Signature((), open=True).check("the task", args), max_args_bytes)
+        except OnthedotError as error:
+            yield f"args: {error}"
 
 
 def _plain_trigger(value: Mapping[str, Any]) -> Document:

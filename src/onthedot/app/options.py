@@ -12,8 +12,11 @@ from onthedot.app.remedies import did_you_mean
 from onthedot.durations import to_duration_ms
 from onthedot.errors import SettingsError
 from onthedot.model.policy import Policy
+from onthedot.node.settings import NodeSettings
+from onthedot.storable import MOST_BYTES, brief, label_problem, text_problem
 from onthedot.triggers.base import Trigger
 
+MOST_KEY_CHARACTERS = 400
 _DURATIONS = {"grace", "catch_up_window", "timeout", "within", "jitter", "backoff", "max_backoff"}
 _OF_THE_SCHEDULE = {"tags", "mode", "max_runs", "auto_remove", "then", "on_failure", "enabled"}
 
@@ -41,6 +44,34 @@ def trigger_of(value: object, where: str) -> Trigger:
         f"cron({value!r})" if isinstance(value, str) and " " in value.strip() else 'every("15m") or cron("0 8 * * *")'
     )
     raise SettingsError(f"{where}: {value!r} is no trigger; write {meant}")
+
+
+def text_of(value: str, where: str, most_bytes: int = MOST_BYTES) -> str:
+    """A text that somebody has written, if every store can keep it; `SettingsError` else."""
+    problem = text_problem(value, most_bytes)
+    if problem is not None:
+        raise SettingsError(f"{where}: {problem}")
+    return value
+
+
+def key_of(value: str, where: str) -> str:
+    """A key that stands for one run: a text of at most so many characters; `SettingsError` else."""
+    text_of(value, where)
+    if len(value) > MOST_KEY_CHARACTERS:
+        raise SettingsError(
+            f"{where}: it has {len(value):,} characters; the most is {MOST_KEY_CHARACTERS}: take a hash of it instead"
+        )
+    return value
+
+
+def checked_node(node: NodeSettings) -> NodeSettings:
+    """How a node shall behave, if every store can keep what it is called; `SettingsError` else."""
+    labels = [("label", text) for pair in node.labels.items() for text in pair]
+    for what, text in (("name", node.name or None), ("group", node.group), *labels):
+        problem = None if text is None else label_problem(text)
+        if problem is not None:
+            raise SettingsError(f"the node's {what} {brief(text)}: {problem}")
+    return node
 
 
 def policy_of(*layers: Options) -> Policy:

@@ -7,8 +7,14 @@ from collections.abc import Callable
 from onthedot.app.remedies import did_you_mean
 from onthedot.durations import to_duration_ms
 from onthedot.errors import DurationError
+from onthedot.storable import label_problem
 
 Check = Callable[[object], str | None]
+
+_MOST_PLACES = 1000
+"""Each place of a group is a row that is looked at before a run of it starts."""
+_MOST = 2**31 - 1
+"""What fits into a number of every database."""
 
 
 def _duration(value: object) -> str | None:
@@ -19,11 +25,13 @@ def _duration(value: object) -> str | None:
     return None
 
 
-def _whole(least: int | None) -> Check:
+def _whole(least: int) -> Check:
     def check(value: object) -> str | None:
         if isinstance(value, bool) or not isinstance(value, int):
             return f"{value!r} is not a whole number"
-        return f"{value} is less than {least}" if least is not None and value < least else None
+        if value > _MOST:
+            return f"it is more than {_MOST:,}"
+        return f"{value} is less than {least}" if value < least else None
 
     return check
 
@@ -41,19 +49,22 @@ def _yes_or_no(value: object) -> str | None:
     return None if isinstance(value, bool) else f"{value!r} is neither true nor false"
 
 
-def _text(value: object) -> str | None:
-    return None if isinstance(value, str) and value else f"{value!r} is not text"
-
-
 def _texts(value: object) -> str | None:
     items = value if isinstance(value, list) else [value]
-    return next((problem for item in items if (problem := _text(item))), None)
+    return next((problem for item in items if (problem := label_problem(item))), None)
 
 
 def _limit(value: object) -> str | None:
+    problem = label_problem(value)
+    if problem is not None:
+        return problem
     name, _, most = str(value).rpartition(":")
-    if isinstance(value, str) and name and most.isdecimal() and int(most) > 0:
+    if name and most.isdecimal() and 0 < int(most) <= _MOST_PLACES:
         return None
+    if name and most.isdecimal() and int(most) > _MOST_PLACES:
+        return (
+            f"a group has at most {_MOST_PLACES:,} places, not {most}; leave limit= out where so many may run at once"
+        )
     return f"{value!r} is not a group and how many of it may run at once; write it like 'mail:5'"
 
 
@@ -66,7 +77,7 @@ POLICIES: dict[str, Check] = {
     "max_waiting": _whole(0),
     "max_concurrent_runs": _whole(1),
     "limit": _limit,
-    "group": _text,
+    "group": label_problem,
     "route": _one_of(
         "any", "first", "last", "round", "random", "lfu", "lru", "hash", "failover", "busyover", "broadcast"
     ),
@@ -81,7 +92,7 @@ POLICIES: dict[str, Check] = {
     "within": _duration,
     "tags": _texts,
     "mode": _one_of("durable", "local"),
-    "priority": _whole(None),
+    "priority": _whole(-_MOST),
     "jitter": _duration,
     "max_runs": _whole(1),
     "auto_remove": _yes_or_no,

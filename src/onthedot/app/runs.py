@@ -6,12 +6,14 @@ from collections.abc import Callable, Iterator
 from datetime import timedelta
 from threading import Event
 
+from onthedot.app.options import text_of
 from onthedot.app.page import Page
 from onthedot.clock import Clock
 from onthedot.durations import to_duration_ms
 from onthedot.errors import Conflict, RunNotFound, SettingsError
 from onthedot.model.run import Run
 from onthedot.model.states import State
+from onthedot.storable import can_be_kept
 from onthedot.stores.base import Author, LogLine, Store
 
 Lines = list[LogLine]  # inside the class `list` is a method
@@ -30,7 +32,7 @@ class Runs:
 
     def get(self, run_id: str) -> Run:
         """The run; `RunNotFound`."""
-        found = self._open_store().runs(ids=[run_id])
+        found = self._open_store().runs(ids=[run_id]) if can_be_kept(run_id) else []
         if not found:
             raise RunNotFound(run_id)
         return found[0]
@@ -42,12 +44,18 @@ class Runs:
         if state is not None and state not in set(State):
             raise SettingsError(f"no state {state!r}; there are {', '.join(State)}")
         wanted = None if state is None else State(state)
-        found = self._open_store().runs(schedule=schedule, state=wanted, before=cursor, limit=limit)
+        if schedule is not None and not can_be_kept(schedule):
+            return Page([], None)
+        before = None if cursor is None else text_of(cursor, "cursor")
+        found = self._open_store().runs(schedule=schedule, state=wanted, before=before, limit=limit)
         return Page(found, found[-1].id if len(found) == limit else None)
 
     def cancel(self, run_id: str, *, reason: str = "cancelled by an operator") -> Run:
         """A waiting run ends at once; a running one is asked to stop, and shows it when it has."""
-        return self._open_store().request_cancel(run_id, reason, self._by("cancel"))
+        kept = text_of(reason, "cancel: reason")
+        if not can_be_kept(run_id):
+            raise RunNotFound(run_id)
+        return self._open_store().request_cancel(run_id, kept, self._by("cancel"))
 
     def retry(self, run_id: str) -> Run:
         """Have an ended run done again, under the same id; a pause does not hold it."""
@@ -59,6 +67,8 @@ class Runs:
     def logs(self, run_id: str) -> tuple[LogLine, ...]:
         """What the run said, all of it."""
         lines: Lines = []
+        if not can_be_kept(run_id):
+            return ()
         while page := self._open_store().logs(run_id, after=len(lines)):
             lines += page
         return tuple(lines)

@@ -10,7 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 from onthedot.app.ends import check_fires, refuse_ended, unless_past
 from onthedot.app.files.names import name_problem
-from onthedot.app.options import Options, checked, of_the_schedule, policy_of, texts_of, trigger_of
+from onthedot.app.options import (
+    Options,
+    checked,
+    key_of,
+    of_the_schedule,
+    policy_of,
+    text_of,
+    texts_of,
+    trigger_of,
+)
 from onthedot.app.page import Page
 from onthedot.app.tasks import Task, Tasks
 from onthedot.app.telemetry.tracing import Asking, untraced
@@ -24,6 +33,7 @@ from onthedot.model.values import replace as replace_run
 from onthedot.moments import ceil_ms, from_ms
 from onthedot.rules import edits
 from onthedot.rules.effects import Edit, Effects
+from onthedot.storable import can_be_kept
 from onthedot.stores.base import Author, Store
 from onthedot.triggers.base import Trigger
 from onthedot.triggers.codec import decode
@@ -168,7 +178,8 @@ class Schedules:
 
         How many waiting runs were skipped, and how many are still running, is in the event "paused" and in the audit.
         """
-        return self._each(name, where, edits.pause(note), "pause")
+        kept = None if note is None else text_of(note, "pause: note")
+        return self._each(name, where, edits.pause(kept), "pause")
 
     def resume(self, name: str | None = None, *, where: Mapping[str, str] | None = None) -> Any:
         """Go on from now; what was missed inside the pause is one decision."""
@@ -187,13 +198,15 @@ class Schedules:
         values: Json | None = None
         if args is not None:
             _, values = self._tasks.checked(schedule.task, args, unchecked=unchecked)
-        key = None if token is None else f"m:{schedule.id}:{token}"
+        key = None if token is None else f"m:{schedule.id}:{key_of(token, 'trigger: token')}"
         with self._asking(schedule.task, name) as trace:
             run = edits.manual_run(schedule, new_id(store.now_ms()), key, values, store.now_ms())
             return store.enqueue([replace_run(run, trace=trace)], by=self._by("trigger"))[0]
 
     def delete(self, name: str) -> bool:
         """Whether there was one. Its history stays, and a later put of the name goes on where it ended."""
+        if not can_be_kept(name):
+            return False
         effects = self._open_store().change([name], edits.delete(), self._by("delete"))
         return effects[0].schedule is not None
 
@@ -201,7 +214,7 @@ class Schedules:
 
     def get(self, name: str) -> Schedule:
         """The schedule; `ScheduleNotFound` with the nearest names."""
-        found = self._open_store().schedules(names=[name])
+        found = self._open_store().schedules(names=[name]) if can_be_kept(name) else []
         if not found:
             names = [each.name for each in self._open_store().schedules(limit=1000)]
             raise ScheduleNotFound(name, tuple(get_close_matches(name, names, n=2)))
@@ -209,7 +222,9 @@ class Schedules:
 
     def list(self, *, tag: str | None = None, cursor: str = "", limit: int = 100) -> Page[Schedule]:
         """A page of schedules by name."""
-        found = self._open_store().schedules(tag=tag, after=cursor, limit=limit)
+        if tag is not None and not can_be_kept(tag):
+            return Page([], None)
+        found = self._open_store().schedules(tag=tag, after=text_of(cursor, "cursor"), limit=limit)
         return Page(found, found[-1].name if len(found) == limit else None)
 
     def next(self, name: str, count: int = 5) -> Sequence[datetime]:
@@ -242,7 +257,10 @@ class Schedules:
         """
         from onthedot.app.import_export import imported
 
-        return imported(self._open_store(), document, self._by("import"), path=path, dry_run=dry_run)
+        most_bytes = self._tasks.max_args_bytes
+        return imported(
+            self._open_store(), document, self._by("import"), path=path, dry_run=dry_run, max_args_bytes=most_bytes
+        )
 
     # the way to the store
 
@@ -263,6 +281,8 @@ class Schedules:
         return self._change_many(names, lambda _: edit, what)
 
     def _change_one(self, name: str, edit: Edit, what: str) -> Schedule:
+        if not can_be_kept(name):
+            raise ScheduleNotFound(name)
         try:
             return self._answer(self._open_store().change([name], edit, self._by(what))[0])
         except ScheduleNotFound:
@@ -285,7 +305,7 @@ class Schedules:
             return effects.answer
         schedule, done = effects.answer
         assert isinstance(schedule, Schedule)
-        assert isinstance(done, edits.Paused)
+        assert isinstance(done, edits.AffectedRuns)
         self._emit(Paused(schedule.name, done.skipped, done.running))
         return schedule
 

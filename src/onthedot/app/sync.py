@@ -9,6 +9,8 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from onthedot.app.schedules import Put, Schedules
+from onthedot.app.tasks import Task, identity
+from onthedot.errors import Conflict
 from onthedot.model.schedule import Origin, Schedule
 from onthedot.node.upkeep import DECLARE_MS
 from onthedot.rules import edits
@@ -65,7 +67,10 @@ class Declarations:
         return name in self._by_name
 
     def add(self, declared: Declared) -> None:
-        """Declare it, or declare it anew."""
+        """Declare it, or declare it anew: the same function of a reloaded module or a notebook cell replaces itself."""
+        held = self._by_name.get(declared.put.name)
+        if held is not None:
+            _refuse_two(held.put, declared.put)
         self._by_name[declared.put.name] = declared
         self.origins.add(declared.origin)
 
@@ -122,6 +127,18 @@ class Declarations:
         gone = [each.name for each in _all(store) if each.origin in origins and each.name not in self._by_name]
         self._change(store, gone, lambda _: edits.delete(), "sync --prune")
         return tuple(gone)
+
+
+def _refuse_two(held: Put, put: Put) -> None:
+    """Two declarations of one name would take turns in the store, and one of them would never run."""
+    if not isinstance(held.task, Task) or not isinstance(put.task, Task):
+        return
+    is_replaced = identity(held.task) == identity(put.task) and held.task.function is not put.task.function
+    if not is_replaced:
+        raise Conflict(
+            f"two schedules are named {put.name!r}: {held.task.place} and {put.task.place};"
+            " give one of them another name="
+        )
 
 
 DECLARED_PAUSE = "enabled = false in "

@@ -8,14 +8,18 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, ParamSpec, TypeVar
 
-from onthedot.app.arguments import MISSING, Parameter, Signature, signature_of
+from onthedot.app.arguments import MISSING, Parameter, Signature, check_size, signature_of
+from onthedot.app.files.names import name_problem
 from onthedot.app.options import policy_of
-from onthedot.errors import ArgumentsError, Conflict, SettingsError, TaskNotFound
+from onthedot.errors import Conflict, SettingsError, TaskNotFound
 from onthedot.execution.around import Around, within_async, within_sync
 from onthedot.execution.context import Context
 from onthedot.execution.targets.command import Command
 from onthedot.execution.targets.http import HttpCall
+from onthedot.storable import beginning, shown
 from onthedot.stores.base import Store, TaskInfo
+
+_MOST_ANNOTATION_BYTES = 200
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -95,7 +99,7 @@ class Task(Generic[P, R]):
         )
         named = self.is_command or self.is_http
         doc = f"{self.function}" if named else inspect.getdoc(self.function) or ""
-        return TaskInfo(self.name, parameters, doc, policy_of(self.options).as_json())
+        return TaskInfo(self.name, parameters, beginning(doc), policy_of(self.options).as_json())
 
 
 def found_task(module: str, qualname: str, name: str) -> Task[..., Any]:
@@ -115,16 +119,19 @@ def found_task(module: str, qualname: str, name: str) -> Task[..., Any]:
 class Tasks:
     """The registry of one app; and, through the store, what live nodes have published."""
 
-    def __init__(self, open_store: Callable[[], Store]) -> None:
+    def __init__(self, open_store: Callable[[], Store], max_args_bytes: int) -> None:
         self._open_store = open_store
+        self.max_args_bytes = max_args_bytes
         self._by_name: dict[str, Task[..., Any]] = {}
         self._aliases: dict[str, str] = {}
         self._infos: list[TaskInfo] | None = None
 
     def add(self, task: Task[..., Any]) -> None:
         """Register. The same function again (a reloaded module, a notebook cell) replaces itself."""
+        for name in (task.name, *task.aliases):
+            check_name(name)
         held = self._by_name.get(task.name)
-        if held is not None and _identity(held) != _identity(task):
+        if held is not None and identity(held) != identity(task):
             raise Conflict(
                 f"two tasks are named {task.name!r}: {held.place} and {task.place}; give one of them a name="
             )
@@ -168,17 +175,18 @@ class Tasks:
         if not isinstance(task, str | Task):
             raise SettingsError(f"{task!r} is no task; give its name, or what @app.task has made of the function")
         name = task if isinstance(task, str) else task.name
-        args = {} if args is None else args
         local = self.lookup(name)
-        if local is not None:
-            return local.name, local.signature.check(name, args)
-        if not isinstance(args, Mapping):
-            raise ArgumentsError(f"args of {name!r} map parameter names to values; {args!r} does not")
+        signature = self._published_signature(name, unchecked=unchecked) if local is None else local.signature
+        values = signature.check(name, {} if args is None else args)
+        check_size(name, values, self.max_args_bytes)
+        return name if local is None else local.name, values
+
+    def _published_signature(self, name: str, *, unchecked: bool) -> Signature:
         if unchecked:
-            return name, Signature((), open=True).check(name, args)
+            check_name(name)
+            return Signature((), open=True)
         published = self._published(name).parameters
-        parameters = (Parameter(str(each["name"]), bool(each["required"])) for each in published)
-        return name, Signature(tuple(parameters)).check(name, args)
+        return Signature(tuple(Parameter(str(each["name"]), bool(each["required"])) for each in published))
 
     def check_known(self, name: str, *, unchecked: bool) -> None:
         """`TaskNotFound` if nobody has such a task, unless that is not asked."""
@@ -192,7 +200,14 @@ class Tasks:
         return published[name]
 
 
-def _identity(task: Task[..., Any]) -> tuple[str, str]:
+def check_name(name: str) -> None:
+    """`SettingsError` if no task can be called so."""
+    problem = name_problem(name)
+    if problem is not None:
+        raise SettingsError(f"task: {problem}")
+
+
+def identity(task: Task[..., Any]) -> tuple[str, str]:
     if task.is_command or task.is_http:
         kind = type(task.function).__name__
         return ("" if task.declared_in == "__main__" else task.declared_in, f"{kind} {task.name}")
@@ -204,4 +219,5 @@ def _identity(task: Task[..., Any]) -> tuple[str, str]:
 def _annotation_text(annotation: Any) -> str:
     if annotation is MISSING:
         return ""
-    return annotation if isinstance(annotation, str) else getattr(annotation, "__name__", str(annotation))
+    text = annotation if isinstance(annotation, str) else getattr(annotation, "__name__", None)
+    return beginning(shown(annotation) if text is None else text, _MOST_ANNOTATION_BYTES)

@@ -14,7 +14,7 @@ from onthedot.cli.apps import open_app
 from onthedot.cli.options import AsJson, StoreUrl
 from onthedot.cli.screen import show_json
 from onthedot.cli.texts import counted, visible
-from onthedot.errors import FileError, SettingsError, TriggerError
+from onthedot.errors import ArgumentsError, FileError, SettingsError, TriggerError
 from onthedot.triggers import decode
 from onthedot.triggers.zones import get_zone
 
@@ -47,6 +47,7 @@ def check_file(
 ) -> None:
     """Say whether a file of schedules can be read, and everything that is wrong with it. Exit code 2 if it is."""
     job_file = _checked(file, system, tz)
+    _check_sizes(job_file)
     if as_json:
         names = [entry.name for entry in job_file.entries]
         show_json({"file": job_file.path, "schedules": names, "notes": list(job_file.notes)})
@@ -121,6 +122,22 @@ def _checked(file: str, system: bool | None, tz: str | None) -> JobFile:
         get_zone(tz)
     job_file = read_file(file, system=system, timezone=tz)
     return from_crontab(job_file) if job_file.is_crontab else job_file
+
+
+def _check_sizes(job_file: JobFile) -> None:
+    from onthedot.app.arguments import check_size
+    from onthedot.app.files.entry import NamedTask
+    from onthedot.settings import load_settings
+
+    most_bytes, problems = load_settings().max_args_bytes, list[str]()
+    for entry in job_file.entries:
+        if isinstance(entry.work, NamedTask):
+            try:
+                check_size(entry.work.name, entry.work.args, most_bytes)
+            except ArgumentsError as error:
+                problems.append(f"[schedules.{entry.name}] {error}")
+    if problems:
+        raise FileError(job_file.path, problems)
 
 
 def _convert(file: str, output: str | None, force: bool, system: bool | None, tz: str | None) -> None:

@@ -103,5 +103,5 @@ def _instants_ms(zone: Zone, label: int, now_ms: int) -> list[int]:
 def _value(text: str) -> Any:
     try:
         return json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return text

@@ -19,6 +19,7 @@ from onthedot.cli import (
     migrate,
     nodes,
     overview,
+    prune,
     run,
     runs,
     schedules,
@@ -47,6 +48,7 @@ program.add_typer(runs.group, name="runs")
 program.add_typer(nodes.group, name="nodes")
 program.command("tasks")(overview.show_tasks)
 program.command("migrate")(migrate.migrate)
+program.command("prune")(prune.prune)
 program.command("check")(files.check_file)
 program.command("import")(files.import_file)
 program.command("export")(files.export_file)

@@ -45,7 +45,7 @@ def show_list(
 ) -> None:
     """List runs, newest first."""
     with closing(open_app(store)) as app:
-        if schedule is not None and not app.open_store().runs(schedule=schedule, limit=1):
+        if schedule is not None and not app.runs.list(schedule=schedule, limit=1).items:
             app.schedules.get(schedule)
         cursor = None if before is None else _find(app, before).id
         page = app.runs.list(schedule=schedule, state=state, cursor=cursor, limit=count)

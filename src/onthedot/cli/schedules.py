@@ -17,13 +17,13 @@ from onthedot.cli.run_tables import runs_table, short_id
 from onthedot.cli.screen import Screen, plain_table, show_json
 from onthedot.cli.texts import counted, local_moment, local_text, needs_seconds, span_text, utc_text, visible
 from onthedot.errors import OnthedotError, ScheduleNotFound
+from onthedot.events import Paused
 from onthedot.moments import from_ms, iso
 from onthedot.triggers import decode
 from onthedot.triggers.bounds import to_instant_ms
 
 if TYPE_CHECKING:
     from onthedot.app.app import App
-    from onthedot.events import Paused
     from onthedot.model.schedule import Schedule
     from onthedot.stores.base import Change
 
@@ -228,7 +228,7 @@ def pause(
     where = _where(name, tag)
     done: dict[str, Paused] = {}
     with closing(open_app(store)) as app:
-        app.on("paused")(lambda event: done.update({event.schedule: event}))
+        app.events.subscribe(Paused, lambda event: done.update({event.schedule: event}))
         changed = app.schedules.pause(name, where=where, note=note)
         if as_json:
             documents = [_paused_document(each, done[each.name]) for each in _as_list(changed)]

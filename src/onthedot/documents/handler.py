@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
+from contextlib import suppress
 from threading import Lock, Thread
 from typing import Any
 
@@ -26,7 +27,9 @@ class Caller:
     def __call__(self, document: Any) -> None:
         called = self._handler(document)
         if inspect.iscoroutine(called):
-            asyncio.run_coroutine_threadsafe(called, self._running_loop()).result()
+            error = asyncio.run_coroutine_threadsafe(_error_of(called), self._running_loop()).result()
+            if error is not None:
+                raise error
 
     def owns(self, thread: Thread) -> bool:
         return thread is self._thread
@@ -40,10 +43,25 @@ class Caller:
             thread.join()
             loop.close()
 
+    def _run(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Until it is closed: asyncio lets SystemExit and KeyboardInterrupt of any of its tasks end the loop."""
+        while loop is self._loop:
+            with suppress(BaseException):
+                loop.run_forever()
+
     def _running_loop(self) -> asyncio.AbstractEventLoop:
         with self._opening:
             if self._loop is None:
-                self._loop = asyncio.new_event_loop()
-                self._thread = Thread(target=self._loop.run_forever, name="onthedot-documents-loop", daemon=True)
+                loop = self._loop = asyncio.new_event_loop()
+                self._thread = Thread(target=self._run, args=(loop,), name="onthedot-documents-loop", daemon=True)
                 self._thread.start()
             return self._loop
+
+
+async def _error_of(called: Coroutine[Any, Any, Any]) -> BaseException | None:
+    """What it raises as a value: of a task that raises SystemExit nobody would ever hear."""
+    try:
+        await called
+    except BaseException as error:
+        return error
+    return None

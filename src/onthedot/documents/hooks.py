@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from onthedot.events import Emitter, Event
+from onthedot.storable import shown
 
 _log = logging.getLogger("onthedot.documents")
 
@@ -36,7 +37,9 @@ class Failed(Event):
 
 
 class Hooks:
-    """Any number of functions for each event."""
+    """Any number of functions for each event, called in the thread in which it happened: a start is over before the
+    first document is worked. What they raise, `SystemExit` too, is logged.
+    """
 
     def __init__(self) -> None:
         self._emitter = Emitter(self._on_broken_hook)
@@ -57,8 +60,8 @@ class Hooks:
 
     def fail(self, error: BaseException, document: Any = None) -> None:
         """Tell it to the log and to who asked."""
-        _log.warning("%s: %s", "a document failed" if document is not None else "cannot go on just now", error)
+        _log.warning("%s: %s", "a document failed" if document is not None else "cannot go on just now", shown(error))
         self.emit(Failed(error, document))
 
-    def _on_broken_hook(self, event: Event, error: Exception) -> None:
-        _log.exception("a hook for %s failed", type(event).__name__, exc_info=error)
+    def _on_broken_hook(self, event: Event, error: BaseException) -> None:
+        _log.error("a hook for %s failed", type(event).__name__, exc_info=error)

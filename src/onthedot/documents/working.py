@@ -13,6 +13,7 @@ from onthedot.documents.intervals import check, next_due
 from onthedot.documents.jobs import Change, Job
 from onthedot.documents.options import Pace
 from onthedot.errors import MomentError, TriggerError
+from onthedot.storable import clean, shown
 from onthedot.triggers import Trigger
 
 _MOST_CHARACTERS = 2000
@@ -87,5 +88,5 @@ class Working:
 
 
 def _in_one_line(error: BaseException) -> str:
-    said = error.line if isinstance(error, TriggerError) else " ".join(str(error).split())
-    return f"{type(error).__name__}: {said}"[:_MOST_CHARACTERS]
+    said = error.line if isinstance(error, TriggerError) else " ".join(shown(error).split())
+    return clean(f"{type(error).__name__}: {said}"[:_MOST_CHARACTERS])

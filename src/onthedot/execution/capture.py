@@ -8,6 +8,7 @@ from threading import Lock
 from typing import Any
 
 from onthedot.execution.context import entered
+from onthedot.storable import shown
 
 _installing = Lock()
 _installed = False
@@ -30,17 +31,25 @@ def capture_logging() -> None:
             record = make_record(*args, **kwargs)
             context = entered()
             if context is not None:
-                context.keep(record.levelname, _text(record))
+                context.keep(shown(record.levelname), _text(record))
             return record
 
         logging.setLogRecordFactory(make_and_keep)
 
 
 def _text(record: logging.LogRecord) -> str:
+    """What is said, whatever the message and its arguments are: they are the user's own, and may raise."""
     try:
         text = record.getMessage()
     except Exception:  # the message does not fit its arguments: logging says so itself, where it prints it
-        text = str(record.msg)
+        text = shown(record.msg)
     if record.exc_info and record.exc_info[1] is not None:
-        text += "\n" + "".join(traceback.format_exception(record.exc_info[1])).rstrip()
+        text += "\n" + _traceback(record.exc_info[1])
     return text
+
+
+def _traceback(error: BaseException) -> str:
+    try:
+        return "".join(traceback.format_exception(error)).rstrip()
+    except Exception:
+        return shown(error)

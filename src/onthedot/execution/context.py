@@ -12,11 +12,12 @@ from typing import Any
 
 from onthedot.clock import Clock, SystemClock
 from onthedot.durations import to_duration_ms
-from onthedot.errors import OnthedotError
+from onthedot.errors import ArgumentsError, OnthedotError
 from onthedot.execution.facts import NOTHING, Facts
 from onthedot.model.outcome import Outcome
 from onthedot.model.run import Run
 from onthedot.moments import from_ms
+from onthedot.storable import MOST_BYTES, NotStorable, beginning, clean, plain
 from onthedot.stores.base import LogLine
 
 _current: ContextVar[Context | None] = ContextVar("onthedot_context", default=None)
@@ -32,6 +33,8 @@ _task_log.setLevel(logging.INFO)  # the root's own level leaves out INFO, and a 
 
 class Retry(OnthedotError):
     """Raise it in a task to have it tried again, after so long, whatever its retries are."""
+
+    after_ms = 0
 
     def __init__(self, reason: str = "", *, after: timedelta | str = "0s") -> None:
         super().__init__(reason or "the task asked to be tried again")
@@ -146,7 +149,10 @@ class Context:
         `Conflict` if the run is no longer this node's: then roll back. What the task returns or raises after a commit
         changes nothing; if it was rolled back, the run fails, or ends with what the task raised.
         """
-        outcome = Outcome(self.run.id, self.run.claim_no, "succeeded", result=result)
+        try:
+            outcome = Outcome(self.run.id, self.run.claim_no, "succeeded", result=plain(result))
+        except NotStorable as error:
+            raise ArgumentsError(f"ctx.complete: the result cannot be kept: {error}") from None
         self.facts.complete(self.run, outcome, connection)
         self.completed = True
 
@@ -159,10 +165,9 @@ class Context:
         """Keep a line with the run; when there are too many, one that says so, and none after it."""
         if self.log_is_full:
             return
-        text = storable(text)
-        room = MOST_LOG_BYTES - self._kept_bytes
-        self._kept_bytes += len(text.encode("utf-8", "replace")) + _LINE_BYTES
-        self.on_line(LogLine(self.run.id, self.run.claim_no, self.clock.now_ms(), level[:20], text[:room]))
+        text = beginning(text, min(MOST_BYTES, MOST_LOG_BYTES - self._kept_bytes))
+        self._kept_bytes += len(text.encode()) + _LINE_BYTES
+        self.on_line(LogLine(self.run.id, self.run.claim_no, self.clock.now_ms(), clean(level[:20]), text))
         if self._kept_bytes > MOST_LOG_BYTES:
             full = f"nothing more is kept: a run's log may have {MOST_LOG_BYTES:,} bytes"
             self.on_line(LogLine(self.run.id, self.run.claim_no, self.clock.now_ms(), "WARNING", full))
@@ -200,13 +205,6 @@ class Context:
         self._when_stopped = act
         if self.cancelled:
             act()
-
-
-def storable(text: str) -> str:
-    """The text as every store can keep it: neither NUL nor half a surrogate pair."""
-    if "\0" in text:
-        text = text.replace("\0", "\N{REPLACEMENT CHARACTER}")
-    return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
 def current() -> Context:

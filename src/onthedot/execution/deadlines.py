@@ -121,13 +121,21 @@ class Deadlines:
         with self._lock:
             late = [deadline for deadline, _ in self._heap.pop_due(now_ms)]
         for deadline in late:
-            again_ms = deadline.pass_by(now_ms)
+            again_ms = self._pass_by(deadline, now_ms)
             if again_ms is not None:
                 with self._lock:
                     self._heap.push(deadline, now_ms + again_ms)
         with self._lock:
             following = self._heap.peek()
         return None if following is None else max(following[1] - self._clock.monotonic_ms(), 0)
+
+    def _pass_by(self, deadline: Deadline, now_ms: int) -> int | None:
+        """What goes wrong with one must not keep the others from being timed out."""
+        try:
+            return deadline.pass_by(now_ms)
+        except Exception as error:
+            self._on_error("timeouts", error)
+            return None
 
     def close(self) -> None:
         """Watch no more."""

@@ -7,14 +7,19 @@ from collections.abc import Callable
 from threading import Lock, Thread
 from typing import Any
 
+LAST_STEP_S = 10.0
+"""How long a closing loop waits for the step that it is in."""
+
 
 class EventLoop:
     """Made with the first task that needs it. Thread-safe."""
 
-    def __init__(self) -> None:
+    def __init__(self, on_error: Callable[[BaseException], None] = lambda error: None) -> None:
+        self._on_error = on_error
         self._lock = Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: Thread | None = None
+        self._closing = False
 
     def use(self, loop: asyncio.AbstractEventLoop) -> None:
         """Use this loop, which somebody else runs."""
@@ -29,25 +34,28 @@ class EventLoop:
         return self._running().create_task(coroutine)
 
     def close(self) -> None:
-        """End the loop if it is ours."""
+        """End the loop if it is ours. One that a task holds up is left behind."""
         if self._thread is not None and self._loop is not None:
+            self._closing = True
             self._loop.call_soon_threadsafe(self._loop.stop)
-            self._thread.join()
+            self._thread.join(LAST_STEP_S)
 
     def _running(self) -> asyncio.AbstractEventLoop:
-        if self._loop is not None:
+        if self._loop is not None and not self._loop.is_closed():
             return self._loop
         with self._lock:
-            if self._loop is None:
+            if self._loop is None or self._loop.is_closed():
                 loop = asyncio.new_event_loop()
-                self._thread = Thread(target=_run, args=(loop,), name="onthedot-loop", daemon=True)
+                self._thread = Thread(target=self._run, args=(loop,), name="onthedot-loop", daemon=True)
                 self._thread.start()
                 self._loop = loop
             return self._loop
 
-
-def _run(loop: asyncio.AbstractEventLoop) -> None:
-    try:
-        loop.run_forever()
-    finally:
+    def _run(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Until it is closed: asyncio lets SystemExit and KeyboardInterrupt of any of its tasks end the loop."""
+        while not self._closing and not loop.is_closed():
+            try:
+                loop.run_forever()
+            except BaseException as error:
+                self._on_error(error)
         loop.close()

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import traceback
 from typing import Any
 
-from onthedot.execution.context import Cancelled, Context, GiveUp, Retry, Skip, TimedOut, WorkFailed, enter, storable
+from onthedot import storable
+from onthedot.execution.context import Cancelled, Context, GiveUp, Retry, Skip, TimedOut, WorkFailed, enter
 from onthedot.execution.deadlines import Deadline
 from onthedot.execution.targets import Target
 from onthedot.model.outcome import Outcome
-
-MOST_BYTES = 65_536
-"""What is kept of a result or an error."""
 
 
 def execute(target: Target, context: Context) -> Outcome:
@@ -61,7 +58,7 @@ async def execute_async(target: Target, context: Context) -> Outcome:
     except BaseException as error:
         if limit is not None and limit.expired():
             context.time_out()
-            return _outcome(context, "timed_out", error=_shown(error))
+            return outcome_of(context, error, expired=True)
         return outcome_of(context, error)
     finally:
         enter(None)
@@ -81,51 +78,66 @@ def rolled_back(context: Context, outcome: Outcome) -> Outcome:
     return _outcome(context, "failed", error="ctx.complete() was called, but its transaction was not committed")
 
 
-def outcome_of(context: Context, error: BaseException) -> Outcome:
-    """What an exception means for the run."""
+def outcome_of(context: Context, error: BaseException, *, expired: bool = False) -> Outcome:
+    """What an exception means for the run, whatever the exception's own methods do; `expired`: a time-out raised it."""
+    try:
+        return _meaning(context, error) if not expired else _outcome(context, "timed_out", error=_trace(error))
+    except BaseException as also:
+        said = f"it raised a {type(error).__name__} that cannot be shown: {type(also).__name__}"
+        return _outcome(context, "timed_out" if expired else "failed", error=storable.end(said))
+
+
+def _meaning(context: Context, error: BaseException) -> Outcome:
     match error:
         case Retry():
-            return _outcome(context, "failed", error=str(error), retry_after_ms=error.after_ms)
+            return _outcome(context, "failed", error=_text(error), retry_after_ms=error.after_ms)
         case GiveUp():
-            return _outcome(context, "failed", error=str(error), final=True)
+            return _outcome(context, "failed", error=_text(error), final=True)
         case Skip():
-            return _outcome(context, "skipped", reason=str(error))
+            return _outcome(context, "skipped", reason=storable.beginning(storable.shown(error)))
         case TimedOut() if context.timed_out:
-            return _outcome(context, "timed_out", error=_shown(error))
+            return _outcome(context, "timed_out", error=_trace(error))
         case WorkFailed() if context.timed_out:
-            return _outcome(context, "timed_out", error=_cut(f"{error}"), result=error.result)
+            return _outcome(context, "timed_out", error=_text(error), result=_kept(error.result))
         case WorkFailed() if context.cancelled:
             reason = context.run.reason or "cancelled"
-            return _outcome(context, "cancelled", error=_cut(f"{error}"), result=error.result, reason=reason)
+            return _outcome(context, "cancelled", error=_text(error), result=_kept(error.result), reason=reason)
         case WorkFailed():
-            return _outcome(context, "failed", error=_cut(f"{error}"), result=error.result)
+            return _outcome(context, "failed", error=_text(error), result=_kept(error.result))
         case Cancelled() | asyncio.CancelledError() if context.cancelled:
             return _outcome(context, "cancelled", reason=context.run.reason or "cancelled")
         case _:
-            return _outcome(context, "failed", error=_shown(error))
+            return _outcome(context, "failed", error=_trace(error))
 
 
 def _succeeded(context: Context, result: Any) -> Outcome:
     try:
-        size = 0 if result is None else len(json.dumps(result))
-    except (TypeError, ValueError) as error:
-        return _outcome(context, "failed", error=f"its result is no JSON value: {error}", final=True)
-    if size > MOST_BYTES:
-        return _outcome(
-            context, "succeeded", reason=f"its result of {size:,} bytes was not kept: the most is {MOST_BYTES:,}"
-        )
+        kept = storable.plain(result)
+    except storable.TooLarge as error:
+        dropped = f"its result of {error.size:,} bytes was not kept: the most is {error.most:,}"
+        return _outcome(context, "succeeded", reason=dropped)
+    except storable.NotStorable as error:
+        said = f"its result is no JSON value: {error}"
+        return _outcome(context, "failed", error=storable.beginning(said), final=True)
     reason = "it went on after its time-out, and came to its end" if context.timed_out else None
-    return _outcome(context, "succeeded", result=result, reason=reason)
+    return _outcome(context, "succeeded", result=kept, reason=reason)
 
 
 def _outcome(context: Context, ending: Any, **fields: Any) -> Outcome:
     return Outcome(context.run.id, context.run.claim_no, ending, **fields)
 
 
-def _shown(error: BaseException) -> str:
-    return _cut("".join(traceback.format_exception(error)))
+def _kept(result: Any) -> Any:
+    """What came of work that failed all the same, if it can be kept."""
+    try:
+        return storable.plain(result)
+    except storable.NotStorable:
+        return None
 
 
-def _cut(text: str) -> str:
-    """Its end, which says most, if it is longer than what is kept."""
-    return storable(text)[-MOST_BYTES:]
+def _text(error: BaseException) -> str:
+    return storable.end(storable.shown(error))
+
+
+def _trace(error: BaseException) -> str:
+    return storable.end("".join(traceback.format_exception(error)))

@@ -48,12 +48,22 @@ class Sizes:
 
 
 class ThreadPool(Generic[T]):
-    """Does `work` with each item that is put, on at most `size` threads. Thread-safe."""
+    """Does `work` with each item that is put, on at most `size` threads. Thread-safe.
 
-    def __init__(self, name: str, size: int, work: Callable[[T], None]) -> None:
+    What `work` raises is handed to `on_error`: a thread outlives its items.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        size: int,
+        work: Callable[[T], None],
+        on_error: Callable[[BaseException], None] = lambda error: None,
+    ) -> None:
         self.size = size
         self._name = name
         self._work = work
+        self._on_error = on_error
         self._lock = Lock()
         self._queue: SimpleQueue[T | None] = SimpleQueue()
         self._threads = 0
@@ -61,7 +71,10 @@ class ThreadPool(Generic[T]):
         self._made = 0
 
     def put(self, item: T) -> None:
-        """Have it done, by a thread that has nothing to do, a new one, or the next that is free."""
+        """Have it done, by a thread that has nothing to do, a new one, or the next that is free.
+
+        `RuntimeError` if there is none, and the system gives none.
+        """
         self._queue.put(item)
         with self._lock:
             if self._idle >= self._queue.qsize() or self._threads >= self.size:
@@ -69,7 +82,13 @@ class ThreadPool(Generic[T]):
             self._threads += 1
             self._made += 1
             number = self._made
-        Thread(target=self._run, name=f"onthedot-{self._name}-{number}", daemon=True).start()
+        try:
+            Thread(target=self._run, name=f"onthedot-{self._name}-{number}", daemon=True).start()
+        except RuntimeError:
+            with self._lock:
+                self._threads -= 1
+                if self._threads == 0:
+                    raise
 
     def close(self) -> None:
         """End the threads, each when it has nothing to do."""
@@ -81,7 +100,10 @@ class ThreadPool(Generic[T]):
         with self._lock:
             self._idle += 1
         while (item := self._next()) is not None:
-            self._work(item)
+            try:
+                self._work(item)
+            except BaseException as error:
+                self._on_error(error)
             with self._lock:
                 self._idle += 1
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
+from functools import partial
 from threading import Event, Lock
+from typing import Any, TypeVar
 
 from onthedot.clock import Clock, SystemClock
 from onthedot.events import Emitter, Failure, RunFinished, RunStarted
@@ -22,6 +24,8 @@ from onthedot.model.outcome import Outcome
 from onthedot.model.run import Run
 from onthedot.model.states import State
 from onthedot.stores.base import LogLine, Store
+
+T = TypeVar("T")
 
 _LAST_CHILDREN_MS = 10_000
 """How long a closing worker waits for the processes of runs that it has stopped."""
@@ -67,16 +71,18 @@ class Worker:
         self._store = store
         self._facts: Facts = NOTHING if store is None else StoreFacts(store)
         self._on_completed = on_completed
-        self._deadlines = Deadlines(clock, lambda stage, error: emitter.emit(Failure(stage, error)))
+        self._deadlines = Deadlines(clock, self._failed)
         self.pools = Pools(lookup, clock, sizes)
         self._lock = Lock()
         self._serves: Callable[[Run], bool] = lambda run: True
         self._executions: dict[str, Execution] = {}
         self._begun: dict[str, int] = {}
-        self._loop = EventLoop()
+        self._loop = EventLoop(partial(self._failed, "loop"))
         self._processes = Processes(clock)
         self._threads: dict[Pool, ThreadPool[Execution]] = {
-            pool: ThreadPool(pool, sizes.of_pool(pool), self._work) for pool in POOLS if pool != "loop"
+            pool: ThreadPool(pool, sizes.of_pool(pool), self._work, partial(self._failed, "worker"))
+            for pool in POOLS
+            if pool != "loop"
         }
         self._commands: set[str] = set()
         """The runs that have processes of their own to end."""
@@ -156,10 +162,20 @@ class Worker:
         taken = [execution for run in runs if (execution := self._take(run)) is not None]
         waiting = [execution for execution in taken if execution.pool == "loop"]
         if waiting:  # all at once: waking the loop costs more than the tasks
-            self._loop.call(self._spawn, waiting)
+            self._send(waiting, partial(self._loop.call, self._spawn, waiting))
         for execution in taken:
             if execution.pool != "loop":
-                self._threads[execution.pool].put(execution)
+                self._send([execution], partial(self._threads[execution.pool].put, execution))
+
+    def _send(self, executions: list[Execution], send: Callable[[], None]) -> None:
+        """Have them executed; where that cannot be, they are given back, and the others go on."""
+        try:
+            send()
+        except RuntimeError as error:  # the system gives no more threads
+            self._failed("worker", error)
+            self._give_back(executions, f"this node could not execute it: {error}")
+            for execution in executions:
+                self._release(execution)
 
     def _take(self, run: Run) -> Execution | None:
         target = self._lookup(run.task)
@@ -188,7 +204,7 @@ class Worker:
         """Ask a run to stop, if it is here under this claim; it still reports how it ended."""
         execution = self._executions.get(run_id)
         if execution is not None and claim_no in (None, execution.run.claim_no):
-            self._stop(execution)
+            self._try(self._stop, execution)
 
     def give_up(self, run_id: str, claim_no: int) -> None:
         """Stop a run that is no longer this node's under this claim; nothing of it is reported.
@@ -201,7 +217,7 @@ class Worker:
                 return
             self._executions.pop(run_id)
             execution.given_up = True
-        self._stop(execution)
+        self._try(self._stop, execution)
         self._note_empty()
 
     def hand_back(self, *, entered: bool = False) -> None:
@@ -210,10 +226,16 @@ class Worker:
             given_back = [each for each in self._executions.values() if entered or not each.entered]
             for each in given_back:
                 each.given_up = True
-                self._executions.pop(each.run.id)
+        self._give_back(given_back)
         for each in given_back:
-            self._report(Outcome(each.run.id, each.run.claim_no, "handed_back", entered=each.entered))
-            self._stop(each)
+            self._try(self._stop, each)
+
+    def _give_back(self, executions: list[Execution], reason: str | None = None) -> None:
+        for each in executions:
+            each.given_up = True
+            run = each.run
+            self._try(self._report, Outcome(run.id, run.claim_no, "handed_back", reason=reason, entered=each.entered))
+            self._forget(each)
         self._note_empty()
 
     def _stop(self, execution: Execution) -> None:
@@ -224,11 +246,13 @@ class Worker:
     # in threads
 
     def _work(self, execution: Execution) -> None:
-        if self._enter(execution):
-            outcome = self._execute(execution)
+        try:
+            if self._enter(execution):
+                self._leave(execution, self._execute(execution))
+        except BaseException as error:
+            self._break_off(execution, error)
+        finally:
             self._commands.discard(execution.run.id)
-            self._leave(execution, outcome)
-        if not execution.released:
             self._release(execution)
 
     def _execute(self, execution: Execution) -> Outcome:
@@ -243,16 +267,15 @@ class Worker:
             lambda place: self._abandon(execution, place),
             stops_itself=in_a_process or target.stops_itself,
         )
-        if in_a_process:
-            outcome = self._processes.execute(target, context)
-        elif deadline is None:
-            return execute(target, context)
-        else:
-            outcome = execute_until(target, context, deadline)
-        if deadline is not None:
+        if deadline is None:
+            return self._processes.execute(target, context) if in_a_process else execute(target, context)
+        try:
+            if in_a_process:
+                return self._processes.execute(target, context)
+            return execute_until(target, context, deadline)
+        finally:
             deadline.leave()
             self._deadlines.forget(deadline)
-        return outcome
 
     def _abandon(self, execution: Execution, place: str) -> None:
         """Report a run whose task cannot be stopped; its thread counts as busy until it comes back."""
@@ -273,9 +296,12 @@ class Worker:
             execution.future = self._loop.spawn(self._run_async(execution))
 
     async def _run_async(self, execution: Execution) -> None:
-        if self._enter(execution):
-            self._leave(execution, await execute_async(execution.target, execution.context))
-        if not execution.released:
+        try:
+            if self._enter(execution):
+                self._leave(execution, await execute_async(execution.target, execution.context))
+        except BaseException as error:
+            self._break_off(execution, error)
+        finally:
             self._release(execution)
 
     def _stop_on_loop(self, execution: Execution) -> None:
@@ -302,6 +328,12 @@ class Worker:
             self._emitter.emit(RunStarted(run.id, run.task, run.schedule, run.attempt, late_ms))
         return True
 
+    def _break_off(self, execution: Execution, error: BaseException) -> None:
+        """Something of ours has failed in the midst of a run, which ends with that if nothing was reported of it."""
+        self._failed("worker", error)
+        self._leave(execution, outcome_of(execution.context, error))
+        self._note_empty()
+
     def _leave(self, execution: Execution, outcome: Outcome) -> None:
         with self._lock:
             if execution.given_up:
@@ -314,10 +346,10 @@ class Worker:
         if execution.context.completed:
             outcome = self._committed(run) or rolled_back(execution.context, outcome)
         if not execution.context.completed or outcome.ending != "succeeded":
-            self._report(outcome)  # before it leaves: a renewal must find it here, or as an outcome on its way
-        with self._lock:
-            if self._executions.get(run.id) is execution:
-                self._executions.pop(run.id)
+            self._try(
+                self._report, outcome
+            )  # before it leaves: a renewal must find it here, or as an outcome on its way
+        self._forget(execution)
         if release:
             self._release(execution)
         took_ms = max(self._clock.now_ms() - execution.entered_ms, 0) if execution.entered else 0
@@ -326,15 +358,40 @@ class Worker:
             self._emitter.emit(RunFinished(run.id, run.task, run.schedule, outcome.ending, took_ms, outcome.error))
         self._note_empty()
 
+    def _forget(self, execution: Execution) -> None:
+        with self._lock:
+            if self._executions.get(execution.run.id) is execution:
+                self._executions.pop(execution.run.id)
+
     def _committed(self, run: Run) -> Outcome | None:
-        """The outcome of a run that its task has ended itself, if that was committed."""
-        held = None if self._store is None else next(iter(self._store.runs(ids=[run.id])), None)
+        """The outcome of a run that its task has ended itself, if that was committed.
+
+        None also if the store does not say: it refuses any other outcome of a run that has ended.
+        """
+        held = self._try(self._held, run)
         if held is None or held.state is not State.SUCCEEDED or held.claim_no != run.claim_no:
             return None
-        self._on_completed()
+        self._try(self._on_completed)
         return Outcome(run.id, run.claim_no, "succeeded", result=held.result)
 
+    def _held(self, run: Run) -> Run | None:
+        return None if self._store is None else next(iter(self._store.runs(ids=[run.id])), None)
+
+    def _try(self, act: Callable[..., T], *args: Any) -> T | None:
+        """Do it; what it raises is told, and must not stop what comes after it."""
+        try:
+            return act(*args)
+        except Exception as error:
+            self._failed("worker", error)
+            return None
+
+    def _failed(self, stage: str, error: BaseException) -> None:
+        self._emitter.emit(Failure(stage, error))
+
     def _release(self, execution: Execution) -> None:
+        """Give its place back, once however often it is asked for."""
+        if execution.released:
+            return
         with self._lock:
             if not execution.released:
                 execution.released = True

@@ -49,8 +49,10 @@ def explain(store: Store, schedule: Schedule, moment_ms: int) -> Explanation:
         return Explanation("; ".join(_describe(run, names) for run in in_order), runs)
     decisions = tuple(store.decisions(schedule.id, first_ms=moment_ms, last_ms=moment_ms))
     revision = _in_force(store, schedule, moment_ms)
+    if revision is None:
+        return Explanation(_pruned(moment_ms), (), decisions)
     trigger = decode(revision.trigger)
-    if not trigger.ticks_at(moment_ms):
+    if not trigger.ticks_at(moment_ms) and not decisions:
         before, after = trigger.prev_ms(moment_ms), trigger.next_ms(moment_ms)
         near = " and ".join(iso(tick) for tick in (before, after) if tick is not None)
         return Explanation(f"{iso(moment_ms)} was no moment of {schedule.name}: the nearest are {near}", (), decisions)
@@ -62,7 +64,11 @@ def explain(store: Store, schedule: Schedule, moment_ms: int) -> Explanation:
         return Explanation(_undecided(schedule, moment_ms, store.now_ms()))
     if moment_ms < schedule.created_ms:
         return Explanation(f"{schedule.name} did not exist yet: it was created at {iso(schedule.created_ms)}")
-    return Explanation(f"what became of {iso(moment_ms)} has been pruned with its history")
+    return Explanation(_pruned(moment_ms))
+
+
+def _pruned(moment_ms: int) -> str:
+    return f"what became of {iso(moment_ms)} has been pruned with its history"
 
 
 def _undecided(schedule: Schedule, moment_ms: int, now_ms: int) -> str:
@@ -127,7 +133,10 @@ def _waits_for(run: Run) -> str:
             return ""
 
 
-def _in_force(store: Store, schedule: Schedule, moment_ms: int) -> Schedule:
-    """The definition that counted at that moment."""
-    earlier = [each for each in store.revisions(schedule.id) if each.updated_ms <= moment_ms]
-    return earlier[-1] if earlier else schedule
+def _in_force(store: Store, schedule: Schedule, moment_ms: int) -> Schedule | None:
+    """The definition that counted at that moment; None if it has been pruned."""
+    revisions = store.revisions(schedule.id)
+    earlier = [each for each in revisions if each.updated_ms <= moment_ms]
+    if earlier:
+        return earlier[-1]
+    return None if revisions and moment_ms >= schedule.created_ms else schedule

@@ -47,6 +47,12 @@ def new_id(now_ms: int) -> str:
     return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
 
 
+def made_ms(made_id: str) -> int | None:
+    """The millisecond that an id of `new_id` was made in; None of an id that is none of those."""
+    digits = made_id[:8] + made_id[9:13]
+    return int(digits, 16) if len(made_id) == 36 and all(each in "0123456789abcdef" for each in digits) else None
+
+
 @contextmanager
 def seeded(seed: int) -> Iterator[None]:
     """Inside, this process makes the same ids in every replay: for simulations, never beside a real node."""

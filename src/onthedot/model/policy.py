@@ -68,7 +68,7 @@ class Policy:
         if self.limit is None:
             return None
         name, _, most = self.limit.rpartition(":")
-        return name, int(most)
+        return (name, int(most)) if most.isdecimal() else None  # a row that nobody could have put: no limit, no harm
 
     def _items(self) -> list[tuple[str, Any]]:
         return [(each.name, getattr(self, each.name)) for each in fields(self)]

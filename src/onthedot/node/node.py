@@ -46,6 +46,10 @@ LONGEST_RUSH_MS = 500
 """How long outcomes wait at most while what is due is planned: each written batch would make the rest later."""
 
 
+_LAST_BATCHES = 1000
+"""How many batches of outcomes a stopping node writes: one that always clashes must not keep it for ever."""
+
+
 class Gauges(NamedTuple):
     """How a node stands at the moment of asking."""
 
@@ -173,12 +177,20 @@ class NodeRunner:
         all_ended = self.worker.wait_empty(self._settings.drain_ms)
         self.worker.hand_back(entered=True)
         self._supervisor.stop()
-        while self._outcomes.run_once() is not None:
-            pass
-        self._store.leave(self.node.id)
+        self._take_leave()
         self.worker.close()
         self._emitter.emit(NodeStopped(self.node.id, self.node.name))
         return all_ended
+
+    def _take_leave(self) -> None:
+        """Write the last outcomes and end the incarnation. Where the store is away, others take over in a while."""
+        try:
+            for _ in range(_LAST_BATCHES):
+                if self._outcomes.run_once() is None:
+                    break
+            self._store.leave(self.node.id)
+        except Exception as error:
+            self._on_failure("stop", error)
 
     @property
     def node(self) -> Node:

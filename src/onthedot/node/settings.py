@@ -37,7 +37,11 @@ class NodeSettings:
             heartbeat_ms=settings.heartbeat_ms,
             poll_ms=settings.poll_ms,
             drain_ms=settings.drain_ms,
-            retention=Retention(history_ms=settings.history_ms),
+            retention=Retention(
+                history_ms=settings.history_ms,
+                per_schedule=settings.history_per_schedule,
+                changes_ms=settings.changes_ms,
+            ),
         )
 
     @property

@@ -48,6 +48,6 @@ class Upkeep:
 
     def prune_once(self) -> int:
         """Forget what is old; again at once while there is more, so that it keeps up with any rate."""
-        if self._may() and self._store.prune(self._retention):
+        if self._may() and self._store.prune(self._retention).more:
             return 0
         return PRUNE_MS

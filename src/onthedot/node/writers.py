@@ -12,6 +12,8 @@ from onthedot.node.lease import Claim
 from onthedot.stores.base import Finished, LogLine, Store
 
 BATCH = 500
+AGAIN_MS = 100
+"""How soon outcomes are brought once more that clashed with others."""
 LOGS_EVERY_MS = 500
 """How long a line waits for others, at most."""
 
@@ -61,10 +63,12 @@ class OutcomeWriter:
         with self._lock:
             for claim, outcome in batch.items():
                 if claim in self._pending and self._pending[claim][1] is outcome:
-                    self._pending.pop(claim)
+                    held = self._pending.pop(claim)
+                    if outcome.run_id in finished.again:  # behind the others
+                        self._pending[claim] = held
             more = bool(self._pending)
         self._on_finished(finished)
-        return 0 if more else None
+        return (AGAIN_MS if finished.again else 0) if more else None
 
 
 class LogWriter:

@@ -47,7 +47,7 @@ class Definition:
 
 
 @dataclass(frozen=True, slots=True)
-class Paused:
+class AffectedRuns:
     """What a pause or a deletion did to runs."""
 
     skipped: int
@@ -111,7 +111,7 @@ def pause(note: str | None) -> Edit:
         running = sum(run.state is State.RUNNING for run in before.live)
         gone = old.auto_remove and old.next_run_ms is None and bool(ended) and len(ended) == len(before.live)
         new = replace(old, enabled=False, paused_note=note, deleted=gone, version=old.version + 1, updated_ms=now_ms)
-        done = Paused(len(ended), running)
+        done = AffectedRuns(len(ended), running)
         return Effects(schedule=new, runs=blocked, ended=ended, answer=(new, done), noted=asdict(done))
 
     return edit
@@ -188,7 +188,7 @@ def delete() -> Edit:
             updated_ms=now_ms,
         )
         decisions = _undecided(old, _why_undecided(old, "deleted"), now_ms)
-        done = Paused(len(ended), running)
+        done = AffectedRuns(len(ended), running)
         return Effects(schedule=new, ended=ended, decisions=decisions, answer=done, noted=asdict(done))
 
     return edit
@@ -307,9 +307,13 @@ def _existing(before: Before) -> Schedule:
 
 def _undecided(schedule: Schedule, reason: Reason, now_ms: int) -> tuple[Decision, ...]:
     """The ticks after the watermark up to now, as one decision; none where there are none."""
-    if schedule.next_run_ms is None:
+    if schedule.next_run_ms is None and not _had_all_runs(schedule):
         return ()
-    first_ms = schedule.settled_ms + 1 if schedule.rescheduled else schedule.next_run_ms
+    if schedule.next_run_ms is None:
+        reason = "max_runs"
+    whole = schedule.rescheduled or schedule.next_run_ms is None
+    first_ms = schedule.settled_ms + 1 if whole else schedule.next_run_ms
+    assert first_ms is not None
     if first_ms > now_ms:
         return ()
     try:

@@ -18,8 +18,8 @@ class Slot(NamedTuple):
     name: str | None = None
 
 
-def slot_for(schedule: Schedule, live: Sequence[Run]) -> Slot:
-    """Room for one more run of the schedule beside its live runs.
+def slot_for(schedule: Schedule, live: Sequence[Run], kept: int = 0) -> Slot:
+    """Room for one more run of the schedule beside its live runs, and beside so many slots that are kept for others.
 
     All that run count, with whichever slot or none: they may have begun when more were allowed.
     """
@@ -27,7 +27,7 @@ def slot_for(schedule: Schedule, live: Sequence[Run]) -> Slot:
     if slots is None:
         return Slot(True)
     running = [run for run in live if run.counts_for_slots]
-    if len(running) >= slots:
+    if len(running) + kept >= slots:
         return Slot(False)
     taken = {run.slot for run in running}
     names = (slot_name(schedule.id, number) for number in range(slots))

@@ -76,13 +76,12 @@ def skipped(run: Run, reason: str, now_ms: int) -> Run:
 def judge(schedule: Schedule, live: Sequence[Run], facts: StartFacts, *, free: int) -> Starts:
     """Start the oldest due runs that there is room for, at most `free`; only candidates may start here.
 
-    A run that is not a candidate (another node's task, or no worker left) keeps its place: what is younger and needs
-    the same room does not overtake it.
+    A run that is not a candidate (another node's task, or no worker left) keeps its place: what is younger waits for
+    the slot behind it, out of the way of other schedules.
     """
     judging = _Judging(schedule, list(live), facts, free)
     for run in sorted((each for each in live if waits(each, facts.now_ms)), key=lambda run: (run.due_ms, run.id)):
-        if not judging.goes_on_after(run):
-            break
+        judging.judge(run)
     return judging.starts()
 
 
@@ -98,20 +97,23 @@ class _Judging:
     ended: list[Run] = field(default_factory=list)
     changed: dict[str, Run] = field(default_factory=dict)
     stopping: list[Run] = field(default_factory=list)
+    kept: int = 0
+    """Slots that are free and belong to older runs, which must start elsewhere or later."""
 
-    def goes_on_after(self, run: Run) -> bool:
-        """Judge one run; whether younger ones may have what room there is then."""
+    def judge(self, run: Run) -> None:
+        """One run, in its turn."""
         reason = self._must_skip(run)
         if reason is not None:
             self.ended.append(skipped(run, reason, self.facts.now_ms))
-            return True
+            return
         waits_for = self._held_by(run)
         if waits_for is not None:
-            return self._wait(run, waits_for)
-        if run.is_shard:  # its parent holds the slot
-            return self._start(run, None)
-        slot = slot_for(self.schedule, [each for each in self.live if each.counts_for_slots] + self.begun)
-        return self._start(run, slot.name) if slot.free else self._without_slot(run)
+            self._wait(run, waits_for)
+        elif run.is_shard:  # its parent holds the slot
+            self._start(run, None)
+        else:
+            slot = slot_for(self.schedule, [*self.live, *self.begun], self.kept)
+            (self._start(run, slot.name) if slot.free else self._without_slot(run))
 
     def starts(self) -> Starts:
         touched = self.begun or self.ended or self.changed
@@ -152,33 +154,32 @@ class _Judging:
         free = run.cause != "tick" or run.exempt or run.is_shard or not run.never_begun
         return bool(run.policy.depends_on) and self.facts.unmet is not None and not free
 
-    def _without_slot(self, run: Run) -> bool:
-        if self.schedule.policy.overlap == "discard" and run.is_waiting_tick:
+    def _without_slot(self, run: Run) -> None:
+        if self.schedule.policy.overlap == "discard" and run.is_waiting_tick and not self.kept:
             self.ended.append(skipped(run, "overlap", self.facts.now_ms))
-            return True
+            return
         if self.schedule.policy.overlap == "cover":
             asked = {each.id: each for each in asked_to_stop(self.live, self.facts.now_ms)}
             self.stopping += asked.values()
             self.live = [asked.get(each.id, each) for each in self.live]
-        return self._wait(run, for_slot(self.schedule.id))
+        self._wait(run, for_slot(self.schedule.id))
 
-    def _start(self, run: Run, slot: str | None) -> bool:
+    def _start(self, run: Run, slot: str | None) -> None:
         """Start the run if it may start here and now; else it keeps its place before what needs the same slot."""
         if run.id not in self.facts.candidates or len(self.begun) >= self.free:
-            if run.blocked:
-                self.changed[run.id] = replace(run, waits_for=None)
-            return slot is None
+            self._wait(run, None)
+            self.kept += slot is not None
+            return
         if not self.facts.admits(run):
-            return self._wait(run, behind_limit(run).waits_for)
+            self._wait(run, behind_limit(run).waits_for)
+            return
         self.schedule = replace(self.schedule, fence=self.schedule.fence + 1, last_run_ms=self.facts.now_ms)
         fence = self.schedule.fence
         self.begun.append(started(run, self.facts.node_id, self.facts.now_ms, fence=fence, slot=slot))
-        return True
 
-    def _wait(self, run: Run, waits_for: str | None) -> bool:
+    def _wait(self, run: Run, waits_for: str | None) -> None:
         if run.waits_for != waits_for:
             self.changed[run.id] = replace(run, waits_for=waits_for)
-        return True
 
 
 def _replaces(newer: Run, run: Run) -> bool:

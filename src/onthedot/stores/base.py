@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from onthedot.errors import StoreError
@@ -109,6 +109,8 @@ class Finished:
     """How many runs were enqueued because of these."""
     woken: int = 0
     """How many runs that waited behind a slot may now start."""
+    again: tuple[str, ...] = ()
+    """Run ids whose outcomes clashed with others again and again: to be brought once more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,13 +134,68 @@ class TaskInfo:
     policy: Mapping[str, Any] = field(default_factory=dict)
 
 
+_DAY_MS = 86_400_000
+
+
 @dataclass(frozen=True, slots=True)
 class Retention:
-    """How long history is kept."""
+    """What is kept, and for how long: every table has its rule. What lives is never forgotten, whatever its age."""
 
-    history_ms: int = 30 * 86_400_000
+    history_ms: int = 30 * _DAY_MS
+    """Ended runs with their logs, decisions, and definitions that were replaced; these also while a run or a decision
+    that is kept needs them."""
     per_schedule: int = 1000
-    keys_ms: int = 30 * 86_400_000
+    """So many ended runs of each schedule, and of each task that runs without one; at times a tenth more."""
+    decisions_per_schedule: int = 10_000
+    """The same of decisions."""
+    keys_ms: int = 30 * _DAY_MS
+    """So long after the end of its run a key still stands for it."""
+    changes_ms: int = 90 * _DAY_MS
+    """Lines of the audit."""
+    most_changes: int = 100_000
+    """So many of them; at times a tenth more."""
+    nodes_ms: int = _DAY_MS
+    """Nodes that have stopped or died and hold no runs, with the tasks that they published: since they last renewed."""
+    tombstones_ms: int = 365 * _DAY_MS
+    """Tombstones of deleted schedules, with the keys of their ticks; never before their history. After that the name
+    is new: its fence begins at nothing, and a single moment of before, put again, is one that never was."""
+
+
+_NO_COUNTS = ("refused", "more")
+
+
+@dataclass(frozen=True, slots=True)
+class Pruned:
+    """What was forgotten, of each kind. Two of them can be added."""
+
+    runs: int = 0
+    logs: int = 0
+    """Lines."""
+    decisions: int = 0
+    keys: int = 0
+    changes: int = 0
+    """Lines of the audit."""
+    revisions: int = 0
+    tombstones: int = 0
+    nodes: int = 0
+    refused: tuple[str, ...] = ()
+    """What the database would not delete, one line each with its reason; it is passed over from now on."""
+    more: bool = False
+    """More is known to be left, and this call got on: call again at once."""
+
+    def counts(self) -> dict[str, int]:
+        """How many of each kind."""
+        return {each.name: getattr(self, each.name) for each in fields(self) if each.name not in _NO_COUNTS}
+
+    @property
+    def total(self) -> int:
+        """How many rows of all kinds."""
+        return sum(self.counts().values())
+
+    def __add__(self, other: Pruned) -> Pruned:
+        mine, theirs = self.counts(), other.counts()
+        both = {name: mine[name] + theirs[name] for name in mine}
+        return Pruned(**both, refused=self.refused + other.refused, more=self.more or other.more)
 
 
 class Store(ABC):
@@ -353,10 +410,17 @@ class Store(ABC):
         """What live nodes have published, by name."""
 
     @abstractmethod
-    def prune(self, keep: Retention, limit: int = 1000) -> int:
-        """Forget up to so many old runs, decisions and keys; says how many. Keys of ticks go only with their schedule.
+    def prune(self, keep: Retention, limit: int = 5000, *, thorough: bool = False) -> Pruned:
+        """Forget up to so many rows of what `keep` does not keep; says what, and whether more is left.
 
-        Safe at any time: the watermark, not history, keeps ticks from coming back.
+        Fair: each kind gets a share of the limit, and what one does not need is the others'. A kind that floods delays
+        itself, not the others. By indexes and in short transactions, so that it may be called again and again beside
+        everything else, by any number of processes. Of schedules with too many runs it looks for those that ran just
+        now and some others, the next ones when it is called again; `thorough` looks at all of them.
+
+        Safe at any time: the watermark, not history, keeps ticks from coming back. What is no longer as it was found (a
+        run that an operator has revived, an expired key that was taken anew) stays. What the database refuses to delete
+        is passed over, the rest goes.
         """
 
     # life

@@ -1,16 +1,14 @@
 """Rows as values and values as rows. Columns stand in the order of the fields, so that both ways are one tuple each.
 
-What many rows share (policies, lists of words) is encoded and decoded once. Arguments never are: they reach user code,
-which may change them in place. A row that cannot be read becomes a schedule that a planner parks; its columns are left
-as they are until somebody puts the schedule anew.
+What many rows share (policies, lists of words) is one value for all. Arguments never are: they reach user code, which
+may change them in place. A row that cannot be read becomes a schedule that a planner parks; its columns are left as
+they are until somebody puts the schedule anew.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields
-from functools import lru_cache
 from operator import attrgetter
 from typing import Any
 
@@ -23,108 +21,25 @@ from onthedot.model.schedule import Schedule, ScheduleSummary
 from onthedot.model.states import State
 from onthedot.model.values import make
 from onthedot.stores.base import Author, Change, LogLine, TaskInfo
+from onthedot.stores.json_text import (
+    UNREADABLE,
+    Unreadable,
+    clean,
+    decode,
+    encode,
+    json_object,
+    object_or_sign,
+    policy_from,
+    policy_text,
+    shared_object,
+    value_or_sign,
+    words,
+    words_text,
+)
+from onthedot.stores.lanes import lane_of
 
 Columns = tuple[Any, ...]
 """One row as a driver takes it."""
-
-# Nothing that a task can return or raise is refused by a database: JSON is plain ASCII, and other text is cleaned.
-_encoder = json.JSONEncoder(separators=(",", ":"))
-# Between two words stands a line break, which no JSON text has inside: so a search for '"word"' finds words only.
-_word_encoder = json.JSONEncoder(separators=(",\n", ":"))
-_decoder = json.JSONDecoder()
-_UNREADABLE = (ValueError, TypeError, RecursionError)
-
-
-class Unreadable(dict[str, Any]):
-    """Stands for JSON that cannot be read: no trigger, and no arguments of anything."""
-
-    def __init__(self, why: object) -> None:
-        super().__init__({"v": 1, "type": f"unreadable ({why})"})
-
-
-# JSON
-
-
-def to_json(value: object) -> str:
-    """As short as it can be; `TypeError` if the value is none of JSON."""
-    return _encoder.encode(value)
-
-
-def _decode(text: str) -> Any:
-    value, end = _decoder.raw_decode(text)  # half the time of `loads`, which looks for white space that we never write
-    return value if end == len(text) else _decoder.decode(text)
-
-
-def _object(text: str) -> dict[str, Any]:
-    if text == "{}":
-        return {}
-    value = _decode(text)
-    if not isinstance(value, dict):
-        raise ValueError("not a JSON object")
-    return value
-
-
-@lru_cache(maxsize=65_536)
-def _shared_object(text: str) -> dict[str, Any]:
-    """One object for all rows that have this text. For triggers, which no user's code gets to see as JSON."""
-    return _object(text)
-
-
-def _object_or_sign(text: str) -> dict[str, Any]:
-    try:
-        return _object(text)
-    except _UNREADABLE as error:
-        return Unreadable(error)
-
-
-def _value(text: str) -> Any:
-    try:
-        return _decode(text)
-    except _UNREADABLE as error:
-        return Unreadable(error)
-
-
-@lru_cache(maxsize=4096)
-def _policy(text: str) -> Policy:
-    return Policy.from_json(_object(text))
-
-
-_policy_texts: dict[int, tuple[Policy, str]] = {}
-
-
-def _policy_text(policy: Policy) -> str:
-    """Found by identity, since rows share their policies: the hash of twenty fields costs more than all else here."""
-    known = _policy_texts.get(id(policy))
-    if known is not None and known[0] is policy:
-        return known[1]
-    text = _encoder.encode(policy.as_json())
-    if len(_policy_texts) >= 4096:
-        _policy_texts.clear()
-    _policy_texts[id(policy)] = policy, text
-    return text
-
-
-@lru_cache(maxsize=4096)
-def _words(text: str) -> tuple[str, ...]:
-    return tuple(_decode(text))
-
-
-@lru_cache(maxsize=4096)
-def _words_text(words: tuple[str, ...]) -> str:
-    return _word_encoder.encode(words)
-
-
-def word_in_words(word: str) -> str:
-    """What stands in the text of a list of words if, and only if, this word is one of them."""
-    return _encoder.encode(word)
-
-
-def _clean(text: str | None) -> str | None:
-    """Text from outside, without the lone surrogates that no database takes."""
-    if text is None or text.isascii():
-        return text
-    return text.encode("utf-8", "backslashreplace").decode()
-
 
 # schedules
 
@@ -144,6 +59,7 @@ SCHEDULE_MOVING = (
     "version",
     "fence",
     "planned_runs",
+    "routed",
     "plan_attempts",
     "updated_ms",
 )
@@ -157,8 +73,8 @@ def schedule_from(row: Sequence[Any]) -> Schedule:
     columns = dict(zip(SCHEDULE, row, strict=True))
     try:
         return _schedule(columns)
-    except _UNREADABLE as error:
-        return _schedule({**columns, **_EMPTY_JSON, "trigger": to_json(Unreadable(error))})
+    except UNREADABLE as error:
+        return _schedule({**columns, **_EMPTY_JSON, "trigger": encode(Unreadable(error))})
 
 
 _EMPTY_JSON = {"args": "{}", "policy": "{}", "given": "[]", "tags": "[]", "then": "[]", "on_failure": "[]"}
@@ -166,21 +82,30 @@ _EMPTY_JSON = {"args": "{}", "policy": "{}", "given": "[]", "tags": "[]", "then"
 
 def _schedule(columns: dict[str, Any]) -> Schedule:
     fields = columns.copy()
-    fields["trigger"] = _shared_object(columns["trigger"])
-    fields["args"] = _object(columns["args"])
-    fields["policy"] = _policy(columns["policy"])
-    fields["given"] = _words(columns["given"])
-    fields["tags"] = _words(columns["tags"])
-    fields["then"] = _words(columns["then"])
-    fields["on_failure"] = _words(columns["on_failure"])
+    fields["trigger"] = shared_object(columns["trigger"])
+    fields["args"] = json_object(columns["args"])
+    fields["policy"] = policy_from(columns["policy"])
+    fields["given"] = words(columns["given"])
+    fields["tags"] = words(columns["tags"])
+    fields["then"] = words(columns["then"])
+    fields["on_failure"] = words(columns["on_failure"])
     fields["auto_remove"] = columns["auto_remove"] == 1
     fields["enabled"] = columns["enabled"] == 1
     fields["deleted"] = columns["deleted"] == 1
     fields["rescheduled"] = columns["rescheduled"] == 1
+    fields["routed"] = _counts(columns["routed"])
     return make(Schedule, fields)
 
 
-def standing_from(row: Sequence[Any]) -> ScheduleSummary:
+def _counts(text: str) -> Mapping[str, int]:
+    """How often nodes were chosen; what cannot be read is counted anew."""
+    try:
+        return json_object(text)
+    except UNREADABLE:
+        return {}
+
+
+def summary_from(row: Sequence[Any]) -> ScheduleSummary:
     """How a schedule stands; names of followers that cannot be read are none."""
     enabled, deleted, auto_remove, next_run_ms, then, on_failure = row
     return ScheduleSummary(
@@ -195,8 +120,8 @@ def standing_from(row: Sequence[Any]) -> ScheduleSummary:
 
 def _words_or_none(text: str) -> tuple[str, ...]:
     try:
-        return _words(text)
-    except _UNREADABLE:
+        return words(text)
+    except UNREADABLE:
         return ()
 
 
@@ -206,21 +131,21 @@ def schedule_row(row: Schedule) -> Columns:
         row.id,
         row.name,
         row.task,
-        _encoder.encode(row.trigger),
-        _encoder.encode(row.args),
-        _policy_text(row.policy),
-        _words_text(row.given),
+        encode(row.trigger),
+        encode(row.args),
+        policy_text(row.policy),
+        words_text(row.given),
         row.kind,
-        _words_text(row.tags),
+        words_text(row.tags),
         row.mode,
         row.origin,
         row.max_runs,
         int(row.auto_remove),
-        _words_text(row.then),
-        _words_text(row.on_failure),
+        words_text(row.then),
+        words_text(row.on_failure),
         int(row.enabled),
-        _clean(row.paused_note),
-        _clean(row.error),
+        clean(row.paused_note),
+        clean(row.error),
         int(row.deleted),
         row.declared_hash,
         row.declared_seen_ms,
@@ -233,6 +158,7 @@ def schedule_row(row: Schedule) -> Columns:
         row.version,
         row.fence,
         row.planned_runs,
+        encode(row.routed) if row.routed else "{}",
         row.plan_attempts,
         row.created_ms,
         row.updated_ms,
@@ -244,8 +170,8 @@ def schedule_moving_row(row: Schedule) -> Columns:
     """The columns of `SCHEDULE_MOVING`, then the id."""
     return (
         int(row.enabled),
-        _clean(row.paused_note),
-        _clean(row.error),
+        clean(row.paused_note),
+        clean(row.error),
         int(row.deleted),
         row.declared_seen_ms,
         row.next_run_ms,
@@ -256,6 +182,7 @@ def schedule_moving_row(row: Schedule) -> Columns:
         row.version,
         row.fence,
         row.planned_runs,
+        encode(row.routed) if row.routed else "{}",
         row.plan_attempts,
         row.updated_ms,
         row.id,
@@ -264,12 +191,12 @@ def schedule_moving_row(row: Schedule) -> Columns:
 
 def schedule_to_text(row: Schedule) -> str:
     """A whole schedule as one JSON text, for the revisions."""
-    return to_json({**asdict(row), "policy": row.policy.as_json()})
+    return encode({**asdict(row), "policy": row.policy.as_json()})
 
 
 def schedule_from_text(text: str) -> Schedule:
     """What `schedule_to_text` gave, of this or an earlier version."""
-    known = {name: value for name, value in _object(text).items() if name in SCHEDULE}
+    known = {name: value for name, value in json_object(text).items() if name in SCHEDULE}
     for name in ("given", "tags", "then", "on_failure"):
         known[name] = tuple(known.get(name, ()))
     return Schedule(**{**known, "policy": Policy.from_json(known.get("policy", {}))})
@@ -279,7 +206,7 @@ def schedule_from_text(text: str) -> Schedule:
 
 RUN = tuple(field.name for field in fields(Run))
 """The columns of a run, live or ended; more come after them, which differ."""
-LIVE = (*RUN, "priority", "ranked", "apart")
+LIVE = (*RUN, "priority", "ranked", "apart", "pool", "lane")
 RUN_MOVING = (
     "due_ms",
     "state",
@@ -292,7 +219,7 @@ RUN_MOVING = (
     "crashes",
     "fence",
     "slot",
-    "blocked",
+    "waits_for",
     "exempt",
     "cancel_requested_ms",
     "started_ms",
@@ -300,8 +227,9 @@ RUN_MOVING = (
     "result",
     "error",
     "reason",
+    "lane",
 )
-"""What starting, retrying, cancelling and taking over change; the rest of a run never changes."""
+"""What starting, routing, retrying, cancelling and taking over change; the rest of a run never changes."""
 _STATES = {state.value: state for state in State}
 
 
@@ -309,19 +237,18 @@ def run_from(row: Sequence[Any]) -> Run:
     """The run of a row; arguments that cannot be read fit no task, so that it fails by itself."""
     fields = dict(zip(RUN, row, strict=True))
     fields["state"] = _STATES[fields["state"]]
-    fields["args"] = _object_or_sign(fields["args"])
+    fields["args"] = object_or_sign(fields["args"])
     fields["policy"] = _policy_or_default(fields["policy"])
-    fields["blocked"] = fields["blocked"] == 1
     fields["exempt"] = fields["exempt"] == 1
     if fields["result"] is not None:
-        fields["result"] = _value(fields["result"])
+        fields["result"] = value_or_sign(fields["result"])
     return make(Run, fields)
 
 
 def _policy_or_default(text: str) -> Policy:
     try:
-        return _policy(text)
-    except _UNREADABLE:
+        return policy_from(text)
+    except UNREADABLE:
         return Policy()
 
 
@@ -333,8 +260,8 @@ def _run_columns(run: Run) -> Columns:
         run.scheduled_ms,
         run.due_ms,
         run.state.value,
-        _encoder.encode(run.args) if run.args else "{}",
-        _policy_text(run.policy),
+        encode(run.args) if run.args else "{}",
+        policy_text(run.policy),
         run.schedule_id,
         run.schedule,
         run.revision,
@@ -350,15 +277,15 @@ def _run_columns(run: Run) -> Columns:
         run.crashes,
         run.fence,
         run.slot,
-        1 if run.blocked else 0,
+        run.waits_for,
         1 if run.exempt else 0,
         run.cancel_requested_ms,
         run.created_ms,
         run.started_ms,
         run.finished_ms,
-        None if run.result is None else _encoder.encode(run.result),
-        _clean(run.error),
-        _clean(run.reason),
+        None if run.result is None else encode(run.result),
+        clean(run.error),
+        clean(run.reason),
         run.trace,
     )
 
@@ -367,7 +294,7 @@ def live_row(run: Run) -> Columns:
     """All columns of a live run: those of `LIVE`."""
     priority = run.policy.priority
     apart = "" if run.cause == "tick" and not run.is_shard else run.id
-    return (*_run_columns(run), priority, 1 if priority else 0, apart)
+    return (*_run_columns(run), priority, 1 if priority else 0, apart, run.policy.pool, lane_of(run))
 
 
 def ended_row(run: Run) -> Columns:
@@ -394,14 +321,15 @@ def run_moving_row(run: Run) -> Columns:
         run.crashes,
         run.fence,
         run.slot,
-        1 if run.blocked else 0,
+        run.waits_for,
         1 if run.exempt else 0,
         run.cancel_requested_ms,
         run.started_ms,
         run.finished_ms,
-        None if run.result is None else _encoder.encode(run.result),
-        _clean(run.error),
-        _clean(run.reason),
+        None if run.result is None else encode(run.result),
+        clean(run.error),
+        clean(run.reason),
+        lane_of(run),
         run.id,
     )
 
@@ -411,10 +339,10 @@ def run_moving_row(run: Run) -> Columns:
 KEY = tuple(field.name for field in fields(Key))
 NODE = tuple(field.name for field in fields(Node))
 TASK = ("node_id", *(field.name for field in fields(TaskInfo)))
-DECISION = tuple(field.name for field in fields(Decision))
+DECISION = tuple(field.name for field in fields(Decision) if field.name != "after_ms")
 LOG = tuple(field.name for field in fields(LogLine))
 CHANGE = ("id", "schedule_id", "schedule", "revision", "at_ms", "who", "surface", "what", "before", "after")
-REVISION = ("schedule_id", "revision", "body")
+REVISION = ("schedule_id", "revision", "made_ms", "body")
 
 
 def key_row(key: Key) -> Columns:
@@ -428,10 +356,10 @@ def node_row(node: Node) -> Columns:
         node.id,
         node.name,
         node.group,
-        to_json(dict(node.labels)),
+        encode(dict(node.labels)),
         node.capacity,
-        _words_text(node.roles),
-        _words_text(node.tasks),
+        words_text(node.roles),
+        words_text(node.tasks),
         node.state.value,
         node.started_ms,
         node.renewed_ms,
@@ -443,19 +371,21 @@ def node_row(node: Node) -> Columns:
 def node_from(row: Sequence[Any]) -> Node:
     """The node of a row."""
     node_id, name, group, labels, capacity, roles, tasks, state, *rest = row
-    return Node(node_id, name, group, _object(labels), capacity, _words(roles), _words(tasks), NodeState(state), *rest)
+    return Node(
+        node_id, name, group, json_object(labels), capacity, words(roles), words(tasks), NodeState(state), *rest
+    )
 
 
 def task_row(node_id: str, task: TaskInfo) -> Columns:
     """The columns of `TASK`."""
-    parameters = to_json([dict(each) for each in task.parameters])
-    return (node_id, task.name, parameters, _clean(task.doc), to_json(dict(task.policy)))
+    parameters = encode([dict(each) for each in task.parameters])
+    return (node_id, task.name, parameters, clean(task.doc), encode(dict(task.policy)))
 
 
 def task_from(row: Sequence[Any]) -> TaskInfo:
     """What a node published; without the node."""
     _, name, parameters, doc, policy = row
-    return TaskInfo(name, tuple(_decode(parameters)), doc, _object(policy))
+    return TaskInfo(name, tuple(decode(parameters)), doc, json_object(policy))
 
 
 def decision_row(decision: Decision) -> Columns:
@@ -470,13 +400,18 @@ def decision_row(decision: Decision) -> Columns:
         decision.last_ms,
         decision.count,
         decision.decided_ms,
-        _clean(decision.detail),
+        clean(decision.detail),
     )
 
 
 def log_row(line: LogLine) -> Columns:
     """The columns of `LOG`."""
-    return (line.run_id, line.claim_no, line.at_ms, line.level, _clean(line.text))
+    return (line.run_id, line.claim_no, line.at_ms, line.level, clean(line.text))
+
+
+def revision_row(schedule: Schedule) -> Columns:
+    """The columns of `REVISION`: the schedule as it is from now on."""
+    return (schedule.id, schedule.revision, schedule.updated_ms, schedule_to_text(schedule))
 
 
 def change_row(change: Change) -> Columns:
@@ -485,11 +420,11 @@ def change_row(change: Change) -> Columns:
     head = (change.id, change.schedule_id, change.schedule, change.revision, change.at_ms)
     return (
         *head,
-        _clean(by.who),
-        _clean(by.surface),
-        _clean(by.what),
-        to_json(change.before),
-        to_json(change.after),
+        clean(by.who),
+        clean(by.surface),
+        clean(by.what),
+        encode(change.before),
+        encode(change.after),
     )
 
 
@@ -497,6 +432,4 @@ def change_from(row: Sequence[Any]) -> Change:
     """The line of the audit."""
     change_id, schedule_id, schedule, revision, at_ms, who, surface, what, before, after = row
     by = Author(who, surface, what)
-    return Change(
-        change_id, schedule_id, schedule, revision, at_ms, by, _object_or_sign(before), _object_or_sign(after)
-    )
+    return Change(change_id, schedule_id, schedule, revision, at_ms, by, object_or_sign(before), object_or_sign(after))

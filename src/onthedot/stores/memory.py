@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
-from itertools import islice, takewhile
+from itertools import islice
 from threading import RLock
 from typing import TypeVar
 
@@ -18,8 +17,10 @@ from onthedot.model.schedule import Mode, Schedule, ScheduleSummary
 from onthedot.model.states import State
 from onthedot.model.values import replace
 from onthedot.rules.precedence import foremost, turn_of
-from onthedot.stores.base import Change, LogLine, Retention, TaskInfo
+from onthedot.stores.base import Change, LogLine, Pruned, Retention, TaskInfo
 from onthedot.stores.engine import Engine
+from onthedot.stores.memory_prune import EndedRuns, Keys, MemoryForgetting
+from onthedot.stores.prune import Pruner
 from onthedot.stores.transaction import Claim, LiveRuns, TryAgain, most_waiting
 
 Undo = Callable[[], None]
@@ -34,6 +35,7 @@ class MemoryStore(Engine):
         self._lock = RLock()
         self._tables = _Tables()
         self._listeners: list[Callable[[], None]] = []
+        self._pruner = Pruner(MemoryForgetting(self._tables))
 
     def now_ms(self) -> int:
         return self._read_clock()
@@ -136,21 +138,9 @@ class MemoryStore(Engine):
             }
         return [published[name] for name in sorted(published)]
 
-    def prune(self, keep: Retention, limit: int = 1000) -> int:
+    def prune(self, keep: Retention, limit: int = 5000, *, thorough: bool = False) -> Pruned:
         with self._lock:
-            now_ms, tables = self._read_clock(), self._tables
-            old_runs = _old_runs(tables.history, keep, now_ms)[:limit]
-            for run_id in old_runs:
-                tables.history.pop(run_id)
-                tables.log.pop(run_id, None)
-            stale = [key for key, row in tables.keys.items() if row.expires_ms is not None and row.expires_ms <= now_ms]
-            old_keys = stale[: limit - len(old_runs)]
-            for key in old_keys:
-                tables.keys.pop(key)
-            forgotten = len(old_runs) + len(old_keys)
-            for decisions in tables.decisions.values():
-                forgotten += _forget(decisions, now_ms - keep.history_ms, limit - forgotten)
-            return forgotten
+            return self._pruner.prune(self._read_clock(), keep, limit, thorough=thorough)
 
     # life
 
@@ -177,10 +167,10 @@ class _Tables:
         self.awaited: dict[str, dict[str, None]] = {}
         self.due_runs: IndexedHeap[str] = IndexedHeap()
         self.slots: dict[str, str] = {}
-        self.history: dict[str, Run] = {}
+        self.history = EndedRuns()
         self.succeeded: dict[str, int] = {}
         """When each schedule last did: a look through the whole history would grow with every run."""
-        self.keys: dict[str, Key] = {}
+        self.keys = Keys()
         self.nodes: dict[str, Node] = {}
         self.tasks: dict[str, tuple[TaskInfo, ...]] = {}
         self.decisions: dict[str, list[Decision]] = {}
@@ -445,22 +435,3 @@ def _set(table: dict[str, T], key: str, value: T | None) -> None:
         table.pop(key, None)
     else:
         table[key] = value
-
-
-def _old_runs(history: Mapping[str, Run], keep: Retention, now_ms: int) -> list[str]:
-    """Ended runs that are too old, or too many for their schedule, oldest first."""
-    newer: Counter[str] = Counter()
-    old: list[str] = []
-    for run in sorted(history.values(), key=lambda run: run.id, reverse=True):
-        group = run.schedule_id or run.task
-        newer[group] += 1
-        if newer[group] > keep.per_schedule or (run.finished_ms or 0) <= now_ms - keep.history_ms:
-            old.append(run.id)
-    return old[::-1]
-
-
-def _forget(decisions: list[Decision], until_ms: int, limit: int) -> int:
-    """Remove the oldest, up to so many."""
-    old = len(list(takewhile(lambda each: each.decided_ms <= until_ms, islice(decisions, limit))))
-    del decisions[:old]
-    return old

@@ -117,7 +117,10 @@ class Transaction(Protocol):
         """
 
     def live_of(self, schedule_ids: Collection[str]) -> list[Run]:
-        """Lock all live runs of these schedules, oldest first (by due moment, then id)."""
+        """All live runs of these schedules, which are locked, oldest first (by due moment, then id).
+
+        Read without waiting for anybody's lock on a run: a task may hold one for as long as it likes.
+        """
 
     def live_runs(self, ids: Collection[str]) -> dict[str, Run]:
         """Lock live runs by id."""

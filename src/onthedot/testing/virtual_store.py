@@ -12,7 +12,7 @@ from onthedot.model.schedule import Mode, Schedule
 from onthedot.model.states import State
 from onthedot.rules.effects import Edit, Effects
 from onthedot.rules.start import waits_at_most_ms
-from onthedot.stores.base import Author, Retention
+from onthedot.stores.base import Author, Pruned, Retention
 from onthedot.stores.memory import MemoryStore
 
 NEVER = 1 << 62
@@ -50,8 +50,8 @@ class VirtualStore(MemoryStore):
     def enqueue(self, runs: Sequence[Run], connection: Any = None, by: Author | None = None) -> list[Run]:
         return self.on_enqueued(super().enqueue(runs, None, by))  # a connection leads to another database
 
-    def prune(self, keep: Retention, limit: int = 1000) -> int:
-        return 0
+    def prune(self, keep: Retention, limit: int = 5000, *, thorough: bool = False) -> Pruned:
+        return Pruned()
 
     def next_due_ms(self, after_ms: int = -1) -> int | None:
         """The first moment after this one at which a schedule or a waiting run is due."""

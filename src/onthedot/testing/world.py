@@ -94,7 +94,7 @@ class World:
         self._known: tuple[int, tuple[str, ...], list[TaskInfo]] | None = None
         self._failures: list[Failure] = []
         self._emitter = Emitter(lambda event, error: None)  # the app's hooks have their own
-        self._emitter.subscribe(Failure, self._failures.append)  # type: ignore[arg-type]
+        self._emitter.subscribe(Failure, self._failures.append)
         for kind in TOPICS.values() if cast.call else ():
             self._emitter.subscribe(kind, app.events.emit)
 

@@ -119,6 +119,16 @@ def test_a_known_key_gives_the_run_that_has_it(app: App) -> None:
     assert app.enqueue(order, key="43").id != first.id
 
 
+@pytest.mark.parametrize("between", [":", "%2F", "%"])
+def test_keys_of_different_tasks_never_collide(app: App, between: str) -> None:
+    long, short = f"mail{between}eu", "mail"
+    for name in (long, short, "mail%2Feu", "mail%252Feu"):
+        if app.tasks.lookup(name) is None:
+            app.task(name=name)(lambda: None)
+    pairs = [(long, "42"), (short, f"eu{between}42"), ("mail%252Feu", "42")]
+    assert [app.enqueue(name, key=key).task for name, key in pairs] == [name for name, _ in pairs]
+
+
 def test_a_declared_schedule_runs_on_its_ticks_and_each_tick_once(app: App) -> None:
     seen: list[int] = []
     enough = Event()
@@ -286,6 +296,22 @@ def test_async_tasks_that_wait_already_run_on_the_surrounding_loop_too(app: App)
     assert asyncio.run(main())
 
 
+def test_two_schedules_of_one_name_are_refused_with_both_places(app: App) -> None:
+    @app.schedule(every("1m"), name="nightly")
+    def first() -> None: ...
+
+    with pytest.raises(Conflict, match=r"two schedules are named 'nightly': .*test_app.py:\d+ and .*test_app.py:\d+"):
+
+        @app.schedule(every("1h"), name="nightly")
+        def second() -> None: ...
+
+    with pytest.raises(Conflict, match="two schedules are named 'twice'"):
+
+        @app.schedule(every("1m"), name="twice")
+        @app.schedule(every("1h"), name="twice")
+        def third() -> None: ...
+
+
 def test_a_function_that_is_declared_again_replaces_its_schedule_but_a_second_one_needs_a_name(app: App) -> None:
     for period in ("1h", "2h"):
 
@@ -379,3 +405,18 @@ def test_modules_that_fit_a_pattern_are_included(tmp_path: Path, monkeypatch: py
     monkeypatch.syspath_prepend(str(tmp_path))
     assert modules_of("shop_under_test.*.jobs") == ["shop_under_test.orders.jobs"]
     assert modules_of("shop_under_test.orders.jobs") == ["shop_under_test.orders.jobs"]
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"limit": "mail:1000000000"}, "at most 1,000 places"),
+        ({"limit": "mail"}, "write it like 'mail:5'"),
+        ({"name": "nightly "}, "begins or ends with a blank"),
+    ],
+)
+def test_what_a_store_could_not_bear_is_refused_in_one_line(app: App, options: dict[str, str], said: str) -> None:
+    app.task(name="work")(lambda: None)
+    name = options.pop("name", "s")
+    with pytest.raises(SettingsError, match=said):
+        app.schedules.put(name, "work", every("1m"), **options)

@@ -188,6 +188,5 @@ def test_a_hook_that_raises_fails_no_run_and_is_told(app: App) -> None:
         return 2
 
     assert [done(app, works).result, done(app, waits).result] == [1, 2]
-    until(lambda: len(finished) == 2)
-    assert len(started) == len(failures) == 2
+    until(lambda: len(finished) == len(started) == len(failures) == 2)
     assert {str(each.error) for each in failures} == {"a bad hook"}

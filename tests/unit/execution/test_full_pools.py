@@ -168,7 +168,7 @@ def test_a_cancel_before_the_first_step_ends_the_run(app: App) -> None:
     assert app.runner is not None
     worker, reported = app.runner.worker, app.runner._outcomes
     for name in ("waits", "works"):
-        run = Run(name, name, "enqueue", 0, 0, State.RUNNING, claim_no=1)
+        run = Run(name, name, "enqueue", 0, 0, State.RUNNING, owner=app.runner.node.id, claim_no=1)
         execution = worker._take(run)
         assert execution is not None
         worker.cancel(name)

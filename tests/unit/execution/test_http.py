@@ -160,7 +160,7 @@ def test_a_password_in_a_url_is_not_published(app: App) -> None:
 
 
 def test_a_time_out_ends_the_call(app: App, server: Server) -> None:
-    run = done(app, app.http("hang", "GET", f"{server.url}/hang", timeout="200ms"))
+    run = done(app, app.http("hang", "GET", f"{server.url}/hang", timeout="3s"))
     assert run.state == "timed_out"
     assert server.hung_up.wait(SOON), "the connection was left open"
 

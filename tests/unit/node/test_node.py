@@ -12,7 +12,7 @@ from tests.unit.node.world import SOON, START, World
 
 from onthedot import Context, every
 from onthedot.errors import StoreUnavailable
-from onthedot.events import LeaseLost, OutcomeRefused, TookOver
+from onthedot.events import Failure, LeaseLost, OutcomeRefused, TookOver
 from onthedot.model.node import Node
 from onthedot.model.run import Run
 from onthedot.node.node import NodeRunner
@@ -363,12 +363,13 @@ def test_an_answer_that_comes_after_the_lease_was_over_is_not_believed(world: Wo
         node.watch_lease_once()
         return renewal
 
-    world.store.renew = renew_slowly  # type: ignore[method-assign]
+    world.store.renew = renew_slowly  # type: ignore[method-assign, assignment]
     node.heartbeat_once()
     assert node.node.id != old_id
 
 
-def test_a_retry_that_restarts_here_while_a_renewal_is_under_way_is_not_stopped(world: World) -> None:
+@pytest.mark.parametrize("held", [True, False], ids=["running", "waiting"])
+def test_a_retry_that_restarts_here_while_a_renewal_is_under_way_is_not_stopped(world: World, held: bool) -> None:
     entered, leave = Event(), Event()
     attempts: list[int] = []
 
@@ -389,11 +390,15 @@ def test_a_retry_that_restarts_here_while_a_renewal_is_under_way_is_not_stopped(
     renew = world.store.renew
 
     def renew_slowly(row: Node) -> Renewal:
-        """The store answers with the first claim; before that arrives, it fails and begins again here."""
+        """The store answers with the first claim, or with none; before that arrives, the second begins here."""
         leave.set()
         assert node.worker._empty.wait(SOON)
-        renewal = renew(row)
-        node.write_once()
+        if held:
+            renewal = renew(row)
+            node.write_once()
+        else:
+            node.write_once()
+            renewal = renew(row)
         leave.clear()
         world.clock.advance(1)
         node.wake()
@@ -401,7 +406,7 @@ def test_a_retry_that_restarts_here_while_a_renewal_is_under_way_is_not_stopped(
         assert entered.wait(SOON)
         return renewal
 
-    world.store.renew = renew_slowly  # type: ignore[method-assign]
+    world.store.renew = renew_slowly  # type: ignore[method-assign, assignment]
     node.heartbeat_once()
     leave.set()
     world.settle(node)
@@ -503,3 +508,15 @@ def test_a_schedule_whose_plan_the_store_refuses_is_parked_and_the_others_go_on(
         world.settle(node)
     assert "no such character" in (world.app.schedules.get("bad").error or "")
     assert len(calls) >= 5
+
+
+def test_a_node_stops_cleanly_where_its_store_is_away(world: World) -> None:
+    declare(world)
+    node = world.node()
+    world.clock.advance(10_000)
+    node.plan_once()
+    assert node.worker._empty.wait(SOON)
+    world.store.away = True
+    assert node.stop()
+    failed = [event.stage for event in world.events if isinstance(event, Failure)]
+    assert failed == ["stop"]

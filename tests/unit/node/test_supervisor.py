@@ -46,7 +46,8 @@ class BrokenOnce(SystemClock):
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
 def test_a_loop_whose_thread_has_ended_is_restarted_and_told() -> None:
-    passes, told = [], []
+    passes: list[int] = []
+    told: list[str] = []
     second = Event()
 
     def run_once() -> None:

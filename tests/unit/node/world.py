@@ -61,7 +61,7 @@ class Place:
         self.app = App("memory://", store=store, clock=clock)
         self.events: list[Event] = []
 
-    def node(self, name: str = "node", app: App | None = None) -> NodeRunner:
+    def node(self, name: str = "node", app: App | None = None, settings: NodeSettings | None = None) -> NodeRunner:
         """A node that knows the tasks of the app."""
         emitter = Emitter(lambda event, error: None)
         for kind in TOPICS.values():
@@ -73,7 +73,7 @@ class Place:
             emitter,
             tasks.lookup,
             lambda: (tasks.names(), tasks.infos()),
-            settings=NodeSettings(name=name),
+            settings=settings or NodeSettings(name=name),
         )
         runner.join()
         return runner

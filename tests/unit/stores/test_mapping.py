@@ -18,10 +18,13 @@ from onthedot.model.schedule import Mode, Origin, Schedule
 from onthedot.model.states import State
 from onthedot.stores import mapping
 from onthedot.stores.base import Author, Change, TaskInfo
+from onthedot.stores.json_text import word_in_words
+from onthedot.stores.lanes import AWAITED, ROUTED, lane_of, lanes_of
 from onthedot.stores.sql import tables
+from onthedot.stores.transaction import Claim
 from onthedot.triggers.codec import decode
 
-texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
+texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=20)
 names = st.text(st.characters(exclude_categories=["Cs", "Cc"], exclude_characters="/"), min_size=1, max_size=20)
 moments = st.integers(0, 1 << 53)
 counts = st.integers(0, 1 << 31)
@@ -46,6 +49,7 @@ policies = st.builds(
     max_concurrent_runs=_maybe(counts),
     limit=_maybe(texts),
     group=_maybe(texts),
+    pool=_maybe(st.sampled_from(["fast", "slow", "process"])),
     timeout_ms=_maybe(moments),
     priority=st.integers(-100, 100),
     retries=counts,
@@ -78,6 +82,7 @@ schedules = st.builds(
     last_run_ms=_maybe(moments),
     revision=counts,
     fence=moments,
+    routed=st.dictionaries(names, counts, max_size=3),
 )
 runs = st.builds(
     Run,
@@ -98,7 +103,7 @@ runs = st.builds(
     owner=_maybe(names),
     claim_no=counts,
     slot=_maybe(names),
-    blocked=st.booleans(),
+    waits_for=_maybe(names),
     exempt=st.booleans(),
     finished_ms=_maybe(moments),
     result=values,
@@ -136,22 +141,44 @@ def test_a_run_comes_back_as_it_was_live_or_ended(run: Run) -> None:
 
 @given(runs, runs)
 def test_the_moving_columns_of_a_run_are_written_by_themselves(old: Run, new: Run) -> None:
-    moved = replace(old, **{name: getattr(new, name) for name in mapping.RUN_MOVING})
-    columns = dict(zip(mapping.RUN, mapping.live_row(old), strict=False))
+    moved = replace(old, **{name: getattr(new, name) for name in mapping.RUN_MOVING if name in mapping.RUN})
+    columns = dict(zip(mapping.LIVE, mapping.live_row(old), strict=True))
     columns |= dict(zip(mapping.RUN_MOVING, mapping.run_moving_row(moved), strict=False))
-    assert mapping.run_from(list(columns.values())) == moved
+    assert tuple(columns.values()) == mapping.live_row(moved)
+
+
+@given(runs, names, _maybe(texts))
+def test_a_node_asks_for_exactly_the_lanes_of_the_runs_that_it_may_take(
+    run: Run, node_id: str, group: str | None
+) -> None:
+    mine = replace(run, target=node_id, policy=replace(run.policy, group=group))
+    claim = Claim(node_id, group, (run.task,))
+    for each in (run, mine, replace(mine, target=None), replace(mine, policy=Policy())):
+        asks = lane_of(each) in lanes_of(claim)
+        assert asks is (each.waits_for is None and claim.takes(each))
+
+
+@given(runs)
+def test_the_lane_of_a_run_tells_whether_it_was_routed_or_waits_for_something(run: Run) -> None:
+    first, end = ROUTED
+    ready = replace(run, waits_for=None)
+    assert (first <= lane_of(ready) < end) is (run.target is not None)
+    assert lane_of(ready) < AWAITED
+    assert all(
+        lane_of(replace(run, waits_for=f"{kind}:x")) > AWAITED for kind in ("slot", "limit", "resume", "success")
+    )
 
 
 @given(words, texts)
 def test_a_tag_is_found_in_the_text_of_the_tags_exactly_when_it_is_one_of_them(tags: tuple[str, ...], tag: str) -> None:
     text = mapping.schedule_row(Schedule("i", "n", "t", {}, tags=tags))[mapping.SCHEDULE.index("tags")]
-    assert (mapping.word_in_words(tag) in text) is (tag in tags)
+    assert (word_in_words(tag) in text) is (tag in tags)
 
 
 @pytest.mark.parametrize("tag", [",", ", ", '","', '"', "\\", ",\n", "a\\", ""])
 def test_a_tag_of_punctuation_is_no_other_tag(tag: str) -> None:
     text = mapping.schedule_row(Schedule("i", "n", "t", {}, tags=("a", "b", "c\\")))[mapping.SCHEDULE.index("tags")]
-    assert mapping.word_in_words(tag) not in text
+    assert word_in_words(tag) not in text
 
 
 @given(
@@ -207,6 +234,12 @@ def test_a_schedule_that_cannot_be_read_has_a_trigger_that_says_so(column: str, 
     assert (schedule.id, schedule.name) == ("i", "n")
     with pytest.raises(TriggerError, match="unreadable"):
         decode(schedule.trigger)
+
+
+def test_counts_that_cannot_be_read_are_counted_anew() -> None:
+    columns = dict(zip(mapping.SCHEDULE, mapping.schedule_row(Schedule("i", "n", "t", {"v": 1})), strict=False))
+    schedule = mapping.schedule_from(list((columns | {"routed": "{"}).values()))
+    assert (schedule.routed, schedule.trigger) == ({}, {"v": 1})
 
 
 def test_a_run_whose_arguments_cannot_be_read_has_arguments_that_fit_no_task() -> None:

@@ -6,10 +6,13 @@ from collections.abc import Callable
 from types import MappingProxyType
 from typing import Any
 
+from onthedot.app.arguments import Signature
 from onthedot.app.files.entry import Command, Http, NamedTask, Shell, Work
+from onthedot.app.files.names import name_problem
 from onthedot.app.remedies import did_you_mean, exactly_one
 from onthedot.durations import to_duration_ms
-from onthedot.errors import DurationError
+from onthedot.errors import ArgumentsError, DurationError
+from onthedot.storable import brief
 
 Table = dict[str, Any]
 
@@ -78,12 +81,16 @@ def _texts(value: object, key: str, example: str) -> MappingProxyType[str, str]:
 
 
 def _task(value: object, table: Table) -> Work:
-    if not isinstance(value, str) or not value.strip():
-        raise _Wrong(f"{value!r} is no task's name")
+    if not isinstance(value, str) or (problem := name_problem(value)):
+        raise _Wrong(f"{brief(value)} is no task's name" + (f": {problem}" if isinstance(value, str) else ""))
     args = table.get("args", {})
     if not isinstance(args, dict):
         raise _Wrong(f'args map parameter names to values: write {{ audience = "eu" }}, not {args!r}')
-    return NamedTask(value, MappingProxyType(args))
+    try:
+        kept = Signature((), open=True).check(value, args)
+    except ArgumentsError as error:
+        raise _Wrong(f"args: {error}") from None
+    return NamedTask(value, MappingProxyType(kept))
 
 
 def _http(value: object, table: Table) -> Work:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-MOST_CHARACTERS = 200
+from onthedot.storable import MOST_CHARACTERS, brief
 
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
 _CHANGE_FOLDER = re.compile(r"\s*\(?\s*cd\s+[^;&]*(?:&&|;)\s*")
@@ -13,10 +13,14 @@ _INTERPRETER = re.compile(r"(?:.*/)?(?:(?:ba|z|da|)sh|python[\d.]*|perl|php|ruby
 _ROUGH = re.compile(r"[^\w.+@-]+")
 
 
-def name_problem(name: str) -> str | None:
+def name_problem(name: object) -> str | None:
     """What is wrong with a name, in one line, or None."""
+    if not isinstance(name, str):
+        return f"a name is text, not {brief(name)}"
     if not name.strip():
         return "a name is missing"
+    if name != name.strip():
+        return f"the name {name!r} begins or ends with a blank, which nobody would see; write {name.strip()!r}"
     if len(name) > MOST_CHARACTERS:
         return f"the name has {len(name)} characters; the most is {MOST_CHARACTERS}"
     if "/" in name:

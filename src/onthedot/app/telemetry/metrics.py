@@ -77,6 +77,7 @@ class Metrics:
         self._taken = counter("runs_taken_over", "Runs taken over from nodes that died.")
         self._errors = counter("errors", "Errors that no run can be blamed for, by stage.", ("stage",))
         self.registry.register(_Now(gauges))
+        self.registry.register(_Dropped(emitter))
         self._subscribe(emitter)
 
     def text(self, accept: str = "") -> tuple[bytes, str]:
@@ -156,3 +157,16 @@ class _Now:
             ("lease_age", "How long ago the lease was last renewed.", now.renewed_for_ms),
         ):
             yield GaugeMetricFamily(f"onthedot_{name}_seconds", text, value=ms / 1000)
+
+
+class _Dropped:
+    """What hooks were never told: counted where it happens."""
+
+    def __init__(self, emitter: Emitter) -> None:
+        self._emitter = emitter
+
+    def collect(self) -> Iterator[Metric]:
+        from prometheus_client.metrics_core import CounterMetricFamily
+
+        text = "Events that hooks were never told, because they did not keep up."
+        yield CounterMetricFamily("onthedot_hook_events_dropped", text, value=self._emitter.dropped)

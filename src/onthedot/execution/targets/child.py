@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from onthedot.errors import OnthedotError
 from onthedot.execution.capture import capture_logging
-from onthedot.execution.context import Cancelled, Context, TimedOut
+from onthedot.execution.context import Context
 from onthedot.execution.execute import execute, outcome_of
 from onthedot.model.outcome import Outcome
 from onthedot.model.run import Run
@@ -140,7 +140,7 @@ class _Child:
             self._inside = True
             outcome = execute(_Called(call.target), context)
             self._inside = False
-        except (TimedOut, Cancelled) as error:  # it came when the task was just over
+        except BaseException as error:  # an interruption that came when the task was just over
             self._inside = False
             outcome = outcome_of(context, error)
         self._context = None

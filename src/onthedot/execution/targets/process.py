@@ -44,15 +44,13 @@ class Processes:
     def execute(self, target: Target, context: Context) -> Outcome:
         """Call the target in a process, and wait for its outcome."""
         process = self._take()
-        outcome = process.execute(target, context, self._clock)
-        if process.is_worn_out:
-            process.end()
-        with self._lock:
-            if process.is_alive:
-                self._idle.append(process)
-            else:
-                self._all.discard(process)
-        return outcome
+        try:
+            return process.execute(target, context, self._clock)
+        except BaseException:
+            process.end()  # nobody knows what it is doing
+            raise
+        finally:
+            self._put_back(process)
 
     def close(self) -> None:
         """End all of them, also those that are inside a task."""
@@ -60,6 +58,15 @@ class Processes:
             processes, self._all, self._idle = self._all, set(), []
         for process in processes:
             process.end()
+
+    def _put_back(self, process: _Process) -> None:
+        if process.is_worn_out:
+            process.end()
+        with self._lock:
+            if process.is_alive:
+                self._idle.append(process)
+            else:
+                self._all.discard(process)
 
     def _take(self) -> _Process:
         with self._lock:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from onthedot.errors import NodeDead, SchemaError, StoreUnavailable
+from onthedot.errors import Clash, NodeDead, SchemaError, StoreUnavailable
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -13,7 +13,8 @@ R = TypeVar("R")
 
 def is_of_the_store(error: Exception) -> bool:
     """Whether nothing at all can be written now, together or one by one; a lost connection is no item's fault."""
-    return isinstance(error, (StoreUnavailable, SchemaError, NodeDead, OSError))
+    away = isinstance(error, StoreUnavailable) and not isinstance(error, Clash)
+    return away or isinstance(error, (SchemaError, NodeDead, OSError))
 
 
 def in_parts(

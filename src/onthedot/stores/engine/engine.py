@@ -6,12 +6,13 @@ from abc import abstractmethod
 from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace as with_fields
+from functools import cached_property
 from typing import Any, TypeVar
 
 from onthedot.errors import Clash, NodeDead, StoreUnavailable
 from onthedot.model.node import Node
 from onthedot.model.outcome import Outcome
-from onthedot.model.run import Run
+from onthedot.model.run import Run, for_slot
 from onthedot.model.states import State
 from onthedot.model.values import replace
 from onthedot.rules.effects import Decide, Edit, Effects
@@ -24,7 +25,6 @@ from onthedot.stores.engine import (
     operating,
     planning,
     rerouting,
-    settling,
     starting,
     waking,
 )
@@ -63,6 +63,8 @@ class Engine(Store):
     def change(self, names: Sequence[str], edit: Edit, by: Author) -> list[Effects]:
         changed = self._transact(lambda tx: changing.change(tx, names, edit, by))
         self._after_end([run for effects in changed for run in effects.ended])
+        schedules = [effects.schedule for effects in changed if effects.schedule is not None]
+        self._wake({for_slot(each.id) for each in schedules})  # more may be allowed to run at once than before
         self.notify()
         return changed
 
@@ -80,7 +82,7 @@ class Engine(Store):
 
     def _after_plan(self, node_id: str, all_effects: Sequence[Effects]) -> None:
         runs = [run for effects in all_effects for run in effects.runs]
-        self._wake(waking.freed_by(run for run in runs if run.blocked))
+        self._wake(waking.left_behind(runs))
         if any(run.target not in (None, node_id) for run in runs):
             self.notify()
 
@@ -119,7 +121,7 @@ class Engine(Store):
 
     def _start(self, claim: Claim, limit: int, only: Collection[str] | None = None) -> Started:
         done = self._transact(lambda tx: starting.start_due(tx, claim, limit, only))
-        self._wake(waking.freed_by(done.behind))
+        self._wake(waking.left_behind(done.behind) | waking.freed_by(done.started.skipped))
         self._remove_ended(done.started.skipped)
         if done.elsewhere:
             self.notify()
@@ -138,26 +140,37 @@ class Engine(Store):
         )
 
     def _fail_to_start(self, run_id: str, error: Exception) -> None:
+        """Not where it only clashed with others: nobody knows whose fault that is."""
+        if isinstance(error, Clash):
+            return
+
         def work(tx: Transaction) -> None:
             run = tx.live_runs([run_id]).get(run_id)
             if run is not None and run.state is State.WAITING:
-                why = f"it could not be started: {type(error).__name__}: {error}"
-                settling.put_down(tx, [replace(run, state=State.FAILED, error=why, finished_ms=tx.now_ms)])
+                why = f"it could not be started: {type(error).__name__}: {error}"[:1000]
+                failed = replace(run, state=State.FAILED, error=why, finished_ms=tx.now_ms, waits_for=None)
+                finishing.end_waiting(tx, failed, self.tasks)
 
         self._transact(work)
 
     def _group_of(self, node_id: str) -> str | None:
         """Of an incarnation it never changes, so it is asked for once."""
-        groups: dict[str, str | None] = self.__dict__.setdefault("_groups", {})
-        if node_id not in groups:
+        if node_id not in self._groups:
             node = self._transact(lambda tx: tx.node_shared(node_id))
             if node is None:
                 raise NodeDead(node_id)
-            groups[node_id] = node.group
-        return groups[node_id]
+            self._groups[node_id] = node.group
+        return self._groups[node_id]
+
+    @cached_property
+    def _groups(self) -> dict[str, str | None]:
+        """By the ids of the nodes that were seen here: one process has few in its life."""
+        return {}
 
     def finish(self, node_id: str, outcomes: Sequence[Outcome]) -> Finished:
         def instead(outcome: Outcome, error: Exception) -> Finished:
+            if isinstance(error, Clash):  # nobody's fault, or nobody knows whose: once more, later
+                return Finished(again=(outcome.run_id,))
             why = f"its outcome could not be kept: {type(error).__name__}: {error}"[:1000]
             kept = Outcome(outcome.run_id, outcome.claim_no, "failed", error=why, final=True)
             try:
@@ -173,6 +186,7 @@ class Engine(Store):
             tuple(run_id for part in parts for run_id in part.refused),
             sum(part.followed for part in parts),
             sum(part.woken for part in parts),
+            tuple(run_id for part in parts for run_id in part.again),
         )
 
     def _finish(self, node_id: str, outcomes: Sequence[Outcome]) -> Finished:
@@ -192,7 +206,7 @@ class Engine(Store):
     # operators
 
     def request_cancel(self, run_id: str, reason: str, by: Author) -> Run:
-        run = self._transact(lambda tx: operating.request_cancel(tx, run_id, reason, by))
+        run = self._transact(lambda tx: operating.request_cancel(tx, run_id, reason, by, self.tasks))
         self._after_end([run] if run.state is State.CANCELLED else [])
         self.notify()
         return run
@@ -227,7 +241,14 @@ class Engine(Store):
         return node
 
     def leave(self, node_id: str) -> None:
-        self._after_give_back(self._transact(lambda tx: leases.leave(tx, node_id, self.tasks)))
+        try:
+            given_back = self._transact(lambda tx: leases.leave(tx, node_id, self.tasks))
+        except Exception as error:
+            if is_of_the_store(error):
+                raise
+            self._transact(lambda tx: leases.mark_stopped(tx, node_id))
+            given_back = self._give_back_apart(node_id)
+        self._after_give_back(given_back)
 
     def take_over(self, node_id: str, seen_renewals: int) -> list[Run]:
         try:
@@ -270,10 +291,14 @@ class Engine(Store):
         """Whoever waits for these is judged again, in transactions of their own."""
         if not freed:
             return 0
-        woken = self._wake_awaited(sorted(self._transact(lambda tx: tx.are_awaited(freed))))
+        woken = self._wake_awaited(sorted(self.awaited_of(freed)))
         if woken:
             self.notify()
         return woken
+
+    def awaited_of(self, whats: Collection[str]) -> set[str]:
+        """Those of these that a run waits for: a question that needs no transaction, where a store can do without."""
+        return self._transact(lambda tx: tx.are_awaited(whats))
 
     def _wake_awaited(self, whats: Sequence[str]) -> int:
         parts = [whats[first : first + _WAKE_AT_ONCE] for first in range(0, len(whats), _WAKE_AT_ONCE)]

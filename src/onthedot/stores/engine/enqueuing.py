@@ -24,19 +24,22 @@ def enqueue(tx: Transaction, runs: Sequence[Run], by: Author | None = None) -> l
     id_of = {key: known.run_id for key, known in keys.items()}
     wanted = [run.id if run.key is None else id_of.setdefault(run.key, run.id) for run in runs]
     known = _known(tx, wanted, list(keys.values()))
-    fresh = {
-        run.id: replace(run, created_ms=tx.now_ms, due_ms=run.due_ms or tx.now_ms)
-        for run, run_id in zip(runs, wanted, strict=True)
-        if run_id == run.id and run_id not in known
-    }
-    fresh = {run.id: run for run in _routed(tx, list(fresh.values()), schedules)}
-    added = {run.schedule_id for run in fresh.values()}
-    raise_versions(tx, [each for each in schedules.values() if each.id in added])
-    tx.save_runs(list(fresh.values()))
-    tx.save_keys([Key(run.key, run.id) for run in fresh.values() if run.key is not None])
+    asked = {run.id: run for run, run_id in zip(runs, wanted, strict=True) if run_id == run.id}
+    fresh = [replace(run, created_ms=tx.now_ms, due_ms=run.due_ms or tx.now_ms) for run in asked.values()]
+    added = _add(tx, [run for run in fresh if run.id not in known], schedules, by)
+    return [known[run_id] if run_id in known else added[run_id] for run_id in wanted]
+
+
+def _add(tx: Transaction, runs: Sequence[Run], schedules: Mapping[str, Schedule], by: Author | None) -> dict[str, Run]:
+    """Write runs that are new, routed by what is known of the nodes now."""
+    routed = _routed(tx, runs, schedules)
+    joined = {run.schedule_id for run in routed}
+    raise_versions(tx, [each for each in schedules.values() if each.id in joined])
+    tx.save_runs(routed)
+    tx.save_keys([Key(run.key, run.id) for run in routed if run.key is not None])
     if by is not None:
-        tx.add_changes([line for run in fresh.values() for line in run_changed(None, run, by, tx.now_ms)])
-    return [known[run_id] if run_id in known else fresh[run_id] for run_id in wanted]
+        tx.add_changes([line for run in routed for line in run_changed(None, run, by, tx.now_ms)])
+    return {run.id: run for run in routed}
 
 
 def _known(tx: Transaction, ids: Sequence[str], keys: Sequence[Key]) -> dict[str, Run]:

@@ -67,6 +67,12 @@ def follow(tx: Transaction, ended: Sequence[Run], summaries: Mapping[str, Schedu
     return len(following)
 
 
+def end_waiting(tx: Transaction, run: Run, tasks: Tasks) -> None:
+    """End a run that never began; with it may end the broadcast that it was the last shard of."""
+    ended = put_down(tx, [run])
+    follow(tx, ended, tx.summaries({each.schedule_id for each in ended if each.schedule_id is not None}), tasks)
+
+
 def log(tx: Transaction, node_id: str, lines: Collection[LogLine]) -> int:
     """Lines of runs that the node still owns; how many stood."""
     live = tx.live_runs({line.run_id for line in lines})

@@ -90,6 +90,13 @@ def mark_dead(tx: Transaction, node_id: str, seen_renewals: int) -> bool:
     return True
 
 
+def mark_stopped(tx: Transaction, node_id: str) -> None:
+    """The node ends its incarnation without its runs, for where they must be given back one by one."""
+    node = tx.node(node_id)
+    if node is not None and node.lives:
+        tx.save_node(replace(node, state=NodeState.STOPPED))
+
+
 def _end(
     tx: Transaction, node_id: str, tasks: Tasks, may: Callable[[Node], bool], becomes: tuple[NodeState, Fate]
 ) -> list[Run]:

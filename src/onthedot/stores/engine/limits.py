@@ -41,14 +41,14 @@ class Limits:
             for place in self._places(run):
                 if self._holders.get(place) == run.id:
                     del self._holders[place]
-                    self._changed[place] = Key(place, run.id, expires_ms=self._tx.now_ms)
+                    self._changed[place] = Key(place, run.id, expires_ms=1)  # long ago: clocks may be set back
 
     def save(self) -> None:
         """Write what was taken and released."""
         self._tx.save_keys(list(self._changed.values()))
 
     def _free(self, run: Run) -> list[str] | None:
-        if run.policy.limit is None or run.is_shard:
+        if run.policy.group_limit is None or run.is_shard:
             return None
         return [place for place in self._places(run) if place not in self._holders]
 

@@ -9,18 +9,19 @@ from onthedot.model.states import FINAL, State
 from onthedot.model.values import replace
 from onthedot.stores.base import Author
 from onthedot.stores.engine.audit import run_changed
-from onthedot.stores.engine.settling import ask_to_stop, cancelled, put_down, raise_versions, revive
+from onthedot.stores.engine.finishing import Tasks, end_waiting
+from onthedot.stores.engine.settling import ask_to_stop, cancelled, raise_versions, revive
 from onthedot.stores.transaction import Transaction
 
 
-def request_cancel(tx: Transaction, run_id: str, reason: str, by: Author) -> Run:
+def request_cancel(tx: Transaction, run_id: str, reason: str, by: Author, tasks: Tasks) -> Run:
     """At once where it waits; else its owner is asked, or those of its shards."""
     run = tx.live_runs([run_id]).get(run_id)
     if run is None:
         return _ended_run(tx, run_id)
     if run.state is State.WAITING:
         after = cancelled(run, reason, tx.now_ms)
-        put_down(tx, [after])
+        end_waiting(tx, after, tasks)
         tx.add_changes(run_changed(run, after, by, tx.now_ms))
         return after
     asked = replace(run, cancel_requested_ms=run.cancel_requested_ms or tx.now_ms, reason=reason)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from onthedot.errors import NodeDead
 from onthedot.model.node import Node
 from onthedot.model.run import Run
 from onthedot.model.schedule import Schedule
+from onthedot.model.states import State
+from onthedot.model.values import replace as replace_run
 from onthedot.rules.effects import Before, Decide, Effects, Situation
 from onthedot.rules.routing import BY_LOAD
 from onthedot.stores.base import Planned
@@ -75,10 +77,18 @@ def _writable(tx: Transaction, decided: Sequence[Effects]) -> list[Effects]:
         return run.id in free and free[run.id].claim_no == run.claim_no
 
     return [
-        replace(each, stopping=tuple(run for run in each.stopping if is_as_it_was(run)))
+        replace(each, stopping=tuple(stopping(free, each.stopping)))
         for each in decided
         if all(is_as_it_was(run) for run in each.ended)
     ]
+
+
+def stopping(locked: Mapping[str, Run], asked: Iterable[Run]) -> Iterator[Run]:
+    """The runs that are asked to stop, as they are under their own locks: a broadcast counts its shards meanwhile."""
+    for run in asked:
+        now = locked.get(run.id)
+        if now is not None and now.claim_no == run.claim_no and now.state is State.RUNNING:
+            yield replace_run(now, cancel_requested_ms=run.cancel_requested_ms, reason=run.reason)
 
 
 def _may_be_planned(schedule: Schedule, revision: int) -> bool:

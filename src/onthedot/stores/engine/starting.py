@@ -16,11 +16,11 @@ from onthedot.rules.broadcast import expanded
 from onthedot.rules.precedence import turn_of
 from onthedot.stores.base import Started
 from onthedot.stores.engine.limits import Limits
-from onthedot.stores.engine.planning import alive
+from onthedot.stores.engine.planning import alive, stopping
 from onthedot.stores.engine.settling import ask_to_stop, put_down
 from onthedot.stores.transaction import Claim, LiveRuns, Transaction, TryAgain
 
-_LOOKS = 4
+_LOOKS = 8
 """How often it looks further where all that was found must not start here yet."""
 
 
@@ -31,7 +31,7 @@ class StartPass(NamedTuple):
     elsewhere: bool = False
     """Runs were made for other nodes."""
     behind: tuple[Run, ...] = ()
-    """Runs that were left behind a slot or a limit, or out of the way of those behind them."""
+    """Runs that were left behind something that they wait for."""
 
 
 def start_due(tx: Transaction, claim: Claim, limit: int, only: Collection[str] | None = None) -> StartPass:
@@ -43,18 +43,12 @@ def start_due(tx: Transaction, claim: Claim, limit: int, only: Collection[str] |
     schedules = tx.schedules_if_free(ids)
     alive(tx, node_id)
     work = _Work(tx, node_id, limit, frozenset(run.id for run in candidates), nodes)
-    alone = tx.live_runs([run.id for run in candidates if run.schedule_id is None])
-    live = _with_candidates(tx.live_beside(list(schedules.values())), candidates)
-    for run_id, schedule_id in _in_turn(candidates):
-        if schedule_id is None and run_id in alone:
-            work.start_alone(alone[run_id])
-        elif schedule_id in schedules:
-            work.start_of(schedules[schedule_id], live[schedule_id])
+    work.judge(candidates, schedules)
     elsewhere = work.expand()
     work.write(elsewhere)
     mine = tuple(run for run in work.begun if run.owner == node_id)
     started = Started(mine, tuple(work.skipped), len(schedules) < len(ids), tx.now_ms)
-    return StartPass(started, bool(elsewhere), (*work.skipped, *(run for run in work.changed if run.blocked)))
+    return StartPass(started, bool(elsewhere), tuple(run for run in work.changed if run.blocked))
 
 
 @dataclass(slots=True)
@@ -76,6 +70,16 @@ class _Work:
 
     def __post_init__(self) -> None:
         self.limits = Limits(self.tx)
+
+    def judge(self, candidates: Sequence[Run], schedules: Mapping[str, Schedule]) -> None:
+        """All candidates in turn; those of a schedule that somebody else has locked are left to the next pass."""
+        alone = self.tx.live_runs([run.id for run in candidates if run.schedule_id is None])
+        live = _with_candidates(self.tx.live_beside(list(schedules.values())), candidates)
+        for run_id, schedule_id in _in_turn(candidates):
+            if schedule_id is None and run_id in alone:
+                self.start_alone(alone[run_id])
+            elif schedule_id is not None and schedule_id in schedules:
+                self.start_of(schedules[schedule_id], live[schedule_id])
 
     def start_alone(self, run: Run) -> None:
         """A one-off run: nothing holds it but its group's limit."""
@@ -116,7 +120,10 @@ class _Work:
         return elsewhere
 
     def write(self, elsewhere: Sequence[Run]) -> None:
-        """In the order of the locks."""
+        """In the order of the locks. Shards of a broadcast that is asked to stop end with it, and do not begin."""
+        stopped = {run.id for run in self.stopping}
+        self.begun = [run for run in self.begun if run.parent_id not in stopped]
+        self.changed = [run for run in self.changed if run.parent_id not in stopped]
         self._lock_what_changes()
         self.tx.save_schedules(self.touched)
         self.limits.save()
@@ -131,7 +138,7 @@ class _Work:
         if any(run_id not in locked or locked[run_id].claim_no != self.read[run_id].claim_no for run_id in waiting):
             raise TryAgain
         free = self.tx.live_runs_if_free([run.id for run in self.stopping])
-        self.stopping = [run for run in self.stopping if run.id in free and free[run.id].claim_no == run.claim_no]
+        self.stopping = list(stopping(free, self.stopping))
 
 
 def candidates_for(tx: Transaction, claim: Claim, limit: int, nodes: Callable[[], Sequence[Node]]) -> list[Run]:

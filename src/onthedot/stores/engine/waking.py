@@ -6,22 +6,30 @@ Runs that wait name what they wait for, so that waking costs what is woken, howe
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
+from functools import cache
 
 from onthedot.model.run import Run, for_limit, for_slot, for_success
 from onthedot.model.schedule import Schedule
 from onthedot.model.states import State
 from onthedot.model.values import replace
-from onthedot.rules.overlap import free_slots
+from onthedot.rules.overlap import free_slots, waits
+from onthedot.rules.precedence import foremost, turn_of
+from onthedot.rules.routing import Router
+from onthedot.rules.start import waits_at_most_ms
 from onthedot.stores.engine.limits import Limits
 from onthedot.stores.engine.settling import raise_versions
-from onthedot.stores.transaction import Transaction
+from onthedot.stores.transaction import LiveRuns, Transaction
 
 AT_ONCE = 100
 """How many waiters for one thing are looked at in one transaction."""
+MANY = 1000
+"""The same where nothing but the one thing holds them: all go on together."""
+CROWD = 20_000
+"""How far it looks where nobody can take those that stand in front."""
 
 
 def freed_by(runs: Iterable[Run]) -> set[str]:
-    """What may have come free when these stopped running, or were left behind it when it just had."""
+    """What may have come free when these stopped running."""
     freed: set[str] = set()
     for run in runs:
         if run.schedule_id is not None:  # also where it held no slot: the schedule may count them since
@@ -33,6 +41,11 @@ def freed_by(runs: Iterable[Run]) -> set[str]:
     return freed
 
 
+def left_behind(runs: Iterable[Run]) -> set[str]:
+    """What these were left behind: it may have come free while they were judged."""
+    return {run.waits_for for run in runs if run.waits_for is not None}
+
+
 def wake(tx: Transaction, whats: Collection[str]) -> int:
     """Let those who wait for these be judged again, as many as there is room for; says how many."""
     by_kind: dict[str, list[str]] = {}
@@ -41,7 +54,7 @@ def wake(tx: Transaction, whats: Collection[str]) -> int:
         by_kind.setdefault(kind, []).append(name)
     waiting = [
         *_behind_limits(tx, by_kind.get("limit", [])),
-        *(run for name in by_kind.get("success", []) for run in tx.waiting_for(for_success(name), AT_ONCE)),
+        *(run for name in by_kind.get("success", []) for run in _behind_success(tx, name)),
     ]
     owners = {run.schedule_id for run in waiting if run.schedule_id is not None}
     schedules = tx.lock_schedules({*by_kind.get("slot", []), *by_kind.get("resume", []), *owners})
@@ -56,17 +69,51 @@ def _goes_on(schedule: Schedule | None) -> bool:
 
 
 def _behind_limits(tx: Transaction, groups: Sequence[str]) -> list[Run]:
-    limits = Limits(tx)
-    return [run for group in groups for run in tx.waiting_for(for_limit(group), AT_ONCE) if limits.admits(run)]
+    """As many of each group as have a place, of those that some live node can take: the others would only hold it."""
+    if not groups:
+        return []
+    limits, router = Limits(tx), Router(tx.nodes(), {}, tx.now_ms)
+    return [run for group in groups for run in _admitted(tx, group, limits, router)]
+
+
+def _admitted(tx: Transaction, group: str, limits: Limits, router: Router) -> list[Run]:
+    found: list[Run] = []
+    for most in (AT_ONCE, MANY, CROWD):
+        waiting = tx.waiting_for(for_limit(group), most)
+        able = [run for run in waiting if run not in found and router.able(run)]
+        found += [run for run in able if limits.admits(run)]
+        if found or len(waiting) < most:
+            break
+    return found
+
+
+def _behind_success(tx: Transaction, name: str) -> list[Run]:
+    """Those for whom it has come, and those who have waited for it too long, which will be skipped."""
+    waiting = tx.waiting_for(for_success(name), CROWD)
+    succeeded = cache(lambda patience_ms: tx.succeeded_since(name, tx.now_ms - patience_ms))
+
+    def is_judged_again(run: Run) -> bool:
+        patience_ms = waits_at_most_ms(run.policy)
+        return tx.now_ms > run.due_ms + patience_ms or bool(succeeded(patience_ms))
+
+    return [run for run in waiting if is_judged_again(run)]
 
 
 def _behind_slots(tx: Transaction, schedules: Sequence[Schedule]) -> list[Run]:
+    """As many of each as have room; asked for only where more wait than were read with its live runs."""
     live = tx.live_beside(schedules)
     found: list[Run] = []
     for schedule in schedules:
-        free = free_slots(schedule, live[schedule.id].runs if schedule.id in live else ())
-        most = AT_ONCE if free is None else min(free, AT_ONCE)
-        found += tx.waiting_for(for_slot(schedule.id), most) if most else []
+        runs, more = live.get(schedule.id, LiveRuns())
+        free = free_slots(schedule, runs)
+        ready = sum(waits(run, tx.now_ms) and not run.blocked and not run.is_shard for run in runs)
+        most = AT_ONCE if free is None else min(max(free - ready, 0), AT_ONCE)  # who is ready comes before who waits
+        what = for_slot(schedule.id)
+        if most and more:
+            found += tx.waiting_for(what, most)
+        else:
+            due = (run for run in runs if run.waits_for == what and waits(run, tx.now_ms))
+            found += foremost(due, turn_of, most)
     return found
 
 

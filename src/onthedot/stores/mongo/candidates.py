@@ -1,26 +1,28 @@
-"""What a transaction could take: looked up before it begins, since its snapshot must have the hints that follow.
+"""What a transaction could take: looked up before it begins, since its snapshot must have the reservations that follow.
 
-Where others are about, it marks what it takes, half as much after each clash; and the more crowded it is, the more it
-looks at, to begin anywhere in it. Whatever it takes it reads again, in the transaction.
+Where others are about, it reserves what it takes, half as much after each clash; and the more crowded it is, the more
+it looks at, to begin anywhere in it. Whatever it takes it reads again, in the transaction.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from random import randrange
 
 from pymongo.database import Database
 
-from onthedot.rules.precedence import Turn, foremost, precedence_ms
 from onthedot.stores.mongo import schema
-from onthedot.stores.mongo.mapping import AT_ONCE, Document
+from onthedot.stores.mongo.levels import foremost_of
+from onthedot.stores.mongo.mapping import ANYBODY, AT_ONCE, Document, Queue, queue_from
 from onthedot.stores.mongo.reservations import Reservations
+from onthedot.stores.transaction import Claim
 
 IN_TURN = [("next_run_ms", 1), ("_id", 1)]
 OLDEST = [("due_ms", 1), ("_id", 1)]
-_BY_LEVEL = [("priority", 1), *OLDEST]
-_MARKS = {"busy_ms": 1, "busy_by": 1}
+_WHOSE = {"busy_ms": 1, "busy_by": 1}
+_QUEUES_AT_ONCE = 90
+"""The server merges what lies sorted in up to 200 places of an index, two of each queue; more it would sort."""
 
 
 @dataclass(slots=True)
@@ -29,8 +31,10 @@ class Manners:
 
     gate: int
     """Which of its node's gates it passes."""
-    hints: bool
-    """Others are about: mark what is taken."""
+    reserves: bool
+    """Others are about: reserve what is taken."""
+    waits: bool
+    """For those who have reserved what it needs; else it is left to the clash."""
     tries: int = 0
     """How often it was thrown out already: it takes half as much each time."""
     crowd: int = 0
@@ -41,89 +45,99 @@ class Manners:
     """Somebody has left work behind."""
     nodes: int | None = None
     """How many live, if that was read."""
+    waited: bool = False
+    """It came again because others worked on what it needed."""
+    committed: bool = False
 
 
 class Candidates:
     """Of one transaction."""
 
-    def __init__(self, database: Database[Document], hints: Reservations, manners: Manners) -> None:
+    def __init__(
+        self,
+        database: Database[Document],
+        reservations: Reservations,
+        manners: Manners,
+        now_ms: Callable[[], int],
+    ) -> None:
         self._database = database
-        self._hints = hints
+        self._reservations = reservations
         self._manners = manners
+        self._now_ms = now_ms
 
     def schedules(self, filters: Sequence[Document], limit: int) -> tuple[list[str], bool]:
-        """Marked ids of due schedules, those of the first filter first; and whether more are due that were left out."""
+        """Reserved ids of due schedules, those of the first filter first; and whether more are due."""
         most = max(limit >> self._manners.tries, 1)
         window = most << self._manners.crowd
         seen: list[Document] = []
         for each in filters:
             seen += self._due_schedules(each, 2 * window - len(seen))
-        free = [each for each in seen if self._hints.is_free(each)]
+        free = [each for each in seen if self._reservations.is_free(each)]
         others = len(free) < len(seen)
         if len(free) < most and len(seen) >= 2 * window:  # so many are being worked on that they hide the rest
             free = []
             for each in filters:
-                free += self._due_schedules({**each, **self._hints.free}, window - len(free))
-        self._manners.lapsed = any(self._hints.has_lapsed(each) for each in free)
+                free += self._due_schedules({**each, **self._reservations.free}, window - len(free))
+        self._manners.lapsed = any(self._reservations.has_lapsed(each) for each in free)
         ids = [each["_id"] for each in _anywhere(free[:window], most)]
-        self._hints.take(schema.SCHEDULES, ids)
+        self._reservations.take(schema.SCHEDULES, ids)
         return ids, others or most < min(limit, len(free))
 
-    def runs(self, due: Document, limit: int) -> list[Document]:
-        """The foremost of the due runs, in turn, marked where others are about."""
-        if not self._manners.hints:
-            return self._foremost(due, limit)
+    def runs(self, claim: Claim, limit: int) -> list[Document]:
+        """The foremost of the due runs that the claim takes, in turn, reserved where others are about."""
+        if not self._manners.reserves:
+            return self._foremost(claim, {}, limit)
         most = max(limit >> self._manners.tries, 1)
-        chosen = _anywhere(self._foremost({**due, **self._hints.free}, most << self._manners.crowd), most)
+        free = self._foremost(claim, self._reservations.free, most << self._manners.crowd)
+        chosen = _anywhere(free, most)
         ids = [each["_id"] for each in chosen]
-        if self._hints.take(schema.RUNS, ids) == len(ids):
+        if self._reservations.take(schema.RUNS, ids) == len(ids):
             return chosen
         self._manners.lost = True
-        mine = self._due_runs({"_id": {"$in": ids}, **due, **self._hints.mine}, most)
-        return foremost(mine, _turn_of, most)
+        wanted = {"_id": {"$in": ids}, **schema.READY, **self._reservations.mine}
+        mine = {each["_id"]: each for each in self._database[schema.RUNS].find(wanted, batch_size=AT_ONCE)}
+        return [mine[each] for each in ids if each in mine]
 
     def _due_schedules(self, due: Document, most: int) -> list[Document]:
         if most <= 0:
             return []
-        found = self._database[schema.SCHEDULES].find(due, _MARKS, batch_size=AT_ONCE).sort(IN_TURN)
+        found = self._database[schema.SCHEDULES].find(due, _WHOSE, batch_size=AT_ONCE).sort(IN_TURN)
         return list(found.limit(most).hint(schema.SCHEDULES_DUE))
 
-    def _foremost(self, due: Document, most: int) -> list[Document]:
-        """Asks once where all that are due fit, and for each level only where more with a priority are due."""
-        found = self._due_runs(due, most)
-        if len(found) < most:
-            return foremost(found, _turn_of, most)
-        ranked = self._due_runs({**due, "ranked": 1}, most)
-        if not ranked:
-            return found
-        found = ranked + self._due_runs({**due, "ranked": 0}, most)
-        levels = self._levels(due["due_ms"]) if len(ranked) >= most else ()
-        return foremost(found, _turn_of, most, levels, lambda priority: self._of_level(due, priority, most))
+    def _foremost(self, claim: Claim, also: Document, most: int) -> list[Document]:
+        mine = {"ready_for": {"$in": [ANYBODY, claim.node_id]}}
+        queues = self._queues(claim, mine)
 
-    def _due_runs(self, due: Document, most: int) -> list[Document]:
-        found = self._database[schema.RUNS].find({**schema.ANY_RANK, **due}, batch_size=AT_ONCE).sort(OLDEST)
-        return list(found.limit(most).hint(schema.RUNS_DUE))
+        def oldest(priority: int, until_ms: int, most: int) -> Iterator[Document]:
+            for some in _parts(queues[priority]):
+                due = {**mine, "queue": {"$in": some}, "due_ms": {"$lte": until_ms}, **also}
+                found = self._database[schema.RUNS].find(due, batch_size=AT_ONCE).sort(OLDEST)
+                yield from found.limit(most).hint(schema.RUNS_DUE)
 
-    def _levels(self, due_ms: Document) -> Iterator[tuple[int, int]]:
-        """Every priority of due runs but 0, and its earliest moment: from one to the next, however many share it."""
-        last: Document = {}
-        while True:
-            found = self._database[schema.RUNS].find({**schema.RANKED, **last}, {"priority": 1, "due_ms": 1})
-            first = next(found.sort(_BY_LEVEL).limit(1).hint(schema.RUNS_LEVELS), None)
-            if first is None:
-                return
-            if first["due_ms"] <= due_ms["$lte"]:
-                yield first["priority"], first["due_ms"]
-            last = {"priority": {"$gt": first["priority"]}}
+        return foremost_of(queues, oldest, self._now_ms(), most)
 
-    def _of_level(self, due: Document, priority: int, most: int) -> list[Document]:
-        level = {**due, "ranked": 1, "priority": priority}
-        found = self._database[schema.RUNS].find(level, batch_size=AT_ONCE).sort(OLDEST)
-        return list(found.limit(most).hint(schema.RUNS_LEVELS))
+    def _queues(self, claim: Claim, mine: Document) -> dict[int, list[str]]:
+        """Those of the claim in which any run waits, by priority: the runs of all others are not read, nor counted."""
+        own, known = frozenset(claim.tasks), frozenset(claim.known)
+
+        def takes(queue: Queue) -> bool:
+            if queue.group not in (None, claim.group):
+                return False
+            if claim.pools is None or queue.pool is None:
+                return queue.task in own
+            return queue.pool in claim.pools and queue.task in known
+
+        found: dict[int, list[str]] = {}
+        for text in self._database[schema.RUNS].distinct("queue", mine):
+            queue = queue_from(text)
+            if takes(queue):
+                found.setdefault(queue.priority, []).append(text)
+        return found
 
 
-def _turn_of(run: Document) -> Turn:
-    return precedence_ms(run["due_ms"], run["priority"]), run["_id"]
+def _parts(queues: Sequence[str]) -> Iterator[Sequence[str]]:
+    for first in range(0, len(queues), _QUEUES_AT_ONCE):
+        yield queues[first : first + _QUEUES_AT_ONCE]
 
 
 def _anywhere(found: list[Document], most: int) -> list[Document]:

@@ -38,7 +38,7 @@ class Opened:
 
     client: MongoClient[Document]
     database: Database[Document]
-    stuck: AbandonedTransactions
+    abandoned: AbandonedTransactions
     gates: list[int] = field(default_factory=lambda: list(range(schema.GATES_EACH)))
     """Those that no transaction of this process passes just now."""
     pid: int = field(default_factory=os.getpid)

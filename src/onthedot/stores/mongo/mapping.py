@@ -6,8 +6,9 @@ may return all of them. So nothing that a task can take or return is refused her
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
 from onthedot.model.decision import Decision
 from onthedot.model.key import Key
@@ -22,13 +23,13 @@ Document = dict[str, Any]
 
 _SCHEDULE = ("_id", *mapping.SCHEDULE[1:])
 _RUN = ("_id", *mapping.RUN[1:])
-_LIVE = ("_id", *mapping.LIVE[1:])
 _NODE = ("_id", *mapping.NODE[1:])
 _KEY = ("_id", *mapping.KEY[1:])
+_DECISION = ("_id", *mapping.DECISION[1:])
 AT_ONCE = 10_000
 """So many documents come in one answer; the driver would ask for 101 first, and then once more."""
 FREE = {"busy_ms": 0}
-"""On schedules and runs: nobody works on it; see `hints`."""
+"""On schedules and runs: nobody works on it; see `reservations`."""
 
 
 def _values(document: Document, names: Iterable[str]) -> list[Any]:
@@ -51,19 +52,19 @@ def schedule_document(row: Schedule) -> Document:
 
 
 def schedule_moves(row: Schedule) -> Document:
-    """What planning, starting, pausing and deleting change. It also takes the hint away."""
+    """What planning, starting, pausing and deleting change. It also ends the reservation."""
     columns = zip((*mapping.SCHEDULE_MOVING, "_id"), mapping.schedule_moving_row(row), strict=True)
     moves = {**dict(columns), "plannable": int(row.plannable), **FREE}
     del moves["_id"]
     return moves
 
 
-STANDING = ("enabled", "deleted", "auto_remove", "next_run_ms", "then", "on_failure")
+SUMMARY = ("enabled", "deleted", "auto_remove", "next_run_ms", "then", "on_failure")
 
 
-def standing_from(document: Document) -> ScheduleSummary:
-    """How the schedule of a document stands, which has at least `STANDING`."""
-    return mapping.standing_from(_values(document, STANDING))
+def summary_from(document: Document) -> ScheduleSummary:
+    """How the schedule of a document stands, which has at least the fields of `SUMMARY`."""
+    return mapping.summary_from(_values(document, SUMMARY))
 
 
 # runs
@@ -74,16 +75,52 @@ def run_from(document: Document) -> Run:
     return mapping.run_from(_values(document, _RUN))
 
 
+_ALSO_LIVE = ("priority", "apart")
+"""What indexes need of the columns that only live runs have."""
+
+
 def live_document(run: Run) -> Document:
     """All of a live run."""
-    return {**dict(zip(_LIVE, mapping.live_row(run), strict=True)), **FREE}
+    columns = dict(zip(mapping.LIVE, mapping.live_row(run), strict=True))
+    fields = {name: columns[name] for name in (*mapping.RUN[1:], *_ALSO_LIVE)}
+    return {"_id": run.id, **fields, **_where_it_waits(run), **FREE}
 
 
 def live_moves(run: Run) -> Document:
     """What starting, retrying, cancelling and taking over change."""
-    moves = {**dict(zip((*mapping.RUN_MOVING, "_id"), mapping.run_moving_row(run), strict=True)), **FREE}
-    del moves["_id"]
-    return moves
+    columns = zip((*mapping.RUN_MOVING, "id"), mapping.run_moving_row(run), strict=True)
+    fields = {name: value for name, value in columns if name in _MOVING}
+    return {**fields, **_where_it_waits(run), **FREE}
+
+
+_MOVING = frozenset(mapping.RUN_MOVING) & frozenset(mapping.RUN)
+
+
+def _where_it_waits(run: Run) -> Document:
+    """For the index of what is due: only of runs that may be started when their moment comes."""
+    if run.state is not State.WAITING or run.blocked:
+        return {"ready_for": None, "queue": None}
+    policy = run.policy
+    queue = json.dumps([policy.group, policy.pool, run.task, policy.priority])
+    return {"ready_for": run.target or ANYBODY, "queue": queue}
+
+
+ANYBODY = ""
+"""Whom runs are ready for that were routed to no node."""
+
+
+class Queue(NamedTuple):
+    """What all runs of one queue have in common: they are alike to a node that asks for work."""
+
+    group: str | None
+    pool: str | None
+    task: str
+    priority: int
+
+
+def queue_from(text: str) -> Queue:
+    """What the field `queue` says."""
+    return Queue(*json.loads(text))
 
 
 def ended_document(run: Run) -> Document:
@@ -126,14 +163,14 @@ def tasks_from(document: Document) -> list[TaskInfo]:
     return [mapping.task_from(_values(row, mapping.TASK)) for row in document["tasks"]]
 
 
-def decision_document(decision: Decision, seq: int) -> Document:
-    """All of it, with its place in the order of decisions."""
-    return {**dict(zip(mapping.DECISION, mapping.decision_row(decision), strict=True)), "seq": seq}
+def decision_document(decision: Decision) -> Document:
+    """All of it. Ids grow with time, so they are the order of decisions too."""
+    return dict(zip(_DECISION, mapping.decision_row(decision), strict=True))
 
 
 def decision_from(document: Document) -> Decision:
     """The decision of a document."""
-    return Decision(*_values(document, mapping.DECISION))
+    return Decision(*_values(document, _DECISION))
 
 
 def log_document(line: LogLine, seq: int) -> Document:
@@ -158,8 +195,7 @@ def change_from(document: Document) -> Change:
 
 def revision_document(schedule: Schedule, seq: int) -> Document:
     """A schedule as it was."""
-    row = (schedule.id, schedule.revision, mapping.schedule_to_text(schedule))
-    return {**dict(zip(mapping.REVISION, row, strict=True)), "seq": seq}
+    return {**dict(zip(mapping.REVISION, mapping.revision_row(schedule), strict=True)), "seq": seq}
 
 
 def revision_from(document: Document) -> Schedule:

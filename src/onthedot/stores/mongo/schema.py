@@ -37,26 +37,29 @@ CHANGES = f"{PREFIX}changes"
 REVISIONS = f"{PREFIX}revisions"
 LOGS = f"{PREFIX}logs"
 WAKES = f"{PREFIX}wakes"
-"""One of each process that had news, for the others to see; see `wakes`."""
+"""One of each process that had news, for the others to see; see `notify`."""
 META = f"{PREFIX}meta"
 
-PLANNABLE: Document = {"plannable": 1}
-READY: Document = {"state": "waiting", "blocked": 0}
-RANKED: Document = {**READY, "ranked": 1}
-"""Ready, with another priority than 0."""
-ANY_RANK: Document = {"ranked": {"$in": [0, 1]}}
-"""To be asked along, so that the server merges the two halves of an index that begins with it."""
-BLOCKED: Document = {"state": "waiting", "blocked": 1}
-WENT_WRONG: Document = {"wrong": 1}
 _TEXT: Document = {"$gt": ""}
+PLANNABLE: Document = {"plannable": 1}
+LOCAL: Document = {"mode": "local"}
+READY: Document = {"ready_for": {"$gte": ""}}
+"""Runs that wait for nothing but their moment and a node."""
+ROUTED: Document = {"ready_for": _TEXT}
+"""Those of them that are for one node."""
+BLOCKED: Document = {"waits_for": _TEXT}
+WENT_WRONG: Document = {"wrong": 1}
 _EXISTS = 48
 
 SCHEDULES_DUE = "due"
+SCHEDULES_LOCAL = "local"
 RUNS_DUE = "due"
-RUNS_LEVELS = "levels"
-RUNS_BLOCKED = "blocked"
-RUNS_TICK = "tick"
+RUNS_MOMENTS = "moments"
+RUNS_ROUTED = "routed"
+RUNS_AWAITED = "awaited"
+RUNS_SCHEDULE = "schedule"
 RUNS_OWNER = "owner"
+DECISIONS_SCHEDULE = "schedule"
 
 
 def _index(name: str, *keys: str, unique: bool = False, only: Document | None = None) -> IndexModel:
@@ -70,21 +73,29 @@ INDEXES: dict[str, list[IndexModel]] = {
     SCHEDULES: [
         _index("name", "name", unique=True),
         # Which schedules are due? The id is in it because ten thousand at one moment would be sorted for each batch.
-        _index(SCHEDULES_DUE, "next_run_ms", "_id", only=PLANNABLE),
+        _index(SCHEDULES_DUE, "next_run_ms", "_id", "plannable", only=PLANNABLE),
+        # Which schedules do nodes plan in memory? Asked once a second; nearly all are not in it.
+        _index(SCHEDULES_LOCAL, "name", only=LOCAL),
+        # Which tombstones are old?
+        _index("tombstones", "updated_ms", only={"deleted": 1}),
     ],
     RUNS: [
-        # Which runs are due? Oldest first; those with a priority apart.
-        _index(RUNS_DUE, "ranked", "due_ms", "_id", only=READY),
-        # Which levels of priority are there, and which runs of one are due? Runs without a priority are not in it.
-        _index(RUNS_LEVELS, "priority", "due_ms", "_id", only=RANKED),
-        # The live runs of a schedule; and the net under the watermark: no two runs of one tick.
-        _index(RUNS_TICK, "schedule_id", "scheduled_ms", "apart", unique=True),
-        # What does a node run? Asked at every renewal.
+        # Which runs are due that a node may take? Its own and anybody's; of each kind the oldest first.
+        _index(RUNS_DUE, "ready_for", "queue", "due_ms", "_id", only=READY),
+        # At which moments is any run due?
+        _index(RUNS_MOMENTS, "due_ms", "_id", "ready_for", only=READY),
+        # Which runs has their node not taken?
+        _index(RUNS_ROUTED, "due_ms", "_id", only=ROUTED),
+        # Who waits for this, and what is waited for at all? Each level of priority apart.
+        _index(RUNS_AWAITED, "waits_for", "priority", "due_ms", "_id", only=BLOCKED),
+        # The live runs of a schedule: those that run, then those that wait, oldest first.
+        _index(RUNS_SCHEDULE, "schedule_id", "state", "due_ms", "_id", only={"schedule_id": _TEXT}),
+        # The net under the watermark: no two runs of one tick.
+        _index("tick", "schedule_id", "scheduled_ms", unique=True, only={"apart": ""}),
+        # What does a node run? Asked at every renewal. How many does each?
         _index(RUNS_OWNER, "owner", "_id", only={"owner": _TEXT}),
         # No two runs in one slot.
         _index("slot", "slot", unique=True, only={"slot": _TEXT}),
-        # The sweep: blocked runs whose moment has come.
-        _index(RUNS_BLOCKED, "due_ms", "_id", only=BLOCKED),
     ],
     HISTORY: [
         # A schedule's history, newest first; and how many of it to forget.
@@ -95,12 +106,13 @@ INDEXES: dict[str, list[IndexModel]] = {
         _index("wrong", "state", "_id", only=WENT_WRONG),
     ],
     KEYS: [_index("expires", "expires_ms", only={"expires_ms": {"$gt": 0}})],
-    NODES: [],
+    # Who has long been gone?
+    NODES: [_index("state", "state", "renewed_ms")],
     GATES: [],
     TASKS: [],
-    DECISIONS: [_index("schedule", "schedule_id", "seq"), _index("decided", "decided_ms")],
+    DECISIONS: [_index(DECISIONS_SCHEDULE, "schedule_id", "_id"), _index("decided", "decided_ms")],
     CHANGES: [_index("schedule", "schedule", "seq"), _index("seq", "seq")],
-    REVISIONS: [_index("schedule", "schedule_id", "revision", "seq")],
+    REVISIONS: [_index("schedule", "schedule_id", "revision", "seq"), _index("seq", "seq")],
     LOGS: [_index("run", "run_id", "seq")],
     # Processes that are gone are forgotten after a day, by the server itself.
     WAKES: [IndexModel("at", name="at", expireAfterSeconds=86_400)],

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from functools import cache
 from random import randrange
 from threading import Event, Lock
 from typing import Any, TypeVar
@@ -22,8 +23,8 @@ from onthedot.clock import SystemClock
 from onthedot.errors import Conflict, SchemaError, SettingsError, StoreError, StoreUnavailable
 from onthedot.model.finding import Finding
 from onthedot.model.run import Run
-from onthedot.stores.base import OLD_MS, Author, Retention
-from onthedot.stores.mongo import prune as pruning
+from onthedot.stores.base import OLD_MS, Author, Pruned, Retention
+from onthedot.stores.engine.enqueuing import enqueue
 from onthedot.stores.mongo import schema
 from onthedot.stores.mongo.abandoned import AbandonedTransactions
 from onthedot.stores.mongo.candidates import Manners
@@ -31,9 +32,11 @@ from onthedot.stores.mongo.connect import Opened, app_name, check, connect, data
 from onthedot.stores.mongo.errors import in_our_words, may_be_committed, may_be_repeated
 from onthedot.stores.mongo.mapping import Document
 from onthedot.stores.mongo.notify import ChangeStream
-from onthedot.stores.mongo.reading import Reading
+from onthedot.stores.mongo.prune import MongoForgetting
+from onthedot.stores.mongo.queries import Queries
 from onthedot.stores.mongo.reservations import Reservations
 from onthedot.stores.mongo.transaction import MongoTransaction
+from onthedot.stores.prune import Pruner
 from onthedot.stores.transaction import Transaction, TryAgain
 
 T = TypeVar("T")
@@ -42,9 +45,11 @@ _WAIT_MS = 15_000
 """How long a call tries before it says so: half a lease, so that a node can still renew after it."""
 _LONGEST_MS = 20_000
 """Whatever happens in it, a call ends by then: a node gives its runs up after 25 s without a renewal."""
-_STUCK_MS = 500
+_ABANDONED_MS = 500
 """After clashing for so long, it looks whether somebody holds a transaction open and does nothing."""
 _LONGEST_PAUSE_MS = 60
+_PATIENCE = 5
+"""So often a transaction waits for those who have reserved what it needs; then it is left to the clash."""
 _COMMIT_MS = 5000
 _MOST_CROWDED = 5
 
@@ -52,7 +57,7 @@ _left_alone: list[object] = []
 """Clients inherited by fork: they are the parent's, so they are neither used nor closed here."""
 
 
-class MongoStore(Reading):
+class MongoStore(Queries):
     """Connections are opened on first use in each process, so it may be made before a fork."""
 
     def __init__(self, url: str, place: str, now_ms: Callable[[], int] | None) -> None:
@@ -66,6 +71,9 @@ class MongoStore(Reading):
         self._nodes: int | None = None
         """How many lived when they were last read."""
         self._crowd = 0
+        self._pruner = Pruner(
+            MongoForgetting(lambda work: self._reading(lambda opened: work(opened.database)), self._in_transaction)
+        )
 
     def now_ms(self) -> int:
         if self._read_clock is not None:
@@ -75,52 +83,63 @@ class MongoStore(Reading):
     # transactions
 
     def begin(self) -> AbstractContextManager[MongoTransaction]:
-        return self._begun(0)
+        return self._begun(0, str(ObjectId()))
 
     def _transact(self, work: Callable[[Transaction], T]) -> T:
-        """Once more after a clash, after a pause that grows; and who is stuck meanwhile is cut off."""
+        """Once more after a clash, after a pause that grows; and who holds on to what it has left is cut off."""
         began_ms = self._clock.monotonic_ms()
         tries = 0
+        name = str(ObjectId())
         with pymongo.timeout(_LONGEST_MS / 1000):
             while True:
                 try:
-                    with self._begun(tries) as rows:
-                        return work(rows)
+                    with self._begun(tries, name) as tx:
+                        return work(tx)
                 except TryAgain as clash:
                     waited_ms = self._clock.monotonic_ms() - began_ms
                     if waited_ms >= _WAIT_MS:
                         raise StoreUnavailable(
                             f"{self._place} was tried for {_WAIT_MS // 1000} s without success: {clash}"
                         ) from clash
-                    if waited_ms >= _STUCK_MS:
-                        self._cut_off_stuck()
+                    if waited_ms >= _ABANDONED_MS:
+                        self._cut_off_abandoned()
                 tries += 1
                 self._clock.wait(Event(), 1 + randrange(min(2 << min(tries, 10), _LONGEST_PAUSE_MS)))
 
     @contextmanager
-    def _begun(self, tries: int) -> Iterator[MongoTransaction]:
+    def _begun(self, tries: int, name: str) -> Iterator[MongoTransaction]:
+        """One try, whose reservations are under this name."""
         opened = self._opened()
-        gate = opened.gates.pop() if opened.gates else None
-        any_gate = randrange(schema.GATES_EACH) if gate is None else gate
-        manners = Manners(any_gate, hints=tries > 0 or self._nodes != 1, tries=tries, crowd=self._crowd)
-        clashed = True
+        with (
+            self._learning(opened, tries) as manners,
+            in_our_words(self._place),
+            opened.client.start_session(causal_consistency=True) as session,
+        ):
+            now_ms = cache(self._read_clock or (lambda: _server_ms(opened.client)))
+            reservations = Reservations(opened.database, session, now_ms, name)
+            _start(session)
+            tx = MongoTransaction(opened.database, session, now_ms, reservations, manners)
+            try:
+                yield tx
+                tx.finish()
+                self._commit(session)
+                manners.committed = True
+            finally:
+                reservations.release(tx.written if manners.committed else ())
+
+    @contextmanager
+    def _learning(self, opened: Opened, tries: int) -> Iterator[Manners]:
+        """How to treat the others this time; and what it was like is remembered for the next."""
+        own = opened.gates.pop() if opened.gates else None
+        gate = randrange(schema.GATES_EACH) if own is None else own
+        reserves, waits = tries > 0 or self._nodes != 1, tries < _PATIENCE
+        manners = Manners(gate, reserves=reserves, waits=waits, tries=tries, crowd=self._crowd)
         try:
-            with in_our_words(self._place), opened.client.start_session(causal_consistency=True) as session:
-                now_ms = _server_ms(opened.client) if self._read_clock is None else self._read_clock()
-                hints = Reservations(opened.database, session, now_ms, str(ObjectId()))
-                _start(session)
-                rows = MongoTransaction(opened.database, session, now_ms, hints, manners)
-                try:
-                    yield rows
-                    rows.finish()
-                    self._commit(session)
-                    clashed = False
-                finally:
-                    hints.release(() if clashed else rows.written)
+            yield manners
         finally:
-            if gate is not None:
-                opened.gates.append(gate)
-            self._learn(manners, clashed=clashed)
+            if own is not None:
+                opened.gates.append(own)
+            self._learn(manners)
 
     def _commit(self, session: ClientSession) -> None:
         """Asked again while the answer is not known: a commit that is repeated is one commit."""
@@ -133,17 +152,18 @@ class MongoStore(Reading):
                     raise
             self._clock.wait(Event(), 50)
 
-    def _learn(self, manners: Manners, *, clashed: bool) -> None:
-        step = 1 if clashed or manners.lost else -1
-        self._crowd = min(max(self._crowd + step, 0), _MOST_CROWDED)
+    def _learn(self, manners: Manners) -> None:
+        if not manners.waited:
+            clashed = manners.lost or not manners.committed
+            self._crowd = min(max(self._crowd + (1 if clashed else -1), 0), _MOST_CROWDED)
         if manners.nodes is not None:
             self._nodes = manners.nodes
         if manners.lapsed:
-            self._cut_off_stuck()
+            self._cut_off_abandoned()
 
-    def _cut_off_stuck(self) -> None:
+    def _cut_off_abandoned(self) -> None:
         opened = self._opened()
-        opened.stuck.look(opened.client)
+        opened.abandoned.look(opened.client)
 
     def _reading(self, work: Callable[[Opened], T]) -> T:
         """Once more while the primary changes, up to a bound."""
@@ -167,11 +187,9 @@ class MongoStore(Reading):
         try:
             if database[schema.META].find_one({"_id": "schema"}, session=connection) is None:
                 raise SchemaError(f"the database {name} of connection= has no collections of onthedot")
-            now_ms = self.now_ms()
-            hints = Reservations(database, connection, now_ms, "")
-            rows = MongoTransaction(database, connection, now_ms, hints, Manners(0, hints=False))
-            stored = self._enqueue(rows, runs, by)
-            rows.finish()
+            tx = self._shared(database, connection)
+            stored = enqueue(tx, runs, by)
+            tx.finish()
             return stored
         except TryAgain:
             raise _just_enqueued() from None
@@ -183,6 +201,12 @@ class MongoStore(Reading):
                     raise
             except TryAgain:
                 raise _just_enqueued() from error
+
+    def _shared(self, database: Database[Document], session: ClientSession) -> MongoTransaction:
+        """The caller's own transaction, which cannot be repeated here: it waits for nobody."""
+        now_ms = cache(self.now_ms)
+        reservations = Reservations(database, session, now_ms, "")
+        return MongoTransaction(database, session, now_ms, reservations, Manners(0, reserves=False, waits=False))
 
     # the collections
 
@@ -199,17 +223,15 @@ class MongoStore(Reading):
 
     # forgetting
 
-    def prune(self, keep: Retention, limit: int = 1000) -> int:
-        now_ms = self.now_ms()
-        old = self._reading(lambda opened: pruning.find(opened.database, now_ms, keep, limit))
-        if not old:
-            return 0
+    def prune(self, keep: Retention, limit: int = 5000, *, thorough: bool = False) -> Pruned:
+        return self._pruner.prune(self.now_ms(), keep, limit, thorough=thorough)
 
-        def remove(rows: Transaction) -> int:
+    def _in_transaction(self, work: Callable[[Database[Document], ClientSession], T]) -> T:
+        def act(rows: Transaction) -> T:
             assert isinstance(rows, MongoTransaction)
-            return pruning.remove(rows.database, rows.session, old, now_ms)
+            return work(rows.database, rows.session)
 
-        return self._transact(remove)
+        return self._transact(act)
 
     # life
 

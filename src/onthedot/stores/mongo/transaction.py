@@ -2,15 +2,14 @@
 
 A read is no lock in MongoDB. All reads of a transaction see one snapshot, and a write of a document that has changed
 since throws the transaction out. So what was read under lock is either written anyway, or touched where something that
-is written rests on it: a schedule whose runs change, the holders behind which a run is left, the gates of a node that
-gets runs. What nobody wrote meanwhile was, in effect, locked.
+is written rests on it: a schedule whose runs change, a gate of a node that gets runs. What nobody wrote meanwhile was,
+in effect, locked. Runs that are only read may change: whoever adds or starts one writes its schedule.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import count
-from typing import Any
 
 from pymongo.client_session import ClientSession
 from pymongo.database import Database
@@ -24,18 +23,22 @@ from onthedot.model.states import State
 from onthedot.model.values import replace
 from onthedot.stores import mapping
 from onthedot.stores.base import Change, LogLine, TaskInfo
+from onthedot.stores.mongo import awaited, beside, schema
 from onthedot.stores.mongo import mapping as documents
-from onthedot.stores.mongo import schema
-from onthedot.stores.mongo.batches import Writes
 from onthedot.stores.mongo.candidates import IN_TURN, OLDEST, Candidates, Manners
-from onthedot.stores.mongo.mapping import AT_ONCE, Document
+from onthedot.stores.mongo.mapping import Document
+from onthedot.stores.mongo.reads import Reads
 from onthedot.stores.mongo.reservations import Reservations
-from onthedot.stores.mongo.schema import ANY_RANK, BLOCKED, PLANNABLE, READY
-from onthedot.stores.transaction import TryAgain
+from onthedot.stores.mongo.schema import PLANNABLE, ROUTED
+from onthedot.stores.mongo.writes import Writes
+from onthedot.stores.transaction import Claim, LiveRuns, TryAgain
 
 _LIVES = {"state": {"$in": ["alive", "draining"]}}
-_PATIENCE = 5
-"""So often a transaction waits for those who have marked what it needs; then it is left to the clash."""
+_OWNED = {"owner": {"$gt": ""}}
+_NEWEST_OF_EACH: list[Document] = [
+    {"$sort": {"schedule_id": -1, "_id": -1}},
+    {"$group": {"_id": "$schedule_id", "newest": {"$first": "$$ROOT"}}},
+]
 _numbers = count()
 
 
@@ -48,94 +51,100 @@ class MongoTransaction:
     """Remembers what it has read: those documents exist, so only what moved is written, without asking again."""
 
     def __init__(
-        self, database: Database[Document], session: ClientSession, now_ms: int, hints: Reservations, manners: Manners
+        self,
+        database: Database[Document],
+        session: ClientSession,
+        now_ms: Callable[[], int],
+        reservations: Reservations,
+        manners: Manners,
     ) -> None:
         self.database = database
         self.session = session
         self._now_ms = now_ms
-        self._hints = hints
+        self._reservations = reservations
         self._manners = manners
-        self._candidates = Candidates(database, hints, manners)
-        self._begun = False
+        self._candidates = Candidates(database, reservations, manners, now_ms)
         self._writes = Writes(database, session)
-        self._read_schedules: dict[str, Schedule] = {}
+        self._reads = Reads(database, session, self._writes, now_ms)
+        self._locked: dict[str, Schedule] = {}
         self._read_runs: dict[str, Run] = {}
+        self._reserved_runs: set[str] = set()
+        """Those of them that others are about to start."""
         self._read_keys: dict[str, Key | None] = {}
         self._read_nodes: set[str] = set()
+        self._read_decisions: set[str] = set()
         self._rests_on_schedules: set[str] = set()
-        self._left_behind: set[str | None] = set()
         self._claims_for: set[str] = set()
         self.written: set[str] = set()
         """The ids of schedules and runs that were written."""
 
     @property
     def now_ms(self) -> int:
-        return self._now_ms
+        return self._now_ms()
 
     def finish(self) -> None:
         """Everything but the commit."""
         self._writes.send_all()
-        self._writes.touch(schema.SCHEDULES, (self._rests_on_schedules & self._read_schedules.keys()) - self.written)
-        self._writes.touch(schema.RUNS, {run.id for run in self._holders()} - self.written)
+        self._writes.touch(schema.SCHEDULES, (self._rests_on_schedules & self._locked.keys()) - self.written)
         self._writes.touch(schema.GATES, {_gate(node_id, self._manners.gate) for node_id in self._claims_for})
-
-    def _holders(self) -> Iterator[Run]:
-        """Who runs while another of the schedule is left waiting: had they ended meanwhile, nobody would wake it."""
-        if self._left_behind:
-            for run in self._read_runs.values():
-                if run.state is State.RUNNING and run.schedule_id in self._left_behind:
-                    yield run
 
     # schedules
 
     def due_schedules(self, limit: int, on_time_from_ms: int) -> tuple[list[Schedule], bool]:
-        on_time = {**PLANNABLE, "next_run_ms": {"$gte": on_time_from_ms, "$lte": self._now_ms}}
+        on_time = {**PLANNABLE, "next_run_ms": {"$gte": on_time_from_ms, "$lte": self.now_ms}}
         overdue = {**PLANNABLE, "next_run_ms": {"$lt": on_time_from_ms}}
-        if not self._manners.hints or self._begun:
+        if not self._manners.reserves or self._reads.begun:
             found = self._in_turn(on_time, limit)
             found += self._in_turn(overdue, limit - len(found))
-            return self._remember_schedules(found), False
+            return self._lock(found), False
         ids, others = self._candidates.schedules([on_time, overdue], limit)
         if not ids:
             return [], others
-        mine = {each["_id"]: each for each in self._find(schema.SCHEDULES, {"_id": {"$in": ids}, **self._hints.mine})}
+        mine = {each["_id"]: each for each in self._reserved(ids)}
         self._manners.lost = len(mine) < len(ids)
-        return self._remember_schedules(mine[each] for each in ids if each in mine), others or self._manners.lost
+        return self._lock(mine[each] for each in ids if each in mine), others or self._manners.lost
 
     def _in_turn(self, due: Document, most: int) -> list[Document]:
         if most <= 0:
             return []
-        due = {**due, **self._hints.free}
-        return list(self._find(schema.SCHEDULES, due).sort(IN_TURN).limit(most).hint(schema.SCHEDULES_DUE))
+        found = self._reads.find(schema.SCHEDULES, {**due, **self._reservations.free})
+        return list(found.sort(IN_TURN).limit(most).hint(schema.SCHEDULES_DUE))
+
+    def _reserved(self, ids: Collection[str]) -> Iterable[Document]:
+        return self._reads.find(schema.SCHEDULES, {"_id": {"$in": sorted(ids)}, **self._reservations.mine})
 
     def schedules_named(self, names: Collection[str]) -> dict[str, Schedule]:
-        found = self._find(schema.SCHEDULES, {"name": {"$in": sorted(names)}})
-        return {row.name: row for row in self._remember_schedules(found)}
+        named = {"name": {"$in": sorted(names)}}
+        if self._manners.reserves and not self._reads.begun:
+            self._reserve([each["_id"] for each in self._reads.look(schema.SCHEDULES, named, {"_id": 1})])
+        return {row.name: row for row in self._lock_waiting(self._reads.find(schema.SCHEDULES, named))}
+
+    def lock_schedules(self, ids: Collection[str]) -> dict[str, Schedule]:
+        if not ids:
+            return {}
+        self._reserve(ids)
+        found = self._reads.find(schema.SCHEDULES, {"_id": {"$in": sorted(ids)}})
+        return {row.id: row for row in self._lock_waiting(found)}
 
     def schedules_if_free(self, ids: Collection[str]) -> dict[str, Schedule]:
         if not ids:
             return {}
-        wanted: Document = {"_id": {"$in": sorted(ids)}}
-        if self._manners.hints and not self._begun:
-            self._hints.take(schema.SCHEDULES, ids)
-            wanted |= self._hints.mine
-        found = list(self._find(schema.SCHEDULES, wanted).sort("_id"))
-        if not all(self._hints.is_free(each) for each in found) and self._manners.tries < _PATIENCE:
-            # Who wakes a run that waits behind a slot must not pass over its schedule: nobody else may come by.
-            raise TryAgain("others work on the same schedules")
-        self._manners.lost = self._manners.lost or len(found) < len(ids)
-        return {row.id: row for row in self._remember_schedules(found)}
+        self._reserve(ids)
+        found = self._reads.find(schema.SCHEDULES, {"_id": {"$in": sorted(ids)}})
+        free = [each for each in found if self._reservations.is_free(each)]
+        self._manners.lost = self._manners.lost or len(free) < len(ids)
+        return {row.id: row for row in self._lock(free)}
 
-    def standing(self, ids: Collection[str]) -> dict[str, ScheduleSummary]:
+    def summaries(self, ids: Collection[str]) -> dict[str, ScheduleSummary]:
         if not ids:
             return {}
-        fields = dict.fromkeys(documents.STANDING, 1)
-        found = self._find(schema.SCHEDULES, {"_id": {"$in": sorted(ids)}}, fields)
-        return {each["_id"]: documents.standing_from(each) for each in found}
+        fields = dict.fromkeys(documents.SUMMARY, 1)
+        found = self._reads.look(schema.SCHEDULES, {"_id": {"$in": sorted(ids)}}, fields)
+        return {each["_id"]: documents.summary_from(each) for each in found}
 
     def save_schedules(self, schedules: Sequence[Schedule]) -> None:
         for row in schedules:
-            known = self._read_schedules.get(row.id)
+            known = self._locked.get(row.id)
             if known is None:
                 self._writes.insert(schema.SCHEDULES, documents.schedule_document(row), row.id)
             elif mapping.schedule_definition(known) == mapping.schedule_definition(row):
@@ -144,61 +153,90 @@ class MongoTransaction:
                 whole = documents.schedule_document(row)
                 del whole["_id"]
                 self._writes.change(schema.SCHEDULES, row.id, whole)
-            self._read_schedules[row.id] = row
+            self._locked[row.id] = row
             self.written.add(row.id)
 
-    def _remember_schedules(self, found: Iterable[Document]) -> list[Schedule]:
+    def _reserve(self, ids: Collection[str]) -> None:
+        if self._manners.reserves and not self._reads.begun:
+            self._reservations.take(schema.SCHEDULES, ids)
+
+    def _lock_waiting(self, found: Iterable[Document]) -> list[Schedule]:
+        """What others have reserved is waited for: who then comes again has kept the rest, so that it gets all."""
+        read = list(found)
+        if self._manners.waits and not all(self._reservations.is_free(each) for each in read):
+            self._reservations.is_kept = self._manners.waited = True
+            raise TryAgain("others work on the same schedules")
+        return self._lock(read)
+
+    def _lock(self, found: Iterable[Document]) -> list[Schedule]:
         read = [documents.schedule_from(each) for each in found]
-        self._read_schedules.update((row.id, row) for row in read)
+        self._locked.update((row.id, row) for row in read)
         return read
 
     # runs
 
-    def due_runs(self, node_id: str, tasks: Collection[str], limit: int) -> list[Run]:
-        due = {
-            **READY,
-            "due_ms": {"$lte": self._now_ms},
-            "task": {"$in": sorted(tasks)},
-            "target": {"$in": [None, node_id]},
-        }
-        return [documents.run_from(each) for each in self._candidates.runs(due, limit)]
+    def due_runs(self, claim: Claim, limit: int) -> list[Run]:
+        return [documents.run_from(each) for each in self._candidates.runs(claim, limit)]
+
+    def live_beside(self, schedules: Sequence[Schedule]) -> dict[str, LiveRuns]:
+        def read(wanted: Document, most: int) -> list[Run]:
+            found = self._reads.find(schema.RUNS, wanted).sort(beside.IN_ORDER)
+            return self._remember_runs(found.limit(most).hint(schema.RUNS_SCHEDULE))
+
+        return beside.live_beside(read, schedules)
 
     def live_of(self, schedule_ids: Collection[str]) -> list[Run]:
         if not schedule_ids:
             return []
-        live = self._remember_runs(self._find(schema.RUNS, {"schedule_id": {"$in": sorted(schedule_ids)}}))
+        found = self._reads.find(schema.RUNS, {"schedule_id": {"$in": sorted(schedule_ids)}})
+        live = self._remember_runs(found.hint(schema.RUNS_SCHEDULE))
         return sorted(live, key=lambda run: (run.due_ms, run.id))
 
     def live_runs(self, ids: Collection[str]) -> dict[str, Run]:
-        if not ids:
-            return {}
-        found = self._find(schema.RUNS, {"_id": {"$in": sorted(ids)}}).sort("_id")
-        return {run.id: run for run in self._remember_runs(found)}
+        unknown = sorted(each for each in ids if each not in self._read_runs)
+        if unknown:
+            self._remember_runs(self._reads.find(schema.RUNS, {"_id": {"$in": unknown}}))
+        return {each: self._read_runs[each] for each in ids if each in self._read_runs}
+
+    def live_runs_if_free(self, ids: Collection[str]) -> dict[str, Run]:
+        return {each: run for each, run in self.live_runs(ids).items() if each not in self._reserved_runs}
+
+    def schedules_of(self, run_ids: Collection[str]) -> set[str]:
+        found = self._reads.look(schema.RUNS, {"_id": {"$in": sorted(run_ids)}}, {"schedule_id": 1})
+        return {each["schedule_id"] for each in found if each["schedule_id"] is not None}
 
     def owned_by(self, node_id: str) -> list[Run]:
-        found = self._look(schema.RUNS, {"owner": node_id, "state": State.RUNNING.value})
+        found = self._reads.look(schema.RUNS, {"owner": node_id, "state": State.RUNNING.value})
         return [documents.run_from(each) for each in found.sort("_id")]
 
-    def blocked_runs(self, limit: int, after: tuple[int, str] = (0, "")) -> list[Run]:
-        from_ms, after_id = after
-        later = [{"due_ms": {"$gt": from_ms}}, {"_id": {"$gt": after_id}}]
-        due = {**BLOCKED, "due_ms": {"$gte": from_ms, "$lte": self._now_ms}, "$or": later}
-        found = self._find(schema.RUNS, due).sort([("due_ms", 1), ("_id", 1)]).limit(limit).hint(schema.RUNS_BLOCKED)
+    def load(self) -> dict[str, int]:
+        counted: list[Document] = [{"$match": _OWNED}, {"$group": {"_id": "$owner", "runs": {"$sum": 1}}}]
+        found = self._reads.aggregate(schema.RUNS, counted, schema.RUNS_OWNER)
+        return {each["_id"]: each["runs"] for each in found}
+
+    def waiting_for(self, what: str, limit: int) -> list[Run]:
+        found = awaited.waiting_for(self._reads, what, self.now_ms, limit)
         return [documents.run_from(each) for each in found]
 
+    def are_awaited(self, whats: Collection[str]) -> set[str]:
+        return set(self._reads.distinct(schema.RUNS, "waits_for", {"waits_for": {"$in": sorted(whats)}}))
+
+    def awaited(self, limit: int, after: str = "") -> list[str]:
+        return awaited.awaited(self._reads, self.now_ms, limit, after)
+
     def routed_runs(self, limit: int) -> list[Run]:
-        due = {**READY, **ANY_RANK, "due_ms": {"$lte": self._now_ms}, "target": {"$ne": None}}
-        found = self._find(schema.RUNS, due).sort(OLDEST).limit(limit).hint(schema.RUNS_DUE)
+        due = {**ROUTED, "due_ms": {"$lte": self.now_ms}}
+        found = self._reads.look(schema.RUNS, due).sort(OLDEST).limit(limit).hint(schema.RUNS_ROUTED)
         return [documents.run_from(each) for each in found]
 
     def succeeded_since(self, schedule: str, since_ms: int) -> bool:
         well = {"kept_by": schedule, "state": State.SUCCEEDED.value, "finished_ms": {"$gte": since_ms}}
-        return any(True for _ in self._find(schema.HISTORY, well, {"_id": 1}).sort("_id", -1).limit(1))
+        return any(True for _ in self._reads.find(schema.HISTORY, well, {"_id": 1}).sort("_id", -1).limit(1))
 
     def ended_runs(self, ids: Collection[str]) -> dict[str, Run]:
         if not ids:
             return {}
-        found = self._find(schema.HISTORY, {"_id": {"$in": sorted(ids)}})
+        found = self._reads.find(schema.HISTORY, {"_id": {"$in": sorted(ids)}})
         return {run.id: run for run in map(documents.run_from, found)}
 
     def save_runs(self, runs: Sequence[Run]) -> None:
@@ -210,17 +248,15 @@ class MongoTransaction:
                 self._writes.change(schema.RUNS, run.id, documents.live_moves(run))
             self._note(known, run)
             self._read_runs[run.id] = run
-            self.written.add(run.id)
 
     def _note(self, known: Run | None, run: Run) -> None:
         """What the write of this run rests on."""
+        self.written.add(run.id)
         if run.schedule_id is not None:
             self._rests_on_schedules.add(run.schedule_id)
         if run.state is State.RUNNING and run.owner in self._read_nodes:
             claimed = known is None or (known.owner, known.claim_no) != (run.owner, run.claim_no)
             self._claims_for.update([run.owner] if claimed and run.owner is not None else ())
-        if known is not None and run.blocked and not known.blocked:
-            self._left_behind.add(run.schedule_id)
 
     def end_runs(self, runs: Sequence[Run]) -> None:
         for run in runs:
@@ -228,7 +264,6 @@ class MongoTransaction:
             self._writes.insert(schema.HISTORY, documents.ended_document(replace(run, slot=None)), run.id)
             self._note(None, run)
             self._read_runs.pop(run.id, None)
-            self.written.add(run.id)
 
     def revive_runs(self, runs: Sequence[Run]) -> None:
         for run in runs:
@@ -236,7 +271,12 @@ class MongoTransaction:
         self.save_runs(runs)
 
     def _remember_runs(self, found: Iterable[Document]) -> list[Run]:
-        read = [documents.run_from(each) for each in found]
+        """In a snapshot they stay as they are, until they are written here."""
+        read: list[Run] = []
+        for each in found:
+            read.append(documents.run_from(each))
+            if not self._reservations.is_free(each):
+                self._reserved_runs.add(each["_id"])
         self._read_runs.update((run.id, run) for run in read)
         return read
 
@@ -265,24 +305,31 @@ class MongoTransaction:
         unknown = {key for key in keys if key not in self._read_keys}
         if unknown:
             self._read_keys.update(dict.fromkeys(unknown))
-            found = self._find(schema.KEYS, {"_id": {"$in": sorted(unknown)}})
+            found = self._reads.find(schema.KEYS, {"_id": {"$in": sorted(unknown)}})
             self._read_keys.update((each["_id"], documents.key_from(each)) for each in found)
 
     def _expired(self, key: Key) -> bool:
-        return key.expires_ms is not None and key.expires_ms <= self._now_ms
+        return key.expires_ms is not None and key.expires_ms <= self.now_ms
 
     # nodes
 
     def node(self, node_id: str) -> Node | None:
-        for each in self._find(schema.NODES, {"_id": node_id}):
+        for each in self._reads.find(schema.NODES, {"_id": node_id}):
             self._read_nodes.add(node_id)
             return documents.node_from(each)
         return None
 
+    def node_shared(self, node_id: str) -> Node | None:
+        """By a gate of the node, which is touched if runs are claimed: one that dies closes all of them."""
+        return self.node(node_id)
+
     def nodes(self) -> list[Node]:
-        live = [documents.node_from(each) for each in self._look(schema.NODES, _LIVES)]
+        live = [documents.node_from(each) for each in self._reads.look(schema.NODES, _LIVES)]
         self._manners.nodes = len(live)
         return sorted(live, key=lambda node: (node.started_ms, node.id))
+
+    def owners(self) -> set[str]:
+        return set(self._reads.distinct(schema.RUNS, "owner", _OWNED))
 
     def save_node(self, node: Node) -> None:
         document = documents.node_document(node)
@@ -302,32 +349,36 @@ class MongoTransaction:
         document = documents.tasks_document(node_id, by_name.values())
         self.database[schema.TASKS].replace_one({"_id": node_id}, document, upsert=True, session=self.session)
 
-    # append only
+    # what happened
+
+    def last_decisions(self, schedule_ids: Collection[str]) -> dict[str, Decision]:
+        if not schedule_ids:
+            return {}
+        newest: list[Document] = [{"$match": {"schedule_id": {"$in": sorted(schedule_ids)}}}, *_NEWEST_OF_EACH]
+        found = self._reads.aggregate(schema.DECISIONS, newest, schema.DECISIONS_SCHEDULE)
+        last = {each["_id"]: documents.decision_from(each["newest"]) for each in found}
+        self._read_decisions.update(each.id for each in last.values())
+        return last
+
+    def save_decisions(self, decisions: Sequence[Decision]) -> None:
+        for each in decisions:
+            document = documents.decision_document(each)
+            if each.id in self._read_decisions:
+                del document["_id"]
+                self._writes.change(schema.DECISIONS, each.id, document)
+            else:
+                self._writes.insert(schema.DECISIONS, document, each.id)
 
     def add_log(self, lines: Sequence[LogLine]) -> None:
         for line in lines:
-            self._writes.insert(schema.LOGS, documents.log_document(line, sequence(self._now_ms)))
+            self._writes.insert(schema.LOGS, documents.log_document(line, sequence(self.now_ms)))
 
-    def add_decisions(self, decisions: Iterable[Decision]) -> None:
-        for each in decisions:
-            self._writes.insert(schema.DECISIONS, documents.decision_document(each, sequence(self._now_ms)))
-
-    def add_changes(self, changes: Iterable[Change]) -> None:
+    def add_changes(self, changes: Sequence[Change]) -> None:
         for each in changes:
-            self._writes.insert(schema.CHANGES, documents.change_document(each, sequence(self._now_ms)))
+            self._writes.insert(schema.CHANGES, documents.change_document(each, sequence(self.now_ms)))
 
     def add_revision(self, schedule: Schedule) -> None:
-        self._writes.insert(schema.REVISIONS, documents.revision_document(schedule, sequence(self._now_ms)))
-
-    def _look(self, collection: str, wanted: Document) -> Any:
-        """Without a lock: before anything was locked it is a look from outside, so that hints can still be taken."""
-        return self._find(collection, wanted) if self._begun else self.database[collection].find(wanted)
-
-    def _find(self, collection: str, wanted: Document, fields: Document | None = None) -> Any:
-        """In the transaction, which sees what it has written itself."""
-        self._begun = True
-        self._writes.send(collection)
-        return self.database[collection].find(wanted, fields, session=self.session, batch_size=AT_ONCE)
+        self._writes.insert(schema.REVISIONS, documents.revision_document(schedule, sequence(self.now_ms)))
 
 
 def _gate(node_id: str, number: int) -> str:

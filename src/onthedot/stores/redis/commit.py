@@ -12,7 +12,9 @@ _PART = 2000
 """So many values in one group: a script can hand some 8,000 to a command. Even, since values may come in pairs."""
 _MOST = 1_000_000
 """A server takes no longer command (1,048,576)."""
-_ADDING = ("HSET", "RPUSH", "SADD", "ZADD", "ZINCRBY")
+_ADDING = ("HSET", "RPUSH", "SADD", "ZADD", "ZADD NX", "ZINCRBY")
+_SINGLE = ("LREM", "ZINCRBY", "ZREMRANGEBYSCORE")
+"""They take two values, and no more."""
 
 
 class TooMuch(Exception):
@@ -51,7 +53,7 @@ class Commit:
     # what is written
 
     def write(self, command: str, key: str, *values: Value) -> None:
-        """One more command, or more values of one that is gathered already."""
+        """One more command, or more values of one that is gathered already. It may have an option: "ZADD NX"."""
         self.values(command, key).extend(values)
 
     def values(self, command: str, key: str) -> list[Value]:
@@ -86,7 +88,7 @@ class Commit:
 
     def arguments(self) -> list[Value]:
         """For commit.lua. What is refused for want of memory comes first, so that it is refused before any write."""
-        ordered = sorted(self._writes.items(), key=lambda item: item[0][0] not in _ADDING)
+        ordered = sorted(self._writes.items(), key=lambda item: item[0][0].partition(" ")[0] not in _ADDING)
         writes = [group for (command, key), values in ordered for group in _groups(command, key, values)]
         flat: list[Value] = [len(self._relied)]
         for group in (*self._relied, *writes):
@@ -97,7 +99,8 @@ class Commit:
 
 
 def _groups(what: str, key: str, values: list[Value]) -> Iterator[list[Value]]:
-    most = 2 if what == "ZINCRBY" else _PART
+    command, *flags = what.split()
+    most = 2 if command in _SINGLE else _PART
     for start in range(0, max(len(values), 1), most):  # DEL has none
         part = values[start : start + most]
-        yield [what, key, len(part), *part]
+        yield [command, key, len(flags) + len(part), *flags, *part]

@@ -87,7 +87,7 @@ def _client(url: str, shown: str) -> Any:
 
 def _check_keeps(server: Server, options: Options) -> None:
     """Whether the server keeps what it is told."""
-    facts = server.patiently(lambda: {**server.client.info("persistence"), **server.client.info("memory")})
+    facts = server.with_retries(lambda: {**server.client.info("persistence"), **server.client.info("memory")})
     if not facts.get("aof_enabled", 1) and not options.allow_no_aof:
         raise StoreError(
             f"{server.place} has appendonly no: after a restart it would have forgotten what ran, and run it again; "

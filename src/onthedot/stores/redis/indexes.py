@@ -3,30 +3,52 @@
 All keys have one hash tag in front, so that they lie in one slot of a cluster. Rows are hashes by id; beside them:
 
     due            sorted by moment: schedules that a planner looks at
-    ready:N/T      sorted by moment: unblocked waiting runs of task T for node N, or for any node where N is empty
-    ready:P N/T    those of them with the priority P, where that is not 0 (a line break, not a space, follows it)
-    levels         these queues by name
-    routed         sorted by moment: those of them that are for one node
-    blocked        sorted by moment: waiting runs behind a slot or a pause
-    behind:S       those of them of schedule S
-    live:S         the live runs of schedule S            owned:N   the running runs of node N
-    asked:N        those of them that were asked to stop  slots     which run holds a slot
+    track:L T      sorted by moment: the waiting runs of track T in lane L (a line break, not a space, between the two)
+    tracks:L       the tracks of a lane that hold any run
+    lanes          in order: the lanes that have any track
+    routed         sorted by moment: unblocked waiting runs that are for one node
+    live:S         the live runs of schedule S: first those that run, then those that wait, by moment
+    owned:N        the running runs of node N             load      how many these are, of every node that has any
+    asked:N        those that were asked to stop          slots     which run holds a slot
     state:X        runs by id                             ended:G   ended runs by id, of a schedule or a task
-    finished       ended runs by when                     kept      how many ended runs a schedule or task has
+    finished       ended runs by when, and of what        kept      how many ended runs a schedule or task has
     listed, local, tag:T  names of schedules in order     names     their ids, tombstones included
+    deleted        tombstones by when                     ticks:S   the keys of ticks of schedule S
     succeeded      by name of schedule: when a run of it last ended well
+    living, gone   nodes by start, or by last renewal     node_states  what each of them is
+    expiring       keys by when
+
+What is only appended stands in lists:
+
+    decisions:S    the decisions about schedule S         decided   schedules by when their oldest decision was made
+    revisions:S    its definitions, the last one counts   replaced  all others by when they were replaced
+    changes, changes:N  ids of the audit, of all schedules and of that of name N; their lines are in `change`
+    log:R          the log of run R
+
+A waiting run stands in a lane: who may take it, or what it waits for. In a lane, those of one priority, pool and task
+are a track, and in a track the oldest is the foremost; so of any tracks that somebody asks for, the next in turn is the
+head of one of them (`lua/lib.lua` merges them).
 """
 
 from __future__ import annotations
+
+import json
+from typing import NamedTuple
 
 from onthedot.model.key import Key
 from onthedot.model.node import Node
 from onthedot.model.run import Run
 from onthedot.model.schedule import Schedule
 from onthedot.model.states import State
+from onthedot.stores.transaction import Claim
 
 IndexEntries = dict[tuple[str, str], int | None]
 """By index and member: the score, where the index is sorted; a set has none."""
+
+AWAITED = "a"
+"""The lanes of what runs wait for (`slot:…`, `limit:…`) begin here."""
+RUNS_FIRST = -(1 << 53)
+"""The score of running runs among a schedule's live ones: before every moment."""
 
 _WAITING, _RUNNING = State.WAITING, State.RUNNING
 
@@ -42,6 +64,8 @@ def schedule_entries(row: Schedule) -> IndexEntries:
             entries["local", row.name] = 0
         for tag in row.tags:
             entries[f"tag:{tag}", row.name] = 0
+    else:
+        entries["deleted", f"{row.id}\n{row.name}"] = max(row.updated_ms, row.settled_ms)
     return entries
 
 
@@ -51,30 +75,58 @@ def run_entries(run: Run) -> IndexEntries:
     entries: IndexEntries = {("state:" + state, run.id): 0}
     if state is not _WAITING and state is not _RUNNING:
         entries[f"ended:{kept_by(run)}", run.id] = 0
-        entries["finished", run.id] = run.finished_ms or 0
+        entries["finished", f"{run.id}\n{kept_by(run)}"] = run.finished_ms or 0
         return entries
     if run.schedule_id is not None:
-        entries[f"live:{run.schedule_id}", run.id] = None
-    if state is _RUNNING:
-        if run.owner is not None:
-            entries[f"owned:{run.owner}", run.id] = None
-            if run.cancel_requested_ms is not None:
-                entries[f"asked:{run.owner}", run.id] = None
-    elif run.blocked:
-        entries["blocked", run.id] = run.due_ms
-        if run.schedule_id is not None:
-            entries[f"behind:{run.schedule_id}", run.id] = None
-    else:
-        entries[f"ready:{queue(run)}", _in_turn(run)] = run.due_ms
-        if run.target is not None:
+        entries[f"live:{run.schedule_id}", run.id] = RUNS_FIRST if state is _RUNNING else run.due_ms
+    track = track_of(run)
+    if track is not None:
+        entries[track.key, _in_turn(run)] = run.due_ms
+        if run.target is not None and not run.blocked:
             entries["routed", run.id] = run.due_ms
+    elif run.owner is not None:
+        entries[f"owned:{run.owner}", run.id] = None
+        if run.cancel_requested_ms is not None:
+            entries[f"asked:{run.owner}", run.id] = None
     return entries
 
 
-def queue(run: Run) -> str:
-    """Whom the run waits for, its task, and its priority if it has one. No node's id has a slash."""
-    name = f"{run.target or ''}/{run.task}"
-    return f"{run.policy.priority}\n{name}" if run.policy.priority else name
+class Track(NamedTuple):
+    """Where a run waits."""
+
+    lane: str
+    name: str
+
+    @property
+    def key(self) -> str:
+        """Its sorted set."""
+        return f"track:{self.lane}\n{self.name}"
+
+
+def track_of(run: Run) -> Track | None:
+    """None where it does not wait."""
+    if run.state is not _WAITING:
+        return None
+    if run.waits_for is not None:
+        return Track(run.waits_for, str(run.policy.priority))
+    policy = run.policy
+    return Track(_lane(run.target, policy.group), f"{policy.priority}\n{word(policy.pool)}\n{run.task}")
+
+
+def lanes_of(claim: Claim) -> list[str]:
+    """Those whose runs the claim's node may take."""
+    groups = dict.fromkeys((None, claim.group))
+    return [_lane(target, group) for target in (None, claim.node_id) for group in groups]
+
+
+def _lane(target: str | None, group: str | None) -> str:
+    """In capitals, so that it comes before all that runs wait for. No node's id has a colon."""
+    return f"ANY:{word(group)}" if target is None else f"NODE:{target}:{word(group)}"
+
+
+def word(name: str | None) -> str:
+    """As it stands in a lane or track: in one line, and none is another than an empty one."""
+    return "null" if name is None else json.dumps(name)
 
 
 def _in_turn(run: Run) -> str:
@@ -89,7 +141,9 @@ def kept_by(run: Run) -> str:
 
 def key_entries(key: Key) -> IndexEntries:
     """Where a key stands. Keys of ticks go only with their schedule: they keep a backfill from running twice."""
-    if key.expires_ms is None or key.key.startswith("t:"):
+    if key.key.startswith("t:"):
+        return {(f"ticks:{key.key.split(':')[1]}", key.key): None}
+    if key.expires_ms is None:
         return {}
     return {("expiring", key.key): key.expires_ms}
 

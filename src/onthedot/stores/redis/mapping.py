@@ -26,7 +26,7 @@ from onthedot.stores.base import Author, Change, LogLine, TaskInfo
 
 _encode = json.JSONEncoder(separators=(",", ":"), check_circular=False).encode
 _decoder = json.JSONDecoder()
-_UNREADABLE = (ValueError, TypeError, KeyError, RecursionError)
+UNREADABLE = (ValueError, TypeError, KeyError, RecursionError)
 
 
 def _decode(text: str) -> Any:
@@ -77,7 +77,7 @@ SCHEDULE = (
     *("id", "name", "task", "trigger", "policy", "args", "given", "kind", "tags", "mode", "origin", "max_runs"),
     *("auto_remove", "then", "on_failure", "enabled", "paused_note", "error", "deleted", "declared_hash"),
     *("declared_seen_ms", "next_run_ms", "rescheduled", "settled_ms", "last_run_ms", "last_enqueued_ms", "revision"),
-    *("version", "fence", "planned_runs", "plan_attempts", "created_ms", "updated_ms"),
+    *("version", "fence", "planned_runs", "plan_attempts", "created_ms", "updated_ms", "routed"),
 )
 """The order of a row. A new field comes at the end."""
 _schedule_values = attrgetter(*SCHEDULE)
@@ -96,7 +96,7 @@ def schedule_from(schedule_id: str, text: str) -> Schedule:
     """The schedule of a text, always: one that cannot be read has a trigger that nobody can read either."""
     try:
         return _schedule(_decode(text))
-    except _UNREADABLE as error:
+    except UNREADABLE as error:
         return _unreadable(schedule_id, text, error)
 
 
@@ -131,7 +131,7 @@ def _unreadable(schedule_id: str, text: str, error: Exception) -> Schedule:
 RUN = (
     *("id", "state", "policy", "task", "cause", "scheduled_ms", "due_ms", "args", "schedule_id", "schedule"),
     *("revision", "key", "target", "parent_id", "shard", "shards", "shards_left", "owner", "claim_no", "attempt"),
-    *("crashes", "fence", "slot", "blocked", "exempt", "cancel_requested_ms", "created_ms", "started_ms"),
+    *("crashes", "fence", "slot", "waits_for", "exempt", "cancel_requested_ms", "created_ms", "started_ms"),
     *("finished_ms", "result", "error", "reason", "trace"),
 )
 """The order of a row. A new field comes at the end."""
@@ -196,7 +196,9 @@ def tasks_from(text: str) -> list[TaskInfo]:
 
 def decision_text(decision: Decision) -> str:
     """The moment first, and a blank: the one thing that a script reads."""
-    return f"{decision.decided_ms} {_encode(asdict(decision))}"
+    values = asdict(decision)
+    del values["after_ms"]
+    return f"{decision.decided_ms} {_encode(values)}"
 
 
 def decision_from(text: str) -> Decision:

@@ -1,9 +1,8 @@
-"""One Redis server: a command or a script at a time, with its errors in our words."""
+"""One Redis server: a command or a script at a time."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from hashlib import sha1
@@ -15,11 +14,14 @@ from typing import Any, TypeVar
 from redis import exceptions
 
 from onthedot.clock import SystemClock
-from onthedot.errors import StoreError, StoreUnavailable
+from onthedot.rules.precedence import LEVEL_MS
+from onthedot.stores.redis.errors import in_our_words
+from onthedot.stores.redis.indexes import AWAITED, RUNS_FIRST
 
 T = TypeVar("T")
 
 _FOLDER = Path(__file__).parent / "lua"
+_CONSTANTS = f"local LEVEL_MS, RUNS_FIRST, AWAITED = {LEVEL_MS}, '{RUNS_FIRST}', '{AWAITED}'\n"
 _READ_TRIES = 3
 _PAUSE_MS = 50
 
@@ -37,7 +39,7 @@ def script(name: str) -> Script:
     """A script of the folder `lua`."""
     text = (_FOLDER / f"{name}.lua").read_text(encoding="ascii")
     if name != "commit":
-        text = (_FOLDER / "lib.lua").read_text(encoding="ascii") + text
+        text = _CONSTANTS + (_FOLDER / "lib.lua").read_text(encoding="ascii") + text
     return Script(text, sha1(text.encode()).hexdigest())
 
 
@@ -59,19 +61,19 @@ class Server:
 
     def ask(self, command: str, name: str, *values: str | int) -> Any:
         """The answer to one command about one of our keys that only reads, or may be done twice."""
-        return self.patiently(lambda: self.client.execute_command(command, self.key(name), *values))
+        return self.with_retries(lambda: self.client.execute_command(command, self.key(name), *values))
 
     def now_ms(self) -> int:
         """The server's time."""
-        seconds, microseconds = self.patiently(self.client.time)
+        seconds, microseconds = self.with_retries(self.client.time)
         return int(seconds) * 1000 + int(microseconds) // 1000
 
-    def patiently(self, act: Callable[[], T]) -> T:
+    def with_retries(self, act: Callable[[], T]) -> T:
         """Once more if the connection breaks, since the server may just have been restarted; in our words.
 
         Not if it does not answer in time: a node must know soon, so that it can still renew its lease.
         """
-        with self.in_our_words():
+        with in_our_words(self.place):
             for tried in range(1, _READ_TRIES + 1):
                 try:
                     return act()
@@ -83,11 +85,11 @@ class Server:
 
     def read_script(self, name: str, *values: str | int) -> Any:
         """The answer of a script that changes nothing but hints."""
-        return self.patiently(lambda: self._run(name, values))
+        return self.with_retries(lambda: self._run(name, values))
 
     def write_script(self, name: str, values: Sequence[str | int]) -> Any:
         """The answer of a script that is sent once: if its answer is lost, nobody knows whether it was done."""
-        with self.in_our_words():
+        with in_our_words(self.place):
             return self._run(name, values)
 
     def _run(self, name: str, values: Sequence[str | int]) -> Any:
@@ -96,42 +98,3 @@ class Server:
             return self.client.evalsha(wanted.sha, 1, self.prefix, *values)
         except exceptions.NoScriptError:  # restarted since: it says so before it does anything
             return self.client.eval(wanted.text, 1, self.prefix, *values)
-
-    @contextmanager
-    def in_our_words(self) -> Iterator[None]:
-        """What the driver raises inside becomes a `StoreError` of one line."""
-        try:
-            yield
-        except exceptions.RedisError as error:
-            raise _meaning(self.place, error) from error
-        except (UnicodeError, OSError) as error:
-            raise StoreError(f"{self.place}: {error}") from error
-
-
-def _meaning(place: str, error: exceptions.RedisError) -> StoreError:
-    said = " ".join(str(error).split())
-    match error:
-        case exceptions.AuthenticationError() | exceptions.AuthorizationError() | exceptions.NoPermissionError():
-            return StoreError(f"{place} refuses this user: {said}; mind the user, the password and its ACL")
-        case exceptions.ReadOnlyError():
-            return StoreUnavailable(f"{place} is a replica, or just becoming one; onthedot writes to the primary only")
-        case exceptions.ConnectionError() | exceptions.TimeoutError():
-            return StoreUnavailable(f"{place} does not answer: {said}")
-        case exceptions.OutOfMemoryError():
-            return StoreUnavailable(f"{place} is out of memory, so it takes no writes; raise its maxmemory, or prune")
-    for sign, remedy in _SIGNS.items():
-        if said.startswith(sign):
-            return StoreUnavailable(f"{place} {remedy}: {said}")
-    return StoreError(f"{place}: {said}")
-
-
-_SIGNS = {
-    "OOM": "is out of memory, so it takes no writes; raise its maxmemory, or prune",
-    "BUSY": "is busy with a script",
-    "LOADING": "is still loading its data",
-    "MISCONF": "cannot write to its disk, so it takes no writes",
-    "NOREPLICAS": "has too few replicas, so it takes no writes",
-    "MASTERDOWN": "has lost its primary",
-    "CLUSTERDOWN": "is a cluster that is down",
-    "MOVED": "is a cluster, and this node does not hold our slot; name the node that does",
-}

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
+from onthedot.model.node import Node
 from onthedot.model.run import Run
 from onthedot.model.schedule import Schedule
 from onthedot.model.states import State
 from onthedot.stores.redis.commit import Commit
-from onthedot.stores.redis.indexes import kept_by, queue
+from onthedot.stores.redis.indexes import kept_by, track_of
 from onthedot.stores.transaction import TryAgain
 
-_WAITING, _SUCCEEDED = State.WAITING, State.SUCCEEDED
+_RUNNING, _SUCCEEDED = State.RUNNING, State.SUCCEEDED
 Runs = Sequence[tuple[str, Run | None, Run | None]]
 """The id of each run that is written, as it was, as it shall be."""
 
@@ -58,12 +59,40 @@ def count_ended(commit: Commit, changes: Runs) -> None:
     commit.count("kept", kept)
 
 
-def note_queues(commit: Commit, changes: Runs) -> None:
-    """Which queues there are, and which of them are of a priority; who finds one empty removes it."""
-    ready = [run for _, _, run in changes if run is not None and run.state is _WAITING and not run.blocked]
-    queues = {queue(run): run.policy.priority for run in ready}
-    levels = [name for name, priority in queues.items() if priority]
-    if queues:
-        commit.write("SADD", "queues", *queues)
-    if levels:
-        commit.write("SADD", "levels", *levels)
+def count_running(commit: Commit, changes: Runs) -> None:
+    """How many runs each node has running; who has none is not among them."""
+    load: Counter[str] = Counter()
+    for _, before, run in changes:
+        for each, step in ((before, -1), (run, 1)):
+            if each is not None and each.state is _RUNNING and each.owner is not None:
+                load[each.owner] += step
+    commit.count("load", load)
+    if any(change < 0 for change in load.values()):
+        commit.write("ZREMRANGEBYSCORE", "load", "-inf", 0)
+
+
+def note_lanes(commit: Commit, changes: Runs) -> None:
+    """Which lanes and tracks hold any run. To be called last: an empty one is known by what is written before."""
+    entered: dict[str, set[str]] = {}
+    left: dict[str, set[str]] = {}
+    for _, before, run in changes:
+        was = None if before is None else track_of(before)
+        now = None if run is None else track_of(run)
+        if now is not None and now != was:
+            entered.setdefault(now.lane, set()).add(now.name)
+        if was is not None and was != now:
+            left.setdefault(was.lane, set()).add(was.name)
+    for lane, tracks in entered.items():
+        commit.write("SADD", f"tracks:{lane}", *tracks)
+        commit.write("ZADD", "lanes", 0, lane)
+    for lane, tracks in left.items():
+        commit.write("CLOSE", lane, *tracks)
+
+
+def note_states(commit: Commit, changes: Sequence[tuple[str, Node | None, Node | None]]) -> None:
+    """What each node is, apart from its row: so who relies on that alone does not clash with its renewals."""
+    for node_id, before, node in changes:
+        if node is None:
+            commit.write("HDEL", "node_states", node_id)
+        elif before is None or before.state is not node.state:
+            commit.write("HSET", "node_states", node_id, node.state.value)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from random import uniform
 from threading import Event, Lock, local
-from typing import Any, cast
+from typing import Any
 
 from onthedot.errors import StoreError, StoreUnavailable
 from onthedot.model.decision import Decision
@@ -14,12 +14,12 @@ from onthedot.model.node import Node
 from onthedot.model.run import Run
 from onthedot.model.schedule import Mode, Schedule
 from onthedot.model.states import State
-from onthedot.stores.base import Author, Change, LogLine, Retention, TaskInfo
+from onthedot.stores.base import Author, Change, LogLine, Pruned, Retention, TaskInfo
 from onthedot.stores.engine import Engine
-from onthedot.stores.redis import mapping
-from onthedot.stores.redis import queries as reading
+from onthedot.stores.prune import Pruner
+from onthedot.stores.redis import mapping, queries
 from onthedot.stores.redis.notify import Subscription
-from onthedot.stores.redis.prune import prune
+from onthedot.stores.redis.prune import RedisForgetting
 from onthedot.stores.redis.server import Server
 from onthedot.stores.redis.transaction import RedisTransaction
 from onthedot.stores.transaction import TryAgain
@@ -37,6 +37,7 @@ class RedisStore(Engine):
         self._listening = Subscription(server)
         self._turn = Lock()
         self._here = local()
+        self._pruner = Pruner(RedisForgetting(server))
 
     def now_ms(self) -> int:
         return self._server.now_ms() if self._read_clock is None else self._read_clock()
@@ -48,19 +49,19 @@ class RedisStore(Engine):
         clashes: int = getattr(self._here, "clashes", 0)
         self._here.clashes = 0
         with self._one_after_the_other(clashes):
-            rows = RedisTransaction(self._server, self._read_clock, clashes)
+            tx = RedisTransaction(self._server, self._read_clock, clashes)
             try:
-                yield rows
-                rows.commit()
+                yield tx
+                tx.commit()
             except TryAgain:
-                rows.let_go()
+                tx.let_go()
                 self._here.clashes = clashes + 1
                 self._server.clock.wait(Event(), int(uniform(0, min(1 << clashes, _LONGEST_PAUSE_MS))))
                 raise
             except StoreUnavailable:
                 raise  # nobody is there to let go of anything: it passes by itself
             except BaseException:
-                rows.let_go()
+                tx.let_go()
                 raise
 
     @contextmanager
@@ -76,9 +77,6 @@ class RedisStore(Engine):
             if mine:
                 self._turn.release()
 
-    def behind(self, schedule_ids: Collection[str]) -> Collection[str]:
-        return cast(list[str], self._server.read_script("behind", *schedule_ids))
-
     def enqueue_in(self, connection: Any, runs: Sequence[Run], by: Author | None = None) -> list[Run]:
         raise StoreError("Redis has no transactions to share with your own; leave connection= out")
 
@@ -93,17 +91,17 @@ class RedisStore(Engine):
         after: str = "",
         limit: int = 100,
     ) -> list[Schedule]:
-        return reading.schedules(self._server, reading.Asked(names, tag, mode, after, limit))
+        return queries.schedules(self._server, queries.Asked(names, tag, mode, after, limit))
 
     def revisions(self, schedule_id: str) -> list[Schedule]:
         texts = self._server.ask("LRANGE", f"revisions:{schedule_id}", 0, -1)
         return [mapping.schedule_from(schedule_id, text) for text in texts]
 
     def changes(self, *, name: str | None = None, limit: int = 100) -> list[Change]:
-        return reading.changes(self._server, name, limit)
+        return queries.changes(self._server, name, limit)
 
     def upcoming(self, after_ms: int, until_ms: int) -> list[int]:
-        return reading.upcoming(self._server, after_ms, until_ms)
+        return queries.upcoming(self._server, after_ms, until_ms)
 
     def runs(
         self,
@@ -114,7 +112,7 @@ class RedisStore(Engine):
         before: str | None = None,
         limit: int = 100,
     ) -> list[Run]:
-        return reading.runs(self._server, reading.Wanted(ids, schedule, state, before, limit))
+        return queries.runs(self._server, queries.Wanted(ids, schedule, state, before, limit))
 
     def cancels(self, node_id: str) -> list[str]:
         return sorted(self._server.ask("SMEMBERS", f"asked:{node_id}"))
@@ -122,23 +120,20 @@ class RedisStore(Engine):
     def decisions(
         self, schedule_id: str, *, first_ms: int = 0, last_ms: int = 1 << 62, limit: int = 100
     ) -> list[Decision]:
-        return reading.decisions(self._server, schedule_id, first_ms, last_ms, limit)
+        return queries.decisions(self._server, schedule_id, first_ms, last_ms, limit)
 
     def logs(self, run_id: str, *, after: int = 0, limit: int = 1000) -> list[LogLine]:
         texts = self._server.ask("LRANGE", f"log:{run_id}", after, after + limit - 1)
         return [mapping.line_from(run_id, text) for text in texts]
 
     def nodes(self) -> list[Node]:
-        return reading.nodes(self._server)
+        return queries.nodes(self._server)
 
     def tasks(self) -> list[TaskInfo]:
-        return reading.tasks(self._server)
+        return queries.tasks(self._server)
 
-    def prune(self, keep: Retention, limit: int = 1000) -> int:
-        def transact(work: Callable[[RedisTransaction], int]) -> int:
-            return self._transact(lambda rows: work(cast(RedisTransaction, rows)))
-
-        return prune(self._server, transact, self.now_ms(), keep, limit)
+    def prune(self, keep: Retention, limit: int = 5000, *, thorough: bool = False) -> Pruned:
+        return self._pruner.prune(self.now_ms(), keep, limit, thorough=thorough)
 
     # life
 

@@ -42,7 +42,7 @@ _NOTHING = "", None
 
 
 class Table(Generic[T]):
-    """A row that was read once is not read again: if it has changed since, the comparison at the end will tell."""
+    """What was read stays as it was read once anything rests on it: the comparison at the end tells if it changed."""
 
     def __init__(self, kind: Kind[T]) -> None:
         self._kind = kind
@@ -60,9 +60,9 @@ class Table(Generic[T]):
         return [each for each in dict.fromkeys(ids) if each not in self._read]
 
     def learn(self, ids: Iterable[str], texts: Iterable[str | None]) -> None:
-        """What the hash has under these ids."""
+        """What the hash has under these ids now."""
         for each, text in zip(ids, texts, strict=True):
-            if each in self._read:
+            if each in self._relied or each in self._written:
                 continue
             if text is None:
                 self._read[each] = "", None

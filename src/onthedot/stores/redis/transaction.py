@@ -9,6 +9,7 @@ from __future__ import annotations
 from base64 import b64encode
 from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
+from itertools import accumulate
 from os import urandom
 from typing import TypeVar
 
@@ -18,21 +19,23 @@ from onthedot.model.key import Key
 from onthedot.model.node import Node
 from onthedot.model.run import Run
 from onthedot.model.schedule import Schedule, ScheduleSummary
-from onthedot.model.states import FINAL, LIVE
+from onthedot.model.states import FINAL, LIVE, State
 from onthedot.model.values import replace
-from onthedot.rules.precedence import LEVEL_MS
 from onthedot.stores.base import Change, LogLine, TaskInfo
 from onthedot.stores.redis import mapping
 from onthedot.stores.redis.commit import Commit, TooMuch
+from onthedot.stores.redis.indexes import AWAITED, lanes_of, word
 from onthedot.stores.redis.server import Server
-from onthedot.stores.redis.sharing import count_ended, note_queues, take_names, take_slots
+from onthedot.stores.redis.sharing import count_ended, count_running, note_lanes, note_states, take_names, take_slots
 from onthedot.stores.redis.tables import KEYS, NODES, RUNS, SCHEDULES, Table
-from onthedot.stores.transaction import TryAgain
+from onthedot.stores.transaction import Claim, LiveRuns, TryAgain, most_waiting
 
 T = TypeVar("T")
 
 HOLD_MS = 2000
 """How long others pass over what somebody works on: as long as a process frozen in its work may delay it."""
+TOLD = 24
+"""Of how many live runs of a schedule we are told along with its row: enough for nearly every decision."""
 
 
 class RedisTransaction:
@@ -48,11 +51,12 @@ class RedisTransaction:
         self._keys = Table(KEYS)
         self._nodes = Table(NODES)
         self._ids: dict[str, str | None] = {}
-        self._live: dict[str, list[str]] = {}
-        self._relied_live: set[str] = set()
+        self._told: dict[str, list[str]] = {}
         self._owned: dict[str, list[str]] = {}
         self._living: list[str] | None = None
-        self._held: list[str] = []
+        self._states: dict[str, str] = {}
+        self._last_decisions: dict[str, str] = {}
+        self._held: dict[str, None] = {}
         self._commit = Commit()
 
     @property
@@ -71,11 +75,11 @@ class RedisTransaction:
     def due_schedules(self, limit: int, on_time_from_ms: int) -> tuple[list[Schedule], bool]:
         most = self._fewer(limit)
         left_out, ids, rows, run_ids, runs, sizes, nodes = self._server.read_script(
-            "due_schedules", self.now_ms, on_time_from_ms, most, HOLD_MS, 1 if self._held else 0
+            "due_schedules", self.now_ms, on_time_from_ms, most, HOLD_MS, TOLD, *_counted(self._held)
         )
-        self._held += ids
+        self._held |= dict.fromkeys(ids)
         self._schedules.learn(ids, rows)
-        self._learn_live(ids, run_ids, runs, sizes)
+        self._learn_told(ids, run_ids, runs, sizes)
         self._living, node_rows = nodes
         self._nodes.learn(self._living, node_rows)
         due = [row for row in self._schedules.rely(ids) if row.plannable]
@@ -87,11 +91,14 @@ class RedisTransaction:
         self._look_up(self._schedules, ids)
         return {row.name: row for row in self._schedules.rely(ids)}
 
-    def schedules_if_free(self, ids: Collection[str]) -> dict[str, Schedule]:
+    def lock_schedules(self, ids: Collection[str]) -> dict[str, Schedule]:
         self._look_up(self._schedules, ids)
         return {row.id: row for row in self._schedules.rely(sorted(ids))}
 
-    def standing(self, ids: Collection[str]) -> dict[str, ScheduleSummary]:
+    def schedules_if_free(self, ids: Collection[str]) -> dict[str, Schedule]:
+        return self.lock_schedules(ids)
+
+    def summaries(self, ids: Collection[str]) -> dict[str, ScheduleSummary]:
         self._look_up(self._schedules, ids)
         return {
             row.id: ScheduleSummary(
@@ -116,29 +123,44 @@ class RedisTransaction:
 
     # runs
 
-    def due_runs(self, node_id: str, tasks: Collection[str], limit: int) -> list[Run]:
-        queues = [f"{target}/{task}" for task in sorted(tasks) for target in ("", node_id)]
+    def due_runs(self, claim: Claim, limit: int) -> list[Run]:
+        chosen = (lanes_of(claim), claim.tasks, [word(pool) for pool in claim.pools or ()], claim.known)
         ids, rows, schedule_ids, schedules, run_ids, runs, sizes = self._server.read_script(
-            "due_runs", self.now_ms, self._fewer(limit), HOLD_MS, 1 if self._held else 0, LEVEL_MS, *queues
+            *("due_runs", self.now_ms, self._fewer(limit), HOLD_MS, TOLD, 1 if claim.pools is None else 0),
+            *_counted(self._held, *chosen),
         )
         self._runs.learn(ids, rows)
         self._schedules.learn(schedule_ids, schedules)
-        self._learn_live(schedule_ids, run_ids, runs, sizes)
+        self._learn_told(schedule_ids, run_ids, runs, sizes)
         due = self._runs.known(ids)
-        self._held += [run.schedule_id or run.id for run in due]
+        self._held |= dict.fromkeys(run.schedule_id or run.id for run in due)
         return due
 
+    def live_beside(self, schedules: Sequence[Schedule]) -> dict[str, LiveRuns]:
+        # Not compared: whoever adds to what was read here changes the row of the schedule, which is.
+        told = {each.id: self._told_beside(each) for each in schedules}
+        found = {schedule_id: live for schedule_id, live in told.items() if live is not None}
+        return found | self._ask_beside([each for each in schedules if each.id not in found])
+
     def live_of(self, schedule_ids: Collection[str]) -> list[Run]:
-        unknown = [each for each in schedule_ids if each not in self._live]
-        if unknown:
-            self._learn_live(unknown, *self._server.read_script("live", *unknown))
-        self._relied_live.update(schedule_ids)
-        found = self._runs.rely([run_id for each in schedule_ids for run_id in self._live[each]])
-        return sorted((run for run in found if run.state in LIVE), key=lambda run: (run.due_ms, run.id))
+        if not schedule_ids:
+            return []
+        ids, rows, _ = self._server.read_script("live", *schedule_ids)
+        self._runs.learn(ids, rows)
+        found = (run for run in self._runs.rely(ids) if run.state in LIVE)
+        return sorted(found, key=lambda run: (run.due_ms, run.id))
 
     def live_runs(self, ids: Collection[str]) -> dict[str, Run]:
         self._look_up(self._runs, ids)
         return {run.id: run for run in self._runs.rely(ids) if run.state in LIVE}
+
+    def live_runs_if_free(self, ids: Collection[str]) -> dict[str, Run]:
+        return self.live_runs(ids)
+
+    def schedules_of(self, run_ids: Collection[str]) -> set[str]:
+        self._look_up(self._runs, run_ids)
+        live = (run for run in self._runs.known(run_ids) if run.state in LIVE)
+        return {run.schedule_id for run in live if run.schedule_id is not None}
 
     def owned_by(self, node_id: str) -> list[Run]:
         now_ms, node, ids, rows = self._server.read_script("owned", node_id)
@@ -149,8 +171,18 @@ class RedisTransaction:
         own = self._runs.known(ids)
         return sorted((run for run in own if run.owner == node_id), key=lambda run: run.id)
 
-    def blocked_runs(self, limit: int, after: tuple[int, str] = (0, "")) -> list[Run]:
-        return self._found(self._server.read_script("blocked", self.now_ms, limit, *after))
+    def load(self) -> dict[str, int]:
+        told = iter(self._server.read_script("load"))
+        return {node_id: int(count) for node_id, count in zip(told, told, strict=True)}
+
+    def waiting_for(self, what: str, limit: int) -> list[Run]:
+        return self._found(self._server.read_script("waiting_for", what, self.now_ms, limit))
+
+    def are_awaited(self, whats: Collection[str]) -> set[str]:
+        return set(self._server.read_script("are_awaited", *whats))
+
+    def awaited(self, limit: int, after: str = "") -> list[str]:
+        return list(self._server.read_script("awaited", self.now_ms, limit, f"({after or AWAITED}"))
 
     def routed_runs(self, limit: int) -> list[Run]:
         return self._found(self._server.read_script("members", "runs", "routed", self.now_ms, limit))
@@ -174,27 +206,35 @@ class RedisTransaction:
     def revive_runs(self, runs: Sequence[Run]) -> None:
         self.save_runs(runs)
 
-    def forget_runs(self, ids: Collection[str]) -> int:
-        """Remove those that have ended and still are; says how many."""
-        ended = self.ended_runs(ids)
-        for run_id in ended:
-            self._runs.write(run_id, None)
-            self._commit.write("DEL", f"log:{run_id}")
-        return len(ended)
-
     def _found(self, answer: tuple[list[str], list[str | None]]) -> list[Run]:
         ids, rows = answer
         self._runs.learn(ids, rows)
         return self._runs.known(ids)
 
-    def _learn_live(
+    def _learn_told(
         self, schedule_ids: Sequence[str], run_ids: Sequence[str], runs: Sequence[str | None], sizes: Sequence[int]
     ) -> None:
         self._runs.learn(run_ids, runs)
-        start = 0
-        for each, size in zip(schedule_ids, sizes, strict=True):
-            self._live.setdefault(each, list(run_ids[start : start + size]))
-            start += size
+        self._told |= zip(schedule_ids, _parts(run_ids, sizes), strict=True)
+
+    def _told_beside(self, schedule: Schedule) -> LiveRuns | None:
+        """None where we were not told enough. Those that run come first, so that all are here if too many wait."""
+        ids = self._told.get(schedule.id)
+        if ids is None:
+            return None
+        live = _bounded(schedule, self._runs.known(ids))
+        return live if live.more or len(ids) < TOLD else None
+
+    def _ask_beside(self, schedules: Sequence[Schedule]) -> dict[str, LiveRuns]:
+        if not schedules:
+            return {}
+        wanted: list[str | int] = []
+        for each in schedules:
+            wanted += each.id, most_waiting(each.policy) + 1, 1 if each.policy.slots is None else -1
+        ids, rows, sizes = self._server.read_script("live_beside", *wanted)
+        self._runs.learn(ids, rows)
+        parts = zip(schedules, _parts(ids, sizes), strict=True)
+        return {each.id: _bounded(each, self._runs.known(part)) for each, part in parts}
 
     # keys
 
@@ -210,14 +250,6 @@ class RedisTransaction:
             held[key.key] = key
             self._keys.write(key.key, key)
 
-    def forget_keys(self, keys: Collection[str]) -> int:
-        """Remove those that have expired and still are; says how many."""
-        self._look_up(self._keys, keys)
-        expired = [row.key for row in self._keys.rely(keys) if self._expired(row)]
-        for key in expired:
-            self._keys.write(key, None)
-        return len(expired)
-
     def _expired(self, key: Key) -> bool:
         return key.expires_ms is not None and key.expires_ms <= self.now_ms
 
@@ -227,6 +259,12 @@ class RedisTransaction:
         self._look_up(self._nodes, [node_id])
         return next(iter(self._nodes.rely([node_id])), None)
 
+    def node_shared(self, node_id: str) -> Node | None:
+        self._look_up(self._nodes, [node_id])
+        before = self._nodes.before(node_id)
+        self._states[node_id] = "" if before is None else before.state.value
+        return next(iter(self._nodes.known([node_id])), None)
+
     def nodes(self) -> list[Node]:
         if self._living is None:
             now_ms, ids, rows = self._server.read_script("living")
@@ -235,32 +273,37 @@ class RedisTransaction:
             self._living = ids
         return [node for node in self._nodes.known(self._living or []) if node.lives]
 
+    def owners(self) -> set[str]:
+        return set(self.load())
+
     def save_node(self, node: Node) -> None:
         self._nodes.write(node.id, node)
 
     def save_tasks(self, node_id: str, tasks: Sequence[TaskInfo]) -> None:
         self._commit.write("HSET", "tasks", node_id, mapping.tasks_text(list(tasks)))
 
-    def forget_nodes(self, ids: Collection[str]) -> None:
-        """Remove those that are gone and hold nothing."""
-        self._look_up(self._nodes, ids)
-        for node in self._nodes.rely(ids):
-            if not node.lives and not self.owned_by(node.id):
-                self._nodes.write(node.id, None)
-                self._commit.write("HDEL", "tasks", node.id)
+    # what happened
 
-    # append only
+    def last_decisions(self, schedule_ids: Collection[str]) -> dict[str, Decision]:
+        texts = self._server.read_script("last_decisions", *schedule_ids) if schedule_ids else []
+        found = {each: text for each, text in zip(schedule_ids, texts, strict=True) if text is not None}
+        self._last_decisions |= found
+        return {each: mapping.decision_from(text) for each, text in found.items()}
+
+    def save_decisions(self, decisions: Sequence[Decision]) -> None:
+        for each in decisions:
+            name = f"decisions:{each.schedule_id}"
+            last = self._last_decisions.get(each.schedule_id)
+            if last is not None and mapping.decision_from(last).id == each.id:
+                self._commit.write("LREM", name, -1, last)
+            self._commit.write("RPUSH", name, mapping.decision_text(each))
+            self._commit.write("ZADD NX", "decided", each.decided_ms, each.schedule_id)
 
     def add_log(self, lines: Sequence[LogLine]) -> None:
         for line in lines:
             self._commit.write("RPUSH", f"log:{line.run_id}", mapping.line_text(line))
 
-    def add_decisions(self, decisions: Iterable[Decision]) -> None:
-        for each in decisions:
-            self._commit.write("RPUSH", f"decisions:{each.schedule_id}", mapping.decision_text(each))
-            self._commit.write("RPUSH", "decided", each.schedule_id)
-
-    def add_changes(self, changes: Iterable[Change]) -> None:
+    def add_changes(self, changes: Sequence[Change]) -> None:
         for each in changes:
             self._commit.write("HSET", "change", each.id, mapping.change_text(each))
             self._commit.write("RPUSH", "changes", each.id)
@@ -268,6 +311,9 @@ class RedisTransaction:
 
     def add_revision(self, schedule: Schedule) -> None:
         self._commit.write("RPUSH", f"revisions:{schedule.id}", mapping.schedule_text(schedule))
+        if schedule.revision > 1:
+            replaced = f"{schedule.id}\n{schedule.revision - 1}\n{schedule.name}"
+            self._commit.write("ZADD", "replaced", schedule.updated_ms, replaced)
 
     # the end
 
@@ -291,7 +337,7 @@ class RedisTransaction:
 
     def let_go(self) -> None:
         """Others need not pass over any more what was held here."""
-        held, self._held = self._held, []
+        held, self._held = self._held, {}
         if held:
             with suppress(StoreError):  # it passes by itself
                 self._server.ask("ZREM", "busy", *held)
@@ -304,12 +350,13 @@ class RedisTransaction:
         changes = self._runs.changes()
         take_slots(self._commit, changes)
         count_ended(self._commit, changes)
-        note_queues(self._commit, changes)
-        for schedule_id in self._relied_live:
-            self._commit.expect_size(f"live:{schedule_id}", len(self._live[schedule_id]))
+        count_running(self._commit, changes)
+        note_states(self._commit, self._nodes.changes())
+        note_lanes(self._commit, changes)
+        self._commit.expect_values("node_states", self._states)
         for node_id, _, node in self._nodes.changes():
             if (node is None or not node.lives) and node_id in self._owned:
-                # What it began since we looked would stay with it for ever.
+                # What it began since we looked would stay with it.
                 self._commit.expect_size(f"owned:{node_id}", len(self._owned[node_id]))
 
     def _look_up(self, table: Table[T], ids: Iterable[str]) -> None:
@@ -326,3 +373,25 @@ class RedisTransaction:
     def _fewer(self, limit: int) -> int:
         """Half as much after every second clash."""
         return max(limit >> max(self._clashes - 1, 0), 1)
+
+
+def _counted(*lists: Collection[str]) -> list[str | int]:
+    """Each behind how many it has."""
+    counted: list[str | int] = []
+    for each in lists:
+        counted += (len(each), *each)
+    return counted
+
+
+def _parts(ids: Sequence[str], sizes: Sequence[int]) -> list[list[str]]:
+    """Cut into parts of these sizes."""
+    ends = list(accumulate(sizes))
+    return [list(ids[end - size : end]) for size, end in zip(sizes, ends, strict=True)]
+
+
+def _bounded(schedule: Schedule, live: Sequence[Run]) -> LiveRuns:
+    """What a decision may rest on; those that wait come by their moment."""
+    most = most_waiting(schedule.policy)
+    running = (run for run in live if run.state is State.RUNNING)
+    waiting = [run for run in live if run.state is State.WAITING]
+    return LiveRuns((*running, *waiting[:most]), len(waiting) > most)

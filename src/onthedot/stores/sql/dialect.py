@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, auto
-from typing import Any
+from typing import Any, TypeAlias
 
-from sqlalchemy import ColumnElement, Connection
+from sqlalchemy import Column, ColumnElement, Connection, Table
 from sqlalchemy.exc import DBAPIError
 
 from onthedot.model.finding import Finding
@@ -34,6 +34,9 @@ class Fault(Enum):
     OTHER = auto()
 
 
+Rows: TypeAlias = Sequence[Sequence[Any]]
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Dialect:
     """One database. Locks that it does not have (`FOR UPDATE` on SQLite) its compiler leaves out by itself."""
@@ -53,6 +56,11 @@ class Dialect:
     """Whether a part of a UNION can have a LIMIT of its own only in a subquery."""
     groups_by_jumping: bool = False
     """Whether GROUP BY goes from one value to the next along an index, and does not read all rows between them."""
+    insert_many: Callable[[Connection, Table, Sequence[str], Rows], int] | None = None
+    """Insert rows with these columns in one statement; None: the driver does."""
+    change_many: Callable[[Connection, Column[Any], Sequence[str], Rows], int] | None = None
+    """Set these columns, in one statement, in the rows whose keys come last; without any, delete them. How many there
+    were. None: the driver does as well one by one."""
     clock: ColumnElement[int] | None = None
     """The server's time in milliseconds; None: there is no server, and this machine's clock is the store's."""
     begin_writing: str | None = None
@@ -67,7 +75,6 @@ class Dialect:
     """Wait until nobody else makes the tables of this place; None: the transaction itself is that lock."""
     let_go_of_creation: Callable[[Connection, str], None] | None = None
     """Where the lock does not end with the transaction."""
-
     examine: Callable[[Connection, int], list[Finding]] | None = None
     """What only this database can tell of its health; transactions are old from so many milliseconds on."""
 

@@ -30,6 +30,11 @@ def is_busy(error: BaseException, dialect: Dialect) -> bool:
     return isinstance(error, DBAPIError) and dialect.fault(error) is Fault.BUSY
 
 
+def was_cut_off(error: BaseException, dialect: Dialect) -> bool:
+    """Whether the server has ended a connection that it had: what only read can be asked again on another."""
+    return isinstance(error, DBAPIError) and error.connection_invalidated and dialect.fault(error) is Fault.AWAY
+
+
 def _said(error: DBAPIError) -> str:
     """The driver's words, without its number, in one line."""
     arguments = getattr(error.orig, "args", ())

@@ -21,6 +21,7 @@ from onthedot.stores.sql.connect import (
     server_url,
 )
 from onthedot.stores.sql.dialect import Dialect, Fault
+from onthedot.stores.sql.mysql_batches import change_many
 from onthedot.stores.sql.store import SqlStore
 
 
@@ -62,9 +63,7 @@ def _set_up(connection: Any, _entry: object) -> None:
         )
 
 
-# what differs from other databases
-
-_HOLD_S = 30
+# what its errors mean
 
 _FAULTS = {
     1020: Fault.CLASH,  # the record has changed since it was read
@@ -110,20 +109,29 @@ def _fault(error: DBAPIError) -> Fault:
     return Fault.AWAY if lost or (code is not None and 2000 <= code < 2100) else Fault.OTHER
 
 
+# making the tables
+
+_HOLD_S = 30
+
+
 def _hold_creation(connection: Connection, place: str) -> None:
-    held = connection.execute(text("SELECT GET_LOCK(SHA1(:place), :most)"), {"place": place, "most": _HOLD_S})
+    held = connection.execute(text("SELECT GET_LOCK(SHA2(:place, 256), :most)"), {"place": place, "most": _HOLD_S})
     if held.scalar_one() != 1:
         raise StoreUnavailable(f"{place}: another process has been making the tables for {_HOLD_S} s")
 
 
 def _let_go_of_creation(connection: Connection, place: str) -> None:
-    connection.execute(text("SELECT RELEASE_LOCK(SHA1(:place))"), {"place": place}).scalar_one()
+    connection.execute(text("SELECT RELEASE_LOCK(SHA2(:place, 256))"), {"place": place}).scalar_one()
 
+
+# its health
 
 _VARIABLES = text("""
     SHOW SESSION VARIABLES WHERE Variable_name IN
         ('tx_isolation', 'transaction_isolation', 'log_bin', 'binlog_format', 'innodb_flush_log_at_trx_commit')
 """)
+_LEAVE_IT = "the store sets it by itself: remove init_command from the URL, or init_connect on the server"
+_LOST_WITH = {"0": "server", "2": "machine"}
 
 
 def _examine(connection: Connection, _old_ms: int) -> list[Finding]:
@@ -144,8 +152,7 @@ def _examine(connection: Connection, _old_ms: int) -> list[Finding]:
     return found
 
 
-_LEAVE_IT = "the store sets it by itself: remove init_command from the URL, or init_connect on the server"
-_LOST_WITH = {"0": "server", "2": "machine"}
+# what differs from other databases
 
 MYSQL = Dialect(
     name="mysql",
@@ -155,6 +162,7 @@ MYSQL = Dialect(
     upgrades_itself=False,
     most_values=10_000,
     groups_by_jumping=True,
+    change_many=change_many,
     # UNIX_TIMESTAMP() would read the moment in the session's zone. Never rounded up.
     clock=literal_column("TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000", BigInteger),
     begin_snapshot="SET TRANSACTION ISOLATION LEVEL REPEATABLE READ",

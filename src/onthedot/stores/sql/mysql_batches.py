@@ -19,12 +19,7 @@ _LONGEST = 250_000
 _KEY = "this_key"
 
 
-def is_needed(connection: Connection) -> bool:
-    """Whether batches go one by one there otherwise."""
-    return connection.dialect.name in ("mysql", "mariadb")
-
-
-def change(connection: Connection, key: Column[Any], names: Sequence[str], rows: Sequence[Sequence[Any]]) -> int:
+def change_many(connection: Connection, key: Column[Any], names: Sequence[str], rows: Sequence[Sequence[Any]]) -> int:
     """Set these columns in the rows whose keys come last; how many there were. Without names: delete them."""
     statement = _statement(key, tuple(names))
     return sum(connection.execute(statement, {"given": given}).rowcount for given in _texts(rows))

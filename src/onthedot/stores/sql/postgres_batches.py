@@ -14,17 +14,12 @@ from sqlalchemy import Column, Connection, Table
 _KEY = "this_key"
 
 
-def is_possible(connection: Connection) -> bool:
-    """Whether the server can unfold arrays."""
-    return connection.dialect.name == "postgresql"
-
-
-def insert(connection: Connection, table: Table, names: Sequence[str], rows: Sequence[Sequence[Any]]) -> int:
+def insert_many(connection: Connection, table: Table, names: Sequence[str], rows: Sequence[Sequence[Any]]) -> int:
     """New rows, with these columns."""
     return _run(connection, _inserting(table, tuple(names), _schema(connection)), rows)
 
 
-def change(connection: Connection, key: Column[Any], names: Sequence[str], rows: Sequence[Sequence[Any]]) -> int:
+def change_many(connection: Connection, key: Column[Any], names: Sequence[str], rows: Sequence[Sequence[Any]]) -> int:
     """Set these columns in the rows whose keys come last; how many there were. Without names: delete them."""
     return _run(connection, _changing(key, tuple(names), _schema(connection)), rows)
 
@@ -35,21 +30,21 @@ def _run(connection: Connection, statement: str, rows: Sequence[Sequence[Any]]) 
 
 @cache
 def _inserting(table: Table, names: tuple[str, ...], schema: str | None) -> str:
-    given = ", ".join(_array(table.c[name]) for name in names)
-    return f"INSERT INTO {_name(table, schema)} ({_quoted(names)}) SELECT * FROM unnest({given})"
+    arrays = ", ".join(_array(table.c[name]) for name in names)
+    return f"INSERT INTO {_name(table, schema)} ({_quoted(names)}) SELECT * FROM unnest({arrays})"
 
 
 @cache
 def _changing(key: Column[Any], names: tuple[str, ...], schema: str | None) -> str:
     table = key.table
     assert isinstance(table, Table)
-    given = ", ".join(_array(column) for column in (*(table.c[name] for name in names), key))
-    unfolded = f"unnest({given}) AS given ({_quoted((*names, _KEY))})"
+    arrays = ", ".join(_array(column) for column in (*(table.c[name] for name in names), key))
+    given = f"unnest({arrays}) AS given ({_quoted((*names, _KEY))})"
     match = f'ours."{key.name}" = given."{_KEY}"'
     if not names:
-        return f"DELETE FROM {_name(table, schema)} AS ours USING {unfolded} WHERE {match}"
+        return f"DELETE FROM {_name(table, schema)} AS ours USING {given} WHERE {match}"
     changes = ", ".join(f'"{name}" = given."{name}"' for name in names)
-    return f"UPDATE {_name(table, schema)} AS ours SET {changes} FROM {unfolded} WHERE {match}"
+    return f"UPDATE {_name(table, schema)} AS ours SET {changes} FROM {given} WHERE {match}"
 
 
 def _array(column: Column[Any]) -> str:

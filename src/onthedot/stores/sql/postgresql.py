@@ -24,14 +24,19 @@ from onthedot.stores.sql.connect import (
 )
 from onthedot.stores.sql.dialect import Dialect, Fault
 from onthedot.stores.sql.notify import NotifyChannel
+from onthedot.stores.sql.postgres_batches import change_many, insert_many
 from onthedot.stores.sql.store import SqlStore
 
 SESSION = {
     "statement_timeout": STATEMENT_S * 1000,
     "idle_in_transaction_session_timeout": IDLE_IN_TRANSACTION_S * 1000,
-    # Batches join what they are given with our rows, by their key; else a small table would be read whole each time.
+    # Whatever is asked often has its index. A server that goes by statistics reads a small table whole, or sorts what
+    # the index has in order, and keeps that plan while the table grows: until it looks again, a minute later.
+    "enable_seqscan": "off",
+    "enable_bitmapscan": "off",
     "enable_hashjoin": "off",
     "enable_mergejoin": "off",
+    "jit": "off",  # it would take what is forbidden, where there is no other way, for a huge task
 }
 # Nobody waits for ever on a socket whose other end is gone: seconds until the first question, between, and how many.
 _SOCKET = {
@@ -100,7 +105,7 @@ def _bound(engine: sqlalchemy.Engine, read_ms: int) -> None:
     event.listen(engine, "do_connect", connect)
 
 
-# what differs from other databases
+# what its errors mean
 
 _FAULTS = {
     "23505": Fault.CLASH,  # unique_violation
@@ -130,6 +135,7 @@ _SAID_ON_CONNECTING = (
     ('database "', Fault.NO_DATABASE),
     ("invalid connection option", Fault.OTHER),
 )
+_CONNECTION_ERRORS = frozenset({"OperationalError", "InterfaceError", "ConnectionTimeout", "PipelineAborted"})
 
 
 def _fault(error: DBAPIError) -> Fault:
@@ -144,12 +150,14 @@ def _fault(error: DBAPIError) -> Fault:
     return Fault.AWAY if error.connection_invalidated or kind in _CONNECTION_ERRORS else Fault.OTHER
 
 
-_CONNECTION_ERRORS = frozenset({"OperationalError", "InterfaceError", "ConnectionTimeout", "PipelineAborted"})
+# making the tables
 
 
 def _hold_creation(connection: Connection, place: str) -> None:
     connection.execute(text("SELECT pg_advisory_xact_lock(hashtext(:place))"), {"place": f"onthedot {place}"})
 
+
+# its health
 
 # What keeps rows that nobody needs any more from being cleaned away, so that each claim reads past them.
 _OLD = text("""
@@ -187,6 +195,8 @@ def _old_transaction(pid: int, program: str, user: str, state: str, seconds: int
     return Finding(Level.PROBLEM if idle else Level.WARNING, "snapshot", what, remedy)
 
 
+# what differs from other databases
+
 POSTGRESQL = Dialect(
     name="postgresql",
     also_known_as=frozenset(),
@@ -194,6 +204,8 @@ POSTGRESQL = Dialect(
     exclusive=False,
     upgrades_itself=False,
     most_values=10_000,
+    insert_many=insert_many,
+    change_many=change_many,
     # now() would be when the transaction began, clock_timestamp() is no condition for an index. Never rounded up.
     clock=literal_column("CAST(floor(extract(epoch FROM statement_timestamp()) * 1000) AS bigint)", BigInteger),
     begin_snapshot="SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY",

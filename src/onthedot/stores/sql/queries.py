@@ -12,8 +12,9 @@ from onthedot.model.run import Run
 from onthedot.model.schedule import Mode, Schedule
 from onthedot.model.states import LIVE, State
 from onthedot.stores import mapping
+from onthedot.stores.json_text import word_in_words
 from onthedot.stores.sql import statements, tables
-from onthedot.stores.sql.in_list import among
+from onthedot.stores.sql.in_list import in_list
 from onthedot.stores.sql.transaction import in_chunks
 
 _schedules = tables.schedules.c
@@ -33,14 +34,14 @@ def schedules(
     statement = LISTED.where(_schedules.name > after).limit(limit)
     if tag is not None:
         # Longer than without the word: the word is in it. The same on every database, and it minds the case.
-        without = func.replace(_schedules.tags, mapping.word_in_words(tag), "")
+        without = func.replace(_schedules.tags, word_in_words(tag), "")
         statement = statement.where(func.length(without) < func.length(_schedules.tags))
     if mode is not None:
         statement = statement.where(tables.LOCAL if mode == "local" else ~tables.LOCAL)
     if names is None:
         found: Any = connection.execute(statement)
     else:
-        found = in_chunks(connection, statement.where(among(_schedules.name)), set(names))
+        found = in_chunks(connection, statement.where(in_list(_schedules.name)), set(names))
     return [mapping.schedule_from(row) for row in found][:limit]
 
 
@@ -91,5 +92,5 @@ def _found(connection: Connection, statement: Select[Any], table: Table, wanted:
     if wanted.ids is None:
         found: Any = connection.execute(statement)
     else:
-        found = in_chunks(connection, statement.where(among(table.c.id)), set(wanted.ids))
+        found = in_chunks(connection, statement.where(in_list(table.c.id)), set(wanted.ids))
     return [mapping.run_from(row) for row in found]

@@ -81,7 +81,7 @@ def _use_wal(path: Path) -> None:
         raise StoreError(f"{path} cannot use SQLite's WAL (journal_mode is {mode}); is it on a network drive?")
 
 
-# what differs from other databases
+# what its errors mean
 
 _FAULTS = {
     sqlite3.SQLITE_BUSY: Fault.BUSY,
@@ -112,6 +112,8 @@ def _fault(error: DBAPIError) -> Fault:
         return Fault.NO_TABLES
     return _FAULTS.get(code & 0xFF, Fault.OTHER)
 
+
+# what differs from other databases
 
 SQLITE = Dialect(
     name="sqlite",

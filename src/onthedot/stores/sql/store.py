@@ -23,17 +23,17 @@ from onthedot.model.run import Run
 from onthedot.model.schedule import Mode, Schedule
 from onthedot.model.states import State
 from onthedot.stores import mapping
-from onthedot.stores.base import OLD_MS, Author, Change, LogLine, Retention, TaskInfo
-from onthedot.stores.engine import Engine
-from onthedot.stores.sql import health as examining
-from onthedot.stores.sql import queries as reading
-from onthedot.stores.sql import schema, statements
+from onthedot.stores.base import OLD_MS, Author, Change, LogLine, Pruned, Retention, TaskInfo
+from onthedot.stores.engine import Engine, enqueuing, finishing
+from onthedot.stores.prune import Pruner
+from onthedot.stores.sql import health, lane_statements, queries, schema, statements
+from onthedot.stores.sql.batches import DIALECT
 from onthedot.stores.sql.claimed_runs import ClaimedRuns
 from onthedot.stores.sql.dialect import Dialect
 from onthedot.stores.sql.due_floor import LAG_MS, NO_FLOOR, Floor, Floors
-from onthedot.stores.sql.errors import in_our_words, is_busy
+from onthedot.stores.sql.errors import in_our_words, is_busy, was_cut_off
 from onthedot.stores.sql.notify import NotifyChannel
-from onthedot.stores.sql.prune import prune
+from onthedot.stores.sql.prune import SqlForgetting
 from onthedot.stores.sql.transaction import SqlTransaction, in_chunks
 from onthedot.stores.transaction import TryAgain
 
@@ -84,8 +84,9 @@ class SqlStore(Engine):
         self._opening = Lock()
         self._now_open: _Opened | None = None
         self._listeners: list[Callable[[], None]] = []
-        self._claims = ClaimedRuns()
+        self._claimed_runs = ClaimedRuns()
         self._floors = Floors(self._clock)
+        self._pruner = Pruner(SqlForgetting(self._reading, self._writing, dialect))
 
     def now_ms(self) -> int:
         return self._reading(self._server_ms) if self._read_clock is None else self._read_clock()
@@ -100,13 +101,12 @@ class SqlStore(Engine):
     @contextmanager
     def begin(self) -> Iterator[SqlTransaction]:
         with self._writing() as connection:
-            rows = SqlTransaction(
-                connection, self._dialect, self._server_ms(connection), self._claims, self._floors.now()
-            )
-            yield rows
-        self._claims.add(rows.started)
-        self._claims.remove(rows.ended)
-        self._floors.lower(rows.due_schedules_ms, rows.due_runs_ms)
+            now_ms = self._server_ms(connection)
+            tx = SqlTransaction(connection, self._dialect, now_ms, self._claimed_runs, self._floors.now())
+            yield tx
+        self._claimed_runs.add(tx.started)
+        self._claimed_runs.remove(tx.ended)
+        self._floors.lower(tx.due_schedules_ms, tx.due_runs_ms)
 
     @contextmanager
     def _writing(self) -> Iterator[Connection]:
@@ -133,7 +133,10 @@ class SqlStore(Engine):
             turn.release()
 
     def _reading(self, work: Callable[[Connection], T], *, snapshot: bool = False) -> T:
-        """One read; or several that all see one state."""
+        """One read; or several that all see one state.
+
+        Made again where the server has cut it off, which it does where this process does something else for 2 s.
+        """
 
         def once() -> T:
             opened = self._opened()
@@ -143,46 +146,48 @@ class SqlStore(Engine):
                 return work(connection)
 
         with in_our_words(self._dialect, self._place):
-            return self._retry_while_busy(once)
+            return self._retry_while_busy(once, reads=True)
 
-    def _retry_while_busy(self, act: Callable[[], T]) -> T:
-        """Once more while somebody else is in the way, up to a bound."""
+    def _retry_while_busy(self, act: Callable[[], T], *, reads: bool = False) -> T:
+        """Once more while somebody else is in the way, or a read was cut off, up to a bound."""
         until_ms = self._clock.monotonic_ms() + _WAIT_MS
         while True:
             try:
                 return act()
             except sqlalchemy.exc.DBAPIError as error:
-                if not is_busy(error, self._dialect) or self._clock.monotonic_ms() >= until_ms:
+                once_more = is_busy(error, self._dialect) or (reads and was_cut_off(error, self._dialect))
+                if not once_more or self._clock.monotonic_ms() >= until_ms:
                     raise
             self._clock.wait(Event(), _PAUSE_MS)
 
     def enqueue_in(self, connection: Any, runs: Sequence[Run], by: Author | None = None) -> list[Run]:
-        with self._shared(connection) as rows:
+        with self._shared(connection) as tx:
             try:
-                return self._enqueue(rows, runs, by)
+                return enqueuing.enqueue(tx, runs, by)
             except TryAgain:
                 raise Conflict("another transaction has just enqueued the same key; roll back and try again") from None
 
     def finish_in(self, connection: Any, node_id: str, outcome: Outcome) -> bool:
-        with self._shared(connection) as rows:
+        with self._shared(connection) as tx:
             # The node's row stays unlocked: the caller may take its time, and the node must renew meanwhile. The run's
             # own row is locked, so a takeover comes wholly before this (another claim number) or finds the run ended.
-            if not any(node.id == node_id for node in rows.nodes()):
+            if not any(node.id == node_id for node in tx.nodes()):
                 return False
-            finished, _ = self._finish(rows, node_id, [outcome])
-        return bool(finished.recorded)
+            done = finishing.record(tx, node_id, [outcome], self.tasks)
+        return bool(done.finished.recorded)
 
     @contextmanager
     def _shared(self, connection: Any) -> Iterator[SqlTransaction]:
-        """Rows in the caller's own transaction, which the caller ends."""
+        """The caller's own transaction, which the caller ends."""
         if not isinstance(connection, Connection):
             raise StoreError(f"connection= takes a SQLAlchemy Connection (session.connection()), not {connection!r}")
         if not self._dialect.is_of(connection):
             raise StoreError(f"connection= goes to {connection.dialect.name}, but the store is {self._place}")
         with in_our_words(self._dialect, "the database of connection="), _in_schema(connection, self._schema):
+            connection.execution_options(**{DIALECT: self._dialect})
             if self._dialect.take_write_lock is not None:
                 connection.exec_driver_sql(self._dialect.take_write_lock)
-            yield SqlTransaction(connection, self._dialect, self._server_ms(connection), self._claims, NO_FLOOR)
+            yield SqlTransaction(connection, self._dialect, self._server_ms(connection), self._claimed_runs, NO_FLOOR)
 
     # the tables
 
@@ -235,7 +240,7 @@ class SqlStore(Engine):
         limit: int = 100,
     ) -> list[Schedule]:
         return self._reading(
-            lambda connection: reading.schedules(connection, names=names, tag=tag, mode=mode, after=after, limit=limit)
+            lambda connection: queries.schedules(connection, names=names, tag=tag, mode=mode, after=after, limit=limit)
         )
 
     def revisions(self, schedule_id: str) -> list[Schedule]:
@@ -249,8 +254,13 @@ class SqlStore(Engine):
             rows = self._all(statements.CHANGES_OF, {"schedule": name, "most": limit})
         return [mapping.change_from(row) for row in rows]
 
-    def behind(self, schedule_ids: Collection[str]) -> Collection[str]:
-        return {row[0] for row in self._reading(lambda each: [*in_chunks(each, statements.BEHIND, schedule_ids)])}
+    def awaited_of(self, whats: Collection[str]) -> set[str]:
+        return {
+            what
+            for (what,) in self._reading(
+                lambda each: [*in_chunks(each, lane_statements.ARE_AWAITED, whats, most=self._dialect.most_values)]
+            )
+        }
 
     def upcoming(self, after_ms: int, until_ms: int) -> list[int]:
         """Reads what is overdue without a floor, and so lays the one for the claims that follow."""
@@ -270,8 +280,8 @@ class SqlStore(Engine):
         before: str | None = None,
         limit: int = 100,
     ) -> list[Run]:
-        wanted = reading.Wanted(ids, schedule, state, before, limit)
-        return self._reading(lambda connection: reading.runs(connection, wanted), snapshot=True)
+        wanted = queries.Wanted(ids, schedule, state, before, limit)
+        return self._reading(lambda connection: queries.runs(connection, wanted), snapshot=True)
 
     def cancels(self, node_id: str) -> list[str]:
         return [run_id for (run_id,) in self._all(statements.CANCELS, {"node_id": node_id})]
@@ -300,14 +310,14 @@ class SqlStore(Engine):
     ) -> Sequence[Any]:
         return self._reading(lambda connection: connection.execute(statement, parameters or {}).fetchall())
 
-    def prune(self, keep: Retention, limit: int = 1000) -> int:
-        return prune(self._reading, self._writing, self.now_ms(), keep, limit)
+    def prune(self, keep: Retention, limit: int = 5000, *, thorough: bool = False) -> Pruned:
+        return self._pruner.prune(self.now_ms(), keep, limit, thorough=thorough)
 
     # life
 
     def examine(self, old_ms: int = OLD_MS) -> list[Finding]:
         return self._reading(
-            lambda connection: examining.examine(connection, self._dialect, self._schema, old_ms), snapshot=True
+            lambda connection: health.examine(connection, self._dialect, self._schema, old_ms), snapshot=True
         )
 
     def listen(self, wake: Callable[[], None]) -> Callable[[], None]:
@@ -361,6 +371,7 @@ class SqlStore(Engine):
 
     def _open(self) -> _Opened:
         engine = self._make_engine()
+        engine.update_execution_options(**{DIALECT: self._dialect})
         begin_writing = self._dialect.begin_writing
         if begin_writing is not None:
             event.listen(engine, "begin", lambda connection: _begin(connection, begin_writing))

@@ -38,6 +38,11 @@ def _name(name: str, *, nullable: bool = False) -> Column[str]:
     return Column(name, _string(200), nullable=nullable)
 
 
+def _lane(name: str, *, nullable: bool = False) -> Column[str]:
+    """What a run waits for, or who may take it: a word, and up to an id and a name."""
+    return Column(name, _string(250), nullable=nullable)
+
+
 def _word(name: str) -> Column[str]:
     return Column(name, String(20), nullable=False)
 
@@ -95,6 +100,7 @@ schedules = Table(
     _ms("version"),
     _ms("fence"),
     _ms("planned_runs"),
+    _text("routed"),
     _count("plan_attempts"),
     _ms("created_ms"),
     _ms("updated_ms"),
@@ -128,6 +134,12 @@ Index("onthedot_schedules_local", schedules.c.name, sqlite_where=LOCAL, postgres
     callable_=_partly
 )
 Index("onthedot_schedules_mode", schedules.c.mode, schedules.c.name).ddl_if(dialect="mysql")
+# Which tombstones are old? Not by the watermark, which would be written here with every tick.
+TOMBSTONE = schedules.c.deleted == literal_column("1")
+Index(
+    "onthedot_schedules_tombstones", schedules.c.updated_ms, sqlite_where=TOMBSTONE, postgresql_where=TOMBSTONE
+).ddl_if(callable_=_partly)
+Index("onthedot_schedules_deleted", schedules.c.deleted, schedules.c.updated_ms).ddl_if(dialect="mysql")
 
 
 def _run_columns() -> list[Column[str] | Column[int]]:
@@ -155,7 +167,7 @@ def _run_columns() -> list[Column[str] | Column[int]]:
         _count("crashes"),
         _ms("fence"),
         Column("slot", _string(60), nullable=True),
-        _flag("blocked"),
+        _lane("waits_for", nullable=True),
         _flag("exempt"),
         _ms("cancel_requested_ms", nullable=True),
         _ms("created_ms"),
@@ -176,32 +188,35 @@ runs = Table(
     _count("priority"),
     _flag("ranked"),  # whether its priority is another than 0: most have none
     _id("apart"),  # empty for a tick, the run's own id for anything else: ticks of one moment clash, manual runs do not
+    Column("pool", String(20), nullable=True),  # of the policy, for queries
+    _lane("lane"),  # where it stands while it waits: see `stores.lanes`
 )
-READY = and_(runs.c.state == literal_column("'waiting'"), runs.c.blocked == literal_column("0"))
-BLOCKED = and_(runs.c.state == literal_column("'waiting'"), runs.c.blocked == literal_column("1"))
+WAITING = runs.c.state == literal_column("'waiting'")
+RANKED = and_(WAITING, runs.c.ranked == literal_column("1"))
+READY = and_(WAITING, runs.c.waits_for.is_(None))
 
-PLAIN = and_(READY, runs.c.ranked == literal_column("0"))
-RANKED = and_(READY, runs.c.ranked == literal_column("1"))
-
-# Which runs are due? Oldest first, also where ten thousand are due at one moment; those with a priority apart.
-_IN_TURN = (runs.c.ranked, runs.c.due_ms, runs.c.id)
-Index("onthedot_runs_due", *_IN_TURN, sqlite_where=READY, postgresql_where=READY).ddl_if(callable_=_partly)
-# Both this and the blocked ones.
-Index("onthedot_runs_waiting", runs.c.state, runs.c.blocked, *_IN_TURN).ddl_if(dialect="mysql")
-# Which levels of priority are there, and which runs of one are due? Runs without a priority are not in it.
+# Which runs of a lane are due? Oldest first, also where ten thousand are due at one moment; those with a priority
+# apart. Task and pool are in it so that what is for others is passed by without being read.
+_IN_LANE = (runs.c.lane, runs.c.ranked, runs.c.due_ms, runs.c.id, runs.c.task, runs.c.pool)
+Index("onthedot_runs_lane", *_IN_LANE, sqlite_where=WAITING, postgresql_where=WAITING).ddl_if(callable_=_partly)
+Index("onthedot_runs_waiting", runs.c.state, *_IN_LANE).ddl_if(dialect="mysql")
+# Which levels of priority has a lane, and which runs of one are due? Runs without a priority are not in it.
 # `ranked` is, or SQLite would rather take the index above, and sort.
-_OF_LEVELS = (runs.c.ranked, runs.c.priority, runs.c.due_ms, runs.c.id)
+_OF_LEVELS = (runs.c.lane, runs.c.ranked, runs.c.priority, runs.c.due_ms, runs.c.id)
 Index("onthedot_runs_levels", *_OF_LEVELS, sqlite_where=RANKED, postgresql_where=RANKED).ddl_if(callable_=_partly)
-Index("onthedot_runs_ranked", runs.c.state, runs.c.blocked, *_OF_LEVELS).ddl_if(dialect="mysql")
-# The live runs of a schedule; and the net under the watermark: no two runs of one tick.
+Index("onthedot_runs_ranked", runs.c.state, *_OF_LEVELS).ddl_if(dialect="mysql")
+# When is a run due next, of whatever lane?
+Index("onthedot_runs_moment", runs.c.due_ms, sqlite_where=READY, postgresql_where=READY).ddl_if(callable_=_partly)
+Index("onthedot_runs_ready", runs.c.state, runs.c.waits_for, runs.c.due_ms).ddl_if(dialect="mysql")
+# What is live of a schedule? Those that run, and the oldest that wait, however many do.
+Index("onthedot_runs_schedule", runs.c.schedule_id, runs.c.state, runs.c.due_ms, runs.c.id)
+# The net under the watermark: no two runs of one tick.
 Index("onthedot_runs_tick", runs.c.schedule_id, runs.c.scheduled_ms, runs.c.apart, unique=True)
 # What does a node run? Asked at every renewal.
 _OWNED = runs.c.owner.is_not(None)
 Index("onthedot_runs_owner", runs.c.owner, sqlite_where=_OWNED, postgresql_where=_OWNED)
 _HELD = runs.c.slot.is_not(None)
 Index("onthedot_runs_slot", runs.c.slot, unique=True, sqlite_where=_HELD, postgresql_where=_HELD)
-# The sweep: blocked runs whose moment has come.
-Index("onthedot_runs_blocked", *_IN_TURN, sqlite_where=BLOCKED, postgresql_where=BLOCKED).ddl_if(callable_=_partly)
 
 history = Table(
     f"{PREFIX}history",
@@ -209,7 +224,7 @@ history = Table(
     *_run_columns(),
     Column(
         "kept_by", _string(201), nullable=False
-    ),  # the schedule's name, or "/" and the task's: what `Keep` counts by
+    ),  # the schedule's name, or "/" and the task's: what `Retention` counts by
 )
 # A schedule's history, newest first; and how many of it to forget.
 Index("onthedot_history_schedule", history.c.kept_by, history.c.id)
@@ -239,8 +254,7 @@ Index("onthedot_keys_expires", keys.c.expires_ms, sqlite_where=_EXPIRES, postgre
 decisions = Table(
     f"{PREFIX}decisions",
     metadata,
-    _sequence(),
-    _id("id"),
+    _id("id", primary_key=True),
     _id("schedule_id"),
     _name("schedule"),
     _count("revision"),
@@ -251,10 +265,21 @@ decisions = Table(
     _ms("decided_ms"),
     _text("detail"),
 )
-Index("onthedot_decisions_schedule", decisions.c.schedule_id, decisions.c.seq)
+Index("onthedot_decisions_schedule", decisions.c.schedule_id, decisions.c.id)
+# How old is the oldest? The id does not tell: one that grows has a new moment.
+Index("onthedot_decisions_decided", decisions.c.decided_ms)
 
-revisions = Table(f"{PREFIX}revisions", metadata, _sequence(), _id("schedule_id"), _count("revision"), _text("body"))
-Index("onthedot_revisions_schedule", revisions.c.schedule_id, revisions.c.seq)
+revisions = Table(
+    f"{PREFIX}revisions",
+    metadata,
+    _sequence(),
+    _id("schedule_id"),
+    _count("revision"),
+    _ms("made_ms"),
+    _text("body"),
+)
+# A schedule's definitions; and by which one was replaced.
+Index("onthedot_revisions_schedule", revisions.c.schedule_id, revisions.c.revision, revisions.c.seq)
 
 changes = Table(
     f"{PREFIX}changes",
@@ -272,6 +297,8 @@ changes = Table(
     _text("after"),
 )
 Index("onthedot_changes_schedule", changes.c.schedule, changes.c.seq)
+# How old is the oldest?
+Index("onthedot_changes_at", changes.c.at_ms)
 
 nodes = Table(
     f"{PREFIX}nodes",
@@ -289,6 +316,8 @@ nodes = Table(
     _ms("renewals"),
     _ms("lease_ms"),
 )
+# Who lives, asked at every renewal; and who has long been gone.
+Index("onthedot_nodes_state", nodes.c.state, nodes.c.renewed_ms)
 
 tasks = Table(
     f"{PREFIX}tasks",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any
 
 from sqlalchemy import CompoundSelect, Connection, Select
@@ -16,13 +16,20 @@ from onthedot.model.states import State
 from onthedot.rules.precedence import foremost, turn_of
 from onthedot.stores import mapping
 from onthedot.stores.base import Change, LogLine, TaskInfo
+from onthedot.stores.lanes import AWAITED, lane_of, lanes_of
 from onthedot.stores.mapping import Columns
-from onthedot.stores.sql import statements
+from onthedot.stores.sql import lane_statements, statements
 from onthedot.stores.sql.claimed_runs import ClaimedRuns
 from onthedot.stores.sql.dialect import Dialect
 from onthedot.stores.sql.due_floor import Floor
+from onthedot.stores.sql.lane_statements import Waiting, by_number
 from onthedot.stores.sql.statements import CHUNK
-from onthedot.stores.transaction import TryAgain
+from onthedot.stores.transaction import SOME_WAITING, Claim, LiveRuns, TryAgain, most_waiting
+
+_USUALLY_LIVE = 2
+"""Of a schedule; where all together have more than that and a few, those with a crowd are asked one by one."""
+_A_FEW = 64
+_ALL = 1 << 31
 
 
 class SqlTransaction:
@@ -32,17 +39,18 @@ class SqlTransaction:
     """
 
     def __init__(
-        self, connection: Connection, dialect: Dialect, now_ms: int, claims: ClaimedRuns, floor: Floor
+        self, connection: Connection, dialect: Dialect, now_ms: int, claimed_runs: ClaimedRuns, floor: Floor
     ) -> None:
         self._connection = connection
         self._dialect = dialect
-        self._claims = claims
+        self._claimed_runs = claimed_runs
         self._floor = floor
         self._now_ms = now_ms
         self._read_schedules: dict[str, Schedule] = {}
         self._read_runs: dict[str, Run] = {}
         self._read_keys: dict[str, Key | None] = {}
         self._read_nodes: set[str] = set()
+        self._read_decisions: set[str] = set()
         self.started: list[Run] = []
         self.ended: list[str] = []
         """What became of runs, for those who remember them once it is committed."""
@@ -72,12 +80,16 @@ class SqlTransaction:
         found = self._chunks(statements.SCHEDULES_NAMED, names)
         return {row.name: row for row in self._remember_schedules(found)}
 
+    def lock_schedules(self, ids: Collection[str]) -> dict[str, Schedule]:
+        found = self._chunks(statements.LOCK_SCHEDULES, ids)
+        return {row.id: row for row in self._remember_schedules(found)}
+
     def schedules_if_free(self, ids: Collection[str]) -> dict[str, Schedule]:
         found = self._chunks(statements.SCHEDULES_IF_FREE, ids)
         return {row.id: row for row in self._remember_schedules(found)}
 
-    def standing(self, ids: Collection[str]) -> dict[str, ScheduleSummary]:
-        return {row[0]: mapping.standing_from(row[1:]) for row in self._chunks(statements.STANDING, ids)}
+    def summaries(self, ids: Collection[str]) -> dict[str, ScheduleSummary]:
+        return {row[0]: mapping.summary_from(row[1:]) for row in self._chunks(statements.SUMMARIES, ids)}
 
     def save_schedules(self, schedules: Sequence[Schedule]) -> None:
         new: list[Columns] = []
@@ -108,40 +120,110 @@ class SqlTransaction:
 
     # runs
 
-    def due_runs(self, node_id: str, tasks: Collection[str], limit: int) -> list[Run]:
+    def due_runs(self, claim: Claim, limit: int) -> list[Run]:
         """Of those without a schedule only what nobody else is about to start: nodes share them, none waits."""
         asked = limit
         while True:
-            due = self._due_runs(node_id, tasks, asked)
+            due = self._due_runs(claim, asked)
             free = due if self._dialect.exclusive else self._without_locked(due)
             if len(free) >= limit or len(due) < asked:
                 return free[:limit]
             asked *= 4
 
-    def _without_locked(self, due: Sequence[Run]) -> list[Run]:
-        alone = [run.id for run in due if run.schedule_id is None]
-        free = {run_id for (run_id,) in self._chunks(statements.STILL_READY, alone)}
-        return [run for run in due if run.schedule_id is not None or run.id in free]
-
-    def _due_runs(self, node_id: str, tasks: Collection[str], limit: int) -> list[Run]:
-        """Asks for each level only where more runs with a priority are due than were asked for."""
-        mine = {"node_id": node_id, "floor_ms": self._floor.runs_ms, "now_ms": self._now_ms, "most": limit}
-        found = [mapping.run_from(row) for row in self._chunks(statements.DUE_RUNS.on(self._dialect), tasks, mine)]
-        levels: list[tuple[int, int]] = []
-        if sum(run.policy.priority != 0 for run in found) >= limit:
-            there = self._connection.execute(
-                statements.LEVELS_GROUPED if self._dialect.groups_by_jumping else statements.LEVELS
-            )
-            levels = [(priority, due_ms) for priority, due_ms in there if due_ms <= self._now_ms]
-
-        def of_level(priority: int) -> list[Run]:
-            oldest = self._chunks(statements.DUE_OF_LEVEL, tasks, {**mine, "priority": priority})
-            return [mapping.run_from(row) for row in oldest]
-
-        due = foremost(found, turn_of, limit, levels, of_level)
+    def _due_runs(self, claim: Claim, limit: int) -> list[Run]:
+        which = lane_statements.DUE_OF_TASKS if claim.pools is None else lane_statements.DUE_OF_POOLS
+        suiting = {"tasks": claim.tasks, "pools": claim.pools or (), "known": claim.known}
+        due = self._foremost(which, lanes_of(claim), limit, {**suiting, "floor_ms": self._floor.runs_ms})
         if self._dialect.exclusive:
             self._read_runs.update((run.id, run) for run in due)
         return due
+
+    def _without_locked(self, due: Sequence[Run]) -> list[Run]:
+        """Those that are no longer as they were found are left out, too."""
+        alone = {run.id: lane_of(run) for run in due if run.schedule_id is None}
+        found = self._chunks(lane_statements.FREE_RUNS, alone)
+        free = {run_id for run_id, lane in found if lane == alone[run_id]}
+        return [run for run in due if run.schedule_id is not None or run.id in free]
+
+    def waiting_for(self, what: str, limit: int) -> list[Run]:
+        return self._foremost(lane_statements.WAITING_FOR, [what], limit, {})
+
+    def _foremost(self, which: Waiting, lanes: Sequence[str], limit: int, given: dict[str, Any]) -> list[Run]:
+        """Asks for each level of priority only where more runs with one are due than were asked for."""
+        given = {**given, **by_number(lanes), "now_ms": self._now_ms, "most": limit}
+        found = self._runs(which.oldest.on(self._dialect, len(lanes)), given)
+        many = sum(run.policy.priority != 0 for run in found) >= limit
+        of_level = which.of_level.on(self._dialect, len(lanes))
+        return foremost(
+            found,
+            turn_of,
+            limit,
+            self._levels(lanes).items() if many else (),
+            lambda priority: self._runs(of_level, {**given, "priority": priority}),
+        )
+
+    def _runs(self, statement: Select[Any] | CompoundSelect[Any], given: dict[str, Any]) -> list[Run]:
+        """Read without locking."""
+        return [mapping.run_from(row) for row in self._connection.execute(statement, given).fetchall()]
+
+    def _levels(self, lanes: Sequence[str]) -> dict[int, int]:
+        """The priorities of due runs in these lanes, each with its earliest moment."""
+        jumps = self._dialect.groups_by_jumping
+        statement = lane_statements.LEVELS_GROUPED if jumps else lane_statements.LEVELS
+        levels: dict[int, int] = {}
+        for lane in lanes:
+            for priority, due_ms in self._connection.execute(statement, {"lane": lane}):
+                if due_ms <= self._now_ms:
+                    levels[priority] = min(due_ms, levels.get(priority, due_ms))
+        return levels
+
+    def are_awaited(self, whats: Collection[str]) -> set[str]:
+        return {what for (what,) in self._chunks(lane_statements.ARE_AWAITED, whats)}
+
+    def awaited(self, limit: int, after: str = "") -> list[str]:
+        """Where it groups, a lane may be found twice: its runs with a priority stand apart."""
+        jumps = self._dialect.groups_by_jumping
+        statement = lane_statements.AWAITED_GROUPED if jumps else lane_statements.AWAITED
+        asked = {"after": max(after, AWAITED), "now_ms": self._now_ms, "most": 2 * limit if jumps else limit}
+        found = self._connection.execute(statement, asked).scalars()
+        return list(dict.fromkeys(found))[:limit]
+
+    def routed_runs(self, limit: int) -> list[Run]:
+        return self._runs(lane_statements.ROUTED_RUNS, {"now_ms": self._now_ms, "most": limit})
+
+    def live_beside(self, schedules: Sequence[Schedule]) -> dict[str, LiveRuns]:
+        """In one statement where no crowd is live; it costs what is given, and not what waits."""
+        ids = [each.id for each in schedules]
+        most = _USUALLY_LIVE * len(ids) + _A_FEW
+        found = list(self._chunks(statements.LIVE_BESIDE, ids, {"most": most}))
+        if len(found) < most:
+            return self._grouped(schedules, found)
+        crowded = {each for (each,) in self._chunks(statements.CROWDED, ids, {"few": SOME_WAITING})}
+        others = [each for each in schedules if each.id not in crowded]
+        few = self._chunks(statements.LIVE_BESIDE, [each.id for each in others], {"most": _ALL})
+        live = self._grouped(others, few)
+        for each in schedules:
+            if each.id in crowded:
+                live |= self._live_beside_one(each)
+        return live
+
+    def _live_beside_one(self, schedule: Schedule) -> dict[str, LiveRuns]:
+        """Of which many are live."""
+        most = most_waiting(schedule.policy)
+        running = {"schedule_id": schedule.id, "most": 1 if schedule.policy.slots is None else _ALL}
+        waiting = {"schedule_id": schedule.id, "most": most + 1}
+        found = [
+            *self._connection.execute(statements.RUNNING_OF, running),
+            *self._connection.execute(statements.WAITING_OF, waiting),
+        ]
+        return self._grouped([schedule], found)
+
+    def _grouped(self, schedules: Sequence[Schedule], found: Iterable[Sequence[Any]]) -> dict[str, LiveRuns]:
+        runs = self._remember_runs(found) if self._dialect.exclusive else [mapping.run_from(row) for row in found]
+        live: dict[str, list[Run]] = {}
+        for run in runs:
+            live.setdefault(run.schedule_id or "", []).append(run)
+        return {each.id: _beside(each, live[each.id]) for each in schedules if each.id in live}
 
     def live_of(self, schedule_ids: Collection[str]) -> list[Run]:
         live = self._remember_runs(self._chunks(statements.LIVE_OF, schedule_ids))
@@ -150,31 +232,28 @@ class SqlTransaction:
     def live_runs(self, ids: Collection[str]) -> dict[str, Run]:
         if self._dialect.exclusive and self._read_runs.keys() >= set(ids):
             return {run_id: self._read_runs[run_id] for run_id in ids}
-        known = [run_id for run_id in ids if run_id in self._claims]
+        known = [run_id for run_id in ids if run_id in self._claimed_runs]
         if not self._dialect.exclusive and len(known) < len(ids):
             known = []  # all in one statement, and so locked in one order
-        held = [self._claims.run_of(row) for row in self._chunks(statements.HELD, known)]
+        held = [self._claimed_runs.run_of(row) for row in self._chunks(statements.HELD, known)]
         live = {run.id: run for run in held if run is not None}
         self._read_runs.update(live)
         others = [run_id for run_id in ids if run_id not in live]
         return live | {run.id: run for run in self._remember_runs(self._chunks(statements.LIVE_RUNS, others))}
 
+    def live_runs_if_free(self, ids: Collection[str]) -> dict[str, Run]:
+        if self._dialect.exclusive:
+            return self.live_runs(ids)
+        return {run.id: run for run in self._remember_runs(self._chunks(statements.LIVE_RUNS_IF_FREE, ids))}
+
+    def schedules_of(self, run_ids: Collection[str]) -> set[str]:
+        return {schedule_id for (schedule_id,) in self._chunks(statements.SCHEDULES_OF, run_ids)}
+
     def owned_by(self, node_id: str) -> list[Run]:
-        mine = self._connection.execute(statements.OWNED_BY, {"node_id": node_id}).fetchall()
-        return [mapping.run_from(row) for row in mine]
+        return self._runs(statements.OWNED_BY, {"node_id": node_id})
 
-    def blocked_runs(self, limit: int, after: tuple[int, str] = (0, "")) -> list[Run]:
-        due = {"now_ms": self._now_ms, "from_ms": after[0], "after_id": after[1], "most": limit}
-        return self._oldest(statements.BLOCKED_RUNS, due)
-
-    def routed_runs(self, limit: int) -> list[Run]:
-        due = {"now_ms": self._now_ms, "most": limit}
-        return self._oldest(statements.ROUTED_RUNS, due)
-
-    def _oldest(self, halves: statements.Halves, due: Mapping[str, Any]) -> list[Run]:
-        """So many as are asked for, of those that are found with and without a priority."""
-        found = [mapping.run_from(row) for row in self._connection.execute(halves.on(self._dialect), due)]
-        return sorted(found, key=lambda run: (run.due_ms, run.id))[: due["most"]]
+    def load(self) -> dict[str, int]:
+        return {row[0]: row[1] for row in self._connection.execute(statements.LOAD)}
 
     def succeeded_since(self, schedule: str, since_ms: int) -> bool:
         asked = {"kept_by": schedule, "since_ms": since_ms}
@@ -194,7 +273,7 @@ class SqlTransaction:
             self._read_runs[run.id] = run
             if run.state is State.RUNNING and run.owner is not None:
                 self.started.append(run)
-            elif not run.blocked:
+            elif run.state is State.WAITING and not run.blocked:
                 self.due_runs_ms.append(run.due_ms)
         statements.INSERT_RUNS.run(self._connection, new)
         statements.MOVE_RUNS.run(self._connection, moved)
@@ -263,7 +342,13 @@ class SqlTransaction:
     # nodes
 
     def node(self, node_id: str) -> Node | None:
-        row = self._connection.execute(statements.NODE, {"node_id": node_id}).one_or_none()
+        return self._node(statements.NODE, node_id)
+
+    def node_shared(self, node_id: str) -> Node | None:
+        return self._node(statements.NODE_SHARED, node_id)
+
+    def _node(self, statement: Select[Any], node_id: str) -> Node | None:
+        row = self._connection.execute(statement, {"node_id": node_id}).one_or_none()
         if row is None:
             return None
         self._read_nodes.add(node_id)
@@ -271,6 +356,9 @@ class SqlTransaction:
 
     def nodes(self) -> list[Node]:
         return [mapping.node_from(row) for row in self._connection.execute(statements.NODES)]
+
+    def owners(self) -> set[str]:
+        return set(self.load())
 
     def save_node(self, node: Node) -> None:
         row = mapping.node_row(node)
@@ -284,20 +372,29 @@ class SqlTransaction:
         by_name = {task.name: mapping.task_row(node_id, task) for task in tasks}
         statements.INSERT_TASKS.run(self._connection, list(by_name.values()))
 
-    # append only
+    # what happened
+
+    def last_decisions(self, schedule_ids: Collection[str]) -> dict[str, Decision]:
+        ids = [decision_id for (decision_id,) in self._chunks(statements.LAST_DECISIONS, schedule_ids)]
+        found = self._chunks(statements.DECISIONS_BY_ID, [each for each in ids if each is not None])
+        last = {decision.schedule_id: decision for decision in (Decision(*row) for row in found)}
+        self._read_decisions.update(decision.id for decision in last.values())
+        return last
+
+    def save_decisions(self, decisions: Sequence[Decision]) -> None:
+        new = [mapping.decision_row(each) for each in decisions if each.id not in self._read_decisions]
+        grown = [mapping.decision_row(each) for each in decisions if each.id in self._read_decisions]
+        statements.ADD_DECISIONS.run(self._connection, new)
+        statements.CHANGE_DECISIONS.run(self._connection, [(*rest, decision_id) for decision_id, *rest in grown])
 
     def add_log(self, lines: Sequence[LogLine]) -> None:
         statements.ADD_LOG.run(self._connection, [mapping.log_row(line) for line in lines])
 
-    def add_decisions(self, decisions: Iterable[Decision]) -> None:
-        statements.ADD_DECISIONS.run(self._connection, [mapping.decision_row(each) for each in decisions])
-
-    def add_changes(self, changes: Iterable[Change]) -> None:
+    def add_changes(self, changes: Sequence[Change]) -> None:
         statements.ADD_CHANGES.run(self._connection, [mapping.change_row(each) for each in changes])
 
     def add_revision(self, schedule: Schedule) -> None:
-        row = (schedule.id, schedule.revision, mapping.schedule_to_text(schedule))
-        statements.ADD_REVISIONS.run(self._connection, [row])
+        statements.ADD_REVISIONS.run(self._connection, [mapping.revision_row(schedule)])
 
     def _chunks(
         self,
@@ -318,5 +415,14 @@ def in_chunks(
     """What the statement finds among the values, so many at a time as a database takes; in the order of the values."""
     ordered = sorted(values)
     for start in range(0, len(ordered), most):
-        among = {**(parameters or {}), "among": ordered[start : start + most]}
-        yield from connection.execute(statement, among).fetchall()
+        given = {**(parameters or {}), "ids": ordered[start : start + most]}
+        yield from connection.execute(statement, given).fetchall()
+
+
+def _beside(schedule: Schedule, live: Sequence[Run]) -> LiveRuns:
+    """As far as a decision may rest on it: what runs, and the oldest that wait."""
+    in_turn = sorted(live, key=lambda run: (run.due_ms, run.id))
+    waiting = [run for run in in_turn if run.state is State.WAITING]
+    most = most_waiting(schedule.policy)
+    running = (run for run in in_turn if run.state is State.RUNNING)
+    return LiveRuns((*running, *waiting[:most]), more=len(waiting) > most)

@@ -47,7 +47,15 @@ from onthedot.testing.conformance.dispatch import (  # noqa: E402
     TestGroupLimits,
     TestRouting,
 )
-from onthedot.testing.conformance.history import TestDecisions, TestLogs, TestPruning, TestRunsThatAreListed  # noqa: E402
+from onthedot.testing.conformance.history import (  # noqa: E402
+    TestDecisions,
+    TestLogs,
+    TestPruning,
+    TestPruningDefinitions,
+    TestPruningNodes,
+    TestPruningTombstones,
+    TestRunsThatAreListed,
+)
 from onthedot.testing.conformance.keys import TestKeys, TestTriggering  # noqa: E402
 from onthedot.testing.conformance.nodes import TestCrashes, TestLeases, TestTakeover  # noqa: E402
 from onthedot.testing.conformance.planning import (  # noqa: E402
@@ -110,6 +118,9 @@ __all__ = [
     "TestPlanning",
     "TestPriorities",
     "TestPruning",
+    "TestPruningDefinitions",
+    "TestPruningNodes",
+    "TestPruningTombstones",
     "TestPutting",
     "TestRescheduling",
     "TestRouting",

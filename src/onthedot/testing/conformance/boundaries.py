@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from onthedot.model.policy import Policy
@@ -9,7 +11,7 @@ from onthedot.model.run import Run
 from onthedot.model.states import State
 from onthedot.moments import from_ms
 from onthedot.rules import edits
-from onthedot.testing.conformance.scene import BY, HOUR, LEASE_MS, MINUTE, SECOND, START_MS, Promises, Scene
+from onthedot.testing.conformance.scene import BY, HOUR, MINUTE, SECOND, START_MS, Promises, Scene
 from onthedot.triggers.at import at
 from onthedot.triggers.every import every
 
@@ -46,6 +48,19 @@ class TestPlacesOfBroadcasts(Promises):
         scene.end(second)
         assert (scene.run(whole).state, scene.run(whole).error) == (State.SUCCEEDED, None)
 
+    def test_a_broadcast_waits_for_a_shard_that_is_retried(self, scene: Scene) -> None:
+        one, two = scene.node("one"), scene.node("two")
+        scene.put(route="broadcast")
+        scene.wait(MINUTE)
+        (whole,) = scene.plan(one)
+        (first,), (second,) = scene.start(one), scene.start(two)
+        scene.end(first, "failed", final=True)
+        scene.store.retry(first.id, scene.run(first).claim_no, BY)
+        scene.end(second)
+        assert (scene.run(whole).state, scene.run(whole).shards_left) == (State.RUNNING, 1)
+        scene.end(scene.start(one)[0])
+        assert scene.run(whole).state is State.SUCCEEDED
+
     def test_cover_reaches_the_shards(self, scene: Scene) -> None:
         one, two = scene.node("one"), scene.node("two")
         scene.put(route="broadcast", overlap="cover")
@@ -59,6 +74,35 @@ class TestPlacesOfBroadcasts(Promises):
         scene.end(second, "cancelled")
         assert scene.run(whole).state is State.CANCELLED
         assert [run.shard for run in scene.start(one)] == [0]
+
+    def test_a_shard_that_waits_does_not_begin_while_its_broadcast_is_asked_to_stop(self, scene: Scene) -> None:
+        one, two = scene.node("one"), scene.node("two")
+        scene.put(route="broadcast", overlap="cover")
+        scene.wait(MINUTE)
+        (whole,) = scene.plan(one)
+        (first,) = scene.start(one)
+        scene.trigger("by-hand")
+        begun = [run.id for run in scene.start(two)]
+        states = {run.id: run.state for run in scene.runs() if run.parent_id == whole.id}
+        waiting = next(run_id for run_id in states if run_id != first.id)
+        assert (states[waiting], waiting in begun) == (State.CANCELLED, False)
+        scene.end(first, "cancelled")
+        assert scene.run(whole).state is State.CANCELLED
+        assert [run.parent_id for run in scene.start(two)] == ["by-hand"]
+
+    def test_what_follows_a_failure_follows_also_where_the_last_shard_was_cancelled_before_it_began(
+        self, scene: Scene
+    ) -> None:
+        one, two = scene.node("one", tasks=("job", "page")), scene.node("two", tasks=("job", "page"))
+        scene.put(route="broadcast", on_failure=("page",))
+        scene.wait(MINUTE)
+        (whole,) = scene.plan(one)
+        (first,) = scene.start(one)
+        scene.end(first)
+        (last,) = [run for run in scene.runs() if run.parent_id == whole.id and run.state is State.WAITING]
+        scene.store.request_cancel(last.id, "enough", BY)
+        assert scene.run(whole).state is State.FAILED
+        assert [run.task for run in scene.start(two, tasks=("page",))] == ["page"]
 
 
 def _broadcast(scene: Scene, one: str, two: str, **options: Any) -> None:
@@ -94,6 +138,14 @@ class TestSlotsAfterEdits(Promises):
             scene.end(run)
         assert [run.id for run in scene.start(node)] == ["by-hand"]
 
+    def test_a_higher_number_of_concurrent_runs_lets_what_waits_start(self, scene: Scene) -> None:
+        node = scene.node()
+        self._running(scene, node, 1, max_concurrent_runs=1)
+        scene.trigger("by-hand")
+        assert scene.start(node) == []
+        scene.put(overlap="concurrent", max_concurrent_runs=2, grace_ms=HOUR)
+        assert [run.id for run in scene.start(node)] == ["by-hand"]
+
     @staticmethod
     def _running(scene: Scene, node: str, count: int, **options: Any) -> list[Run]:
         scene.put(overlap="concurrent", grace_ms=HOUR, **options)
@@ -112,6 +164,7 @@ class TestOldBeforeNew(Promises):
         scene.wait(MINUTE)
         scene.renew(peer)
         (later,) = scene.plan(peer, free=1)
+        scene.wait(SECOND)
         scene.store.take_over(node, 0)
         (first,) = scene.start(peer)
         assert (first.id, first.crashes) == (crashed.id, 1)
@@ -183,6 +236,15 @@ class TestEveryTickIsDecided(Promises):
         assert scene.ranges() == [("max_runs", 180, 300, 3)]
         assert scene.schedule().next_run_ms is None
 
+    def test_ticks_after_the_last_run_are_a_decision_when_more_are_allowed(self, scene: Scene) -> None:
+        node = scene.node()
+        scene.put(max_runs=1)
+        scene.wait(MINUTE)
+        scene.end(scene.plan(node, free=1)[0])
+        scene.wait(5 * MINUTE + SECOND)
+        scene.put(max_runs=2)
+        assert scene.ranges() == [("max_runs", 120, 360, 5)]
+
     def test_consecutive_decisions_for_one_reason_are_one_growing_range(self, scene: Scene) -> None:
         node = scene.node()
         scene.running(node, overlap="discard")
@@ -205,36 +267,92 @@ class TestSelfRemoval(Promises):
         scene.wait(MINUTE)
         assert len(scene.plan(node)) == 1
 
+    def test_it_stays_while_another_run_of_it_lives(self, scene: Scene) -> None:
+        node = scene.node()
+        run = scene.running(node, trigger=at(from_ms(START_MS + MINUTE)), auto_remove=True, overlap="concurrent")
+        scene.trigger("by-hand")
+        (other,) = scene.start(node)
+        scene.end(run)
+        assert scene.exists()
+        scene.end(other)
+        assert not scene.exists()
+
 
 class TestVersions(Promises):
     """Whoever adds, starts, revives or unblocks a run of a schedule raises its version."""
 
-    def test_each_way_in_which_a_run_joins_a_schedule_raises_its_version(self, scene: Scene) -> None:
-        one, two = scene.node("one"), scene.node("two")
-        run = scene.running(one, retries=1, backoff_ms=SECOND, grace_ms=HOUR)
-        seen = [scene.schedule().version]
+    def test_a_run_that_is_enqueued(self, scene: Scene) -> None:
+        scene.put()
+        with self._is_raised(scene):
+            scene.trigger("by-hand")
 
-        def is_raised() -> bool:
-            seen.append(scene.schedule().version)
-            return seen[-1] > seen[-2]
+    def test_a_run_that_is_planned(self, scene: Scene) -> None:
+        node = scene.node()
+        scene.put()
+        scene.wait(MINUTE)
+        with self._is_raised(scene):
+            assert len(scene.plan(node)) == 1
 
+    def test_a_run_that_is_started(self, scene: Scene) -> None:
+        node = scene.node()
+        scene.put()
         scene.trigger("by-hand")
-        assert is_raised(), "enqueued"
-        scene.start(one)
-        assert is_raised(), "left behind the slot"
+        with self._is_raised(scene):
+            assert len(scene.start(node)) == 1
+
+    def test_a_run_that_is_left_behind_a_slot(self, scene: Scene) -> None:
+        node = scene.node()
+        scene.running(node)
+        scene.trigger("by-hand")
+        with self._is_raised(scene):
+            assert scene.start(node) == []
+
+    def test_a_run_that_is_tried_again(self, scene: Scene) -> None:
+        run = scene.running(scene.node(), retries=1, backoff_ms=SECOND)
+        with self._is_raised(scene):
+            assert scene.end(run, "failed").state is State.WAITING
+
+    def test_a_run_that_is_handed_back(self, scene: Scene) -> None:
+        run = scene.running(scene.node())
+        with self._is_raised(scene):
+            scene.end(run, "handed_back")
+
+    def test_a_run_that_is_woken(self, scene: Scene) -> None:
+        node = scene.node()
+        run = scene.running(node)
+        scene.trigger("by-hand")
+        scene.start(node)
+        with self._is_raised(scene):
+            scene.end(run)
+        assert not scene.run("by-hand").blocked
+
+    def test_a_run_that_an_operator_retries(self, scene: Scene) -> None:
+        ended = scene.end(scene.running(scene.node()), "failed")
+        with self._is_raised(scene):
+            scene.store.retry(ended.id, ended.claim_no, BY)
+
+    def test_a_run_whose_node_is_gone(self, scene: Scene) -> None:
+        first, second = scene.node("a"), scene.node("b")
+        scene.running(first)
+        with self._is_raised(scene):
+            scene.store.leave(first)
+        scene.start(second)
+        with self._is_raised(scene):
+            assert len(scene.kill(second)) == 1
+
+    def test_a_run_that_is_held_by_a_pause_or_freed_by_its_end(self, scene: Scene) -> None:
+        run = scene.running(scene.node(), retries=1, backoff_ms=SECOND)
         scene.end(run, "failed")
-        assert is_raised(), "waits again, and unblocked what waited"
-        (begun,) = scene.start(one)
-        assert is_raised(), "started"
-        scene.end(begun, "failed", final=True)
-        scene.store.retry(begun.id, scene.run(begun).claim_no, BY)
-        assert is_raised(), "revived"
-        scene.start(one)
-        is_raised()
-        scene.wait(LEASE_MS)
-        scene.renew(two)
-        assert scene.store.take_over(one, 0)
-        assert is_raised(), "given back by a takeover"
+        for edit in (edits.pause(None), edits.resume()):
+            with self._is_raised(scene):
+                scene.edit(edit)
+
+    @staticmethod
+    @contextmanager
+    def _is_raised(scene: Scene) -> Iterator[None]:
+        before = scene.schedule().version
+        yield
+        assert scene.schedule().version > before
 
 
 class TestCrowds(Promises):
@@ -246,6 +364,57 @@ class TestCrowds(Promises):
         mine = scene.waiting_run(policy=Policy(group="mine"))
         anybody = scene.waiting_run()
         assert {run.id for run in scene.start(node, limit=5)} == {mine.id, anybody.id}
+
+    def test_a_run_that_nobody_can_take_keeps_its_schedule_and_no_other(self, scene: Scene) -> None:
+        node = scene.node()
+        scene.put(task="renamed", misfire="catch_up", max_waiting=50)
+        scene.wait(MINUTE)
+        scene.plan(node)
+        scene.put(misfire="catch_up", max_waiting=50)
+        for _ in range(12):
+            scene.wait(MINUTE)
+            scene.plan(node)
+        innocent = scene.waiting_run()
+        started = [run.id for _ in range(6) for run in scene.start(node, limit=4)]
+        assert started == [innocent.id]
+        able = scene.node("able", tasks=("renamed",))
+        (oldest,) = scene.start(able, tasks=("renamed",))
+        scene.end(oldest)
+        assert len(scene.start(node, limit=4)) == 1
+
+    def test_a_crowd_behind_a_limit_that_nobody_can_take_does_not_keep_the_place(self, scene: Scene) -> None:
+        gone, node = scene.node("gone", tasks=("old",)), scene.node()
+        scene.waiting_run(policy=Policy(limit="g:1"))
+        (holder,) = scene.start(node)
+        scene.store.enqueue([scene.new_run(task="old", policy=Policy(limit="g:1")) for _ in range(150)])
+        for _ in range(4):
+            assert scene.start(gone, tasks=("old",)) == []
+        scene.wait(1)
+        mine = scene.waiting_run(policy=Policy(limit="g:1"))
+        assert scene.start(node) == []
+        scene.store.leave(gone)
+        scene.end(holder)
+        assert [run.id for run in scene.start(node)] == [mine.id]
+
+    def test_a_success_lets_all_go_on_that_waited_for_it(self, scene: Scene) -> None:
+        node = scene.node()
+        scene.put("before")
+        names = [f"after-{number:03}" for number in range(120)]
+        for name in names:
+            scene.put(name, depends_on=("before",), within_ms=30 * SECOND)
+        scene.wait(MINUTE)
+        scene.plan(node, limit=200)
+        (first,) = scene.start(node, limit=200)
+        scene.end(first)
+        assert len(scene.start(node, limit=200)) == len(names)
+
+    def test_a_place_is_free_again_also_where_the_clock_was_set_back(self, scene: Scene) -> None:
+        node = scene.node()
+        scene.waiting_run(policy=Policy(limit="g:1"))
+        scene.end(scene.start(node)[0])
+        scene.wait(-HOUR)
+        other = scene.waiting_run(policy=Policy(limit="g:1"))
+        assert [run.id for run in scene.start(node)] == [other.id]
 
     def test_runs_of_unknown_tasks_do_not_hide_those_that_are_known(self, scene: Scene) -> None:
         node = scene.node()

@@ -8,11 +8,13 @@ from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
 from typing import TypeVar
 
+from onthedot.errors import RunNotFound
 from onthedot.model.outcome import Outcome
 from onthedot.model.run import Run
 from onthedot.model.states import State
 from onthedot.rules import edits
-from onthedot.testing.conformance.scene import BY, LEASE_MS, MINUTE, Promises, Scene, definition
+from onthedot.stores.base import Retention
+from onthedot.testing.conformance.scene import BY, DAY, LEASE_MS, MINUTE, Promises, Scene, definition
 
 T = TypeVar("T")
 THREADS = 16
@@ -156,6 +158,48 @@ class TestManyThreadsAtOnce(Promises):
 
         together(act)
         assert {run.state for run in scene.store.runs()} <= {State.RUNNING, State.SKIPPED}
+
+    def test_a_run_is_forgotten_or_revived_and_never_both(self, scene: Scene) -> None:
+        ids = [run.id for run in scene.store.enqueue([scene.new_run() for _ in range(60)])]
+        shown = {each: scene.store.request_cancel(each, "no", BY).claim_no for each in ids}
+        scene.wait(40 * DAY)
+
+        def act(number: int) -> tuple[int, int]:
+            """How many were forgotten, and how many revived."""
+            if number % 2:
+                done = [scene.store.prune(Retention(), limit=3).runs for _ in range(20)]
+                return sum(done), 0
+            return 0, sum(_is_revived(scene, each, shown[each]) for each in ids[number::FEW])
+
+        forgotten, revived = (sum(each) for each in zip(*together(act, FEW), strict=True))
+        waiting = scene.store.runs(limit=100)
+        assert {run.state for run in waiting} <= {State.WAITING, State.CANCELLED}
+        assert sum(run.state is State.WAITING for run in waiting) == revived
+        assert len(waiting) + forgotten == 60
+
+    def test_an_expired_key_is_forgotten_or_taken_anew_and_never_both(self, scene: Scene) -> None:
+        keys = [f"k:job:{number}" for number in range(60)]
+        for run in scene.store.enqueue([scene.new_run(key=key) for key in keys]):
+            scene.store.request_cancel(run.id, "no", BY)
+        scene.wait(40 * DAY)
+
+        def act(number: int) -> list[Run]:
+            if number % 2:
+                for _ in range(20):
+                    scene.store.prune(Retention(), limit=3)
+                return []
+            return [scene.waiting_run(key=key) for key in keys[number::FEW]]
+
+        taken = [run for runs in together(act, FEW) for run in runs]
+        assert {run.state for run in taken} == {State.WAITING}
+        assert [scene.waiting_run(key=run.key).id for run in taken] == [run.id for run in taken]
+
+
+def _is_revived(scene: Scene, run_id: str, claim_no: int) -> bool:
+    try:
+        return scene.store.retry(run_id, claim_no, BY).state is State.WAITING
+    except RunNotFound:
+        return False
 
 
 def together(act: Callable[[int], T], threads: int = THREADS) -> list[T]:

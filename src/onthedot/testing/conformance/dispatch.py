@@ -73,6 +73,29 @@ class TestRouting(Promises):
         assert scene.start(two) == []
         assert [each.id for each in scene.start(one)] == [run.id]
 
+    def test_a_planned_run_that_goes_by_load_goes_to_the_node_that_is_idle(self, scene: Scene) -> None:
+        full, idle = self._full_and_idle(scene)
+        scene.put(route="busyover")
+        scene.wait(MINUTE)
+        assert [run.target for run in scene.plan(full)] == [idle]
+
+    def test_a_run_that_goes_by_load_is_routed_again_to_the_node_that_is_idle(self, scene: Scene) -> None:
+        gone = scene.node("gone")
+        run = scene.waiting_run(policy=Policy(route="busyover"))
+        assert run.target == gone
+        scene.wait(1)
+        _, idle = self._full_and_idle(scene)
+        scene.store.leave(gone)
+        assert scene.store.reroute() == 1
+        assert [each.id for each in scene.start(idle)] == [run.id]
+
+    def _full_and_idle(self, scene: Scene) -> tuple[str, str]:
+        full = scene.node("full", capacity=2)
+        for _ in range(2):
+            scene.waiting_run()
+        assert len(scene.start(full)) == 2
+        return full, self._later(scene, "idle")
+
     def test_what_runs_already_is_not_routed_again(self, scene: Scene) -> None:
         one, two = scene.node("one"), self._later(scene, "two")
         scene.put(route="last")
@@ -160,6 +183,15 @@ class TestBroadcast(Promises):
         scene.end(second)
         assert [run.parent_id for run in scene.start(one)] == [behind.id]
 
+    def test_as_many_go_on_at_once_as_there_are_slots_however_many_shards_they_have(self, scene: Scene) -> None:
+        nodes = [scene.node(name) for name in "abc"]
+        scene.put(route="broadcast", overlap="concurrent", max_concurrent_runs=2)
+        for expected in (3, 3, 0):
+            scene.wait(MINUTE)
+            (whole,) = scene.plan(nodes[0], free=5)
+            assert sum(len(scene.start(node)) for node in nodes) == expected
+        assert scene.run(whole).blocked
+
     def test_a_shard_whose_node_died_goes_to_another_node(self, scene: Scene) -> None:
         one, two = scene.node("one"), scene.node("two")
         scene.put(route="broadcast")
@@ -240,6 +272,15 @@ class TestCover(Promises):
         assert states[0][0] is State.CANCELLED
         assert states[1] == (State.SKIPPED, "covered")
         assert started.scheduled_ms == scene.now_ms
+
+    def test_a_run_that_finds_the_slot_taken_when_it_would_start_asks_the_holder_to_stop(self, scene: Scene) -> None:
+        node = scene.node()
+        holder = scene.running(node, overlap="cover")
+        scene.trigger("by-hand")
+        assert scene.start(node) == []
+        assert scene.store.cancels(node) == [holder.id]
+        scene.end(holder, "cancelled")
+        assert [run.id for run in scene.start(node)] == ["by-hand"]
 
     def test_a_manual_run_is_not_replaced(self, scene: Scene) -> None:
         node = scene.node()
@@ -359,6 +400,20 @@ class TestDependencies(Promises):
         scene.store.sweep()
         assert [run.schedule for run in scene.start(node)] == ["after"]
 
+    def test_a_success_wakes_who_waits_for_it(self, scene: Scene) -> None:
+        node = scene.node()
+        scene.put("before")
+        scene.put("after", depends_on=("before",), within_ms=30 * SECOND)
+        scene.wait(MINUTE)
+        scene.plan(node)
+        (first,) = scene.start(node)
+        scene.end(first, "failed")
+        assert scene.start(node) == [], "it has ended, but not well"
+        scene.trigger("again", "before")
+        (second,) = scene.start(node)
+        scene.end(second)
+        assert [run.schedule for run in scene.start(node)] == ["after"]
+
     def test_a_success_that_is_too_old_does_not_count(self, scene: Scene) -> None:
         node = scene.node()
         scene.put("before")
@@ -367,7 +422,7 @@ class TestDependencies(Promises):
         scene.edit(edits.pause(None), "before")
         scene.put("after", depends_on=("before",), within_ms=30 * SECOND)
         scene.wait(MINUTE)
-        scene.plan(node, free=1)
+        assert [run.state for run in scene.plan(node, free=1)] == [State.WAITING]
         assert scene.start(node) == []
 
     def test_a_run_whose_dependency_does_not_come_in_time_is_skipped(self, scene: Scene) -> None:

@@ -88,6 +88,14 @@ class TestKeys(Promises):
         scene.store.prune(Retention())
         assert scene.waiting_run(key=KEY) == waiting
 
+    def test_a_key_of_a_tick_lasts_as_long_as_its_schedule(self, scene: Scene) -> None:
+        key = f"t:{scene.put().id}:{scene.now_ms}"
+        first = scene.waiting_run(key=key)
+        scene.store.request_cancel(first.id, "no", BY)
+        scene.wait(400 * DAY)
+        scene.store.prune(Retention())
+        assert scene.waiting_run(key=key).id == first.id
+
     def test_runs_are_enqueued_all_or_none(self, scene: Scene) -> None:
         runs = [scene.new_run(key=f"k:job:{number}") for number in range(50)]
         stored = scene.store.enqueue(runs)

@@ -367,6 +367,32 @@ class TestMisfire(Promises):
         assert [run.state for run in started.skipped] == [State.SKIPPED]
         assert [(run.reason or "").partition(":")[0] for run in started.skipped] == ["misfire"]
 
+    def test_a_manual_run_and_a_retry_do_not_give_way_to_newer_ticks(self, scene: Scene) -> None:
+        node = scene.node()
+        run = scene.running(node, retries=1, backoff_ms=SECOND)
+        scene.end(run, "failed")
+        scene.trigger("by-hand")
+        for _ in range(3):
+            scene.wait(MINUTE)
+            scene.plan(node)
+        assert (scene.run(run).state, scene.run("by-hand").state) == (State.WAITING, State.WAITING)
+        (again,) = scene.start(node)
+        scene.end(again)
+        assert {again.id, *(each.id for each in scene.start(node))} == {run.id, "by-hand"}
+
+    def test_caught_up_ticks_wait_behind_what_runs(self, scene: Scene) -> None:
+        node = scene.node()
+        run = scene.running(node, misfire="catch_up", max_waiting=1)
+        for _ in range(3):
+            scene.wait(MINUTE)
+            scene.plan(node)
+        assert scene.ranges() == []
+        scene.end(run)
+        for tick in (120, 180, 240):
+            (again,) = scene.start(node)
+            assert again.scheduled_ms == START_MS + tick * SECOND
+            scene.end(again)
+
     def test_stale_waiting_runs_of_catch_up_are_all_kept(self, scene: Scene) -> None:
         node = scene.node()
         scene.put(max_waiting=60, misfire="catch_up")

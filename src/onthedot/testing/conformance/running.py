@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from onthedot.errors import Conflict, NodeDead, RunNotFound
+from onthedot.errors import Conflict, NodeDead, RunNotFound, StoreUnavailable
 from onthedot.model.outcome import Outcome
 from onthedot.model.policy import Policy
 from onthedot.model.run import for_slot
@@ -33,6 +33,22 @@ class TestStarting(Promises):
         assert scene.start(node) == []
         scene.wait(1)
         assert [started.id for started in scene.start(node)] == [run.id]
+
+    def test_a_run_that_is_not_due_yet_holds_up_nothing_and_is_not_judged(self, scene: Scene) -> None:
+        node = scene.node()
+        run = scene.running(node, retries=1, backoff_ms=2 * MINUTE, grace_ms=HOUR)
+        again = scene.end(run, "failed")
+        assert again.due_ms >= scene.now_ms + MINUTE
+        scene.wait(MINUTE)
+        (tick,) = scene.plan(node, free=1)
+        assert tick.state is State.RUNNING, "what waits for later does not keep it from beginning"
+        scene.trigger("by-hand")
+        assert scene.start(node) == []
+        assert not scene.run(run).blocked, "it is judged when its moment has come"
+        scene.end(tick)
+        scene.end(scene.start(node)[0])
+        scene.clock.now_ms = again.due_ms
+        assert [each.id for each in scene.start(node)] == [run.id]
 
     def test_only_known_tasks_are_started(self, scene: Scene) -> None:
         node = scene.node()
@@ -260,6 +276,13 @@ class TestOverlapWhenStarted(Promises):
         scene.end(manual)
         assert [run.id for run in scene.start(node)] == [first.id]
 
+    def test_no_two_live_runs_have_one_slot_whoever_writes_them(self, scene: Scene) -> None:
+        """The net under the schedule's lock."""
+        first = scene.waiting_run(slot="somebody/0")
+        with pytest.raises(StoreUnavailable):
+            scene.waiting_run(slot="somebody/0")
+        assert [run.id for run in scene.store.runs()] == [first.id]
+
 
 class TestWaking(Promises):
     def test_whoever_frees_a_slot_wakes_the_oldest_behind_it(self, scene: Scene) -> None:
@@ -322,13 +345,15 @@ class TestWaking(Promises):
 
     def test_a_crowd_that_cannot_start_does_not_hide_from_the_sweep_what_can(self, scene: Scene) -> None:
         node = scene.node()
-        scene.running(node)
-        busy, idle = scene.schedule(), scene.put("idle")
-        for _ in range(10):
+        for number in range(10):
+            busy = scene.put(f"busy-{number}")
+            scene.trigger(f"r-{number}", busy.name)
+            assert len(scene.start(node)) == 1
             scene.waiting_run(schedule_id=busy.id, schedule=busy.name, waits_for=for_slot(busy.id))
         scene.wait(1)
+        idle = scene.put("idle")
         last = scene.waiting_run(schedule_id=idle.id, schedule=idle.name, waits_for=for_slot(idle.id))
-        assert sum(scene.store.sweep(limit=3) for _ in range(4)) == 1
+        assert [scene.store.sweep(limit=3) for _ in range(4)] == [0, 0, 0, 1]
         assert not scene.run(last).blocked
         scene.store.request_cancel(last.id, "out of the way", BY)
         scene.waiting_run(schedule_id=idle.id, schedule=idle.name, waits_for=for_slot(idle.id))
@@ -442,6 +467,15 @@ class TestFinishing(Promises):
         (again,) = scene.start(other)
         assert (again.attempt, again.claim_no) == (1, 3)
 
+    def test_at_most_once_is_lost_when_it_is_handed_back_after_it_was_entered(self, scene: Scene) -> None:
+        node = scene.node()
+        run = scene.running(node, delivery="at_most_once")
+        back = scene.end(run, "handed_back")
+        assert (back.state, back.attempt) == (State.WAITING, 0), "its task was not called"
+        (again,) = scene.start(node)
+        assert scene.end(again, "handed_back", entered=True).state is State.LOST
+        assert scene.start(node) == []
+
     def test_a_dead_node_cannot_record(self, scene: Scene) -> None:
         node = scene.node()
         run = scene.running(node)
@@ -531,6 +565,10 @@ class TestOperatorsRetry(Promises):
         with pytest.raises(Conflict):
             scene.store.retry(started.id, started.claim_no, BY)
         assert scene.run(started) == started
+        again = scene.end(started, "failed")
+        with pytest.raises(Conflict):
+            scene.store.retry(ended.id, ended.claim_no, BY)
+        assert scene.run(ended) == again, "what was shown is not what there is now"
 
     def test_what_succeeded_is_not_done_again(self, scene: Scene) -> None:
         ended = scene.end(scene.running(scene.node()))

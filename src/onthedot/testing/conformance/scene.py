@@ -11,6 +11,7 @@ import pytest
 from onthedot.errors import ScheduleNotFound
 from onthedot.model.decision import Decision
 from onthedot.model.ids import new_id
+from onthedot.model.key import Key
 from onthedot.model.node import Node
 from onthedot.model.outcome import Ending, Outcome
 from onthedot.model.policy import Policy
@@ -19,7 +20,7 @@ from onthedot.model.schedule import Json, Schedule
 from onthedot.rules.edits import Definition, manual_run, put
 from onthedot.rules.effects import Edit, Effects
 from onthedot.rules.plan import Decider
-from onthedot.stores.base import Author, Planned, Renewal, Store, TaskInfo
+from onthedot.stores.base import Author, Planned, Pruned, Renewal, Retention, Store, TaskInfo
 from onthedot.testing.clock import ManualClock
 from onthedot.triggers.base import Trigger
 from onthedot.triggers.every import every
@@ -145,6 +146,42 @@ class Scene:
         """Let a node's lease end, and take it over; others must renew by themselves."""
         self.wait(LEASE_MS)
         return self.store.take_over(node_id, 0)
+
+    # what is kept
+
+    def prune(self, **keep: int) -> Pruned:
+        """Forget what is old; what is given are fields of `Retention`."""
+        return self.store.prune(Retention(**keep))
+
+    def prune_all(self, **keep: int) -> Pruned:
+        """The same again and again, until nothing more is forgotten."""
+        done = last = self.prune(**keep)
+        while last.total:
+            last = self.prune(**keep)
+            done += last
+        return done
+
+    def ended_runs(self, count: int) -> list[Run]:
+        """Runs of no schedule that have ended, oldest first."""
+        node = self.node()
+        for _ in range(count):
+            self.waiting_run()
+            self.wait(1)
+        return [self.end(run) for run in self.start(node)]
+
+    def decide(self, schedule: Schedule, count: int, first_ms: int = START_MS) -> None:
+        """Record decisions about a schedule, a millisecond apart, as no edit would."""
+        for _ in range(count):
+            self.wait(1)
+            now_ms = self.now_ms
+            made = Decision(
+                new_id(now_ms), schedule.id, schedule.name, schedule.revision, "misfire", first_ms, first_ms, 1, now_ms
+            )
+            self.store.change([schedule.name], lambda before, _, made=made: Effects(decisions=(made,)), BY)  # type: ignore[misc]
+
+    def keep_key(self, schedule: Schedule, *keys: str, run_id: str = "backfilled") -> None:
+        """Give keys to a run that never was."""
+        self.store.change([schedule.name], lambda before, _: Effects(keys=tuple(Key(key, run_id) for key in keys)), BY)
 
     # runs
 

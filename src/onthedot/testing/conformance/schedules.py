@@ -10,7 +10,7 @@ from onthedot.errors import Conflict, ScheduleNotFound
 from onthedot.model.policy import Policy
 from onthedot.model.states import State
 from onthedot.rules import edits
-from onthedot.rules.edits import Paused
+from onthedot.rules.edits import AffectedRuns
 from onthedot.rules.effects import Before, Effects
 from onthedot.stores.base import Author
 from onthedot.testing.conformance.scene import BY, DAY, HOUR, MINUTE, SECOND, START_MS, Promises, Scene, definition
@@ -202,7 +202,7 @@ class TestPausing(Promises):
         scene.wait(MINUTE)
         (run,) = scene.plan(node)
         _, paused = scene.edit(edits.pause("repairs"))
-        assert paused == Paused(skipped=1, running=0)
+        assert paused == AffectedRuns(skipped=1, running=0)
         scene.wait(5 * MINUTE)
         assert scene.plan(node, free=5) == []
         assert scene.start(node) == []
@@ -214,7 +214,7 @@ class TestPausing(Promises):
         scene.wait(MINUTE)
         scene.plan(run.owner or "")
         _, paused = scene.edit(edits.pause(None))
-        assert paused == Paused(skipped=1, running=1)
+        assert paused == AffectedRuns(skipped=1, running=1)
         assert scene.end(run).state is State.SUCCEEDED
 
     def test_ticks_inside_a_pause_are_paused_and_never_misfires(self, scene: Scene) -> None:
@@ -246,7 +246,7 @@ class TestPausing(Promises):
         run = scene.running(node, retries=1, backoff_ms=SECOND)
         scene.end(run, "failed")
         _, paused = scene.edit(edits.pause(None))
-        assert paused == Paused(skipped=0, running=0)
+        assert paused == AffectedRuns(skipped=0, running=0)
         scene.wait(MINUTE)
         assert scene.start(node) == []
         assert scene.store.upcoming(scene.now_ms, scene.now_ms) == []
@@ -377,7 +377,7 @@ class TestDeleting(Promises):
         scene.end(run)
         old = scene.schedule()
         scene.wait(90 * SECOND)
-        assert scene.edit(edits.delete()) == Paused(0, 0)
+        assert scene.edit(edits.delete()) == AffectedRuns(0, 0)
         assert scene.store.schedules() == []
         scene.wait(10 * MINUTE)
         assert scene.plan(node) == []
@@ -446,7 +446,7 @@ class TestDeleting(Promises):
         run = scene.running(scene.node())
         scene.wait(MINUTE)
         (behind,) = scene.plan(run.owner or "")
-        assert scene.edit(edits.delete()) == Paused(skipped=1, running=1)
+        assert scene.edit(edits.delete()) == AffectedRuns(skipped=1, running=1)
         assert (scene.run(behind).state, scene.run(behind).reason) == (State.SKIPPED, "deleted")
         assert scene.run(run).state is State.RUNNING
 
@@ -492,7 +492,7 @@ class TestDeleting(Promises):
         scene.wait(MINUTE)
         scene.plan(scene.node())
         paused, done = scene.edit(edits.pause(None))
-        assert (paused.deleted, done) == (True, Paused(skipped=1, running=0))
+        assert (paused.deleted, done) == (True, AffectedRuns(skipped=1, running=0))
         assert not scene.exists()
 
     def test_a_self_removing_schedule_that_is_still_to_run_stays_through_a_pause(self, scene: Scene) -> None:

@@ -12,7 +12,9 @@ from onthedot.app.files import Command, Entry, Http, JobFile, NamedTask, Shell
 from onthedot.app.files.crontab import read_crontab
 from onthedot.app.files.from_crontab import from_crontab, shell_line
 from onthedot.app.files.jobs import read_jobs
+from onthedot.app.files.names import name_problem
 from onthedot.app.files.writing import write_jobs
+from onthedot.storable import can_be_kept
 from onthedot.triggers import at, cron, every
 
 
@@ -72,10 +74,12 @@ TRIGGERS = [
     at("2026-12-24 18:00", tz="Europe/Berlin"),
 ]
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=20).filter(str.strip)
+NAMES = TEXTS.filter(lambda text: name_problem(text) is None)
+KEPT = TEXTS.filter(can_be_kept)
 WORKS = st.one_of(
     st.builds(Shell, TEXTS, st.dictionaries(TEXTS, TEXTS, max_size=2)),
     st.builds(lambda words: Command(tuple(words)), st.lists(TEXTS, min_size=1, max_size=3)),
-    st.builds(NamedTask, TEXTS, st.dictionaries(TEXTS, st.one_of(TEXTS, st.booleans(), st.integers(0, 9)), max_size=2)),
+    st.builds(NamedTask, NAMES, st.dictionaries(KEPT, st.one_of(KEPT, st.booleans(), st.integers(0, 9)), max_size=2)),
     st.just(Http("POST", "https://example.org", {"headers": {"A b": "c"}, "json": {"x": [1, True]}, "expect": [200]})),
 )
 

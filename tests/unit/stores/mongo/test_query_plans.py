@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from typing import Any
 
@@ -16,28 +17,34 @@ from onthedot.model.outcome import Outcome
 from onthedot.model.policy import Policy
 from onthedot.model.run import Run
 from onthedot.model.states import State
+from onthedot.model.values import replace
 from onthedot.rules import edits
 from onthedot.rules.plan import Decider
-from onthedot.stores.base import Author, Retention, Store
+from onthedot.stores.base import Author, Planned, Retention, Store
+from onthedot.stores.mongo.store import MongoStore
 from onthedot.stores.open import open_store
 from onthedot.testing.clock import ManualClock
 
 START_MS = 1_800_000_000_000
-SMALL = {"onthedot_nodes", "onthedot_meta", "onthedot_tasks"}
+BY = Author("test", "test", "put")
+SMALL = {"nodes", "meta", "tasks"}
 """As many as there are nodes."""
 OF_THE_CONNECTION = {"lsid", "$db", "$clusterTime", "txnNumber", "startTransaction", "autocommit", "readConcern"}
+
+
+Command = dict[str, Any]
 
 
 class Overheard(monitoring.CommandListener):
     """What is sent to find documents."""
 
     def __init__(self) -> None:
-        self.finds: list[dict[str, Any]] = []
+        self.searches: list[Command] = []
 
     def started(self, event: monitoring.CommandStartedEvent) -> None:
-        if event.command_name == "find":
+        if event.command_name in ("find", "distinct", "aggregate") and _collection(event.command) not in SMALL:
             command = {key: value for key, value in event.command.items() if key not in OF_THE_CONNECTION}
-            self.finds.append(command)
+            self.searches.append(command)
 
     def succeeded(self, event: monitoring.CommandSucceededEvent) -> None: ...
 
@@ -52,41 +59,103 @@ def overheard(monkeypatch: pytest.MonkeyPatch) -> Overheard:
     return overheard
 
 
+def _collection(command: Mapping[str, Any]) -> str:
+    return str(next(iter(command.values()))).removeprefix("onthedot_")
+
+
 @pytest.mark.parametrize("nodes", [1, 2], ids=["alone", "with others"])
 def test_no_hot_search_reads_or_sorts_a_whole_collection(mongodb_url: str, overheard: Overheard, nodes: int) -> None:
     clock = ManualClock(START_MS)
     with closing(open_store(mongodb_url, create=True, now_ms=clock)) as store:
         names = [f"s{number}" for number in range(20)]
-        store.change(names, edits.put(edits.Definition("task", every("1m"))), Author("test", "test", "put"))
+        discarding = Policy(overlap="discard", route="busyover")
+        store.change(names, edits.put(edits.Definition("task", every("1m"), policy=discarding)), BY)
         for number in range(nodes):
             store.renew(store.join(Node(f"n{number}", "n", tasks=("task",)), []))
-        overheard.finds.clear()
+        overheard.searches.clear()
         _work(store, clock)
-    asked = [find for find in overheard.finds if find["find"] not in SMALL]
-    assert {find["find"] for find in asked} >= {
-        f"onthedot_{name}" for name in ("schedules", "runs", "history", "keys", "decisions", "changes", "logs")
+    assert {_collection(search) for search in overheard.searches} == {
+        *("schedules", "runs", "history", "keys", "decisions", "changes", "revisions", "logs")
     }
     with closing(client_of(mongodb_url)) as client:
-        database = client.get_default_database()
-        for find in asked:
-            stages = _stages(database.command("explain", find)["queryPlanner"]["winningPlan"])
-            assert "COLLSCAN" not in stages, find
-            assert "SORT" not in stages, find
-        assert any(find.get("hint") == "levels" for find in asked)
+        for search in overheard.searches:
+            stages = _stages(client.get_default_database().command("explain", search))
+            assert not stages & {"COLLSCAN", "SORT"}, search
+            assert "distinct" not in search or "DISTINCT_SCAN" in stages, search
+
+
+CROWD = 500
+
+
+def test_no_search_reads_more_than_it_gives_however_many_others_wait(mongodb_url: str, overheard: Overheard) -> None:
+    clock = ManualClock(START_MS)
+    with closing(open_store(mongodb_url, create=True, now_ms=clock)) as store:
+        assert isinstance(store, MongoStore)
+        store.change(["crowded", "free"], edits.put(edits.Definition("task", every("1m"))), BY)
+        for name in ("n0", "n1"):
+            store.join(Node(name, name, group="mine", tasks=("task",)), [])
+        clock.pass_by(60_000)
+        held = [run for effects in _plan(store, clock, 9).effects for run in effects.runs]
+        _crowd_in(store, held[0], clock())
+        clock.pass_by(60_000)
+        overheard.searches.clear()
+        _pass(store, clock, held)
+    with closing(client_of(mongodb_url)) as client:
+        for search in overheard.searches:
+            cost = _cost(client.get_default_database().command("explain", search, verbosity="executionStats"))
+            assert cost["nReturned"] < CROWD / 4, search
+            assert cost["totalDocsExamined"] <= cost["nReturned"] + 5, search
+            assert cost["totalKeysExamined"] <= cost["nReturned"] + 50, search
+
+
+def _crowd_in(store: MongoStore, held: Run, now_ms: int) -> None:
+    """Runs of all kinds that the node must not take, all due before those that it may."""
+    crowd: list[dict[str, Any]] = [
+        {"policy": Policy(group="other")},
+        {"policy": Policy(group="mine", pool="slow", priority=1)},
+        {"policy": Policy(limit="g:1"), "waits_for": "limit:g"},
+        {"task": "unknown"},
+        {"target": "n1"},
+        {"schedule_id": held.schedule_id, "waits_for": f"slot:{held.schedule_id}"},
+        {"due_ms": now_ms + 86_400_000},
+    ]
+    blank = Run("", "task", "manual", now_ms, now_ms)
+    with store.begin() as tx:
+        tx.save_runs([replace(blank, id=new_id(now_ms), **each) for each in crowd for _ in range(CROWD)])
+
+
+def _pass(store: Store, clock: ManualClock, held: Sequence[Run]) -> None:
+    """What a node does where work is waiting, and other work is in the way."""
+    now_ms = clock()
+    store.enqueue([Run("mine", "task", "enqueue", now_ms, now_ms)])
+    store.upcoming(now_ms - 1000, now_ms + 5000)
+    _plan(store, clock, 0)
+    assert [run.id for run in store.start_due("n0", ["task"], 5, pools=["fast"]).runs] == ["mine"]
+    assert store.finish("n0", [Outcome(run.id, run.claim_no, "succeeded") for run in held]).woken
+    assert store.sweep()
+    assert store.reroute(limit=10) == 10
+
+
+def _plan(store: Store, clock: ManualClock, free: int, limit: int = 100) -> Planned:
+    return store.plan_due("n0", limit, free, Decider(lambda: new_id(clock())))
 
 
 def _work(store: Store, clock: ManualClock) -> None:
-    """A minute in the life of a node, and somebody who looks on."""
+    """Two minutes in the life of a node, and somebody who looks on."""
     clock.pass_by(60_000)
     store.upcoming(clock() - 1000, clock())
-    store.plan_due("n0", 5, 2, Decider(lambda: new_id(clock())))
-    store.plan_due("n0", 100, 0, Decider(lambda: new_id(clock())))
+    _plan(store, clock, free=2, limit=5)
+    _plan(store, clock, free=0)
     started = store.start_due("n0", ["task"], 10).runs
+    clock.pass_by(60_000)
+    _plan(store, clock, free=0)
+    store.reroute()
     _start_one_of_many(store, clock())
     store.finish("n0", [Outcome(run.id, run.claim_no, "failed") for run in started])
     store.renew(store.nodes()[0])
     store.cancels("n0")
     store.sweep()
+    store.schedules(mode="local")
     store.runs(schedule="s1")
     store.runs(state=State.FAILED, before="z")
     store.runs(state=State.WAITING)
@@ -108,6 +177,19 @@ def _start_one_of_many(store: Store, now_ms: int) -> None:
     assert first.policy.priority == 1
 
 
-def _stages(plan: dict[str, Any]) -> set[str]:
-    inner = [plan[key] for key in ("inputStage", "queryPlan") if key in plan] + plan.get("inputStages", [])
-    return {plan.get("stage", "")}.union(*(_stages(each) for each in inner))
+def _stages(explained: Any) -> set[str]:
+    """Of all plans that were chosen, wherever they stand."""
+    if isinstance(explained, list):
+        return {stage for each in explained for stage in _stages(each)}
+    if not isinstance(explained, dict):
+        return set()
+    inner = (value for key, value in explained.items() if key not in ("rejectedPlans", "command"))
+    here = {explained["stage"]} if isinstance(explained.get("stage"), str) else set()
+    return here.union(*map(_stages, inner))
+
+
+def _cost(explained: Command) -> Command:
+    """What the search itself cost, whatever else is done with what it gave."""
+    first = explained["stages"][0]["$cursor"] if "stages" in explained else explained
+    cost: Command = first["executionStats"]
+    return cost

@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from contextlib import closing
 from threading import Event
 from typing import Any
@@ -19,10 +19,7 @@ from onthedot import every
 from onthedot.errors import Conflict, SchemaError, StoreError, StoreUnavailable
 from onthedot.model.ids import new_id
 from onthedot.model.node import Node
-from onthedot.model.outcome import Outcome
 from onthedot.model.run import Run
-from onthedot.model.states import State
-from onthedot.model.values import replace
 from onthedot.rules import edits
 from onthedot.rules.effects import Before, Effects
 from onthedot.rules.plan import Decider
@@ -30,7 +27,6 @@ from onthedot.stores.base import Author, Retention
 from onthedot.stores.mongo.reservations import Reservations
 from onthedot.stores.mongo.store import MongoStore
 from onthedot.stores.open import open_store
-from onthedot.stores.transaction import Transaction, TryAgain
 from onthedot.testing.clock import ManualClock
 
 START_MS = 1_800_000_000_000
@@ -112,8 +108,8 @@ from onthedot.stores.open import open_store
 store = open_store(sys.argv[1], create=True)
 put = lambda name: store.change([name], edits.put(edits.Definition("task", every("1m"))), Author("w", "s", "put"))
 put("before")
-with store.begin() as rows:
-    assert rows.schedules_named(["before"])
+with store.begin() as tx:
+    assert tx.schedules_named(["before"])
     child = os.fork()  # in the middle of the parent's transaction
     if child == 0:
         inherited = store._now_open
@@ -251,7 +247,7 @@ def test_what_is_too_large_for_a_document_is_refused_in_one_line(store: MongoSto
 def test_keys_of_ticks_outlive_the_pruning_of_all_others(store: MongoStore, client: Client) -> None:
     keys = client.get_default_database()["onthedot_keys"]
     keys.insert_many([{"_id": key, "run_id": "r", "expires_ms": 1, "state": None} for key in ("t:schedule:5", "k:x")])
-    assert store.prune(Retention()) == 1
+    assert store.prune(Retention()).keys == 1
     assert [each["_id"] for each in keys.find()] == ["t:schedule:5"]
 
 
@@ -264,7 +260,7 @@ def test_nodes_that_have_long_been_gone_are_forgotten_but_not_those_that_still_h
     store.start_due("holds", ["task"], 1)
     database = client.get_default_database()
     database["onthedot_nodes"].update_many({"_id": {"$ne": "lives"}}, {"$set": {"state": "dead"}})
-    clock.pass_by(Retention().history_ms)
+    clock.pass_by(Retention().nodes_ms)
     store.prune(Retention())
     assert [each["_id"] for each in database["onthedot_nodes"].find().sort("_id")] == ["holds", "lives"]
     assert {each["_id"].partition("/")[0] for each in database["onthedot_gates"].find()} == {"holds", "lives"}
@@ -288,7 +284,7 @@ def test_who_listens_hears_of_news_from_another_process_and_no_more_after_the_en
     assert not heard.is_set()
 
 
-# hints, gates, and the dead
+# reservations, and the dead
 
 HOLD = """
 import sys
@@ -296,9 +292,9 @@ from onthedot import every
 from onthedot.rules import edits
 from onthedot.stores.open import open_store
 store = open_store(sys.argv[1], create=False)
-with store.begin() as rows:
-    rows.save_schedules(list(rows.schedules_named(["a"]).values()))
-    rows.finish()
+with store.begin() as tx:
+    tx.save_schedules(list(tx.schedules_named(["a"]).values()))
+    tx.finish()
     print("holds", flush=True)
     sys.stdin.readline()
 """
@@ -327,16 +323,16 @@ def test_what_another_node_is_at_work_on_is_passed_over_and_said_so(
     store.join(Node("n", "n"), [])
     store.join(Node("m", "m"), [])
     clock.pass_by(60_000)
-    marks = {"busy_ms": clock() + 1000, "busy_by": "somebody"}
-    client.get_default_database()["onthedot_schedules"].update_one({"name": "a"}, {"$set": marks})
+    reserved = {"busy_ms": clock() + 1000, "busy_by": "somebody"}
+    client.get_default_database()["onthedot_schedules"].update_one({"name": "a"}, {"$set": reserved})
     planned = store.plan_due("n", 10, 0, Decider(lambda: new_id(clock())))
     assert [effects.schedule.name for effects in planned.effects if effects.schedule] == ["b"]
     assert planned.passed_over
-    clock.pass_by(1000)  # the hint has lapsed
+    clock.pass_by(1000)  # the reservation has lapsed
     assert [run.schedule for run in _plan(store, clock)] == ["a"]
 
 
-def test_hints_are_gone_when_their_work_is_done_or_has_failed(
+def test_reservations_are_gone_when_their_work_is_done_or_has_failed(
     store: MongoStore, client: Client, clock: ManualClock
 ) -> None:
     _put(store, "a")
@@ -360,74 +356,13 @@ def test_hints_are_gone_when_their_work_is_done_or_has_failed(
     assert busy() == [0]
 
 
-def test_a_node_that_is_declared_dead_while_it_claims_runs_does_not_get_them(
-    store: MongoStore, clock: ManualClock
-) -> None:
-    store.join(Node("n", "n"), [])
-    store.enqueue([_run()])
-    clock.pass_by(30_000)
-
-    def claim_while_it_is_taken_over() -> None:
-        with store.begin() as rows:
-            claimed = _claimed(rows, "run")
-            store.take_over("n", 0)
-            rows.save_runs([claimed])
-
-    with pytest.raises(TryAgain):
-        claim_while_it_is_taken_over()
-    assert store.runs()[0].state is State.WAITING
-
-
-def test_two_transactions_of_one_node_that_claim_different_runs_do_not_clash(store: MongoStore) -> None:
-    store.join(Node("n", "n"), [])
-    store.enqueue([_run("a"), _run("b")])
-    with store.begin() as rows, store.begin() as others:
-        rows.save_runs([_claimed(rows, "a")])
-        others.save_runs([_claimed(others, "b")])
-    assert {run.state for run in store.runs()} == {State.RUNNING}
-
-
-def _claimed(rows: Transaction, run_id: str) -> Run:
-    node = rows.node("n")
-    assert node is not None
-    return replace(rows.live_runs([run_id])[run_id], state=State.RUNNING, owner=node.id, claim_no=1)
-
-
-def test_a_schedule_that_a_decision_rests_on_is_as_good_as_locked(store: MongoStore) -> None:
-    _put(store, "a")
-    (schedule,) = store.schedules()
-
-    def insert_a_tick_while_it_is_paused() -> None:
-        with store.begin() as rows:
-            rows.schedules_if_free([schedule.id])
-            store.change(["a"], edits.pause(None), BY)
-            rows.save_runs([_tick("r", schedule.id)])
-
-    with pytest.raises(TryAgain):
-        insert_a_tick_while_it_is_paused()
-    assert store.runs() == []
-
-
-def test_a_write_of_what_is_there_already_still_clashes_with_others(store: MongoStore) -> None:
-    _put(store, "a")
-
-    def write_the_same_while_it_is_paused() -> None:
-        with store.begin() as rows:
-            same = rows.schedules_named(["a"])
-            store.change(["a"], edits.pause(None), BY)
-            rows.save_schedules(list(same.values()))
-
-    with pytest.raises(TryAgain):
-        write_the_same_while_it_is_paused()
-
-
-def test_of_two_who_mark_the_same_documents_each_gets_what_the_other_has_not(
+def test_of_two_who_reserve_the_same_documents_each_gets_what_the_other_has_not(
     store: MongoStore, client: Client, clock: ManualClock
 ) -> None:
     _put(store, "a", "b", "c")
     ids = [row.id for row in store.schedules()]
     with client.start_session() as session:
-        first, second = (Reservations(client.get_default_database(), session, clock(), name) for name in ("one", "two"))
+        first, second = (Reservations(client.get_default_database(), session, clock, name) for name in ("one", "two"))
         assert first.take("onthedot_schedules", ids[:2]) == 2
         assert second.take("onthedot_schedules", ids) == 1
         first.release([ids[0]])
@@ -448,53 +383,6 @@ def test_a_server_that_hangs_is_given_up_after_a_bounded_wait_and_used_again_whe
         monkeypatch.undo()
         server.thaw()
         assert store.enqueue([_run()])[0].id == "run"
-
-
-def test_a_run_is_not_left_behind_a_slot_whose_holder_has_ended_meanwhile(
-    store: MongoStore, clock: ManualClock
-) -> None:
-    _put(store, "a")
-    store.join(Node("n", "n", tasks=("task",)), [])
-    clock.pass_by(60_000)
-    (holder,) = _plan(store, clock, free=1)
-    schedule_id = holder.schedule_id or ""
-    store.enqueue([replace(_tick("later", schedule_id), cause="manual")])
-
-    def leave_it_behind_while_the_holder_ends() -> None:
-        with store.begin() as rows:
-            rows.schedules_if_free([schedule_id])
-            live = {run.id: run for run in rows.live_of([schedule_id])}
-            store.finish("n", [Outcome(holder.id, holder.claim_no, "succeeded")])
-            rows.save_runs([replace(live["later"], blocked=True)])
-
-    with pytest.raises(TryAgain):
-        leave_it_behind_while_the_holder_ends()
-    assert not store.runs(ids=["later"])[0].blocked
-
-
-def test_only_those_schedules_are_looked_at_again_behind_whose_slots_a_run_waits(
-    store: MongoStore, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    _put(store, "alone", "crowded")
-    store.join(Node("n", "n", tasks=("task",)), [])
-    clock.pass_by(60_000)
-    ids = {run.schedule: run.schedule_id or "" for run in _plan(store, clock, free=2)}
-    assert store.behind(ids.values()) == set()
-    clock.pass_by(50)
-    store.enqueue([replace(_tick("later", ids["crowded"]), cause="manual")])
-    assert store.start_due("n", ["task"], 10).runs == (), "it should wait for the slot"
-    assert store.behind(ids.values()) == {ids["crowded"]}
-    looked_at: list[set[str]] = []
-    look_at = store._look_at
-
-    def note_and_look_at(those: Collection[str]) -> int:
-        looked_at.append(set(those))
-        return look_at(those)
-
-    monkeypatch.setattr(store, "_look_at", note_and_look_at)
-    store.finish("n", [Outcome(run.id, run.claim_no, "succeeded") for run in store.runs(state=State.RUNNING)])
-    assert looked_at == [{ids["crowded"]}]
-    assert not store.runs(ids=["later"])[0].blocked
 
 
 def test_no_collections_is_one_clear_line_for_a_shared_transaction(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import fields
 
+from onthedot.model.decision import Decision
 from onthedot.model.policy import Policy
 from onthedot.model.run import Run
 from onthedot.model.schedule import Schedule
@@ -22,9 +23,22 @@ SCHEDULE = Schedule(
     tags=("x", "y"),
     auto_remove=True,
     error="\ud800",
+    routed={"node": 3},
 )
 RUN = Run(
-    "id", "task", "tick", 1, 2, State.RUNNING, {"a": {}}, POLICY, "s", "name", shard=0, result=[None], blocked=True
+    "id",
+    "task",
+    "tick",
+    1,
+    2,
+    State.RUNNING,
+    {"a": {}},
+    POLICY,
+    "s",
+    "name",
+    shard=0,
+    result=[None],
+    waits_for="slot:s",
 )
 
 
@@ -36,6 +50,13 @@ def test_every_field_has_its_place_in_a_row() -> None:
 def test_a_row_comes_back_as_it_was() -> None:
     assert mapping.schedule_from("id", mapping.schedule_text(SCHEDULE)) == SCHEDULE
     assert mapping.run_from(mapping.run_text(RUN)) == RUN
+
+
+def test_of_a_decision_only_what_it_is_and_not_what_it_was_made_from_is_kept() -> None:
+    decision = Decision("id", "s", "name", 1, "misfire", 1, 2, 2, 3, "late", after_ms=0)
+    kept = mapping.decision_from(mapping.decision_text(decision))
+    assert kept == decision
+    assert kept.after_ms is None
 
 
 def test_fields_that_an_earlier_version_did_not_write_are_as_by_default() -> None:

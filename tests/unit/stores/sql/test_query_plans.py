@@ -8,45 +8,38 @@ from typing import Any
 
 import pytest
 import sqlalchemy
-from sqlalchemy import Connection, Select, event
+from sqlalchemy import Connection, event
+from tests.stores.full_tables import GIVEN, LEVELS, fill
 
 from onthedot.model.states import State
-from onthedot.stores.sql import queries as reading
-from onthedot.stores.sql import statements, tables
+from onthedot.stores.sql import lane_statements, queries, statements, tables
 from onthedot.stores.sql.sqlite import SQLITE
 
-GIVEN = {
-    "now_ms": 5,
-    "floor_ms": 0,
-    "from_ms": 1,
-    "until_ms": 5,
-    "before_ms": 5,
-    "first_ms": 1,
-    "last_ms": 5,
-    "most": 10,
-    "keep": 5,
-    "skip": 0,
-    "among": ["a", "b"],
-    "node_id": "n",
-    "schedule_id": "s",
-    "schedule": "s",
-    "run_id": "r",
-    "after_id": "",
-    "kept_by": "s",
-    "priority": 5,
+Statement = sqlalchemy.Select[Any] | sqlalchemy.CompoundSelect[Any]
+ROWS = {
+    "onthedot_schedules": 20_000,
+    "onthedot_history": 20_000,
+    "onthedot_runs": 40_000,
+    "onthedot_keys": 20_000,
+    "onthedot_decisions": 20_000,
 }
 
 
-@pytest.fixture
-def connection(tmp_path: Path) -> Iterator[Connection]:
-    engine = sqlalchemy.create_engine(f"sqlite:///{tmp_path}/a.db")
+@pytest.fixture(scope="module", params=["empty", "full"])
+def connection(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Connection]:
+    """Empty, or full and analysed by somebody: statistics must not lead anywhere else."""
+    place: Path = tmp_path_factory.mktemp(request.param)
+    engine = sqlalchemy.create_engine(f"sqlite:///{place}/a.db")
     with engine.connect() as connection:
         tables.metadata.create_all(connection)
+        if request.param == "full":
+            fill(connection, ROWS)
+            connection.commit()
         yield connection
     engine.dispose()
 
 
-def _plan(connection: Connection, statement: Select[Any]) -> str:
+def _plan(connection: Connection, statement: Statement) -> str:
     """How SQLite would find the rows of the statement, exactly as it is sent."""
     sent: list[tuple[str, Any]] = []
     remember = lambda _connection, _cursor, text, parameters, *_: sent.append((text, parameters))  # noqa: E731
@@ -57,76 +50,148 @@ def _plan(connection: Connection, statement: Select[Any]) -> str:
     return "\n".join(row[3] for row in connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {text}", parameters))
 
 
-@pytest.mark.parametrize(
-    ("statement", "index"),
-    [
-        (statements.SCHEDULES_ON_TIME, "onthedot_schedules_due"),
-        (statements.SCHEDULES_OVERDUE, "onthedot_schedules_due"),
-        (statements.COUNT_DUE, "onthedot_schedules_due"),
-        (statements.UPCOMING, "onthedot_schedules_due"),
-        (statements.DUE_RUNS.on(SQLITE), "onthedot_runs_due"),
-        (statements.UPCOMING, "onthedot_runs_due"),
-        (statements.ROUTED_RUNS.on(SQLITE), "onthedot_runs_due"),
-        (statements.LEVELS, "onthedot_runs_levels"),
-        (statements.DUE_OF_LEVEL, "onthedot_runs_levels"),
-        (statements.BLOCKED_RUNS.on(SQLITE), "onthedot_runs_blocked"),
-        (statements.LIVE_OF, "onthedot_runs_tick"),
-        (statements.LIVE_RUNS, "sqlite_autoindex_onthedot_runs_1"),
-        (statements.OWNED_BY, "onthedot_runs_owner"),
-        (statements.CANCELS, "onthedot_runs_owner"),
-        (statements.ENDED_RUNS, "sqlite_autoindex_onthedot_history_1"),
-        (statements.SCHEDULES_IF_FREE, "sqlite_autoindex_onthedot_schedules_1"),
-        (statements.SCHEDULES_NAMED, "onthedot_schedules_name"),
-        (statements.KEYS, "sqlite_autoindex_onthedot_keys_1"),
-        (statements.DECISIONS, "onthedot_decisions_schedule"),
-        (statements.CHANGES_OF, "onthedot_changes_schedule"),
-        (statements.REVISIONS, "onthedot_revisions_schedule"),
-        (statements.LOGS, "onthedot_logs_run"),
-        (statements.OLD_HISTORY, "onthedot_history_finished"),
-        (statements.BEYOND, "onthedot_history_schedule"),
-        (statements.TOO_MANY, "onthedot_history_schedule"),
-        (statements.OLD_KEYS, "onthedot_keys_expires"),
-    ],
-)
-def test_a_hot_statement_uses_its_index(connection: Connection, statement: Select[Any], index: str) -> None:
+DUE: dict[str, Statement] = {
+    f"{name}, {count} lanes": which.on(SQLITE, count)
+    for count in (2, 4)
+    for name, which in {
+        "due of tasks": lane_statements.DUE_OF_TASKS.oldest,
+        "due of pools": lane_statements.DUE_OF_POOLS.oldest,
+    }.items()
+}
+OF_LEVEL: dict[str, Statement] = {
+    "due of a level": lane_statements.DUE_OF_POOLS.of_level.on(SQLITE, 4),
+    "waiting of a level": lane_statements.WAITING_FOR.of_level.on(SQLITE, 1),
+    "levels": lane_statements.LEVELS,
+}
+BEHIND: dict[str, Statement] = {
+    "waiting for": lane_statements.WAITING_FOR.oldest.on(SQLITE, 1),
+    "awaited": lane_statements.AWAITED,
+}
+HOT: dict[str, tuple[Statement, str]] = {
+    "on time": (statements.SCHEDULES_ON_TIME, "onthedot_schedules_due"),
+    "overdue": (statements.SCHEDULES_OVERDUE, "onthedot_schedules_due"),
+    "count due": (statements.COUNT_DUE, "onthedot_schedules_due"),
+    "upcoming schedules": (statements.UPCOMING, "onthedot_schedules_due"),
+    "upcoming runs": (statements.UPCOMING, "onthedot_runs_moment"),
+    **{name: (statement, "onthedot_runs_lane") for name, statement in {**DUE, **BEHIND}.items()},
+    **{name: (statement, "onthedot_runs_levels") for name, statement in OF_LEVEL.items()},
+    "are awaited": (lane_statements.ARE_AWAITED, "onthedot_runs_lane"),
+    "routed runs": (lane_statements.ROUTED_RUNS, "onthedot_runs_lane"),
+    "live of": (statements.LIVE_OF, "onthedot_runs_tick"),
+    "live beside": (statements.LIVE_BESIDE, "onthedot_runs_tick"),
+    "crowded": (statements.CROWDED, "onthedot_runs_schedule"),
+    "running of one": (statements.RUNNING_OF, "onthedot_runs_schedule"),
+    "waiting of one": (statements.WAITING_OF, "onthedot_runs_schedule"),
+    "live runs": (statements.LIVE_RUNS, "sqlite_autoindex_onthedot_runs_1"),
+    "schedules of": (statements.SCHEDULES_OF, "sqlite_autoindex_onthedot_runs_1"),
+    "owned by": (statements.OWNED_BY, "onthedot_runs_owner"),
+    "cancels": (statements.CANCELS, "onthedot_runs_owner"),
+    "load": (statements.LOAD, "onthedot_runs_owner"),
+    "ended runs": (statements.ENDED_RUNS, "sqlite_autoindex_onthedot_history_1"),
+    "lock schedules": (statements.LOCK_SCHEDULES, "sqlite_autoindex_onthedot_schedules_1"),
+    "schedules if free": (statements.SCHEDULES_IF_FREE, "sqlite_autoindex_onthedot_schedules_1"),
+    "schedules named": (statements.SCHEDULES_NAMED, "onthedot_schedules_name"),
+    "summaries": (statements.SUMMARIES, "sqlite_autoindex_onthedot_schedules_1"),
+    "keys": (statements.KEYS, "sqlite_autoindex_onthedot_keys_1"),
+    "decisions": (statements.DECISIONS, "onthedot_decisions_schedule"),
+    "last decisions": (statements.LAST_DECISIONS, "onthedot_decisions_schedule"),
+    "decisions by id": (statements.DECISIONS_BY_ID, "sqlite_autoindex_onthedot_decisions_1"),
+    "changes of": (statements.CHANGES_OF, "onthedot_changes_schedule"),
+    "revisions": (statements.REVISIONS, "onthedot_revisions_schedule"),
+    "logs": (statements.LOGS, "onthedot_logs_run"),
+}
+
+
+@pytest.mark.parametrize(("statement", "index"), HOT.values(), ids=HOT)
+def test_a_hot_statement_uses_its_index(connection: Connection, statement: Statement, index: str) -> None:
     plan = _plan(connection, statement)
     assert f"INDEX {index}" in plan
-    assert "SCAN onthedot" not in plan.replace("SCAN onthedot_history USING COVERING INDEX", "")
+    whole = (
+        "SCAN onthedot_history USING COVERING INDEX",
+        "SCAN onthedot_runs USING COVERING INDEX onthedot_runs_owner",
+    )
+    for allowed in whole:  # what is counted is read, in the index
+        plan = plan.replace(allowed, "")
+    assert "SCAN onthedot" not in plan
 
 
-@pytest.mark.parametrize(
-    "statement",
-    [
-        statements.SCHEDULES_ON_TIME,
-        statements.SCHEDULES_OVERDUE,
-        statements.DUE_RUNS.on(SQLITE),
-        statements.DUE_OF_LEVEL,
-        statements.LEVELS,
-        statements.BLOCKED_RUNS.on(SQLITE),
-    ],
-)
-def test_a_crowd_at_one_moment_is_not_sorted_for_each_batch(connection: Connection, statement: Select[Any]) -> None:
-    plan = _plan(connection, statement)
-    assert "TEMP B-TREE" not in plan
+IN_ORDER: dict[str, Statement] = {
+    "on time": statements.SCHEDULES_ON_TIME,
+    "overdue": statements.SCHEDULES_OVERDUE,
+    **DUE,
+    **OF_LEVEL,
+    **BEHIND,
+    "waiting of one": statements.WAITING_OF,
+}
+
+
+@pytest.mark.parametrize("statement", IN_ORDER.values(), ids=IN_ORDER)
+def test_a_crowd_at_one_moment_is_not_sorted_for_each_batch(connection: Connection, statement: Statement) -> None:
+    assert "TEMP B-TREE" not in _plan(connection, statement)
+
+
+def test_the_levels_of_a_lane_are_those_of_its_runs(connection: Connection) -> None:
+    is_full = connection.execute(sqlalchemy.select(tables.runs.c.id).limit(1)).first() is not None
+    assert connection.execute(lane_statements.LEVELS, {"lane": "ANY"}).fetchall() == (LEVELS if is_full else [])
 
 
 @pytest.mark.parametrize(
     ("wanted", "index"),
     [
-        (reading.Wanted(None, "nightly", None, None, 10), "onthedot_history_schedule"),
-        (reading.Wanted(None, None, State.FAILED, None, 10), "onthedot_history_wrong"),
-        (reading.Wanted(None, None, None, "z", 10), "sqlite_autoindex_onthedot_history_1"),
+        (queries.Wanted(None, "nightly", None, None, 10), "onthedot_history_schedule"),
+        (queries.Wanted(None, None, State.FAILED, None, 10), "onthedot_history_wrong"),
+        (queries.Wanted(None, None, None, "z", 10), "sqlite_autoindex_onthedot_history_1"),
     ],
 )
 def test_a_page_of_history_is_read_without_reading_all_of_it(
-    connection: Connection, wanted: reading.Wanted, index: str
+    connection: Connection, wanted: queries.Wanted, index: str
 ) -> None:
-    plan = _plan(connection, reading.ended_statement(wanted))
+    plan = _plan(connection, queries.ended_statement(wanted))
     assert f"INDEX {index}" in plan
     assert "TEMP B-TREE" not in plan
 
 
 def test_the_local_schedules_are_found_without_reading_the_others(connection: Connection) -> None:
-    plan = _plan(connection, reading.LISTED.where(tables.LOCAL))
+    plan = _plan(connection, queries.LISTED.where(tables.LOCAL))
     assert "INDEX onthedot_schedules_local" in plan
     assert "TEMP B-TREE" not in plan
+
+
+OF_PRUNING = {
+    "old runs": (statements.ENDED.oldest, "onthedot_history_finished"),
+    "locked runs": (statements.ENDED.locked, "sqlite_autoindex_onthedot_history_1"),
+    "groups of the newest runs": (statements.ENDED_CROWD.newest, "onthedot_history_finished"),
+    "next group of runs": (statements.ENDED_CROWD.following, "COVERING INDEX onthedot_history_schedule"),
+    "runs too many": (statements.ENDED_CROWD.beyond, "COVERING INDEX onthedot_history_schedule"),
+    "lines of runs": (statements.LINES, "onthedot_logs_run"),
+    "runs with lines": (statements.WITH_LINES, "onthedot_logs_run"),
+    "old decisions": (statements.DECIDED.oldest, "onthedot_decisions_decided"),
+    "groups of the newest decisions": (statements.DECIDED_CROWD.newest, "onthedot_decisions_decided"),
+    "next group of decisions": (statements.DECIDED_CROWD.following, "COVERING INDEX onthedot_decisions_schedule"),
+    "decisions too many": (statements.DECIDED_CROWD.beyond, "COVERING INDEX onthedot_decisions_schedule"),
+    "expired keys": (statements.EXPIRED.oldest, "onthedot_keys_expires"),
+    "keys of ticks": (statements.KEYS_BETWEEN, "sqlite_autoindex_onthedot_keys_1"),
+    "old changes": (statements.CHANGED.oldest, "onthedot_changes_at"),
+    "old tombstones": (statements.TOMBSTONES.oldest, "onthedot_schedules_tombstones"),
+    "history of tombstones": (statements.TOMBSTONES.oldest, "COVERING INDEX onthedot_history_schedule"),
+    "gone nodes": (statements.GONE.oldest, "onthedot_nodes_state"),
+    "runs of gone nodes": (statements.GONE.oldest, "onthedot_runs_owner"),
+    "what replaced a definition": (statements.REVISIONS_PAGE, "onthedot_revisions_schedule"),
+    "the oldest of a schedule": (statements.OLDEST_OF, "onthedot_history_schedule"),
+}
+
+
+@pytest.mark.parametrize(("statement", "index"), OF_PRUNING.values(), ids=OF_PRUNING)
+def test_what_is_old_is_found_by_an_index_and_not_sorted(
+    connection: Connection, statement: Statement, index: str
+) -> None:
+    plan = _plan(connection, statement)
+    assert index in plan
+    assert "TEMP B-TREE" not in plan
+    # in the order of an index, and no further than asked
+    assert all("USING" in line for line in plan.splitlines() if "SCAN onthedot" in line)
+
+
+def test_a_page_of_definitions_and_the_number_of_changes_are_read_by_their_primary_keys(connection: Connection) -> None:
+    assert "SEARCH onthedot_revisions USING INTEGER PRIMARY KEY" in _plan(connection, statements.REVISIONS_PAGE)
+    assert _plan(connection, statements.CHANGED_SPAN).count("SEARCH onthedot_changes") == 2

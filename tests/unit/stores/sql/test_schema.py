@@ -40,8 +40,10 @@ def _is_of_sqlite(_thing: object, name: str | None, *_: object) -> bool:
     return name not in (
         "onthedot_runs_waiting",
         "onthedot_runs_ranked",
+        "onthedot_runs_ready",
         "onthedot_schedules_plannable",
         "onthedot_schedules_mode",
+        "onthedot_schedules_deleted",
     )
 
 

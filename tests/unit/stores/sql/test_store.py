@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 
@@ -18,7 +18,7 @@ from onthedot.model.ids import new_id
 from onthedot.model.node import Node
 from onthedot.model.run import Run
 from onthedot.rules import edits
-from onthedot.rules.effects import Before, Effects
+from onthedot.rules.effects import Before, Effects, Situation
 from onthedot.rules.plan import Decider
 from onthedot.stores.base import Author, Retention, Store
 from onthedot.stores.open import open_store
@@ -217,9 +217,36 @@ def test_a_thousand_names_and_ids_are_asked_for_at_once(store: Store) -> None:
     assert len(store.runs(ids=[run.id for run in runs], limit=2000)) == 1200
 
 
+def test_who_decides_has_the_file_and_nobody_writes_meanwhile(store: Store, path: Path, clock: ManualClock) -> None:
+    """What was read is then still so when it is written; whoever began with a read would have to begin again."""
+    _put(store, "a")
+    clock.pass_by(60_000)
+    store.join(Node("n", "n"), [])
+    refused: list[str] = []
+
+    def decide(rows: Sequence[Before], situation: Situation) -> Sequence[Effects]:
+        with closing(sqlite3.connect(path, timeout=0)) as other, pytest.raises(sqlite3.OperationalError) as busy:
+            other.execute("UPDATE onthedot_nodes SET name = 'other'")
+        refused.append(str(busy.value))
+        return [Effects() for _ in rows]
+
+    store.plan_due("n", 10, 0, decide)
+    assert refused == ["database is locked"]
+
+
+def test_no_two_live_runs_are_of_one_tick_whoever_writes_them(store: Store) -> None:
+    """The net under the watermark."""
+    ticks = [Run(name, "task", "tick", START_MS, START_MS, schedule_id="s") for name in ("a", "b")]
+    store.enqueue(ticks[:1])
+    with pytest.raises(StoreUnavailable):
+        store.enqueue(ticks[1:])
+    by_hand = [Run(name, "task", "manual", START_MS, START_MS, schedule_id="s") for name in ("c", "d")]
+    assert len(store.enqueue(by_hand)) == 2, "what is no tick may be of the same moment"
+
+
 def test_keys_of_ticks_outlive_the_pruning_of_all_others(store: Store, path: Path, clock: ManualClock) -> None:
     _by_hand(path, "INSERT INTO onthedot_keys VALUES ('t:schedule:5', 'r', 1, NULL), ('k:task:x', 'r', 1, NULL)")
-    assert store.prune(Retention()) == 1
+    assert store.prune(Retention()).keys == 1
     assert _by_hand(path, "SELECT key FROM onthedot_keys") == [("t:schedule:5",)]
 
 
@@ -231,6 +258,6 @@ def test_nodes_that_have_long_been_gone_are_forgotten_but_not_those_that_still_h
     store.enqueue([_run()])
     store.start_due("holds", ["task"], 1)
     _by_hand(path, "UPDATE onthedot_nodes SET state = 'dead' WHERE id <> 'lives'")
-    clock.pass_by(Retention().history_ms)
+    clock.pass_by(Retention().nodes_ms)
     store.prune(Retention())
     assert _by_hand(path, "SELECT id FROM onthedot_nodes ORDER BY id") == [("holds",), ("lives",)]

@@ -20,9 +20,26 @@ for _ = 1, tonumber(ARGV[1]) do
   end
   at = first + count
 end
+
+-- Tracks that hold no run any more leave their lane, and a lane without tracks leaves the others.
+local function close(lane, first, last)
+  local tracks = KEYS[1] .. 'tracks:' .. lane
+  for i = first, last do
+    if redis.call('EXISTS', KEYS[1] .. 'track:' .. lane .. '\n' .. ARGV[i]) == 0 then
+      redis.call('SREM', tracks, ARGV[i])
+    end
+  end
+  if redis.call('EXISTS', tracks) == 0 then redis.call('ZREM', KEYS[1] .. 'lanes', lane) end
+end
+
 while at <= #ARGV do
-  local count = tonumber(ARGV[at + 2])
-  redis.call(ARGV[at], KEYS[1] .. ARGV[at + 1], unpack(ARGV, at + 3, at + 2 + count))
-  at = at + 3 + count
+  local what, name, first = ARGV[at], ARGV[at + 1], at + 3
+  local last = at + 2 + tonumber(ARGV[at + 2])
+  if what == 'CLOSE' then
+    close(name, first, last)
+  else
+    redis.call(what, KEYS[1] .. name, unpack(ARGV, first, last))
+  end
+  at = last + 1
 end
 return 1

@@ -1,52 +1,32 @@
 -- Due runs that nobody else works on just now, in turn, with all that starting them reads.
--- ARGV: now, how many, hold for, whether to take those too that others work on, how much a level of priority is worth,
--- then the queues
+-- ARGV: now, how many, hold for, of how many live runs beside them to tell, whether any pool will do;
+-- then, each with how many they are: what the caller holds already, the lanes, the tasks, the pools, all known tasks
 -- Answers: the ids and rows of the runs; of their schedules; live runs' ids, rows, sizes.
-local now, limit, hold_ms, all = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[4] == '1'
-local level_ms = tonumber(ARGV[5])
-local page = math.max(16, math.min(limit, 1000))
-local heads = {}
+local now, limit, hold_ms = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
+local any_pool = ARGV[5] == '1'
+local own, lanes, tasks, pools, known, at, _
+_, own, at = words(6)
+lanes, _, at = words(at)
+_, tasks, at = words(at)
+_, pools, at = words(at)
+_, known = words(at)
 
--- A queue is read page by page; the head of least precedence of all queues is the next in turn.
-local function turn(queue)
-  queue.at = queue.at + 2
-  if queue.at > #queue.items then
-    queue.items = redis.call('ZRANGEBYSCORE', queue.key, '-inf', now, 'WITHSCORES', 'LIMIT', queue.offset, page)
-    queue.offset = queue.offset + page
-    queue.at = 1
-  end
-  queue.member = queue.items[queue.at]
-  if queue.member then queue.precedence = tonumber(queue.items[queue.at + 1]) - queue.priority * level_ms end
-  return queue.member
+local function is_wanted(name)
+  local pool, task = string.match(name, '^([^\n]*)\n(.*)$')
+  if any_pool or pool == 'null' then return tasks[task] end
+  return pools[pool] and known[task]
 end
 
-local function look(name, priority)
-  local queue = {key = KEYS[1] .. 'ready:' .. name, priority = priority, offset = 0, items = {}, at = -1}
-  if turn(queue) then heads[#heads + 1] = queue end
+local tracks = {}
+for _, lane in ipairs(lanes) do
+  for _, track in ipairs(tracks_of(lane, is_wanted)) do tracks[#tracks + 1] = track end
 end
 
-local asked = {}
-for i = 6, #ARGV do
-  look(ARGV[i], 0)
-  asked[ARGV[i]] = true
-end
-for _, name in ipairs(redis.call('SMEMBERS', KEYS[1] .. 'levels')) do
-  local priority, queue = string.match(name, '^(-?%d+)\n(.*)$')
-  if asked[queue] then look(name, tonumber(priority)) end
-end
-
-forget_old_holds()
+begin_holding(own)
 local ids, schedule_ids, names, taken = {}, {}, {}, {}
-while #ids < limit and #heads > 0 do
-  local first = 1
-  for i = 2, #heads do
-    local a, b = heads[i], heads[first]
-    if a.precedence < b.precedence or (a.precedence == b.precedence and a.member < b.member) then first = i end
-  end
-  local queue = heads[first]
-  local run_id, schedule_id = string.match(queue.member, '^([^\n]*)\n(.*)$')
+in_turn(tracks, now, function(run_id, schedule_id)
   local name = schedule_id == '' and run_id or schedule_id
-  if all or taken[name] or not is_busy(name) then
+  if taken[name] or not is_busy(name) then
     ids[#ids + 1] = run_id
     if not taken[name] then
       taken[name] = true
@@ -54,8 +34,8 @@ while #ids < limit and #heads > 0 do
       if schedule_id ~= '' then schedule_ids[#schedule_ids + 1] = schedule_id end
     end
   end
-  if not turn(queue) then table.remove(heads, first) end
-end
+  return #ids >= limit
+end)
 hold(names, hold_ms)
-local live_ids, runs, sizes = live(schedule_ids)
+local live_ids, runs, sizes = live(schedule_ids, tonumber(ARGV[4]))
 return {ids, rows('runs', ids), schedule_ids, rows('schedules', schedule_ids), live_ids, runs, sizes}

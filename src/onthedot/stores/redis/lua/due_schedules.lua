@@ -1,7 +1,8 @@
 -- Due schedules that nobody else works on just now, those on time before those overdue, with all that planning reads.
--- ARGV: now, on time from, how many, hold for, whether to take those too that others work on
+-- ARGV: now, on time from, how many, hold for, of how many live runs of each to tell;
+-- then, with how many that is, what the caller holds already
 -- Answers: whether some were left out; their ids, their rows; live runs' ids, rows, sizes; nodes.
-local now, from, limit, hold_ms, all = ARGV[1], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4]), ARGV[5] == '1'
+local now, from, limit, hold_ms = ARGV[1], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4])
 local ids, left_out = {}, 0
 
 local function look(low, high)
@@ -9,7 +10,7 @@ local function look(low, high)
   while #ids < limit do
     local part = redis.call('ZRANGEBYSCORE', KEYS[1] .. 'due', low, high, 'LIMIT', offset, limit)
     for _, id in ipairs(part) do
-      if not all and is_busy(id) then
+      if is_busy(id) then
         left_out = 1
       elseif #ids < limit then
         ids[#ids + 1] = id
@@ -20,10 +21,11 @@ local function look(low, high)
   end
 end
 
-forget_old_holds()
+local _, own = words(6)
+begin_holding(own)
 look(from, now)
 look('-inf', '(' .. from)
 hold(ids, hold_ms)
 local nodes = redis.call('ZRANGE', KEYS[1] .. 'living', 0, -1)
-local run_ids, runs, sizes = live(ids)
+local run_ids, runs, sizes = live(ids, tonumber(ARGV[5]))
 return {left_out, ids, rows('schedules', ids), run_ids, runs, sizes, {nodes, rows('nodes', nodes)}}

@@ -19,7 +19,7 @@ end
 
 local schedule_id = redis.call('HGET', KEYS[1] .. 'names', name)
 if schedule_id then
-  for _, id in ipairs(redis.call('SMEMBERS', KEYS[1] .. 'live:' .. schedule_id)) do
+  for _, id in ipairs(redis.call('ZRANGE', KEYS[1] .. 'live:' .. schedule_id, 0, -1)) do
     if is_wanted(id) then ids[#ids + 1] = id end
   end
 end

@@ -16,13 +16,7 @@ local function look(key)
 end
 
 look(KEYS[1] .. 'due')
-for _, queue in ipairs(redis.call('SMEMBERS', KEYS[1] .. 'queues')) do
-  local key = KEYS[1] .. 'ready:' .. queue
-  if redis.call('EXISTS', key) == 1 then
-    look(key)
-  else
-    redis.call('SREM', KEYS[1] .. 'queues', queue)
-    redis.call('SREM', KEYS[1] .. 'levels', queue)
-  end
+for _, lane in ipairs(redis.call('ZRANGEBYLEX', KEYS[1] .. 'lanes', '-', '(' .. AWAITED)) do
+  for _, track in ipairs(tracks_of(lane)) do look(track.key) end
 end
 return moments

@@ -14,6 +14,7 @@ depends_on = None
 _LONG = sa.Text().with_variant(MEDIUMTEXT(), "mysql")
 _NUMBER = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 _LOCAL = sa.text("mode = 'local'")
+_TOMBSTONE = sa.text("deleted = 1")
 _PLANNABLE = sa.text("enabled = 1 AND deleted = 0 AND error IS NULL AND mode = 'durable'")
 
 
@@ -46,10 +47,10 @@ def upgrade() -> None:
         sa.Column("after", _LONG, nullable=False),
         sa.PrimaryKeyConstraint("seq"),
     )
+    op.create_index("onthedot_changes_at", "onthedot_changes", ["at_ms"])
     op.create_index("onthedot_changes_schedule", "onthedot_changes", ["schedule", "seq"])
     _create_table(
         "onthedot_decisions",
-        sa.Column("seq", _NUMBER, autoincrement=True, nullable=False),
         sa.Column("id", _string(36), nullable=False),
         sa.Column("schedule_id", _string(36), nullable=False),
         sa.Column("schedule", _string(200), nullable=False),
@@ -60,9 +61,10 @@ def upgrade() -> None:
         sa.Column("count", sa.BigInteger(), nullable=True),
         sa.Column("decided_ms", sa.BigInteger(), nullable=False),
         sa.Column("detail", _LONG, nullable=False),
-        sa.PrimaryKeyConstraint("seq"),
+        sa.PrimaryKeyConstraint("id"),
     )
-    op.create_index("onthedot_decisions_schedule", "onthedot_decisions", ["schedule_id", "seq"])
+    op.create_index("onthedot_decisions_decided", "onthedot_decisions", ["decided_ms"])
+    op.create_index("onthedot_decisions_schedule", "onthedot_decisions", ["schedule_id", "id"])
     _create_table(
         "onthedot_history",
         sa.Column("id", _string(36), nullable=False),
@@ -88,7 +90,7 @@ def upgrade() -> None:
         sa.Column("crashes", sa.Integer(), nullable=False),
         sa.Column("fence", sa.BigInteger(), nullable=False),
         sa.Column("slot", _string(60), nullable=True),
-        sa.Column("blocked", sa.SmallInteger(), nullable=False),
+        sa.Column("waits_for", _string(250), nullable=True),
         sa.Column("exempt", sa.SmallInteger(), nullable=False),
         sa.Column("cancel_requested_ms", sa.BigInteger(), nullable=True),
         sa.Column("created_ms", sa.BigInteger(), nullable=False),
@@ -152,15 +154,17 @@ def upgrade() -> None:
         sa.Column("lease_ms", sa.BigInteger(), nullable=False),
         sa.PrimaryKeyConstraint("id"),
     )
+    op.create_index("onthedot_nodes_state", "onthedot_nodes", ["state", "renewed_ms"])
     _create_table(
         "onthedot_revisions",
         sa.Column("seq", _NUMBER, autoincrement=True, nullable=False),
         sa.Column("schedule_id", _string(36), nullable=False),
         sa.Column("revision", sa.Integer(), nullable=False),
+        sa.Column("made_ms", sa.BigInteger(), nullable=False),
         sa.Column("body", _LONG, nullable=False),
         sa.PrimaryKeyConstraint("seq"),
     )
-    op.create_index("onthedot_revisions_schedule", "onthedot_revisions", ["schedule_id", "seq"])
+    op.create_index("onthedot_revisions_schedule", "onthedot_revisions", ["schedule_id", "revision", "seq"])
     _create_table(
         "onthedot_runs",
         sa.Column("id", _string(36), nullable=False),
@@ -186,7 +190,7 @@ def upgrade() -> None:
         sa.Column("crashes", sa.Integer(), nullable=False),
         sa.Column("fence", sa.BigInteger(), nullable=False),
         sa.Column("slot", _string(60), nullable=True),
-        sa.Column("blocked", sa.SmallInteger(), nullable=False),
+        sa.Column("waits_for", _string(250), nullable=True),
         sa.Column("exempt", sa.SmallInteger(), nullable=False),
         sa.Column("cancel_requested_ms", sa.BigInteger(), nullable=True),
         sa.Column("created_ms", sa.BigInteger(), nullable=False),
@@ -199,40 +203,43 @@ def upgrade() -> None:
         sa.Column("priority", sa.Integer(), nullable=False),
         sa.Column("ranked", sa.SmallInteger(), nullable=False),
         sa.Column("apart", _string(36), nullable=False),
+        sa.Column("pool", sa.String(length=20), nullable=True),
+        sa.Column("lane", _string(250), nullable=False),
         sa.PrimaryKeyConstraint("id"),
     )
     if _partly():
         op.create_index(
-            "onthedot_runs_blocked",
+            "onthedot_runs_lane",
             "onthedot_runs",
-            ["ranked", "due_ms", "id"],
-            sqlite_where=sa.text("state = 'waiting' AND blocked = 1"),
-            postgresql_where=sa.text("state = 'waiting' AND blocked = 1"),
-        )
-        op.create_index(
-            "onthedot_runs_due",
-            "onthedot_runs",
-            ["ranked", "due_ms", "id"],
-            sqlite_where=sa.text("state = 'waiting' AND blocked = 0"),
-            postgresql_where=sa.text("state = 'waiting' AND blocked = 0"),
+            ["lane", "ranked", "due_ms", "id", "task", "pool"],
+            sqlite_where=sa.text("state = 'waiting'"),
+            postgresql_where=sa.text("state = 'waiting'"),
         )
         op.create_index(
             "onthedot_runs_levels",
             "onthedot_runs",
-            ["ranked", "priority", "due_ms", "id"],
-            sqlite_where=sa.text("state = 'waiting' AND blocked = 0 AND ranked = 1"),
-            postgresql_where=sa.text("state = 'waiting' AND blocked = 0 AND ranked = 1"),
+            ["lane", "ranked", "priority", "due_ms", "id"],
+            sqlite_where=sa.text("state = 'waiting' AND ranked = 1"),
+            postgresql_where=sa.text("state = 'waiting' AND ranked = 1"),
+        )
+        op.create_index(
+            "onthedot_runs_moment",
+            "onthedot_runs",
+            ["due_ms"],
+            sqlite_where=sa.text("state = 'waiting' AND waits_for IS NULL"),
+            postgresql_where=sa.text("state = 'waiting' AND waits_for IS NULL"),
         )
     else:
         op.create_index(
             "onthedot_runs_ranked",
             "onthedot_runs",
-            ["state", "blocked", "ranked", "priority", "due_ms", "id"],
+            ["state", "lane", "ranked", "priority", "due_ms", "id"],
         )
+        op.create_index("onthedot_runs_ready", "onthedot_runs", ["state", "waits_for", "due_ms"])
         op.create_index(
             "onthedot_runs_waiting",
             "onthedot_runs",
-            ["state", "blocked", "ranked", "due_ms", "id"],
+            ["state", "lane", "ranked", "due_ms", "id", "task", "pool"],
         )
     op.create_index(
         "onthedot_runs_owner",
@@ -241,6 +248,7 @@ def upgrade() -> None:
         sqlite_where=sa.text("owner IS NOT NULL"),
         postgresql_where=sa.text("owner IS NOT NULL"),
     )
+    op.create_index("onthedot_runs_schedule", "onthedot_runs", ["schedule_id", "state", "due_ms", "id"])
     op.create_index(
         "onthedot_runs_slot",
         "onthedot_runs",
@@ -282,6 +290,7 @@ def upgrade() -> None:
         sa.Column("version", sa.BigInteger(), nullable=False),
         sa.Column("fence", sa.BigInteger(), nullable=False),
         sa.Column("planned_runs", sa.BigInteger(), nullable=False),
+        sa.Column("routed", _LONG, nullable=False),
         sa.Column("plan_attempts", sa.Integer(), nullable=False),
         sa.Column("created_ms", sa.BigInteger(), nullable=False),
         sa.Column("updated_ms", sa.BigInteger(), nullable=False),
@@ -303,7 +312,15 @@ def upgrade() -> None:
             sqlite_where=_LOCAL,
             postgresql_where=_LOCAL,
         )
+        op.create_index(
+            "onthedot_schedules_tombstones",
+            "onthedot_schedules",
+            ["updated_ms"],
+            sqlite_where=_TOMBSTONE,
+            postgresql_where=_TOMBSTONE,
+        )
     else:
+        op.create_index("onthedot_schedules_deleted", "onthedot_schedules", ["deleted", "updated_ms"])
         op.create_index(
             "onthedot_schedules_plannable", "onthedot_schedules", ["enabled", "deleted", "mode", "next_run_ms", "id"]
         )

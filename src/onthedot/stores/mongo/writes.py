@@ -39,6 +39,8 @@ class Writes:
         self._session = session
         self._pending: dict[str, _Pending] = {}
         self._count = 0
+        self.made = False
+        """Anything was written, or will be."""
 
     def insert(self, collection: str, document: Document, document_id: Any = None) -> None:
         """A new document; one that is there already is a clash."""
@@ -80,6 +82,7 @@ class Writes:
         self._count = 0
 
     def _of(self, collection: str, document_id: Any) -> _Pending:
+        self.made = True
         self._count += 1
         if self._count > _MOST:
             self.send_all()

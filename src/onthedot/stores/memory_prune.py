@@ -1,0 +1,205 @@
+"""Forgetting what is old, in memory, and the tables that tell it without being read whole."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain, islice, pairwise, takewhile
+from typing import TYPE_CHECKING, Any
+
+from onthedot.heap import IndexedHeap
+from onthedot.model.decision import Decision
+from onthedot.model.key import Key
+from onthedot.model.run import Run
+from onthedot.stores.base import Pruned
+from onthedot.stores.prune import is_needed
+
+if TYPE_CHECKING:
+    from onthedot.stores.memory import _Tables
+
+
+class EndedRuns(dict[str, Run]):
+    """History, in the order in which runs ended; and by schedule, or by task where there is none."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.of: dict[str, dict[str, None]] = {}
+
+    def __setitem__(self, run_id: str, run: Run) -> None:
+        super().__setitem__(run_id, run)
+        self.of.setdefault(_kept_by(run), {})[run_id] = None
+
+    def pop(self, run_id: str, default: Any = None) -> Any:
+        """One that is not there is the default."""
+        run = super().pop(run_id, None)
+        if run is None:
+            return default
+        group = self.of[_kept_by(run)]
+        del group[run_id]
+        if not group:
+            del self.of[_kept_by(run)]
+        return run
+
+
+def _kept_by(run: Run) -> str:
+    """No name has a slash, so a task and a schedule never share it."""
+    return f"/{run.task}" if run.schedule is None else run.schedule
+
+
+class Keys(dict[str, Key]):
+    """Those that expire also stand in a heap, by when."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.expiring: IndexedHeap[str] = IndexedHeap()
+
+    def __setitem__(self, name: str, key: Key) -> None:
+        self.pop(name)
+        super().__setitem__(name, key)
+        # Keys of ticks (t:…) go only with their schedule: they are what keeps a backfill from running twice.
+        if key.expires_ms is not None and not name.startswith("t:"):
+            self.expiring.push(name, key.expires_ms)
+
+    def pop(self, name: str, default: Any = None) -> Any:
+        """One that is not there is the default."""
+        if name in self.expiring:
+            self.expiring.remove(name)
+        return super().pop(name, default)
+
+
+class MemoryForgetting:
+    """Of one store, under its lock: what is found stays so until it is forgotten. It looks at everything each time."""
+
+    def __init__(self, tables: _Tables) -> None:
+        self._tables = tables
+
+    # runs
+
+    def old_runs(self, before_ms: int, most: int) -> list[str]:
+        old = takewhile(lambda run: (run.finished_ms or 0) <= before_ms, self._tables.history.values())
+        return [run.id for run in islice(old, most)]
+
+    def surplus_runs(self, keep: int, most: int, *, thorough: bool) -> list[str]:
+        groups = (ids for ids in self._tables.history.of.values() if len(ids) > keep)
+        return list(islice((run_id for ids in groups for run_id in sorted(ids)[: len(ids) - keep]), most))
+
+    def forget_runs(self, items: Sequence[str]) -> Pruned:
+        history, log = self._tables.history, self._tables.log
+        runs = sum(history.pop(run_id) is not None for run_id in items)
+        return Pruned(runs=runs, logs=sum(len(log.pop(run_id, ())) for run_id in items))
+
+    # decisions: each by its schedule and when it was made, from the oldest of each schedule on
+
+    def old_decisions(self, before_ms: int, most: int) -> list[tuple[str, int]]:
+        return self._decisions(lambda decisions: takewhile(lambda each: each.decided_ms <= before_ms, decisions), most)
+
+    def surplus_decisions(self, keep: int, most: int, *, thorough: bool) -> list[tuple[str, int]]:
+        return self._decisions(lambda decisions: decisions[: max(len(decisions) - keep, 0)], most)
+
+    def _decisions(self, choose: Callable[[list[Decision]], Iterable[Decision]], most: int) -> list[tuple[str, int]]:
+        chosen = (each for decisions in self._tables.decisions.values() for each in choose(decisions))
+        return [(each.schedule_id, each.decided_ms) for each in islice(chosen, most)]
+
+    def forget_decisions(self, items: Sequence[tuple[str, int]]) -> Pruned:
+        forgotten = 0
+        for schedule_id, decided_ms in items:
+            decisions = self._tables.decisions.get(schedule_id, [])
+            if decisions and decisions[0].decided_ms == decided_ms:
+                del decisions[0]
+                forgotten += 1
+            if not decisions:
+                self._tables.decisions.pop(schedule_id, None)
+        return Pruned(decisions=forgotten)
+
+    # keys, and the audit
+
+    def expired_keys(self, before_ms: int, most: int) -> list[str]:
+        return [key for key, _ in self._tables.keys.expiring.due(before_ms)[:most]]
+
+    def forget_keys(self, items: Sequence[str]) -> Pruned:
+        return Pruned(keys=sum(self._tables.keys.pop(key) is not None for key in items))
+
+    def old_changes(self, before_ms: int, most: int) -> list[str]:
+        old = takewhile(lambda change: change.at_ms <= before_ms, self._tables.changes)
+        return [change.id for change in islice(old, most)]
+
+    def surplus_changes(self, keep: int, most: int) -> list[str]:
+        surplus = max(len(self._tables.changes) - keep, 0)
+        return [change.id for change in self._tables.changes[: min(surplus, most)]]
+
+    def forget_changes(self, items: Sequence[str]) -> Pruned:
+        """They are the oldest."""
+        named = set(items)
+        heads = sum(1 for _ in takewhile(lambda change: change.id in named, self._tables.changes))
+        del self._tables.changes[:heads]
+        return Pruned(changes=heads)
+
+    # schedules: what they were, and what is left of them
+
+    def replaced_revisions(self, before_ms: int, most: int, *, thorough: bool) -> list[tuple[str, int]]:
+        return list(islice(self._replaced(before_ms), most))
+
+    def _replaced(self, before_ms: int) -> Iterator[tuple[str, int]]:
+        """By schedule and number, from the oldest of each schedule on."""
+        for schedule_id, revisions in self._tables.revisions.items():
+            if len(revisions) < 2 or revisions[1].updated_ms > before_ms:
+                continue
+            oldest = self._oldest_of(schedule_id, revisions[0].name)
+            for revision, following in pairwise(revisions):
+                if following.updated_ms > before_ms or is_needed(revision.revision, following.updated_ms, *oldest):
+                    break
+                yield schedule_id, revision.revision
+
+    def _oldest_of(self, schedule_id: str, name: str) -> tuple[int | None, int | None]:
+        """The revision of the oldest run, live or ended, and the first moment of the oldest decision."""
+        tables = self._tables
+        ended = (tables.history[run_id] for run_id in tables.history.of.get(name, ()))
+        live = (tables.runs[run_id] for run_id in tables.runs_of.get(schedule_id, ()))
+        revisions = (run.revision for run in chain(ended, live) if run.revision is not None)
+        decisions = tables.decisions.get(schedule_id)
+        return min(revisions, default=None), decisions[0].first_ms if decisions else None
+
+    def forget_revisions(self, items: Sequence[tuple[str, int]]) -> Pruned:
+        for schedule_id, _ in items:
+            del self._tables.revisions[schedule_id][0]
+        return Pruned(revisions=len(items))
+
+    def bare_tombstones(self, before_ms: int, most: int) -> list[str]:
+        tables = self._tables
+        old = (
+            row
+            for row in tables.schedules.values()
+            if row.deleted and row.updated_ms <= before_ms and row.settled_ms <= before_ms
+        )
+        bare = (
+            row.id
+            for row in old
+            if not (tables.runs_of.get(row.id) or row.name in tables.history.of or row.id in tables.decisions)
+        )
+        return list(islice(bare, most))
+
+    def forget_tombstones(self, items: Sequence[str]) -> Pruned:
+        tables, gone = self._tables, set(items)
+        of_ticks = [key for key in tables.keys if key.startswith("t:") and key.split(":")[1] in gone]
+        for key in of_ticks:
+            tables.keys.pop(key)
+        revisions = 0
+        for schedule_id in items:
+            name = tables.schedules.pop(schedule_id).name
+            tables.ids.pop(name)
+            tables.runs_of.pop(schedule_id, None)
+            tables.succeeded.pop(name, None)
+            revisions += len(tables.revisions.pop(schedule_id, ()))
+        return Pruned(tombstones=len(items), keys=len(of_ticks), revisions=revisions)
+
+    # nodes
+
+    def gone_nodes(self, before_ms: int, most: int) -> list[str]:
+        owners = {run.owner for run in self._tables.runs.values()}
+        gone = (node for node in self._tables.nodes.values() if not node.lives and node.renewed_ms <= before_ms)
+        return list(islice((node.id for node in gone if node.id not in owners), most))
+
+    def forget_nodes(self, items: Sequence[str]) -> Pruned:
+        for node_id in items:
+            self._tables.nodes.pop(node_id, None)
+            self._tables.tasks.pop(node_id, None)
+        return Pruned(nodes=len(items))

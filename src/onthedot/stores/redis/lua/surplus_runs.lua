@@ -1,0 +1,22 @@
+-- Ended runs beyond the newest so many of their schedule or task, oldest first. ARGV: how many are kept, how many at most
+-- Answers the member and score of each in `finished`.
+local keep, most = tonumber(ARGV[1]), tonumber(ARGV[2])
+local found, count, offset = {}, 0, 0
+
+local function look(group)
+  local surplus = math.min(redis.call('ZCARD', KEYS[1] .. 'ended:' .. group) - keep, most - count)
+  if surplus <= 0 then return end
+  for _, id in ipairs(redis.call('ZRANGE', KEYS[1] .. 'ended:' .. group, 0, surplus - 1)) do
+    local member = id .. '\n' .. group
+    found[#found + 1], found[#found + 2] = member, redis.call('ZSCORE', KEYS[1] .. 'finished', member) or '0'
+    count = count + 1
+  end
+end
+
+while count < most do
+  local groups = redis.call('ZRANGEBYSCORE', KEYS[1] .. 'kept', '(' .. keep, '+inf', 'LIMIT', offset, 100)
+  for _, group in ipairs(groups) do look(group) end
+  if #groups < 100 then break end
+  offset = offset + 100
+end
+return found

@@ -1,0 +1,200 @@
+"""Locks, versions, and what a decision may rest on."""
+
+from __future__ import annotations
+
+from tests.sabotage.sabotage import Sabotage, memory, unit
+
+LOCKS = (
+    Sabotage(
+        name="finish-locks-schedules-last",
+        rule="Lock order: schedules, the incarnation's row, runs.",
+        file="stores/engine/finishing.py",
+        find="    schedules = tx.lock_schedules(tx.schedules_of(again)) if again else {}\n"
+        "    node = tx.node_shared(node_id)\n",
+        replace="    node = tx.node_shared(node_id)\n"
+        "    schedules = tx.lock_schedules(tx.schedules_of(again)) if again else {}\n",
+        tests=unit("stores/engine/test_locks.py"),
+    ),
+    Sabotage(
+        name="takeover-locks-schedules-last",
+        rule="Lock order: a takeover locks the schedules of the dead node's runs before its row.",
+        file="stores/engine/leases.py",
+        find="    locked = _lock_schedules_of(tx, node_id)\n    node = tx.node(node_id)\n    if node is None or not may(node):",
+        replace="    node = tx.node(node_id)\n    locked = _lock_schedules_of(tx, node_id)\n    if node is None or not may(node):",
+        tests=unit("stores/engine/test_locks.py"),
+    ),
+    Sabotage(
+        name="retry-locks-the-run-first",
+        rule="Lock order: an operator's retry locks the schedule before the run.",
+        file="stores/engine/operating.py",
+        find="    schedules = tx.lock_schedules([] if found is None or found.schedule_id is None else [found.schedule_id])\n"
+        "    run = tx.live_runs([run_id]).get(run_id) or _ended_run(tx, run_id)\n",
+        replace="    run = tx.live_runs([run_id]).get(run_id) or _ended_run(tx, run_id)\n"
+        "    schedules = tx.lock_schedules([] if found is None or found.schedule_id is None else [found.schedule_id])\n",
+        tests=unit("stores/engine/test_locks.py"),
+    ),
+    Sabotage(
+        name="waking-locks-runs-first",
+        rule="Lock order: waking locks schedules before runs.",
+        file="stores/engine/waking.py",
+        find="    owners = {run.schedule_id for run in waiting if run.schedule_id is not None}\n",
+        replace="    tx.live_runs({run.id for run in waiting})\n"
+        "    owners = {run.schedule_id for run in waiting if run.schedule_id is not None}\n",
+        tests=unit("stores/engine/test_locks.py"),
+    ),
+    Sabotage(
+        name="start-waits-for-schedules",
+        rule="Planners and starters share the work: schedules that somebody has locked are passed over (SKIP LOCKED).",
+        file="stores/engine/starting.py",
+        find="schedules = tx.schedules_if_free(ids)",
+        replace="schedules = tx.lock_schedules(ids)",
+        tests=unit("stores/engine/test_locks.py"),
+    ),
+    Sabotage(
+        name="planning-locks-runs",
+        rule="Planning never waits for a run's lock: it reads live runs without locking them.",
+        file="stores/engine/planning.py",
+        find="    live = tx.live_beside(due)\n",
+        replace="    tx.live_of([each.id for each in due])\n    live = tx.live_beside(due)\n",
+        tests=unit("stores/engine/test_locks.py"),
+    ),
+    Sabotage(
+        name="planning-waits-for-runs",
+        rule="Planning never waits for a run's lock: what it ends or stops it locks only if nobody else has.",
+        file="stores/engine/planning.py",
+        find="    free = tx.live_runs_if_free(ids)\n",
+        replace="    free = tx.live_runs(ids)\n",
+        tests=unit("stores/engine/test_locks.py"),
+    ),
+    Sabotage(
+        name="planned-on-what-was-read",
+        rule="Decide only on rows that are locked: a run that changed before its lock is not ended by an old decision.",
+        file="stores/engine/planning.py",
+        find="        if all(is_as_it_was(run) for run in each.ended)\n",
+        replace="",
+        tests=unit("stores/engine/test_locks.py"),
+    ),
+    Sabotage(
+        name="started-on-what-was-read",
+        rule="Decide only on rows that are locked: a run that was cancelled before its lock is not started.",
+        file="stores/engine/starting.py",
+        find="            raise TryAgain\n        free =",
+        replace="            pass\n        free =",
+        tests=unit("stores/engine/test_locks.py"),
+    ),
+    Sabotage(
+        name="woken-on-what-was-read",
+        rule="Decide only on rows that are locked: who was judged otherwise since is not woken.",
+        file="stores/engine/waking.py",
+        find="if run.id in now and now[run.id].waits_for == run.waits_for]",
+        replace="if run.id in now]",
+        tests=unit("stores/engine/test_locks.py"),
+    ),
+    Sabotage(
+        name="removed-on-what-was-read",
+        rule="Decide only on rows that are locked: a put while the last run ends is not deleted by `auto_remove`.",
+        file="stores/engine/waking.py",
+        find="if each.auto_remove and each.next_run_ms is None and not each.deleted]",
+        replace="]",
+        tests=unit("stores/engine/test_locks.py"),
+    ),
+    Sabotage(
+        name="removed-before-its-last-run",
+        rule="`auto_remove` acts after the last run has ended.",
+        file="stores/engine/waking.py",
+        find="gone = [each for each in ended if each.id not in live or not live[each.id].runs]",
+        replace="gone = ended",
+        tests=memory("TestSelfRemoval::test_it_stays_while_another_run_of_it_lives"),
+    ),
+    Sabotage(
+        name="removed-when-planned",
+        rule="`auto_remove` acts after the last run has ended, not when it is planned.",
+        file="rules/plan.py",
+        find="deleted=before.auto_remove and following is None and nothing_left,",
+        replace="deleted=before.auto_remove and following is None,",
+        tests=memory("TestDeleting::test_a_self_removing_schedule_goes_after_its_last_run_has_ended"),
+    ),
+    Sabotage(
+        name="passed-over-untold",
+        rule="Planning says whether due schedules were passed over because they were locked.",
+        file="node/agenda.py",
+        find="        if planned.passed_over or started.passed_over:",
+        replace="        if False:",
+        tests=unit("node/test_agenda.py"),
+    ),
+    Sabotage(
+        name="looks-again-late",
+        rule="The node looks again within 50 ms.",
+        file="node/agenda.py",
+        find="LOOK_AGAIN_MS = 50",
+        replace="LOOK_AGAIN_MS = 1000",
+        tests=unit("node/test_agenda.py"),
+    ),
+)
+
+VERSIONS = (
+    Sabotage(
+        name="version-after-enqueue",
+        rule="Whoever adds a run of a schedule raises the schedule's `version`: enqueue, trigger, backfill.",
+        file="stores/engine/enqueuing.py",
+        find="    raise_versions(tx, [each for each in schedules.values() if each.id in joined])\n",
+        replace="",
+        tests=memory("TestVersions"),
+    ),
+    Sabotage(
+        name="version-after-start",
+        rule="Whoever starts a run of a schedule raises its `version`.",
+        file="rules/start.py",
+        find="schedule = replace(self.schedule, version=self.schedule.version + 1) if touched else None",
+        replace="schedule = self.schedule if touched else None",
+        tests=memory("TestVersions"),
+    ),
+    Sabotage(
+        name="version-after-retry",
+        rule="Whoever lets a run wait again raises the schedule's `version`: an automatic retry.",
+        file="stores/engine/finishing.py",
+        find="    raise_versions(tx, [each for each in schedules.values() if each.id in waiting])\n",
+        replace="",
+        tests=memory("TestVersions"),
+    ),
+    Sabotage(
+        name="version-after-takeover",
+        rule="Whoever lets a run wait again raises the schedule's `version`: a takeover.",
+        file="stores/engine/leases.py",
+        find="    raise_versions(tx, [locked[each] for each in waiting])\n",
+        replace="",
+        tests=memory("TestVersions"),
+    ),
+    Sabotage(
+        name="version-after-revival",
+        rule="Whoever revives a run of a schedule raises its `version`: an operator's retry.",
+        file="stores/engine/operating.py",
+        find="    raise_versions(tx, schedules.values())\n",
+        replace="",
+        tests=memory("TestVersions"),
+    ),
+    Sabotage(
+        name="version-after-waking",
+        rule="Whoever unblocks a run of a schedule raises its `version`.",
+        file="stores/engine/waking.py",
+        find="    raise_versions(tx, [schedules[each] for each in {run.schedule_id for run in free} if each in schedules])\n",
+        replace="",
+        tests=memory("TestVersions"),
+    ),
+    Sabotage(
+        name="version-after-plan",
+        rule="Whoever adds a run of a schedule raises its `version`: planning.",
+        file="rules/plan.py",
+        find="            plan_attempts=0,\n            version=before.version + 1,",
+        replace="            plan_attempts=0,",
+        tests=memory("TestPlanning::test_planning_moves_the_watermark_and_the_next_moment_together"),
+    ),
+    Sabotage(
+        name="version-after-pause",
+        rule="Every edit raises the `version`: what was decided on an older one is decided anew.",
+        file="rules/edits.py",
+        find="paused_note=note, deleted=gone, version=old.version + 1,",
+        replace="paused_note=note, deleted=gone,",
+        tests=memory("TestVersions"),
+    ),
+)

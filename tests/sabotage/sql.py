@@ -1,0 +1,114 @@
+"""The same rules in SQL databases: their indexes, and the locks of their rows."""
+
+from __future__ import annotations
+
+from tests.sabotage.sabotage import Sabotage
+
+_LOCKS = "tests/stores/test_row_locks.py::test_"
+_SQLITE, _POSTGRESQL = "tests/stores/test_sqlite.py::", "tests/stores/test_postgresql.py::"
+
+SQL = (
+    Sabotage(
+        name="sql-slots-may-be-shared",
+        rule="A run holds a slot in a unique nullable column while it runs.",
+        file="stores/sql/tables.py",
+        find='Index("onthedot_runs_slot", runs.c.slot, unique=True,',
+        replace='Index("onthedot_runs_slot", runs.c.slot,',
+        tests=(f"{_SQLITE}TestOverlapWhenStarted::test_no_two_live_runs_have_one_slot_whoever_writes_them",),
+    ),
+    Sabotage(
+        name="sql-ticks-may-be-shared",
+        rule="A unique index on schedule and tick of live runs stays as a net under the watermark.",
+        file="stores/sql/tables.py",
+        find="runs.c.scheduled_ms, runs.c.apart, unique=True)",
+        replace="runs.c.scheduled_ms, runs.c.apart)",
+        tests=("tests/unit/stores/sql/test_store.py::test_no_two_live_runs_are_of_one_tick_whoever_writes_them",),
+    ),
+    Sabotage(
+        name="sql-planning-waits-for-schedules",
+        rule="Lock the due schedules with SKIP LOCKED: planners share the work, nobody waits.",
+        file="stores/sql/statements.py",
+        find='bindparam("now_ms"))\n).with_for_update(skip_locked=True, key_share=True)',
+        replace='bindparam("now_ms"))\n).with_for_update(key_share=True)',
+        tests=(f"{_LOCKS}a_schedule_that_is_locked_is_passed_over_and_told_and_the_others_are_planned[postgresql_15]",),
+    ),
+    Sabotage(
+        name="sql-passed-over-untold",
+        rule="Planning says whether due schedules were passed over because they were locked.",
+        file="stores/sql/transaction.py",
+        find="return due, not self._dialect.exclusive and self._others_are_due(len(due), limit)",
+        replace="return due, False",
+        tests=(f"{_LOCKS}a_schedule_that_is_locked_is_passed_over_and_told_and_the_others_are_planned[postgresql_15]",),
+    ),
+    Sabotage(
+        name="sql-starting-waits-for-schedules",
+        rule="A transaction that has touched a run takes schedule locks only with SKIP LOCKED.",
+        file="stores/sql/statements.py",
+        find="SCHEDULES_IF_FREE = _BY_ID.with_for_update(skip_locked=True, key_share=True)",
+        replace="SCHEDULES_IF_FREE = _BY_ID.with_for_update(key_share=True)",
+        tests=(
+            f"{_LOCKS}runs_of_a_schedule_that_is_locked_are_passed_over_and_told_and_the_others_start[postgresql_15]",
+        ),
+    ),
+    Sabotage(
+        name="sql-starting-waits-for-runs",
+        rule="Of runs without a schedule a node takes only what nobody else is about to start.",
+        file="stores/sql/lane_statements.py",
+        find=".with_for_update(skip_locked=True, key_share=True)",
+        replace=".with_for_update(key_share=True)",
+        tests=(f"{_LOCKS}a_run_that_is_locked_is_passed_over_and_the_others_start[postgresql_15]",),
+    ),
+    Sabotage(
+        name="sql-planning-locks-runs",
+        rule="Planning never waits for a run's lock: a user's open transaction around `ctx.complete` must not stop it.",
+        file="stores/sql/statements.py",
+        find='LIVE_BESIDE = RUNS.where(in_list(_runs.schedule_id)).limit(bindparam("most"))',
+        replace='LIVE_BESIDE = RUNS.where(in_list(_runs.schedule_id)).limit(bindparam("most")).with_for_update()',
+        tests=(
+            "tests/stores/test_locks_on_servers.py"
+            "::test_planning_goes_on_while_a_users_transaction_that_ends_a_run_is_open[postgresql_15]",
+        ),
+    ),
+    Sabotage(
+        name="sql-planning-waits-for-holders",
+        rule="Planning asks a holder to stop only if nobody has it locked.",
+        file="stores/sql/statements.py",
+        find="LIVE_RUNS_IF_FREE = _LIVE_RUNS.with_for_update(skip_locked=True)",
+        replace="LIVE_RUNS_IF_FREE = _LIVE_RUNS.with_for_update()",
+        tests=(f"{_LOCKS}planning_asks_no_holder_to_stop_that_is_locked_and_waits_for_none[postgresql_15]",),
+    ),
+    Sabotage(
+        name="sql-no-lock-for-a-change",
+        rule="What was read before the lock is read again under it: two changes of a name happen one after the other.",
+        file="stores/sql/statements.py",
+        find="in_list(_schedules.name)).order_by(_schedules.id).with_for_update(key_share=True)",
+        replace="in_list(_schedules.name)).order_by(_schedules.id)",
+        tests=(f"{_POSTGRESQL}TestManyThreadsAtOnce::test_no_change_of_a_name_is_lost[15]",),
+    ),
+    Sabotage(
+        name="sql-no-lock-for-a-takeover",
+        rule="A takeover and a finish do not both win: the incarnation's row is locked.",
+        file="stores/sql/statements.py",
+        find="NODE_SHARED = _THE_NODE.with_for_update(read=True)",
+        replace="NODE_SHARED = _THE_NODE",
+        tests=(f"{_LOCKS}an_outcome_waits_for_the_takeover_of_its_node_and_is_then_refused[postgresql_15]",),
+    ),
+    Sabotage(
+        name="sqlite-locks-late",
+        rule="SQLite: a writing transaction begins with the lock (BEGIN IMMEDIATE).",
+        file="stores/sql/sqlite.py",
+        find='begin_writing="BEGIN IMMEDIATE",',
+        replace='begin_writing="BEGIN",',
+        tests=("tests/unit/stores/sql/test_store.py::test_who_decides_has_the_file_and_nobody_writes_meanwhile",),
+    ),
+    Sabotage(
+        name="sql-floor-hides",
+        rule="A lower bound in the claim is a hint: what is written below it is claimed at once.",
+        file="stores/sql/store.py",
+        find="        self._floors.lower(tx.due_schedules_ms, tx.due_runs_ms)\n",
+        replace="",
+        tests=(
+            "tests/unit/stores/sql/test_due_floor.py::test_what_is_written_here_below_the_floor_is_claimed_at_once",
+        ),
+    ),
+)

@@ -1,0 +1,124 @@
+"""Rows that somebody else has locked, on servers that lock rows: who passes over them, and who waits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+
+import pytest
+import sqlalchemy
+from sqlalchemy import Table, text
+
+from onthedot.stores.base import Store
+from onthedot.stores.open import open_store
+from onthedot.stores.sql import tables
+from onthedot.testing.clock import ManualClock
+from onthedot.testing.conformance.scene import MINUTE, START_MS, Scene
+
+DRIVERS = {"postgresql": "postgresql+psycopg", "mariadb": "mysql+pymysql"}
+
+
+class Server:
+    """A store on it, and another connection, which locks rows as a slow process or a user's own transaction would."""
+
+    def __init__(self, url: str) -> None:
+        clock = ManualClock(START_MS)
+        self.store: Store = open_store(url, create=True, now_ms=clock)
+        self.scene = Scene(self.store, clock)
+        parsed = sqlalchemy.make_url(url)
+        driver = DRIVERS[parsed.drivername]
+        self.engine = sqlalchemy.create_engine(parsed.set(drivername=driver), isolation_level="READ COMMITTED")
+
+    def somebody_waits(self) -> bool:
+        """Whether a transaction waits for another's lock."""
+        with self.engine.connect() as connection:
+            return bool(connection.execute(text("SELECT count(*) FROM pg_locks WHERE NOT granted")).scalar_one())
+
+    @contextmanager
+    def locked(self, table: Table, row_id: str) -> Iterator[None]:
+        """Nobody else can lock this row meanwhile."""
+        with self.engine.connect() as connection:
+            connection.execute(sqlalchemy.select(table.c.id).where(table.c.id == row_id).with_for_update()).one()
+            yield
+            connection.rollback()
+
+
+@pytest.fixture(params=["postgresql_15", "mariadb"])
+def server(request: pytest.FixtureRequest) -> Iterator[Server]:
+    server = Server(str(request.getfixturevalue(request.param)))
+    yield server
+    server.store.close()
+    server.engine.dispose()
+
+
+def test_a_schedule_that_is_locked_is_passed_over_and_told_and_the_others_are_planned(server: Server) -> None:
+    scene = server.scene
+    node = scene.node()
+    for name in ("a", "locked", "z"):
+        scene.put(name)
+    scene.wait(MINUTE)
+    with server.locked(tables.schedules, scene.schedule("locked").id):
+        planned = scene.planned(node)
+        assert planned.passed_over
+        assert sorted(run.schedule or "" for effects in planned.effects for run in effects.runs) == ["a", "z"]
+    assert [run.schedule for run in scene.plan(node)] == ["locked"]
+    assert not scene.planned(node).passed_over
+
+
+def test_a_schedule_that_is_locked_is_planned_alone_by_nobody(server: Server) -> None:
+    scene = server.scene
+    node = scene.node()
+    local = scene.put(mode="local")
+    scene.wait(MINUTE)
+    with server.locked(tables.schedules, local.id):
+        assert scene.plan_one(node, local) is None
+    assert scene.plan_one(node, local) is not None
+
+
+def test_runs_of_a_schedule_that_is_locked_are_passed_over_and_told_and_the_others_start(server: Server) -> None:
+    scene = server.scene
+    node = scene.node()
+    for name in ("a", "locked"):
+        scene.put(name)
+        scene.trigger(f"of-{name}", name)
+    alone = scene.waiting_run()
+    with server.locked(tables.schedules, scene.schedule("locked").id):
+        started = scene.store.start_due(node, ["job"], 10)
+        assert {run.id for run in started.runs} == {"of-a", alone.id}
+        assert started.passed_over
+    assert [run.id for run in scene.start(node)] == ["of-locked"]
+
+
+def test_a_run_that_is_locked_is_passed_over_and_the_others_start(server: Server) -> None:
+    scene = server.scene
+    node = scene.node()
+    locked, free = scene.waiting_run(), scene.waiting_run()
+    with server.locked(tables.runs, locked.id):
+        assert [run.id for run in scene.start(node)] == [free.id]
+    assert [run.id for run in scene.start(node)] == [locked.id]
+
+
+def test_planning_asks_no_holder_to_stop_that_is_locked_and_waits_for_none(server: Server) -> None:
+    """As by a user's open transaction around `ctx.complete`, which may take its time: it is about to end anyway."""
+    scene = server.scene
+    node = scene.node()
+    run = scene.running(node, overlap="cover")
+    scene.wait(MINUTE)
+    with server.locked(tables.runs, run.id):
+        assert [each.blocked for each in scene.plan(node, free=5)] == [True]
+    assert scene.store.cancels(node) == []
+
+
+@pytest.mark.parametrize("server", ["postgresql_15"], indirect=True)
+def test_an_outcome_waits_for_the_takeover_of_its_node_and_is_then_refused(server: Server) -> None:
+    scene = server.scene
+    run = scene.running(scene.node())
+    dying = sqlalchemy.update(tables.nodes).where(tables.nodes.c.id == run.owner).values(state="dead")
+    with server.engine.connect() as connection, ThreadPoolExecutor(1) as thread:
+        connection.execute(dying)
+        finishing = thread.submit(scene.is_refused, run)
+        while not finishing.done() and not server.somebody_waits():
+            pass
+        connection.commit()
+        assert finishing.result()

@@ -1,0 +1,214 @@
+"""What a node does with its lease: cut off, believed dead, draining, and what it hears with each beat."""
+
+from __future__ import annotations
+
+from threading import Event
+
+import pytest
+from tests.unit.node.world import SOON, World
+
+from onthedot import Context, every
+from onthedot.errors import NodeDead
+from onthedot.events import LoopRestarted
+from onthedot.model.node import Node, NodeState
+from onthedot.stores.base import Planned, Renewal, Started
+
+
+@pytest.fixture
+def world() -> World:
+    return World()
+
+
+# cut off
+
+
+def test_the_first_lease_counts_from_when_it_was_asked_for(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    join = world.store.join
+
+    def join_slowly(*args: object) -> Node:
+        joined = join(*args)  # type: ignore[arg-type]
+        world.clock.advance(10_000)
+        return joined
+
+    monkeypatch.setattr(world.store, "join", join_slowly)
+    node = world.node()
+    assert node.gauges().renewed_for_ms == 10_000
+
+
+def test_a_node_that_is_cut_off_plans_nothing_though_the_store_would_answer(world: World) -> None:
+    world.app.task(name="work")(lambda: None)
+    world.app.schedules.put("tick", "work", every("10s"))
+    node = world.node()
+    world.clock.advance(25_001)
+    node.plan_once()
+    assert world.runs() == []
+    node.heartbeat_once()
+    node.plan_once()
+    assert len(world.runs()) == 1
+
+
+def test_what_the_store_answers_to_a_node_that_is_cut_off_is_not_begun(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The plan was committed; before its answer arrives the lease is over, and another node may take the run."""
+    calls: list[int] = []
+    world.app.task(name="work")(lambda: calls.append(1))
+    world.app.schedules.put("tick", "work", every("10s"))
+    node = world.node()
+    world.clock.advance(10_000)
+    plan_due = world.store.plan_due
+
+    def plan_slowly(*args: object) -> Planned:
+        planned = plan_due(*args)  # type: ignore[arg-type]
+        world.clock.advance(25_000)
+        node.watch_lease_once()
+        return planned
+
+    monkeypatch.setattr(world.store, "plan_due", plan_slowly)
+    node.plan_once()
+    assert node.worker.executing() == {}
+    assert calls == []
+
+
+def test_an_answer_to_an_incarnation_that_is_no_more_begins_nothing(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The run was started; before the answer arrives the node has gone on as another, which has given it back."""
+    calls: list[int] = []
+    world.app.task(name="work")(lambda: calls.append(1))
+    node = world.node()
+    run = world.app.enqueue("work")
+    start_due = world.store.start_due
+
+    def start_slowly(*args: object, **named: object) -> Started:
+        started = start_due(*args, **named)  # type: ignore[arg-type]
+        world.clock.advance(25_001)
+        node.heartbeat_once()
+        return started
+
+    monkeypatch.setattr(world.store, "start_due", start_slowly)
+    node.plan_once()
+    world.settle(node)
+    assert calls == []
+    assert world.app.runs.get(run.id).state == "waiting"
+
+
+def test_a_lease_that_was_over_is_never_renewed(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What ran here was stopped: renewing the old incarnation would leave runs that nobody executes."""
+    node = world.node()
+    old_id = node.node.id
+    world.clock.advance(25_001)
+    renewed: list[str] = []
+    renew = world.store.renew
+
+    def note(row: Node) -> Renewal:
+        renewed.append(row.id)
+        return renew(row)
+
+    monkeypatch.setattr(world.store, "renew", note)
+    node.heartbeat_once()
+    node.heartbeat_once()
+    assert renewed == [node.node.id]
+    assert node.node.id != old_id
+
+
+def test_whichever_pass_hears_that_the_node_is_dead_wakes_the_heartbeat(world: World) -> None:
+    node = world.node()
+    world.store.leave(node.node.id)
+    for name in ("plan", "outcomes", "sweep"):
+        heartbeat = node.loops["heartbeat"]
+        heartbeat._wake.clear()
+        node.loops[name]._on_error(name, NodeDead(node.node.id))
+        assert heartbeat.is_woken, name
+
+
+# with each beat
+
+
+def test_a_node_renews_while_it_drains(world: World) -> None:
+    entered, leave = Event(), Event()
+
+    @world.app.task
+    def work() -> None:
+        entered.set()
+        leave.wait(SOON)
+
+    node = world.node()
+    run = world.app.enqueue(work)
+    node.plan_once()
+    assert entered.wait(SOON)
+    world.store.drain(node.node.id)
+    for _ in range(6):
+        node.heartbeat_once()
+        world.clock.advance(10_000)
+    row = next(each for each in world.store.nodes() if each.id == node.node.id)
+    assert (row.state, row.renewals) == (NodeState.DRAINING, 6)
+    leave.set()
+    world.settle(node)
+    assert world.app.runs.get(run.id).state == "succeeded"
+
+
+def test_a_node_measures_the_store_s_clock_with_each_heartbeat(world: World) -> None:
+    node = world.node()
+    skews: list[int] = []
+    for _ in range(3):
+        world.store._read_clock = lambda: world.clock.now_ms() + 60_000 * len(skews)
+        node.heartbeat_once()
+        skews.append(node.gauges().clock_offset_ms)
+    assert skews == [0, -60_000, -120_000]
+
+
+def test_a_cancellation_is_seen_within_a_second(world: World) -> None:
+    entered, stopped = Event(), Event()
+
+    @world.app.task
+    def work(ctx: Context) -> None:
+        entered.set()
+        while not ctx.cancelled:
+            stopped.wait(0.001)
+        stopped.set()
+
+    node = world.node()
+    run = world.app.enqueue(work)
+    node.plan_once()
+    assert entered.wait(SOON)
+    world.app.runs.cancel(run.id)
+    world.clock.advance(1000)
+    node.plan_once()
+    assert stopped.wait(SOON)
+
+
+def test_after_a_peer_s_death_what_is_overdue_is_planned_one_by_one(world: World) -> None:
+    world.app.task(name="work")(lambda: None)
+    for name in ("a", "b"):
+        world.app.schedules.put(name, "work", every("1h"))
+    node = world.node()
+    node.plan_once()
+    peer = world.node("peer")
+    node.heartbeat_once()
+    del peer
+    world.clock.advance(3_600_000)
+    node._heartbeat.lease.assume_renewed(world.clock.monotonic_ms())
+    seen: list[int] = []
+    plan_due = world.store.plan_due
+
+    def note(node_id: str, limit: int, *args: object) -> Planned:
+        planned = plan_due(node_id, limit, *args)  # type: ignore[arg-type]
+        seen.append(sum(len(effects.runs) for effects in planned.effects))
+        return planned
+
+    world.store.plan_due = note  # type: ignore[method-assign, assignment]
+    node.heartbeat_once()
+    node.plan_once()
+    assert max(seen) == 1, "each is tried by itself"
+    assert len(world.runs()) == 2
+
+
+# the loops
+
+
+def test_who_watches_the_lease_looks_after_the_loops(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    node = world.node()
+    monkeypatch.setattr(node.loops["plan"], "restart_if_dead", lambda: True)
+    node.watch_lease_once()
+    assert [event.stage for event in world.events if isinstance(event, LoopRestarted)] == ["plan"]

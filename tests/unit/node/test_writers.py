@@ -1,0 +1,76 @@
+"""Outcomes: nothing is forgotten until the store has taken or refused it."""
+
+from __future__ import annotations
+
+import pytest
+from tests.unit.node.world import World
+
+from onthedot.errors import StoreUnavailable
+from onthedot.events import OutcomeRefused
+from onthedot.model.outcome import Outcome
+from onthedot.node.node import NodeRunner
+
+
+@pytest.fixture
+def world() -> World:
+    return World()
+
+
+def done(world: World) -> tuple[NodeRunner, str]:
+    """A node that has executed a run, and not yet reported it."""
+    world.app.task(name="work")(lambda: None)
+    node = world.node()
+    run = world.app.enqueue("work")
+    node.plan_once()
+    assert node.worker.wait_empty(20_000)
+    return node, run.id
+
+
+def test_an_outcome_that_could_not_be_written_is_written_again(world: World) -> None:
+    node, run_id = done(world)
+    world.store.away = True
+    with pytest.raises(StoreUnavailable):
+        node.write_once()
+    world.store.away = False
+    node.write_once()
+    assert world.app.runs.get(run_id).state == "succeeded"
+
+
+def test_an_outcome_is_on_its_way_until_the_store_has_answered(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A renewal meanwhile must find it, or it would take the run to have ended without an outcome."""
+    node, run_id = done(world)
+    seen: list[set[tuple[str, int]]] = []
+    finish = world.store.finish
+
+    def note(*args: object) -> object:
+        seen.append(node._outcomes.pending())
+        return finish(*args)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(world.store, "finish", note)
+    node.write_once()
+    assert seen == [{(run_id, 1)}]
+    assert node._outcomes.pending() == set()
+
+
+def test_an_outcome_is_written_by_the_incarnation_under_which_it_was_made(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The new one does not own the run: its report would be refused, or, worse, believed."""
+    node, run_id = done(world)
+    old_id = node.node.id
+    world.clock.advance(25_001)
+    node.heartbeat_once()
+    assert node.node.id != old_id
+    node._outcomes.add(Outcome("other", 1, "succeeded"))
+    said: list[tuple[str, list[str]]] = []
+    finish = world.store.finish
+
+    def note(node_id: str, outcomes: list[Outcome]) -> object:
+        said.append((node_id, [outcome.run_id for outcome in outcomes]))
+        return finish(node_id, outcomes)
+
+    monkeypatch.setattr(world.store, "finish", note)
+    for _ in range(2):
+        node.write_once()
+    assert said == [(old_id, [run_id]), (node.node.id, ["other"])]
+    assert OutcomeRefused(run_id) in world.events

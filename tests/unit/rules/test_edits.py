@@ -1,0 +1,35 @@
+"""What people do to schedules, shown without a store."""
+
+from __future__ import annotations
+
+from onthedot import cron
+from onthedot.model.schedule import Schedule
+from onthedot.model.values import replace
+from onthedot.moments import ceil_ms, iso
+from onthedot.rules.edits import Definition, delete, put
+from onthedot.rules.effects import Before
+from onthedot.triggers.base import Trigger
+
+
+def put_at(moment: str, trigger: Trigger, old: Schedule | None = None) -> Schedule:
+    new = put(Definition("job", trigger))(Before("s", old, ()), ceil_ms(moment)).schedule
+    assert new is not None
+    return new
+
+
+def test_after_a_change_of_zone_no_label_of_the_wall_clock_comes_twice() -> None:
+    berlin, new_york = cron("0 9 * * *", tz="Europe/Berlin"), cron("0 9 * * *", tz="America/New_York")
+    old = put_at("2026-01-05T07:00:00Z", berlin)
+    ran = replace(old, settled_ms=ceil_ms("2026-01-05T08:00:00Z"), next_run_ms=ceil_ms("2026-01-06T08:00:00Z"))
+    moved = put_at("2026-01-05T10:00:00Z", new_york, ran)
+    assert moved.next_run_ms is not None
+    assert iso(moved.next_run_ms) == "2026-01-06T14:00:00Z", "nine o'clock of the 5th has been"
+
+
+def test_after_a_deletion_a_schedule_begins_anew_in_its_zone() -> None:
+    berlin, new_york = cron("0 9 * * *", tz="Europe/Berlin"), cron("0 9 * * *", tz="America/New_York")
+    old = replace(put_at("2026-01-05T07:00:00Z", berlin), settled_ms=ceil_ms("2026-01-05T08:00:00Z"))
+    gone = delete()(Before("s", old, ()), ceil_ms("2026-01-05T09:00:00Z")).schedule
+    anew = put_at("2026-01-05T10:00:00Z", new_york, gone)
+    assert anew.next_run_ms is not None
+    assert iso(anew.next_run_ms) == "2026-01-05T14:00:00Z"
