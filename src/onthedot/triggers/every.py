@@ -110,7 +110,7 @@ class Every(Trigger):
         return replace(self, tz=tz) if self.tz is None else self
 
     def describe(self) -> str:
-        """ "every week, on Thursdays 00:00 UTC": where an interval of days stands is told, since nobody can guess it."""
+        """ "every week, on Thursdays 00:00 UTC": where an interval of days stands is told: nobody can guess it."""
         spread = ", spread by key" if self.spread else ""
         bounds = describe_bounds(self.starts_at, self.repeat_until)
         return f"every {_words(self.interval_ms)}{self._place()}{spread}{bounds}"
