@@ -18,10 +18,13 @@ from cronsim import CronSim
 from bench.measure import MICRO, MILLI, best, interleaved
 from bench.report import Report
 from bench.workload import AWKWARD, EVERYDAY, HOUR, START, TEN_ZONES, apscheduler_trigger, realistic
-from onthedot import Trigger, cron
+from onthedot import Trigger, cron, dates, every
 from onthedot.forecast import IndexHolder, RunIndex, forecast
 from onthedot.heap import IndexedHeap
+from onthedot.moments import floor_ms
+from onthedot.triggers.combine import union
 from onthedot.triggers.cron import days, parse, times, trigger
+from onthedot.triggers.exclusions import clock_days, day_masks, day_search, search
 
 Say = Callable[[str], None]
 PEERS = ("cronsim", "croniter", "APScheduler 3")
@@ -34,6 +37,8 @@ def run(report: Report, say: Say) -> None:
     next_tick(report)
     say("29 February, cold")
     leap_day(report)
+    say("exclusions, cold")
+    exclusions(report)
     say("10,000 schedules over an hour, cold; the peers take some seconds")
     an_hour_cold(report)
     say("a million runs")
@@ -55,6 +60,12 @@ def forget() -> None:
         times.minutes_of_day,
         times.ceil_table,
         times.floor_table,
+        times.seconds_of_day,
+        clock_days.kinds_of_days,
+        clock_days.comb,
+        day_masks.wall_times,
+        day_search.day_sets,
+        search.search_of,
     ):
         cached.cache_clear()
 
@@ -143,6 +154,54 @@ def leap_day(report: Report) -> None:
         taken = best(lambda after=after: cron("0 0 29 2 *").next(after), 20, before=forget)  # type: ignore[misc]
         section.rows.append((f"0 0 29 2 * after {after[:10]}: {found:%Y-%m-%d}", taken * MICRO))
         report.goal(f"29 February after {after[:4]} in under a millisecond", f"{taken * MICRO:.0f} µs", taken < 0.001)
+
+
+def exclusions(report: Report) -> None:
+    section = report.section(
+        "Exclusions",
+        "ms for one answer after 2026-11-15, every cache emptied before; what is left is often nothing. Best of 5.",
+        *("trigger", "next", "prev", "count of a year"),
+    )
+    slowest = 0.0
+    for name, make in EXCLUSIONS.items():
+        combined = make()
+        year = (floor_ms(START), floor_ms(START + timedelta(days=365)))
+        questions: list[Callable[[], object]] = [
+            lambda combined=combined: combined.next(START),  # type: ignore[misc]
+            lambda combined=combined: combined.prev(START),  # type: ignore[misc]
+            lambda combined=combined, year=year: combined.count_ms(*year),  # type: ignore[misc]
+        ]
+        taken = [best(question, 5, before=forget) for question in questions]
+        section.rows.append((name, *(seconds * MILLI for seconds in taken)))
+        slowest = max(slowest, *taken)
+    report.goal("any answer about an exclusion in under 50 ms", f"{slowest * MILLI:.0f} ms", slowest < 0.05)
+
+
+def _fifty(tz: str) -> Trigger:
+    return union(*(cron(f"{n} {n % 24} * * {n % 7}", tz=tz) for n in range(50)))
+
+
+def _halves() -> Trigger:
+    texts = ("0-29 * * * * *", "30-59 * * * * *")
+    return every("1s") - union(*(cron(text, repeat_until="2027-02-01T00:00Z") for text in texts))
+
+
+EXCLUSIONS: dict[str, Callable[[], Trigger]] = {
+    "@daily without three dates": lambda: cron("@daily") - dates("2026-11-16", "2026-12-24..2026-12-26"),
+    "every minute without itself": lambda: cron("* * * * *") - cron("* * * * *"),
+    "every second without two halves of each minute": _halves,
+    "fifty without every minute": lambda: _fifty("UTC") - cron("* * * * *"),
+    "fifty in Berlin without every minute there": lambda: (
+        _fifty("Europe/Berlin") - cron("* * * * *", tz="Europe/Berlin")
+    ),
+    "09:00 in New York without all weekdays in Berlin": lambda: (
+        cron("0 9 * * *", tz="America/New_York") - union(*(cron(f"* * * * {n}", tz="Europe/Berlin") for n in range(7)))
+    ),
+    'every("97m") without office hours until 2100': lambda: (
+        every("97m") - cron("* 8-17 * * *") - cron("* * * * *", repeat_until="2100-01-01T00:00Z")
+    ),
+    'every("1500ms") without every whole second': lambda: every("1500ms") - cron("* * * * * *"),
+}
 
 
 # many schedules

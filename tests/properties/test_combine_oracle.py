@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from zoneinfo import ZoneInfo
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from tests.oracles import draws
 
@@ -18,15 +19,9 @@ from onthedot.triggers import combine
 from onthedot.triggers.at import At
 from onthedot.triggers.cron.trigger import Cron
 from onthedot.triggers.every import Every
+from onthedot.triggers.exclusions import day_search
 
-
-@pytest.fixture(autouse=True, scope="module")
-def give_up_early() -> Iterator[None]:
-    """More steps than the windows below have ticks, and no more: what excludes everything is then soon done with."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(combine, "MOST_STEPS", 2500)
-        yield
-
+WINDOW_MS = 3 * 3_600_000
 
 Tick = tuple[int, str]
 """A moment, and the zone of the simple trigger that ticks there: excluded dates go by it."""
@@ -88,11 +83,11 @@ Tree = Leaf | Or | Minus | MinusDates
 
 DENSE = (
     "* * * * *", "0 * * * *", "* 2 * * *", "30 30 2 * * *", "30 * * * * *", "*/30 * * * * *", "* * 2 * * *",
-    "* 0,30 * * * *", "* * * * * *", "1s", "30s", "90s", "1500ms",
+    "* 0,30 * * * *", "* * * * * *", "1s", "30s", "90s", "1500ms", "7s", "13s", "1037ms", "67s", "67500ms",
 )  # fmt: skip
 SPARSE = (
     "*/5 * * * *", "0 * * * *", "30 2 * * *", "0,30 0-3 * * *", "*/20 1-2 * * *", "30 30 2 * * *", "0 0 * * *",
-    "15 * * * *", "*/10 2 * * *", "5m", "15m", "1h",
+    "15 * * * *", "*/10 2 * * *", "5m", "15m", "1h", "7m", "97m", "12345s",
 )  # fmt: skip
 
 
@@ -107,10 +102,22 @@ def leaves(draw: st.DrawFn, tz: str, jump: int, texts: tuple[str, ...]) -> Leaf:
     return Leaf(every(text, anchor=from_ms(draw(st.sampled_from((0, 0, 30_000, 500)))), tz=zone))
 
 
-def trees(tz: str, jump: int, texts: tuple[str, ...], nested: bool) -> st.SearchStrategy[Tree]:
+@st.composite
+def bounded_leaves(draw: st.DrawFn, tz: str, jump: int, texts: tuple[str, ...]) -> Leaf:
+    """Leaves that tick only in the hours around the jump, each with bounds of its own."""
+    trigger = draw(leaves(tz, jump, texts)).trigger
+    if isinstance(trigger, At):
+        return Leaf(trigger)
+    start = jump * 1000 - draw(st.integers(0, WINDOW_MS))
+    until = jump * 1000 + draw(st.integers(0, WINDOW_MS - 1))
+    assume(trigger.next_ms(start - 1) is not None and (trigger.next_ms(start - 1) or 0) <= until)
+    return Leaf(replace(trigger, starts_at=start, repeat_until=until))
+
+
+def trees(tz: str, jump: int, texts: tuple[str, ...], nested: bool, bounded: bool = False) -> st.SearchStrategy[Tree]:
     middle = datetime.fromtimestamp(jump, UTC).date().toordinal()
     days = st.frozensets(st.integers(-2, 2).map(lambda n: date.fromordinal(middle + n)), min_size=1)
-    leaf: st.SearchStrategy[Tree] = leaves(tz, jump, texts)
+    leaf: st.SearchStrategy[Tree] = (bounded_leaves if bounded else leaves)(tz, jump, texts)
 
     def joined(parts: st.SearchStrategy[Tree]) -> st.SearchStrategy[Tree]:
         without = parts if nested else leaf | st.builds(Or, leaf, leaf)
@@ -121,11 +128,11 @@ def trees(tz: str, jump: int, texts: tuple[str, ...], nested: bool) -> st.Search
 
 
 @st.composite
-def cases(draw: st.DrawFn, texts: tuple[str, ...], nested: bool = False) -> tuple[Tree, int]:
+def cases(draw: st.DrawFn, texts: tuple[str, ...], nested: bool = False, bounded: bool = False) -> tuple[Tree, int]:
     """A tree of triggers around a jump of the wall clock, and that jump."""
     tz = draw(st.sampled_from(draws.AWKWARD_ZONES))
     jump = draw(st.sampled_from([jump for jump in draws.jumps(tz) if 10**6 < jump < draws.END - 10**6] or [10**9]))
-    return draw(trees(tz, jump, texts, nested)), jump
+    return draw(trees(tz, jump, texts, nested, bounded)), jump
 
 
 NEW_YORK, SPRING = "America/New_York", 1_772_953_200  # 2026-03-08T07:00Z
@@ -152,6 +159,51 @@ def ticks_as_expected(tree: Tree, jump: int, half_window: int) -> None:
     trigger = tree.build()
     assert list(trigger.between_ms(start, end)) == expected
     assert walk_back(trigger, start, end) == expected[::-1]
+
+
+@settings(max_examples=150)
+@given(cases(SPARSE, nested=True, bounded=True), st.integers(1, 20_000), st.booleans())
+def test_what_lies_years_away_is_found_and_none_means_that_nothing_is_left(
+    case: tuple[Tree, int], days_away: int, at_once: bool
+) -> None:
+    """Nothing ticks outside of a few hours, so the whole truth is known."""
+    tree, jump = case
+    start, end = jump * 1000 - WINDOW_MS, jump * 1000 + WINDOW_MS
+    expected = sorted({moment for moment, _ in tree.ticks(start, end)})
+    away = days_away * 86_400_000
+    with looking_far(at_once):
+        trigger = tree.build()
+        assert trigger.next_ms(start - away) == (expected[0] if expected else None)
+        assert trigger.prev_ms(end + away) == (expected[-1] if expected else None)
+        assert trigger.next_ms(end) is None
+        assert trigger.prev_ms(start) is None
+        assert list(trigger.between_ms(start - away, end + away)) == expected
+        assert trigger.count_ms(start - away, end + away) == len(expected)
+
+
+@settings(max_examples=60)
+@given(cases(DENSE))
+def test_the_tables_of_all_days_say_what_each_day_says(case: tuple[Tree, int]) -> None:
+    with looking_far(True):
+        ticks_as_expected(*case, half_window=20 * 60_000)
+
+
+@settings(max_examples=80)
+@given(cases(SPARSE, nested=True), st.integers(0, 4 * 3_600_000), st.integers(0, 4 * 3_600_000))
+def test_ticks_are_counted_without_walking_through_them(case: tuple[Tree, int], before: int, after: int) -> None:
+    tree, jump = case
+    start, end = jump * 1000 - before, jump * 1000 + after
+    assert tree.build().count_ms(start, end) == len({moment for moment, _ in tree.ticks(start, end)})
+
+
+@contextmanager
+def looking_far(at_once: bool) -> Iterator[None]:
+    """If asked for, one tick is tried and no day looked at by itself: all else comes from the tables of all days."""
+    with pytest.MonkeyPatch.context() as patch:
+        if at_once:
+            patch.setattr(combine, "FEW", 1)
+            patch.setattr(day_search, "NEAR_DAYS", 0)
+        yield
 
 
 def walk_back(trigger: Trigger, start: int, end: int) -> list[int]:

@@ -8,6 +8,7 @@ from datetime import datetime
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
+from onthedot.app.ends import check_fires, refuse_ended, unless_past
 from onthedot.app.files.names import name_problem
 from onthedot.app.options import (
     Options,
@@ -90,14 +91,19 @@ class Schedules:
         unchecked: bool = False,
         **options: Any,
     ) -> Schedule:
-        """Create the schedule, or replace its definition. An operator's pause and its history stay."""
+        """Create the schedule, or replace its definition. An operator's pause and its history stay.
+
+        `TriggerError` if it could never fire again; one that is here already and has come to its end stays as it is.
+        """
         definition = self.define(Put(name, task, trigger, args, options), unchecked=unchecked)
-        return self._change_one(name, edits.put(definition), "put")
+        refuse_ended(self._open_store(), {name: definition.trigger})
+        return self._change_one(name, unless_past(edits.put(definition)), "put")
 
     def put_many(self, puts: Iterable[Put], *, unchecked: bool = False) -> list[Schedule]:
         """Put many at once: all are checked before the first is written, then written in batches."""
         defined = {put.name: self.define(put, unchecked=unchecked) for put in puts}
-        return self._change_many([*defined], lambda name: edits.put(defined[name]), "put")
+        refuse_ended(self._open_store(), {name: definition.trigger for name, definition in defined.items()})
+        return self._change_many([*defined], lambda name: unless_past(edits.put(defined[name])), "put")
 
     def update(
         self,
@@ -111,6 +117,9 @@ class Schedules:
         """Change the named fields, and leave the rest."""
         given = self._given(name, options, unchecked=unchecked)
         values = None if args is None else self._tasks.checked(self.get(name).task, args, unchecked=unchecked)[1]
+        new = None if trigger is None else self._trigger(trigger, name)
+        if new is not None:
+            refuse_ended(self._open_store(), {name: new})
 
         def change(schedule: Schedule) -> edits.Definition:
             old = edits.definition_of(schedule)
@@ -118,13 +127,13 @@ class Schedules:
             return replace(
                 old,
                 args=old.args if values is None else values,
-                trigger=old.trigger if trigger is None else trigger_of(trigger, name).with_default_zone(self._timezone),
+                trigger=old.trigger if new is None else new,
                 policy=policy,
                 given=tuple(sorted({*old.given, *given})),
                 **_without_enabled(of_the_schedule(given)),
             )
 
-        return self._change_one(name, edits.update(change), "update")
+        return self._change_one(name, unless_past(edits.update(change)), "update")
 
     def define(
         self, put: Put, *, unchecked: bool = False, origin: Origin = "api", declared: str | None = None
@@ -140,7 +149,7 @@ class Schedules:
         local = self._tasks.lookup(task)
         return edits.Definition(
             task=task,
-            trigger=trigger_of(put.trigger, put.name).with_default_zone(self._timezone),
+            trigger=self._trigger(put.trigger, put.name),
             args=args,
             policy=policy_of(self._defaults, {} if local is None else local.options, given),
             given=tuple(sorted(given)),
@@ -148,6 +157,12 @@ class Schedules:
             declared_hash=declared,
             **_without_enabled(of_the_schedule(given)),
         )
+
+    def _trigger(self, given: Trigger, name: str) -> Trigger:
+        """The trigger as it is kept: in the app's zone where it names none; refused if it can never fire."""
+        trigger = trigger_of(given, name).with_default_zone(self._timezone)
+        check_fires(name, trigger.with_key(name))
+        return trigger
 
     def _given(self, name: str, options: Options, *, unchecked: bool) -> dict[str, Any]:
         given = checked(options, name)

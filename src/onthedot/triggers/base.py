@@ -57,6 +57,16 @@ class Trigger(ABC):
         ms = floor_ms(moment)
         return ms == ceil_ms(moment) and self.ticks_at(ms)
 
+    def next_before_ms(self, after_ms: int, end_ms: int) -> int | None:
+        """The first tick strictly after the moment, if it is before the end; there is no search beyond that."""
+        tick = self.next_ms(after_ms)
+        return tick if tick is not None and tick < end_ms else None
+
+    def prev_after_ms(self, before_ms: int, start_ms: int) -> int | None:
+        """The last tick strictly before the moment, if it is after the start; there is no search beyond that."""
+        tick = self.prev_ms(before_ms)
+        return tick if tick is not None and tick > start_ms else None
+
     def ticks_at(self, ms: int) -> bool:
         """Whether the millisecond is a tick. Never a long search, also where the next tick is far or there is none."""
         return self.next_ms(ms - 1) == ms
@@ -89,18 +99,6 @@ class Trigger(ABC):
     def end_ms(self) -> int | None:
         """After this moment there is no tick; None where no end was set."""
         return None
-
-    @property
-    def step_ms(self) -> int:
-        """All ticks are a whole number of these apart."""
-        return 1
-
-    def covered(self, tick_ms: int, step_ms: int) -> tuple[int, int]:
-        """A span [first, end) around a tick in which tick ± step, tick ± 2 step and so on are ticks of this trigger.
-
-        It lets an exclusion jump instead of walk, and may be as narrow as the tick alone.
-        """
-        return tick_ms, tick_ms + 1
 
     def __or__(self, other: Trigger) -> Trigger:
         if not isinstance(other, Trigger):

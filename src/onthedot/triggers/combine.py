@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from heapq import merge
+from typing import TYPE_CHECKING
 
 from onthedot.errors import TriggerError
+from onthedot.moments import END_MS, FIRST_MS
 from onthedot.triggers.at import At
 from onthedot.triggers.base import Trigger
 from onthedot.triggers.cron.trigger import Cron
 from onthedot.triggers.dates import Calendar, Dates, Excluded, dates, refuse_lazy
 from onthedot.triggers.every import Every
+from onthedot.triggers.zones import Zone
 
-MOST_STEPS = 100_000
-"""How many spans of excluded ticks a search passes before it gives up and answers None."""
+if TYPE_CHECKING:
+    from onthedot.triggers.exclusions.expression import Triggers
+    from onthedot.triggers.exclusions.finder import Finder
+
+FEW = 4
+"""So many ticks of its base an exclusion tries one by one, before it searches."""
 
 Simple = Cron | Every | At
 
@@ -56,17 +64,40 @@ class Union(Trigger):
     parts: tuple[Trigger, ...]
 
     def next_ms(self, after_ms: int) -> int | None:
-        return min((tick for part in self.parts if (tick := part.next_ms(after_ms)) is not None), default=None)
+        return self.next_before_ms(after_ms, END_MS)
+
+    def next_before_ms(self, after_ms: int, end_ms: int) -> int | None:
+        found = None
+        for part in sorted(self.parts, key=_may_search):  # so that a search need not go beyond what others have found
+            tick = part.next_before_ms(after_ms, end_ms if found is None else found)
+            found = found if tick is None else tick
+        return found
 
     def prev_ms(self, before_ms: int) -> int | None:
-        return max((tick for part in self.parts if (tick := part.prev_ms(before_ms)) is not None), default=None)
+        return self.prev_after_ms(before_ms, FIRST_MS - 1)
+
+    def prev_after_ms(self, before_ms: int, start_ms: int) -> int | None:
+        found = None
+        for part in sorted(self.parts, key=_may_search):
+            tick = part.prev_after_ms(before_ms, start_ms if found is None else found)
+            found = found if tick is None else tick
+        return found
 
     def ticks_at(self, ms: int) -> bool:
         return any(part.ticks_at(ms) for part in self.parts)
 
-    def covered(self, tick_ms: int, step_ms: int) -> tuple[int, int]:
-        spans = [part.covered(tick_ms, step_ms) for part in self.parts if part.ticks_at(tick_ms)]
-        return min(first for first, _ in spans), max(end for _, end in spans)
+    def between_ms(self, start_ms: int, end_ms: int) -> Iterator[int]:
+        last = None
+        for tick in merge(*(part.between_ms(start_ms, end_ms) for part in self.parts)):
+            if tick != last:
+                yield tick
+            last = tick
+
+    def count_ms(self, start_ms: int, end_ms: int) -> int | None:
+        from onthedot.triggers.exclusions.search import count_ms
+
+        count = count_ms(_expression(self), start_ms, end_ms)
+        return Trigger.count_ms(self, start_ms, end_ms) if count is None else count
 
     @property
     def end_ms(self) -> int | None:
@@ -91,49 +122,60 @@ class Union(Trigger):
 
 @dataclass(frozen=True, slots=True)
 class Exclusion(Trigger):
-    """Made by `a - b`. A search jumps over excluded spans; after 100,000 of them in a row it answers None."""
+    """Made by `a - b`. Every answer is exact up to the end of time: None means that nothing is left.
+
+    A few ticks are tried one by one. Beyond them `exclusions.search` looks, day by day on bit masks.
+    """
 
     base: Simple
     without: tuple[Trigger | Excluded, ...]
 
     def next_ms(self, after_ms: int) -> int | None:
-        tick = self.base.next_ms(after_ms)
-        for _ in range(MOST_STEPS):
-            if tick is None or (span := self._excluded(tick)) is None:
+        return self.next_before_ms(after_ms, END_MS)
+
+    def next_before_ms(self, after_ms: int, end_ms: int) -> int | None:
+        tick = self.base.next_before_ms(after_ms, end_ms)
+        for _ in range(FEW):
+            if tick is None or not self._excludes(tick):
                 return tick
-            tick = self.base.next_ms(span[1] - 1)
-        return None
+            tick = self.base.next_before_ms(tick, end_ms)
+        return None if tick is None else self._search().next_ms(tick - 1, end_ms)
 
     def prev_ms(self, before_ms: int) -> int | None:
-        tick = self.base.prev_ms(before_ms)
-        for _ in range(MOST_STEPS):
-            if tick is None or (span := self._excluded(tick)) is None:
+        return self.prev_after_ms(before_ms, FIRST_MS - 1)
+
+    def prev_after_ms(self, before_ms: int, start_ms: int) -> int | None:
+        tick = self.base.prev_after_ms(before_ms, start_ms)
+        for _ in range(FEW):
+            if tick is None or not self._excludes(tick):
                 return tick
-            tick = self.base.prev_ms(span[0])
-        return None
+            tick = self.base.prev_after_ms(tick, start_ms)
+        return None if tick is None else self._search().prev_ms(tick + 1, start_ms)
+
+    def between_ms(self, start_ms: int, end_ms: int) -> Iterator[int]:
+        if _ticks_a_day(self.base) > FEW:
+            return self._search().between_ms(start_ms, end_ms)
+        return Trigger.between_ms(self, start_ms, end_ms)
+
+    def count_ms(self, start_ms: int, end_ms: int) -> int | None:
+        count = None if isinstance(self.base, At) else self._search().count_ms(start_ms, end_ms)
+        return Trigger.count_ms(self, start_ms, end_ms) if count is None else count
 
     def ticks_at(self, ms: int) -> bool:
-        return self.base.ticks_at(ms) and self._excluded(ms) is None
+        return self.base.ticks_at(ms) and not self._excludes(ms)
 
-    def _excluded(self, tick_ms: int) -> tuple[int, int] | None:
-        """A span around the tick in which every tick of the base is excluded, or None if this one stands."""
-        for item in self.without:
-            if isinstance(item, Trigger):
-                if item.ticks_at(tick_ms):
-                    return item.covered(tick_ms, self.base.step_ms)
-            elif span := self._excluded_dates(item, tick_ms):
-                return span
-        return None
+    def _excludes(self, tick_ms: int) -> bool:
+        date = self.base.zone.label(tick_ms // 1000) // 86_400
+        return any(
+            item.ticks_at(tick_ms) if isinstance(item, Trigger) else item.span_of(date) is not None
+            for item in self.without
+        )
 
-    def _excluded_dates(self, item: Excluded, tick_ms: int) -> tuple[int, int] | None:
-        zone = self.base.zone
-        segment = zone.segment(tick_ms // 1000)
-        offset = zone.offsets[segment]
-        days = item.span_of((tick_ms // 1000 + offset) // 86_400)
-        if days is None:
-            return None
-        first, end = zone.bounds(segment)
-        return max(first, days[0] * 86_400 - offset) * 1000, min(end, (days[1] + 1) * 86_400 - offset) * 1000
+    def _search(self) -> Finder:
+        from onthedot.triggers.exclusions.search import search_of
+
+        assert not isinstance(self.base, At)
+        return search_of(self.base, _taken(self.without, self.base.zone))
 
     @property
     def end_ms(self) -> int | None:
@@ -162,6 +204,57 @@ class Exclusion(Trigger):
                 *(f"({item})" if isinstance(item, Union | Exclusion) else str(item) for item in self.without),
             ]
         )
+
+
+def _may_search(part: Trigger) -> bool:
+    return isinstance(part, Exclusion)
+
+
+def _ticks_a_day(base: Simple) -> int:
+    """How many ticks a day has that has any."""
+    match base:
+        case Cron(fields=fields):
+            return fields.hours.bit_count() * fields.minutes.bit_count() * fields.seconds.bit_count()
+        case Every(interval_ms=interval_ms):
+            return 86_400_000 // interval_ms
+        case At():
+            return 1
+
+
+def calendars_in(item: Trigger | Excluded) -> list[str]:
+    """The names of the calendars that it needs, also inside what it excludes."""
+    match item:
+        case Calendar(name=name):
+            return [name]
+        case Union(parts=parts):
+            return [name for part in parts for name in calendars_in(part)]
+        case Exclusion(without=without):
+            return [name for each in without for name in calendars_in(each)]
+        case _:
+            return []
+
+
+def _taken(items: tuple[Trigger | Excluded, ...], zone: Zone) -> Triggers:
+    """What is excluded as one expression; dates are those of the zone."""
+    from onthedot.triggers.exclusions.expression import Either, Just, OnDates
+
+    return Either(
+        tuple(_expression(item) if isinstance(item, Trigger) else Just(OnDates(zone, item.dates)) for item in items)
+    )
+
+
+def _expression(trigger: Trigger) -> Triggers:
+    from onthedot.triggers.exclusions.expression import Either, Just, Minus, Other
+
+    match trigger:
+        case Union(parts=parts):
+            return Either(tuple(map(_expression, parts)))
+        case Exclusion(base=base, without=without):
+            return Minus(Just(base), _taken(without, base.zone))
+        case Cron() | Every() | At():
+            return Just(trigger)
+        case _:
+            return Just(Other(trigger))
 
 
 def _filled(item: Trigger | Excluded, calendars: Mapping[str, Dates]) -> Trigger | Excluded:

@@ -45,6 +45,11 @@ class Dates:
             return self.ranges[place]
         return None
 
+    @property
+    def dates(self) -> Dates:
+        """Itself, as a calendar has its dates."""
+        return self
+
     def describe(self) -> str:
         """ "2026-12-25 and 2 more dates" and the like."""
         texts = self.texts()
@@ -67,14 +72,19 @@ class Calendar:
     name: str
     content: Dates | None = field(default=None, compare=False)
 
-    def span_of(self, day: int) -> tuple[int, int] | None:
-        """The range that holds the day, or None; an error while the content is not handed in."""
+    @property
+    def dates(self) -> Dates:
+        """What it holds; an error while the content is not handed in."""
         if self.content is None:
             raise TriggerError(
                 f"calendar {self.name!r} has no content",
                 hint=f'hand it in: trigger.with_calendars({{"{self.name}": dates(…)}})',
             )
-        return self.content.span_of(day)
+        return self.content
+
+    def span_of(self, day: int) -> tuple[int, int] | None:
+        """The range that holds the day, or None; an error while the content is not handed in."""
+        return self.dates.span_of(day)
 
     def filled(self, calendars: Mapping[str, Dates]) -> Calendar:
         """Itself with its content, if that is among them."""

@@ -10,11 +10,14 @@ from onthedot.errors import DurationError, TriggerError
 from onthedot.moments import END_MS, FIRST_MS, iso
 from onthedot.triggers.base import Trigger
 from onthedot.triggers.bounds import describe_bounds, read_bounds, to_instant_ms
+from onthedot.triggers.cron.fields import WEEKDAYS
 from onthedot.triggers.stable_hash import spread_over
 from onthedot.triggers.zones import Zone, get_zone, zone_name
 
 LEAST_MS = 1000
-_UNITS = {"d": "day", "h": "hour", "m": "minute", "s": "second"}
+DAY_MS, WEEK_MS = 86_400_000, 604_800_000
+_FIRST_WEEKDAY = 4  # 1970 began on a Thursday
+_UNITS = (("week", WEEK_MS), ("day", DAY_MS), ("hour", 3_600_000), ("minute", 60_000), ("second", 1000))
 
 
 def every(
@@ -28,9 +31,10 @@ def every(
 ) -> Every:
     """Ticks at anchor + n * interval, in real time: it never drifts, and every node agrees on it without asking.
 
-    The anchor is 1970-01-01T00:00Z unless given. `spread=True` moves the lattice by a part of the interval that depends
-    on the key (the schedule's name), so that a thousand schedules of one interval do not fire at once. The zone tells
-    which local date a tick belongs to, where dates are excluded.
+    The anchor is 1970-01-01T00:00Z unless given, which was a Thursday: name one for days and weeks. `spread=True`
+    moves the lattice by a part of the interval that depends on the key (the schedule's name), so that a thousand
+    schedules of one interval do not fire at once. The zone tells which local date a tick belongs to, where dates are
+    excluded.
     """
     try:
         interval_ms = to_duration_ms(interval)
@@ -70,17 +74,23 @@ class Every(Trigger):
             raise TriggerError(f"{self} can never fire", hint="widen the bounds, or shorten the interval")
 
     def next_ms(self, after_ms: int) -> int | None:
-        least = max(after_ms + 1, FIRST_MS if self.starts_at is None else self.starts_at)
+        least = max(after_ms + 1, self.first_ms)
         tick = least + (self.phase_ms - least) % self.interval_ms
-        return tick if tick <= self._last_ms else None
+        return tick if tick <= self.last_ms else None
 
     def prev_ms(self, before_ms: int) -> int | None:
-        most = min(before_ms - 1, self._last_ms)
+        most = min(before_ms - 1, self.last_ms)
         tick = most - (most - self.phase_ms) % self.interval_ms
-        return tick if tick >= max(FIRST_MS, FIRST_MS if self.starts_at is None else self.starts_at) else None
+        return tick if tick >= self.first_ms else None
 
     @property
-    def _last_ms(self) -> int:
+    def first_ms(self) -> int:
+        """No tick lies before it."""
+        return FIRST_MS if self.starts_at is None else max(self.starts_at, FIRST_MS)
+
+    @property
+    def last_ms(self) -> int:
+        """No tick lies after it."""
         return END_MS - 1 if self.repeat_until is None else min(self.repeat_until, END_MS - 1)
 
     def count_ms(self, start_ms: int, end_ms: int) -> int:
@@ -93,15 +103,6 @@ class Every(Trigger):
     def end_ms(self) -> int | None:
         return self.repeat_until
 
-    @property
-    def step_ms(self) -> int:
-        return self.interval_ms
-
-    def covered(self, tick_ms: int, step_ms: int) -> tuple[int, int]:
-        if step_ms % self.interval_ms:
-            return tick_ms, tick_ms + 1
-        return FIRST_MS if self.starts_at is None else self.starts_at, self._last_ms + 1
-
     def with_key(self, key: str) -> Every:
         return replace(self, key=key) if self.spread else self
 
@@ -109,9 +110,21 @@ class Every(Trigger):
         return replace(self, tz=tz) if self.tz is None else self
 
     def describe(self) -> str:
+        """ "every week, on Thursdays 00:00 UTC": where an interval of days stands is told: nobody can guess it."""
         spread = ", spread by key" if self.spread else ""
-        anchor = f", anchored at {iso(self.anchor_ms)}" if self.anchor_ms else ""
-        return f"every {_words(self.interval_ms)}{anchor}{spread}{describe_bounds(self.starts_at, self.repeat_until)}"
+        bounds = describe_bounds(self.starts_at, self.repeat_until)
+        return f"every {_words(self.interval_ms)}{self._place()}{spread}{bounds}"
+
+    def _place(self) -> str:
+        """Where the lattice lies."""
+        anchored = f", anchored at {iso(self.anchor_ms)}" if self.anchor_ms else ""
+        if self.spread or self.interval_ms % DAY_MS:
+            return anchored
+        clock = iso(self.anchor_ms)[11:-1].removesuffix(":00")
+        if self.interval_ms % WEEK_MS:
+            return f", at {clock} UTC" + (anchored if self.interval_ms > DAY_MS else "")
+        weekday = WEEKDAYS[(self.anchor_ms // DAY_MS + _FIRST_WEEKDAY) % 7].title()
+        return f", on {weekday}s {clock} UTC" + (anchored if self.interval_ms > WEEK_MS else "")
 
     def __str__(self) -> str:
         options = [f"anchor={iso(self.anchor_ms)!r}"] if self.anchor_ms else []
@@ -127,8 +140,8 @@ class Every(Trigger):
 
 def _words(ms: int) -> str:
     """ "15 minutes", "90 seconds"; "second" for one, as in "every second"; "1.5s" where no unit counts it whole."""
-    for unit, unit_ms in (("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1000)):
+    for unit, unit_ms in _UNITS:
         count, rest = divmod(ms, unit_ms)
         if not rest:
-            return _UNITS[unit] if count == 1 else f"{count} {_UNITS[unit]}s"
+            return unit if count == 1 else f"{count} {unit}s"
     return format_duration(ms)

@@ -53,7 +53,7 @@ class Zone:
         """Where segment k ends and segment k + 1 begins."""
         self.offsets = tuple(offsets)
         """The offset of segment k; one more than there are instants."""
-        self.whole_minutes = all(offset % 60 == 0 for offset in offsets)
+        self.whole_minutes = all(each % 60 == 0 for each in (*offsets, *instants))
         self._windows: dict[Fold, tuple[tuple[int, ...], tuple[int, ...]]] = {}
 
     def __repr__(self) -> str:

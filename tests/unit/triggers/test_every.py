@@ -225,8 +225,18 @@ def test_a_default_zone_is_taken_where_none_was_named() -> None:
         (every("1s"), "every second"),
         (every("15m"), "every 15 minutes"),
         (every("1h"), "every hour"),
-        (every("1d"), "every day"),
-        (every("7d"), "every 7 days"),
+        (every("1d"), "every day, at 00:00 UTC"),
+        (every("1d", anchor="2026-01-01T09:30Z"), "every day, at 09:30 UTC"),
+        (every("3d", anchor="2026-01-01T09:30:15Z"), "every 3 days, at 09:30:15 UTC, anchored at 1970-01-01T09:30:15Z"),
+        (every("1w"), "every week, on Thursdays 00:00 UTC"),
+        (every("7d", anchor="2026-11-16T08:00Z"), "every week, on Mondays 08:00 UTC"),
+        (
+            every("2w", anchor="2026-11-15T20:00Z"),
+            "every 2 weeks, on Sundays 20:00 UTC, anchored at 1970-01-11T20:00:00Z",
+        ),
+        (every("2w"), "every 2 weeks, on Thursdays 00:00 UTC"),
+        (every("1w", spread=True), "every week, spread by key"),
+        (every("36h"), "every 36 hours"),
         (every("1h30m"), "every 90 minutes"),
         (every("15m", spread=True), "every 15 minutes, spread by key"),
         (every("1h", starts_at="2026-01-01T05:00Z"), "every hour, from 2026-01-01T05:00:00Z"),
@@ -235,3 +245,11 @@ def test_a_default_zone_is_taken_where_none_was_named() -> None:
 )
 def test_an_interval_is_told_in_english(trigger: Every, english: str) -> None:
     assert trigger.describe() == english
+
+
+@pytest.mark.parametrize("anchor", [None, *(f"2026-11-{day}T07:00Z" for day in range(15, 22))])
+def test_the_weekday_that_is_told_is_the_one_on_which_it_ticks(anchor: str | None) -> None:
+    weekly = every("1w", anchor=anchor)
+    tick = weekly.next("2026-11-15T00:00Z")
+    assert tick is not None
+    assert weekly.describe() == f"every week, on {tick:%A}s {tick:%H:%M} UTC"

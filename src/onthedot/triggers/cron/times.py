@@ -37,3 +37,10 @@ def floor_table(seconds: int) -> bytes:
         found = second if seconds >> second & 1 else found
         table[second] = found
     return bytes(table)
+
+
+@lru_cache(maxsize=1024)
+def seconds_of_day(hours: int, minutes: int, seconds: int) -> int:
+    """The matching seconds of the day as one integer of 86,400 bits."""
+    hour = sum(seconds << 60 * minute for minute in bits(minutes))
+    return sum(hour << 3600 * each for each in bits(hours))

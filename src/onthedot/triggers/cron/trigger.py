@@ -6,7 +6,6 @@ import re
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, tzinfo
 from functools import lru_cache
-from math import gcd
 
 from onthedot.errors import TriggerError
 from onthedot.moments import EPOCH, iso
@@ -14,10 +13,9 @@ from onthedot.triggers.base import Trigger
 from onthedot.triggers.bounds import describe_bounds, read_bounds
 from onthedot.triggers.cron import suggestions as slips
 from onthedot.triggers.cron.describe import describe_fields
-from onthedot.triggers.cron.fields import ALL_HOURS, ALL_MINUTES, ALL_SECONDS, DAY_OF_WEEK, MONTH, Fields
+from onthedot.triggers.cron.fields import DAY_OF_WEEK, MONTH, Fields
 from onthedot.triggers.cron.parse import parse
 from onthedot.triggers.cron.search import END_SECOND, Search
-from onthedot.triggers.cron.times import minutes_of_day
 from onthedot.triggers.every import Every, every
 from onthedot.triggers.zones import FOLDS, GAPS, Fold, Gap, Zone, get_zone, zone_name
 
@@ -156,40 +154,6 @@ class Cron(Trigger):
     @property
     def end_ms(self) -> int | None:
         return self.repeat_until
-
-    @property
-    def step_ms(self) -> int:
-        if self.fields.seconds & self.fields.seconds - 1 or not self.zone.whole_minutes:
-            return 1000
-        if self.effective_gap == "shift" and self.zone.instants:
-            return 60_000 if self.fields.seconds == 1 else 1000  # a gap ends on a whole minute, but on any
-        minutes = minutes_of_day(self.fields.hours, self.fields.minutes)
-        apart = gcd(1440, *(minute - minutes[0] for minute in minutes))
-        return 1000 * gcd(60 * apart, *(offset - self.zone.offsets[0] for offset in self.zone.offsets))
-
-    def covered(self, tick_ms: int, step_ms: int) -> tuple[int, int]:
-        span = self._full_span(step_ms)
-        segment = self.zone.segment(tick_ms // 1000)
-        offset = self.zone.offsets[segment]
-        label = tick_ms // 1000 + offset
-        if span == 1 or not self.search.shows(label):
-            return tick_ms, tick_ms + 1
-        starts, ends = self.zone.windows(self.effective_fold)
-        start = label - label % span
-        first = max(start, starts[segment]) - offset
-        end = min(start + span, ends[segment]) - offset
-        return max(first, self.search.first) * 1000, min(end, self.search.end) * 1000
-
-    def _full_span(self, step_ms: int) -> int:
-        """How many seconds around a tick, aligned on the wall clock, hold a tick at every step."""
-        fields = self.fields
-        by_minute = step_ms % 60_000 == 0 and self.zone.whole_minutes
-        by_second = step_ms % 1000 == 0 and fields.seconds == ALL_SECONDS
-        if not (by_second or by_minute):
-            return 1
-        if fields.minutes != ALL_MINUTES:
-            return 60
-        return 86_400 if fields.hours == ALL_HOURS else 3600
 
     def describe(self) -> str:
         rules = [f"{name}={value}" for name, value in (("gap", self.gap), ("fold", self.fold)) if value]
