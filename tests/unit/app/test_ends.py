@@ -7,8 +7,9 @@ import pytest
 from onthedot import App, Trigger, TriggerError, at, calendar, cron, dates, every
 from onthedot.app.schedules import Put
 from onthedot.clock import ManualClock
+from onthedot.model.values import replace
 from onthedot.moments import ceil_ms
-from onthedot.rules import edits
+from onthedot.rules.effects import Before, Effects
 from onthedot.stores.memory import MemoryStore
 
 NOW = "2026-11-15T12:00:00Z"
@@ -105,7 +106,7 @@ def test_a_moment_before_all_that_is_decided_is_refused_under_a_name_in_use(app:
         lambda: app.schedules.update("x", trigger=at("2020-01-01T00:00Z")),
     ):
         with pytest.raises(TriggerError) as caught:
-            again()
+            again()  # type: ignore[no-untyped-call]
         assert str(caught.value) == (
             "x: at('2020-01-01T00:00:00Z', tz='UTC') is past, and all up to 2026-11-15T12:00:00Z is decided;"
             " to run it now, use trigger"
@@ -116,9 +117,9 @@ def test_one_that_has_had_all_of_its_runs_may_get_another_trigger(app: App) -> N
     app.schedules.put("x", "work", every("1h"), max_runs=1)
     store = app.open_store()
 
-    def done(before: edits.Before, now_ms: int) -> edits.Effects:
+    def done(before: Before, now_ms: int) -> Effects:
         assert before.schedule is not None
-        return edits.Effects(schedule=edits.replace(before.schedule, planned_runs=1, next_run_ms=None))
+        return Effects(schedule=replace(before.schedule, planned_runs=1, next_run_ms=None))
 
     store.change(["x"], done, app._by("test"))
     assert app.schedules.put("x", "work", every("2h"), max_runs=1).next_run_ms is None
