@@ -3,6 +3,9 @@ by the wall clock)."""
 
 from __future__ import annotations
 
+from collections.abc import Generator
+
+import pytest
 from hypothesis import HealthCheck, settings
 
 pytest_plugins = [
@@ -22,3 +25,11 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],  # a slow machine is no failure
 )
 settings.load_profile("onthedot")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """What tests of bad input make programs print must not end the run: workers can hand on no halves of characters."""
+    report = yield
+    report.sections = [(name, said.encode("utf-8", "backslashreplace").decode()) for name, said in report.sections]
+    return report
