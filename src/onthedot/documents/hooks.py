@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from onthedot.events import Emitter, Event
-from onthedot.storable import shown
+from onthedot.storable import clean, shown
 
 _log = logging.getLogger("onthedot.documents")
 
@@ -60,7 +60,9 @@ class Hooks:
 
     def fail(self, error: BaseException, document: Any = None) -> None:
         """Tell it to the log and to who asked."""
-        _log.warning("%s: %s", "a document failed" if document is not None else "cannot go on just now", shown(error))
+        _log.warning(
+            "%s: %s", "a document failed" if document is not None else "cannot go on just now", clean(shown(error))
+        )
         self.emit(Failed(error, document))
 
     def _on_broken_hook(self, event: Event, error: BaseException) -> None:
