@@ -49,8 +49,8 @@ IDENTITY = (
         name="tasks-share-keys",
         rule="Enqueue keys of different tasks never collide.",
         file="app/app.py",
-        find="{task.replace('%', '%25').replace('/', '%2F')}/{key}",
-        replace="{task}/{key}",
+        find='f"k:{task}/{key}."',
+        replace='f"k:{task}:{key}."',
         tests=unit("app/test_app.py::test_keys_of_different_tasks_never_collide"),
     ),
     Sabotage(

@@ -407,11 +407,11 @@ class App(Declaring):
 
 
 def _key_of(task: str, key: str) -> str:
-    """No two pairs of task and key have the same: the task's name ends at the first slash, and has none in it.
+    """No two pairs of task and key have the same: a task's name has no slash in it, so it ends at the first.
 
     The dot at the end makes blanks before it count: MariaDB takes no notice of those at the end of a text.
     """
-    return f"k:{task.replace('%', '%25').replace('/', '%2F')}/{key}."
+    return f"k:{task}/{key}."
 
 
 def _on_or_off(value: bool | None) -> str | None:

@@ -119,13 +119,11 @@ def test_a_known_key_gives_the_run_that_has_it(app: App) -> None:
     assert app.enqueue(order, key="43").id != first.id
 
 
-@pytest.mark.parametrize("between", [":", "%2F", "%"])
+@pytest.mark.parametrize("between", [":", ".", "%2F"])
 def test_keys_of_different_tasks_never_collide(app: App, between: str) -> None:
-    long, short = f"mail{between}eu", "mail"
-    for name in (long, short, "mail%2Feu", "mail%252Feu"):
-        if app.tasks.lookup(name) is None:
-            app.task(name=name)(lambda: None)
-    pairs = [(long, "42"), (short, f"eu{between}42"), ("mail%252Feu", "42")]
+    pairs = [(f"mail{between}eu", "42"), ("mail", f"eu{between}42")]
+    for name, _ in pairs:
+        app.task(name=name)(lambda: None)
     assert [app.enqueue(name, key=key).task for name, key in pairs] == [name for name, _ in pairs]
 
 
