@@ -7,8 +7,9 @@ import pytest
 from onthedot import App, Trigger, TriggerError, at, calendar, cron, dates, every
 from onthedot.app.schedules import Put
 from onthedot.clock import ManualClock
+from onthedot.model.values import replace
 from onthedot.moments import ceil_ms
-from onthedot.rules import edits
+from onthedot.rules.effects import Before, Effects
 from onthedot.stores.memory import MemoryStore
 
 NOW = "2026-11-15T12:00:00Z"
@@ -100,12 +101,10 @@ def test_at_now_and_a_moment_just_past_are_put_under_any_name(app: App, clock: M
 
 def test_a_moment_before_all_that_is_decided_is_refused_under_a_name_in_use(app: App) -> None:
     app.schedules.put("x", "work", every("1h"))
-    for again in (
-        lambda: app.schedules.put("x", "work", at("2020-01-01T00:00Z")),
-        lambda: app.schedules.update("x", trigger=at("2020-01-01T00:00Z")),
-    ):
+    long_ago = at("2020-01-01T00:00Z")
+    for do in ("put", "update"):
         with pytest.raises(TriggerError) as caught:
-            again()
+            app.schedules.put("x", "work", long_ago) if do == "put" else app.schedules.update("x", trigger=long_ago)
         assert str(caught.value) == (
             "x: at('2020-01-01T00:00:00Z', tz='UTC') is past, and all up to 2026-11-15T12:00:00Z is decided;"
             " to run it now, use trigger"
@@ -116,9 +115,9 @@ def test_one_that_has_had_all_of_its_runs_may_get_another_trigger(app: App) -> N
     app.schedules.put("x", "work", every("1h"), max_runs=1)
     store = app.open_store()
 
-    def done(before: edits.Before, now_ms: int) -> edits.Effects:
+    def done(before: Before, now_ms: int) -> Effects:
         assert before.schedule is not None
-        return edits.Effects(schedule=edits.replace(before.schedule, planned_runs=1, next_run_ms=None))
+        return Effects(schedule=replace(before.schedule, planned_runs=1, next_run_ms=None))
 
     store.change(["x"], done, app._by("test"))
     assert app.schedules.put("x", "work", every("2h"), max_runs=1).next_run_ms is None
