@@ -161,7 +161,7 @@ def ticks_as_expected(tree: Tree, jump: int, half_window: int) -> None:
     assert walk_back(trigger, start, end) == expected[::-1]
 
 
-@settings(max_examples=150)
+@settings(max_examples=100)
 @given(cases(SPARSE, nested=True, bounded=True), st.integers(1, 20_000), st.booleans())
 def test_what_lies_years_away_is_found_and_none_means_that_nothing_is_left(
     case: tuple[Tree, int], days_away: int, at_once: bool

@@ -81,7 +81,7 @@ def run_all(tree: Path, sabotages: Sequence[Sabotage], jobs: int) -> Iterator[Re
 def _run(tree: Path, sabotage: Sabotage) -> Result:
     began = time.monotonic()
     copy = tree.parent / sabotage.name
-    shutil.copytree(tree, copy)
+    shutil.copytree(tree, copy, copy_function=os.link)  # only one file will differ
     try:
         sabotage.apply(copy)
         verdict, by = _judge(*_pytest(copy, sabotage.tests))

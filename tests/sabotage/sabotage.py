@@ -37,9 +37,11 @@ class Sabotage:
         return text.replace(self.find, self.replace)
 
     def apply(self, root: Path) -> None:
-        """Take the rule out of a tree, which must be a copy."""
+        """Take the rule out of a tree, which must be a copy; its files may be links to those of another."""
         file = root / self.path
-        file.write_text(self.applied_to(file.read_text()))
+        text = self.applied_to(file.read_text())
+        file.unlink()
+        file.write_text(text)
 
 
 def memory(*tests: str) -> tuple[str, ...]:

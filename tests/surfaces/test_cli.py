@@ -249,6 +249,29 @@ def test_forecast_reads_a_crontab_and_notes_what_names_no_moment(crontab: str) -
     assert "backup, backup-2, poll" in done.stdout
 
 
+HERD = "".join(f"0 0 * * * job-{number}\n" for number in range(130)) + "5 * * * * other\n"
+
+
+def test_forecast_and_check_name_the_minute_in_which_hundreds_begin_and_what_spreads_them(tmp_path: Path) -> None:
+    crontab = tmp_path / "crontab"
+    crontab.write_text(HERD, encoding="utf-8")
+    says = "130 schedules begin at 00:00 every day, UTC time: write `H H * * *` to spread them"
+    done = run("forecast", str(crontab), "--start", "2026-11-16T00:00Z", "--hours", "3")
+    assert (done.returncode, done.stderr) == (0, f"note: {crontab}: {says}\n")
+    assert document("forecast", str(crontab))["notes"] == [says]
+    assert printed("check", str(crontab)).splitlines()[0] == f"note: {crontab}: {says}"
+    assert document("check", str(crontab))["notes"] == [says]
+
+
+def test_check_notes_what_will_not_run_again(tmp_path: Path) -> None:
+    jobs = tmp_path / "jobs.toml"
+    jobs.write_text('[schedules.old]\ncron = "0 0 9 1 1 * 2020"\nshell = "x"\n', encoding="utf-8")
+    assert printed("check", str(jobs)).splitlines() == [
+        f"note: {jobs}: line 1: old will not run again; its last tick was 2020-01-01T09:00:00Z",
+        f"{jobs} is well: 1 schedule",
+    ]
+
+
 def test_forecast_reads_a_crontab_from_stdin_in_the_system_format_and_a_zone_if_told() -> None:
     done = run(
         *("forecast", "-", "--system", "--tz", "Asia/Tokyo", "--start", "2026-11-16", "--hours", "3", "--json"),

@@ -42,7 +42,7 @@ def refuse_ended(store: Store, triggers: Mapping[str, Trigger]) -> None:
         if last <= now_ms and not _has_already(store, name, triggers[name]):
             raise TriggerError(
                 f"{name}: {triggers[name]} can never fire again; its last tick was {iso(last)}",
-                hint="move its end, or delete the schedule",
+                hint="give it a later end",
             )
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from onthedot.app.ends import check_fires, refuse_ended, unless_past
 from onthedot.app.files.names import name_problem
+from onthedot.app.herds import warn_of_herds
 from onthedot.app.options import (
     Options,
     checked,
@@ -100,9 +101,14 @@ class Schedules:
         return self._change_one(name, unless_past(edits.put(definition)), "put")
 
     def put_many(self, puts: Iterable[Put], *, unchecked: bool = False) -> list[Schedule]:
-        """Put many at once: all are checked before the first is written, then written in batches."""
+        """Put many at once: all are checked before the first is written, then written in batches.
+
+        Where hundreds of them would begin in one minute, a warning names it, and the `H` that spreads them.
+        """
         defined = {put.name: self.define(put, unchecked=unchecked) for put in puts}
-        refuse_ended(self._open_store(), {name: definition.trigger for name, definition in defined.items()})
+        triggers = {name: definition.trigger for name, definition in defined.items()}
+        refuse_ended(self._open_store(), triggers)
+        warn_of_herds(self._open_store(), triggers)
         return self._change_many([*defined], lambda name: unless_past(edits.put(defined[name])), "put")
 
     def update(

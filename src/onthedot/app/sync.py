@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+from onthedot.app.herds import warn_of_herds
 from onthedot.app.schedules import Put, Schedules
 from onthedot.app.tasks import Task, identity
 from onthedot.errors import Conflict
@@ -94,6 +95,8 @@ class Declarations:
         same = [name for name in meant if name in held and self._stands(store, held[name], meant[name].definition)]
         new = [name for name in meant if name not in held]
         changed = [name for name in meant if name in held and name not in set(same)]
+        if new or changed:
+            warn_of_herds(store, {name: each.definition.trigger for name, each in meant.items()})
         self._change(store, [*new, *changed], lambda name: _declare(meant[name]))
         self._touch(store, {name: meant[name].definition.declared_hash for name in same})
         self._said = {name: each.definition.declared_hash for name, each in meant.items()}

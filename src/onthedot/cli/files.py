@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from onthedot.cli.apps import open_app
+from onthedot.cli.file_notes import notes_of
 from onthedot.cli.options import AsJson, StoreUrl
 from onthedot.cli.screen import show_json
 from onthedot.cli.texts import counted, visible
+from onthedot.clock import SystemClock
 from onthedot.errors import ArgumentsError, FileError, SettingsError, TriggerError
 from onthedot.triggers import decode
 from onthedot.triggers.zones import get_zone
@@ -48,11 +50,12 @@ def check_file(
     """Say whether a file of schedules can be read, and everything that is wrong with it. Exit code 2 if it is."""
     job_file = _checked(file, system, tz)
     _check_sizes(job_file)
+    notes = notes_of(job_file, SystemClock().now_ms())
     if as_json:
         names = [entry.name for entry in job_file.entries]
-        show_json({"file": job_file.path, "schedules": names, "notes": list(job_file.notes)})
+        show_json({"file": job_file.path, "schedules": names, "notes": notes})
         return
-    for note in job_file.notes:
+    for note in notes:
         typer.echo(f"note: {visible(f'{job_file.path}: {note}')}")
     typer.echo(f"{visible(job_file.path)} is well: {counted(len(job_file.entries), 'schedule')}")
 

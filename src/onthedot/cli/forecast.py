@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from onthedot.app.files import Entry, JobFile, read_file, read_text
+from onthedot.cli.file_notes import notes_of
 from onthedot.cli.heat_map import Layout, Window, draw, hour_bounds, read_rows
 from onthedot.cli.options import AsJson
 from onthedot.cli.screen import Screen, plain_table, show_json
@@ -96,6 +97,10 @@ class Outlook:
         minutes = ((busy.at, busy.at + timedelta(minutes=1)) for busy in self.index.busiest("1m", _BUSIEST))
         return [(floor_ms(at), Counter(run.name for run in self.index.query(at, end))) for at, end in minutes]
 
+    def notes(self) -> list[str]:
+        """What the file's reader noted, and what would crowd or never run."""
+        return notes_of(self.job_file, ceil_ms(self.window.start) - 1)
+
     def next_ms(self, entry: Entry) -> int | None:
         """The first tick in or after the window's start."""
         return entry.trigger.next_ms(ceil_ms(self.window.start) - 1) if entry.enabled else None
@@ -104,7 +109,7 @@ class Outlook:
 def show_outlook(outlook: Outlook) -> None:
     """All of it, for people."""
     screen, entries = Screen(), outlook.job_file.entries
-    for note in outlook.job_file.notes:
+    for note in outlook.notes():
         typer.echo(f"note: {visible(f'{outlook.job_file.path}: {note}')}", err=True)
     screen.print(_title(outlook), soft_wrap=True)
     if not entries:
@@ -210,7 +215,7 @@ def _document(outlook: Outlook) -> dict[str, Any]:
             {"at": iso(at), "runs": names.total(), "schedules": sorted(names)} for at, names in outlook.busiest()
         ],
         "schedules": [_schedule_document(outlook, entry, runs) for entry in outlook.job_file.entries],
-        "notes": list(outlook.job_file.notes),
+        "notes": outlook.notes(),
     }
 
 

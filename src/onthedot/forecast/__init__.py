@@ -11,6 +11,6 @@ except ImportError:
     raise ExtraMissing("onthedot.forecast", "numpy", "forecast") from None
 
 from onthedot.forecast.expand import MAX_RUNS, forecast, stream
-from onthedot.forecast.index import Busy, ComingRun, IndexHolder, RunIndex
+from onthedot.forecast.index import Busy, ComingRun, ComingRuns, IndexHolder, RunIndex
 
-__all__ = ["MAX_RUNS", "Busy", "ComingRun", "IndexHolder", "RunIndex", "forecast", "stream"]
+__all__ = ["MAX_RUNS", "Busy", "ComingRun", "ComingRuns", "IndexHolder", "RunIndex", "forecast", "stream"]

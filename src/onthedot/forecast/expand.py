@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import pairwise
 from typing import Protocol
 
 import numpy as np
@@ -13,10 +14,11 @@ import numpy.typing as npt
 from onthedot.durations import to_duration_ms
 from onthedot.errors import ForecastTooLarge, TriggerError
 from onthedot.forecast.arrays import label_window, ticks_of
-from onthedot.forecast.index import Moments, Ranks, RunIndex, in_order, moment_type, rank_type
-from onthedot.forecast.pattern import Pattern, Stretch
+from onthedot.forecast.index import Moments, Ranks, RunIndex, in_order, merged, moment_type, rank_type
+from onthedot.forecast.pattern import Pattern, Rows, Stretch
 from onthedot.moments import ceil_ms
 from onthedot.triggers.base import Trigger
+from onthedot.triggers.cron.days import DayTable
 from onthedot.triggers.cron.search import Search
 from onthedot.triggers.zones import WallClock
 
@@ -24,6 +26,7 @@ MAX_RUNS = 10_000_000
 """What `forecast` holds at most unless told otherwise: 60 MB for a window of a month."""
 
 _PIECE_RUNS = 2_000_000
+_MOST_PATTERNS = 8
 
 
 def forecast(
@@ -52,6 +55,10 @@ def _safe_step_ms(trigger_count: int) -> int:
     return 60_000 * max(1, min(60, seconds // 60))
 
 
+Clocks = tuple[tuple[WallClock, int], ...]
+"""Wall clocks, each with the seconds that it is ahead of UTC for a while."""
+
+
 class Expansion:
     """Triggers prepared for expansion; each `index` call costs about as much as its runs."""
 
@@ -63,67 +70,93 @@ class Expansion:
         self._searches = list(dict.fromkeys(searches))
         numbers = {search: number for number, search in enumerate(self._searches)}
         self._search_of = np.fromiter(map(numbers.__getitem__, searches), np.intp, len(searches))
-        self._clocks = self._sort_out()
+        self._tables: list[DayTable] = []
+        self._clocks: dict[WallClock, list[int]] = {}
+        """The numbers of the searches that can be expanded together, by their wall clock."""
+        self._rows: dict[WallClock, Rows] = {}
+        self._sort_out()
         alone = np.ones(len(self._searches), np.bool_)
         alone[[number for together in self._clocks.values() for number in together]] = False
         self._others: list[int] = np.flatnonzero(alone[self._search_of]).tolist()
-        self._patterns: dict[tuple[WallClock, ...], Pattern] = {}
+        self._patterns: dict[Clocks, Pattern] = {}
 
-    def _sort_out(self) -> dict[WallClock, list[int]]:
-        """The numbers of the searches that can be expanded together, by their wall clock."""
-        clocks: dict[WallClock, list[int]] = {}
+    def _sort_out(self) -> None:
+        together: dict[WallClock, list[Search]] = {}
         for number, search in enumerate(self._searches):
             if search is not None and search.on_the_minute:
-                clocks.setdefault(search.wall_clock, []).append(number)
-        return clocks
+                together.setdefault(search.wall_clock, []).append(search)
+                self._clocks.setdefault(search.wall_clock, []).append(number)
+        self._tables = list(dict.fromkeys(search.days for searches in together.values() for search in searches))
+        tables = {table: number for number, table in enumerate(self._tables)}
+        self._rows = {clock: Rows.of(searches, tables) for clock, searches in together.items()}
 
     def index(self, start_ms: int, end_ms: int, max_runs: int) -> RunIndex:
         """The index of [start, end)."""
-        streams = [*self._pattern_streams(start_ms, end_ms), *self._other_streams(start_ms, end_ms, max_runs)]
-        pieces = list(_bounded((piece for stream in streams for piece in stream), max_runs))
-        after_ms, ranks = self._written(pieces, start_ms, end_ms)
-        if len(streams) > 1:
-            after_ms, ranks = in_order(after_ms, ranks, len(self._names))
-        return RunIndex(start_ms, after_ms, ranks, self._names)
-
-    def _pattern_streams(self, start_ms: int, end_ms: int) -> Iterator[Iterable[Piece]]:
-        """Pieces, each stream in order by itself; only clocks that do not agree on the window come apart."""
         start, end = -(-start_ms // 1000), -(-end_ms // 1000)
-        steady: dict[int, list[WallClock]] = {}
-        for clock in self._clocks if start < end else ():
-            offset = _steady_offset(clock, start, end)
-            if offset is None:
-                yield from self._jumping(clock, start, end)
-            else:
-                steady.setdefault(offset, []).append(clock)
-        for offset, clocks in steady.items():
-            yield _stretches(self._pattern(clocks), start + offset, end + offset, offset)
+        pieces = list(_bounded(self._together(start, end) if start < end else (), max_runs))
+        left = max_runs - sum(piece.count for piece in pieces)
+        others = list(self._apart(start_ms, end_ms, left, max_runs))
+        in_order_already = self._written(pieces, start_ms, end_ms)
+        if not others:
+            return RunIndex(start_ms, *in_order_already, self._names)
+        sorted_others = in_order(*self._written(others, start_ms, end_ms), len(self._names))
+        return RunIndex(start_ms, *merged(in_order_already, sorted_others, len(self._names)), self._names)
 
-    def _jumping(self, clock: WallClock, start: int, end: int) -> Iterator[Iterable[Piece]]:
-        """A clock that jumps inside the window: segment by segment, and what its gaps have shifted."""
-        pattern, zone = self._pattern([clock]), clock.zone
-        for segment in range(zone.segment(start), zone.segment(end - 1) + 1):
-            first, last = label_window(clock, segment, start, end)
-            offset, instant = zone.offsets[segment], zone.bounds(segment)[0]
-            yield _stretches(pattern, first, last, offset)
-            if clock.gap == "shift" and start <= instant < end:
-                swallowed = pattern.ranks_in(instant + zone.offsets[segment - 1], instant + offset)
-                extra = np.setdiff1d(swallowed, pattern.ranks_in(instant + offset, instant + offset + 1))
-                yield [_Ticks(np.full(len(extra), instant * 1000), extra)]
+    # schedules at second 0, which come out in order
 
-    def _pattern(self, clocks: Sequence[WallClock]) -> Pattern:
-        key = tuple(clocks)
-        if key not in self._patterns:
-            numbers = [number for clock in clocks for number in self._clocks[clock]]
-            local = np.full(len(self._searches), -1, np.intp)
-            local[numbers] = np.arange(len(numbers))
-            ranks = np.flatnonzero(local[self._search_of] >= 0).astype(rank_type(len(self._names)))
-            searches = [search for number in numbers if (search := self._searches[number]) is not None]
-            self._patterns[key] = Pattern(searches, ranks, local[self._search_of[ranks]])
-        return self._patterns[key]
+    def _together(self, start: int, end: int) -> Iterator[Piece]:
+        """The runs in [start, end), from one jump of any clock to the next."""
+        spans = [(clock, *span) for clock in self._clocks for span in _spans(clock, start, end)]
+        gaps = self._gaps(start, end)
+        edges = {start, end, *(edge for *_, first, last in spans for edge in (first, last))}
+        edges.update(edge for instant in gaps for edge in (instant, min(instant + 60, end)))
+        for first, last in pairwise(sorted(edges)):
+            clocks = tuple((clock, offset) for clock, offset, since, until in spans if since <= first and last <= until)
+            if first in gaps:
+                ranks = np.union1d(self._pattern(clocks).ranks_in(first, last), gaps[first])
+                yield _Ticks(np.full(len(ranks), first * 1000), ranks)
+            elif clocks:
+                pattern = self._pattern(clocks)
+                yield from (_Patterned(pattern, stretch) for stretch in pattern.stretches(first, last))
 
-    def _other_streams(self, start_ms: int, end_ms: int, max_runs: int) -> Iterator[Iterable[Piece]]:
-        left = max_runs
+    def _gaps(self, start: int, end: int) -> dict[int, Ranks]:
+        """Where gaps end in [start, end), and which ranks they have shifted there."""
+        gaps: dict[int, Ranks] = {}
+        for clock in self._clocks:
+            zone = clock.zone
+            for segment in range(zone.segment(start), zone.segment(end - 1) + 1) if clock.gap == "shift" else ():
+                instant, offset = zone.bounds(segment)[0], zone.offsets[segment]
+                if start <= instant and zone.offsets[segment - 1] < offset:
+                    swallowed = self._pattern(((clock, 0),)).ranks_in(
+                        instant + zone.offsets[segment - 1], instant + offset
+                    )
+                    gaps[instant] = np.union1d(gaps[instant], swallowed) if instant in gaps else swallowed
+        return gaps
+
+    def _pattern(self, clocks: Clocks) -> Pattern:
+        if clocks not in self._patterns:
+            if len(self._patterns) >= _MOST_PATTERNS:
+                self._patterns.clear()
+            self._patterns[clocks] = self._made_pattern(clocks)
+        return self._patterns[clocks]
+
+    def _made_pattern(self, clocks: Clocks) -> Pattern:
+        rows = Rows.joined([self._rows[clock].in_utc(offset) for clock, offset in clocks])
+        numbers = np.concatenate([self._clocks[clock] for clock, _ in clocks])
+        place = np.full(len(self._searches), -1, np.intp)
+        place[numbers] = np.arange(len(numbers))
+        ranks = np.flatnonzero(place[self._search_of] >= 0).astype(rank_type(len(self._names)))
+        row_of = place[self._search_of[ranks]]
+        if not any(offset % 3600 for _, offset in clocks):
+            return Pattern(rows, self._tables, ranks, row_of)
+        late = Rows.joined([self._rows[clock].in_utc(offset, late=True) for clock, offset in clocks])
+        rows, row_of = Rows.joined([rows, late]), np.column_stack((row_of, row_of + len(numbers))).ravel()
+        fires = rows.minutes[row_of] != 0
+        return Pattern(rows, self._tables, np.repeat(ranks, 2)[fires], row_of[fires])
+
+    # all others
+
+    def _apart(self, start_ms: int, end_ms: int, left: int, max_runs: int) -> Iterator[Piece]:
         for rank in self._others:
             try:
                 ticks = ticks_of(self._triggers[rank], start_ms, end_ms, left)
@@ -132,7 +165,8 @@ class Expansion:
             except ForecastTooLarge:
                 raise ForecastTooLarge(max_runs) from None
             left -= len(ticks)
-            yield [_Ticks(ticks, np.full(len(ticks), rank, rank_type(len(self._names))))]
+            if len(ticks):
+                yield _Ticks(ticks, np.full(len(ticks), rank, rank_type(len(self._names))))
 
     def _written(self, pieces: Sequence[Piece], start_ms: int, end_ms: int) -> tuple[Moments, Ranks]:
         """All pieces one after the other, in two arrays; nothing is made before it is counted."""
@@ -159,18 +193,17 @@ class Piece(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class _Patterned:
-    """A stretch of a pattern, on a wall clock that is `offset` seconds ahead of UTC."""
+    """A stretch of a pattern in UTC."""
 
     pattern: Pattern
     stretch: Stretch
-    offset: int
 
     @property
     def count(self) -> int:
         return self.stretch.count
 
     def write(self, start_ms: int, after_ms: Moments, ranks: Ranks) -> None:
-        self.pattern.write(self.stretch, self.stretch.base_ms - self.offset * 1000 - start_ms, after_ms, ranks)
+        self.pattern.write(self.stretch, self.stretch.base_ms - start_ms, after_ms, ranks)
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,18 +222,14 @@ class _Ticks:
         ranks[:] = self.ranks
 
 
-def _stretches(pattern: Pattern, first: int, last: int, offset: int) -> Iterator[Piece]:
-    return (_Patterned(pattern, stretch, offset) for stretch in pattern.stretches(first, last))
-
-
-def _steady_offset(clock: WallClock, start: int, end: int) -> int | None:
-    """The offset that holds over the whole window, or None if the wall clock jumps in it (or repeats itself still)."""
-    segment = clock.zone.segment(start)
-    offset = clock.zone.offsets[segment]
-    starts, ends = clock.zone.windows(clock.fold)
-    if starts[segment] < start + offset and end + offset <= ends[segment]:
-        return offset
-    return None
+def _spans(clock: WallClock, start: int, end: int) -> Iterator[tuple[int, int, int]]:
+    """How far the clock is ahead of UTC, from when until when its labels count; all in seconds."""
+    zone = clock.zone
+    for segment in range(zone.segment(start), zone.segment(end - 1) + 1):
+        first, last = label_window(clock, segment, start, end)
+        offset = zone.offsets[segment]
+        if first < last:
+            yield offset, first - offset, last - offset
 
 
 def _bounded(pieces: Iterable[Piece], max_runs: int) -> Iterator[Piece]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -36,6 +36,7 @@ class ComingRun(NamedTuple):
     name: str
 
 
+_CHUNK = 4096
 _coming_run = partial(tuple.__new__, ComingRun)
 """From a pair, in half the time that the class takes for two arguments."""
 
@@ -45,6 +46,57 @@ class Busy(NamedTuple):
 
     at: datetime
     runs: int
+
+
+class ComingRuns(Sequence[ComingRun]):
+    """Runs of an index, in order: a view, which costs nothing to take. Each run is made when it is read.
+
+    It can be asked for its length, by number, by slice (a view again) and for its runs one after the other, and equals
+    any sequence of the same runs. It stays as it is when another index takes the place of its own.
+    """
+
+    __slots__ = ("_after_ms", "_base_ms", "_names", "_ranks")
+    __hash__ = None  # type: ignore[assignment]  # it equals lists, which have no hash either
+
+    def __init__(self, base_ms: int, after_ms: Moments, ranks: Ranks, names: Sequence[str]) -> None:
+        self._base_ms = base_ms
+        self._after_ms = after_ms
+        self._ranks = ranks
+        self._names = names
+
+    def __len__(self) -> int:
+        return len(self._ranks)
+
+    @overload
+    def __getitem__(self, place: int) -> ComingRun: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> ComingRuns: ...
+
+    def __getitem__(self, place: int | slice) -> ComingRun | ComingRuns:
+        if isinstance(place, slice):
+            return ComingRuns(self._base_ms, self._after_ms[place], self._ranks[place], self._names)
+        after_ms, rank = self._after_ms[place], self._ranks[place]  # an IndexError where there is none
+        return ComingRun(from_ms(self._base_ms + int(after_ms)), self._names[int(rank)])
+
+    def __iter__(self) -> Iterator[ComingRun]:
+        for first in range(0, len(self), _CHUNK):
+            yield from self._made(slice(first, first + _CHUNK))
+
+    def _made(self, part: slice) -> Iterator[ComingRun]:
+        """Many at once, in a third of the time that one after the other takes: runs of a moment share its datetime."""
+        after = self._after_ms[part].tolist()
+        at = {ms: from_ms(self._base_ms + ms) for ms in dict.fromkeys(after)}
+        names = map(self._names.__getitem__, self._ranks[part].tolist())
+        return map(_coming_run, zip(map(at.__getitem__, after), names, strict=True))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Sequence) or isinstance(other, str | bytes):
+            return NotImplemented
+        return len(self) == len(other) and all(mine == its for mine, its in zip(self, other, strict=True))
+
+    def __repr__(self) -> str:
+        return f"<{len(self):,} coming runs, from {self[0].at} to {self[-1].at}>" if len(self) else "<no coming runs>"
 
 
 class RunIndex:
@@ -83,13 +135,10 @@ class RunIndex:
         after_ms = moments.astype(moment_type(int(moments.max())))
         return cls(base_ms, *in_order(after_ms, rank_of[numbers], len(names)), sorted_names)
 
-    def query(self, start: datetime | str, end: datetime | str) -> list[ComingRun]:
-        """The runs in [start, end), in order. O(log n + results)."""
+    def query(self, start: datetime | str, end: datetime | str) -> ComingRuns:
+        """The runs in [start, end), in order, as a view. O(log n), however many they are; `list(…)` makes them all."""
         first, last = self._place(ceil_ms(start)), self._place(ceil_ms(end))
-        after = self._after_ms[first:last].tolist()
-        at = {ms: from_ms(self._base_ms + ms) for ms in dict.fromkeys(after)}
-        names = map(self.names.__getitem__, self._ranks[first:last].tolist())
-        return list(map(_coming_run, zip(map(at.__getitem__, after), names, strict=True)))
+        return ComingRuns(self._base_ms, self._after_ms[first:last], self._ranks[first:last], self.names)
 
     def peek(self) -> ComingRun | None:
         """The first run, or None. O(1)."""
@@ -168,14 +217,35 @@ class IndexHolder:
 
 def in_order(after_ms: Moments, ranks: Ranks, name_count: int) -> tuple[Moments, Ranks]:
     """Both arrays sorted by (moment, rank): packed into one integer each, since sorting those is by far the fastest."""
-    bits = max(name_count - 1, 1).bit_length()
-    packed = after_ms.astype(np.uint64)
-    packed <<= np.uint64(bits)
-    packed |= ranks
+    bits = _rank_bits(name_count)
+    packed = _packed(after_ms, ranks, bits)
     packed.sort()
     sorted_ranks = (packed & np.uint64((1 << bits) - 1)).astype(ranks.dtype)
     packed >>= np.uint64(bits)
     return packed.astype(after_ms.dtype), sorted_ranks
+
+
+def merged(one: tuple[Moments, Ranks], other: tuple[Moments, Ranks], name_count: int) -> tuple[Moments, Ranks]:
+    """Two pairs of arrays, each in order, as one. O(n) in the first, O(m log n) in the second."""
+    bits = _rank_bits(name_count)
+    places = np.searchsorted(_packed(*one, bits), _packed(*other, bits)) + np.arange(len(other[0]))
+    from_one = np.ones(len(one[0]) + len(other[0]), np.bool_)
+    from_one[places] = False
+    after_ms, ranks = np.empty(len(from_one), one[0].dtype), np.empty(len(from_one), one[1].dtype)
+    after_ms[from_one], ranks[from_one] = one
+    after_ms[places], ranks[places] = other
+    return after_ms, ranks
+
+
+def _rank_bits(name_count: int) -> int:
+    return max(name_count - 1, 1).bit_length()
+
+
+def _packed(after_ms: Moments, ranks: Ranks, bits: int) -> npt.NDArray[np.uint64]:
+    packed = after_ms.astype(np.uint64)
+    packed <<= np.uint64(bits)
+    packed |= ranks
+    return packed
 
 
 def _refuse_misfits(seconds: npt.NDArray[np.generic], numbers: npt.NDArray[np.generic], names: Sequence[str]) -> None:

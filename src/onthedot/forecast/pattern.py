@@ -1,14 +1,15 @@
-"""Many cron schedules that share a wall clock, expanded together in the order of (time, rank) without sorting.
+"""Many cron schedules, each on its own wall clock, expanded together in the order of (moment, rank) without sorting.
 
-Which minutes of an hour a schedule fires in does not depend on the hour or the day. So all pairs (minute, rank) are
-laid out once, in order; each hour takes those whose schedule is active in it, and a day that is like one before it is
-taken over as it was.
+While no wall clock jumps, which minutes of a UTC hour a schedule fires in depends on neither the hour nor the day. So
+all pairs (minute, rank) are laid out once, in order; each hour takes those whose schedule is active in it, and a day
+that is like one before it is taken over as it was.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -23,7 +24,7 @@ _KEPT = 4_000_000
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """Some minutes of an hour, or a whole day, and how many runs they hold. The base is a label in milliseconds."""
+    """Some minutes of an hour, or a whole day, and how many runs they hold. The base is in milliseconds."""
 
     base_ms: int
     key: bytes
@@ -33,22 +34,66 @@ class Stretch:
     count: int
 
 
-class Pattern:
-    """Cron schedules at second 0, by ascending rank. All moments here are labels of the wall clock that they share."""
+class Rows(NamedTuple):
+    """Searches by minute and hour, as masks, and by the number of their day table.
 
-    def __init__(self, searches: Sequence[Search], ranks: Ranks, search_of: npt.NDArray[np.intp]) -> None:
-        """The schedule of rank ranks[i] ticks as searches[search_of[i]] says."""
-        minutes = np.array([search.fields.minutes for search in searches], "<u8")[search_of]
-        hours = np.array([search.fields.hours for search in searches], "<u4")[search_of]
-        self._active = _planes(hours, 24)
-        minute_planes = _planes(minutes, 60)
+    Each is on a clock that is `lead` hours ahead.
+    """
+
+    minutes: npt.NDArray[np.uint64]
+    hours: npt.NDArray[np.uint32]
+    tables: npt.NDArray[np.intp]
+    lead: npt.NDArray[np.intp]
+
+    @classmethod
+    def of(cls, searches: Sequence[Search], tables: Mapping[DayTable, int]) -> Rows:
+        """One for each search, on its own clock."""
+        return cls(
+            np.array([search.fields.minutes for search in searches], "<u8"),
+            np.array([search.fields.hours for search in searches], "<u4"),
+            np.array([tables[search.days] for search in searches], np.intp),
+            np.zeros(len(searches), np.intp),
+        )
+
+    @classmethod
+    def joined(cls, parts: Sequence[Rows]) -> Rows:
+        """All of them, one after the other."""
+        return cls(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
+
+    def in_utc(self, offset: int, *, late: bool = False) -> Rows:
+        """The same, seen in UTC, from a clock that is so many seconds ahead.
+
+        One that is half an hour ahead shows the first half of its hours in the second half of ours: so there are two
+        rows for each, one for the minutes in which it is still in the hour that begins ours, one for the late ones.
+        """
+        lead, ahead = divmod(offset // 60, 60)
+        minutes = self.minutes >> np.uint64(ahead)
+        if late:
+            lead, minutes = lead + 1, (self.minutes & np.uint64((1 << ahead) - 1)) << np.uint64(60 - ahead)
+        turn = np.uint32(lead % 24)
+        hours = (self.hours >> turn | self.hours << np.uint32(24) - turn) & np.uint32((1 << 24) - 1)
+        return Rows(minutes, hours, self.tables, np.full(len(minutes), lead, np.intp))
+
+
+class Pattern:
+    """Cron schedules at second 0, by ascending rank. All moments here are those of one clock: UTC, or one's own."""
+
+    def __init__(self, rows: Rows, tables: Sequence[DayTable], ranks: Ranks, row_of: npt.NDArray[np.intp]) -> None:
+        """The schedule of rank ranks[i] ticks as row row_of[i] says; a rank may stand twice, with two rows."""
+        self._active = _planes(rows.hours[row_of], 24)
+        minute_planes = _planes(rows.minutes[row_of], 60)
         minute, place = np.divmod(np.flatnonzero(minute_planes).astype(np.int32), np.int32(len(ranks)))
         self._place = place.astype(np.intp)  # gathering by any other type of integer costs three times as much
         self._minute_ms = minute.astype(np.uint32) * np.uint32(60_000)
         self._ranked = ranks[place]
         self._fires = minute_planes.sum(axis=0, dtype=np.int64)
-        self._tables, table_of = _tables([search.days for search in searches])
-        self._table_of = table_of[search_of]
+        self._row_of = row_of
+        used, table_of = np.unique(rows.tables, return_inverse=True)
+        self._tables = [tables[number] for number in used]
+        shifts = (np.arange(24)[:, None] + rows.lead) // 24
+        self._shifts = np.unique(shifts).tolist()
+        self._in_key = table_of * len(self._shifts) + np.searchsorted(self._shifts, shifts)
+        """For each hour and row, where in a key it stands whether the row's own date matches."""
         self._counts: dict[tuple[bytes, int], int] = {}
         self._days: dict[bytes, tuple[npt.NDArray[np.uint32], Ranks]] = {}
         self._kept = 0
@@ -81,7 +126,7 @@ class Pattern:
         ranks[:] = its_ranks
 
     def ranks_in(self, first: int, last: int) -> Ranks:
-        """The ranks that have a run whose label lies in [first, last) seconds."""
+        """The ranks that have a run in [first, last) seconds, ascending."""
         found = [self._made(stretch)[1] for stretch in self.stretches(first, last)]
         return np.unique(np.concatenate(found)) if found else self._ranked[:0]
 
@@ -92,12 +137,21 @@ class Pattern:
         return self._minute_ms.take(chosen), self._ranked.take(chosen)
 
     def _key(self, day: int) -> bytes:
-        """Which day tables match that day; days with the same key have the same runs."""
-        return bytes(table.block(day >> BLOCK_BITS) >> (day & BLOCK_DAYS - 1) & 1 for table in self._tables)
+        """Which day tables match that day, and those around it that clocks ahead or behind still or already have.
+
+        Days with the same key have the same runs.
+        """
+        days = [day + shift for shift in self._shifts]
+        return bytes(
+            table.block(each >> BLOCK_BITS) >> (each & BLOCK_DAYS - 1) & 1 for table in self._tables for each in days
+        )
 
     def _active_in(self, key: bytes, hour: int) -> npt.NDArray[np.bool_]:
         active: npt.NDArray[np.bool_] = self._active[hour]
-        return active & np.frombuffer(key, np.bool_)[self._table_of] if 0 in key else active
+        if 0 not in key:
+            return active
+        matches: npt.NDArray[np.bool_] = np.frombuffer(key, np.bool_)[self._in_key[hour]]
+        return active & matches[self._row_of]
 
     def _count(self, key: bytes, hour: int) -> int:
         if (key, hour) not in self._counts:
@@ -131,10 +185,3 @@ def _planes(masks: npt.NDArray[np.uint32] | npt.NDArray[np.uint64], count: int) 
     """Row i, column j: whether bit i of mask j is set."""
     octets = masks.view(np.uint8).reshape(len(masks), masks.itemsize)
     return np.unpackbits(np.ascontiguousarray(octets.T), axis=0, count=count, bitorder="little").view(np.bool_)
-
-
-def _tables(tables: Sequence[DayTable]) -> tuple[list[DayTable], npt.NDArray[np.intp]]:
-    """The different tables, and for each search the number of its table."""
-    distinct = list(dict.fromkeys(tables))
-    numbers = {table: number for number, table in enumerate(distinct)}
-    return distinct, np.fromiter(map(numbers.__getitem__, tables), np.intp, len(tables))

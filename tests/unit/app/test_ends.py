@@ -101,12 +101,10 @@ def test_at_now_and_a_moment_just_past_are_put_under_any_name(app: App, clock: M
 
 def test_a_moment_before_all_that_is_decided_is_refused_under_a_name_in_use(app: App) -> None:
     app.schedules.put("x", "work", every("1h"))
-    for again in (
-        lambda: app.schedules.put("x", "work", at("2020-01-01T00:00Z")),
-        lambda: app.schedules.update("x", trigger=at("2020-01-01T00:00Z")),
-    ):
+    long_ago = at("2020-01-01T00:00Z")
+    for do in ("put", "update"):
         with pytest.raises(TriggerError) as caught:
-            again()  # type: ignore[no-untyped-call]
+            app.schedules.put("x", "work", long_ago) if do == "put" else app.schedules.update("x", trigger=long_ago)
         assert str(caught.value) == (
             "x: at('2020-01-01T00:00:00Z', tz='UTC') is past, and all up to 2026-11-15T12:00:00Z is decided;"
             " to run it now, use trigger"

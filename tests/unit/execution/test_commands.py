@@ -15,6 +15,7 @@ from tests.unit.execution.places import app_in_memory, done, ended, lives, said,
 
 from onthedot import App, ArgumentsError, Conflict, SettingsError, cron
 from onthedot.execution.context import MOST_LOG_BYTES
+from onthedot.execution.targets.listening import Child
 from onthedot.node.settings import NodeSettings
 
 
@@ -56,6 +57,22 @@ def test_another_exit_code_fails_the_run_with_its_last_words(app: App) -> None:
 def test_a_command_that_is_killed_from_outside_fails_and_names_the_signal(app: App) -> None:
     run = done(app, app.command("killed", python("import os; os.kill(os.getpid(), 9)")))
     assert (run.state, run.result, run.error) == ("failed", {"exit_code": -9}, "ended by signal 9")
+
+
+def test_a_command_to_which_we_cannot_listen_is_ended_and_its_run_fails(
+    app: App, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def deaf(self: Child) -> int:
+        pid_in(tmp_path / "pid")
+        raise OSError("too many open files")
+
+    monkeypatch.setattr(Child, "listen", deaf)
+    write = f"pathlib.Path({str(tmp_path / 'pid')!r}).write_text(f'{{os.getpid()}}\\n')"
+    code = f"import os, time, pathlib; {write}; time.sleep(1000)"
+    run = done(app, app.command("sleeps", python(code)))
+    assert run.state == "failed"
+    assert "too many open files" in (run.error or "")
+    until(partial(_is_gone, pid_in(tmp_path / "pid")))
 
 
 def test_a_failed_command_is_tried_again_as_its_policy_says(app: App) -> None:

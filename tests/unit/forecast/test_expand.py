@@ -8,7 +8,8 @@ from datetime import datetime, timedelta
 import pytest
 
 from onthedot import ForecastTooLarge, Trigger, TriggerError, at, calendar, cron, dates, every
-from onthedot.forecast import forecast, stream
+from onthedot.forecast import expand, forecast, stream
+from onthedot.triggers.zones import Fold
 
 
 def expected(triggers: Mapping[str, Trigger], start: str, end: str) -> list[tuple[datetime, str]]:
@@ -66,6 +67,53 @@ def test_a_forecast_holds_the_ticks_of_its_triggers_and_no_others(start: str, en
 @pytest.mark.parametrize("name", MIXED)
 def test_each_kind_of_trigger_is_forecast_rightly_by_itself(name: str) -> None:
     check({name: MIXED[name]}, "2026-03-28T20:00Z", "2026-03-29T20:00Z")
+
+
+TEN_ZONES = (
+    "UTC", "Europe/Berlin", "America/New_York", "Asia/Kolkata", "Asia/Kathmandu", "Australia/Lord_Howe",
+    "America/St_Johns", "Pacific/Chatham", "Africa/Casablanca", "Pacific/Apia",
+)  # fmt: skip
+
+
+def refuse(*_: object) -> None:
+    raise AssertionError("nothing needs to be sorted or merged here")
+
+
+@pytest.mark.parametrize(
+    ("start", "end"),
+    [
+        ("2026-02-10T08:30Z", "2026-02-11T19:00Z"),
+        ("2026-03-06T00:00Z", "2026-04-08T00:00Z"),  # all of them jump that have summer time
+        ("2011-12-28T00:00Z", "2012-01-02T00:00Z"),  # Apia leaves out a day
+    ],
+)
+def test_schedules_in_ten_zones_come_out_in_order_without_sorting(
+    start: str, end: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(expand, "in_order", refuse)
+    monkeypatch.setattr(expand, "merged", refuse)
+    texts = ("30 2 * * *", "0,20 0 * * *", "45 23 * * mon-fri", "*/30 */6 * * *")
+    folds: tuple[Fold | None, ...] = (None, "last", "both", "first")
+    triggers = {
+        f"{tz} {text}": cron(text, tz=tz, fold=fold)
+        for tz in TEN_ZONES
+        for text, fold in zip(texts, folds, strict=True)
+    }
+    check(triggers, start, end)
+
+
+def test_what_is_not_at_second_0_is_merged_in() -> None:
+    """Equal moments of both kinds too, in the order of names."""
+    triggers = {f"{letter}{n}": make for n in range(3) for letter, make in KINDS.items()}
+    check(triggers, "2026-03-28T23:00Z", "2026-03-29T02:30Z")
+
+
+KINDS: dict[str, Trigger] = {
+    "a": cron("*/5 * * * *"),
+    "b": every("5m"),
+    "c": cron("0,30 */5 * * * *"),
+    "d": every("1h"),
+}
 
 
 def test_a_long_window_repeats_the_days_that_are_alike() -> None:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
 import numpy as np
 import pytest
 
 from onthedot.forecast import ComingRun, IndexHolder, RunIndex
+from onthedot.forecast import index as index_module
+from onthedot.moments import from_ms
 
 START = datetime(2026, 11, 15, tzinfo=UTC)
 SECOND = int(START.timestamp())
@@ -47,6 +50,71 @@ def test_a_query_holds_its_start_and_not_its_end() -> None:
     assert len(index.query(moment(-1), moment(121))) == 3
 
 
+def test_the_results_of_a_query_are_a_view_whose_runs_are_made_when_they_are_read(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    made: list[int] = []
+
+    def counted(ms: int) -> datetime:
+        made.append(ms)
+        return from_ms(ms)
+
+    many = RunIndex.from_arrays(SECOND + np.arange(100_000), np.zeros(100_000, int), ["a"])
+    monkeypatch.setattr(index_module, "from_ms", counted)
+    found = many.query(moment(10_000), moment(90_000))
+    assert len(found) == 80_000
+    assert found[1:].__len__() == 79_999
+    assert made == []
+    assert found[0] == ComingRun(moment(10_000), "a")
+    assert len(made) == 1
+    assert next(iter(found)) == found[0]
+    assert len(made) < 10_000
+
+
+def test_a_view_is_read_like_a_list() -> None:
+    found = index_of((0, "a"), (60, "b"), (120, "a"), (180, "c")).query(moment(0), moment(200))
+    runs = [ComingRun(moment(60 * n), name) for n, name in enumerate("abac")]
+    assert [*found] == runs
+    assert (found[0], found[-1], found[2]) == (runs[0], runs[3], runs[2])
+    assert found[1:3] == runs[1:3]
+    assert found[::-1] == runs[::-1]
+    assert found[1:][0] == runs[1]
+    assert list(reversed(found)) == runs[::-1]
+    assert runs[1] in found
+    assert ComingRun(moment(1), "a") not in found
+    assert found.index(runs[2]) == 2
+    assert found.count(runs[0]) == 1
+    assert isinstance(found, Sequence)
+    for out_of_it in (4, -5):
+        with pytest.raises(IndexError):
+            found[out_of_it]
+
+
+def test_a_view_equals_whatever_sequence_has_the_same_runs() -> None:
+    index = index_of((0, "a"), (60, "b"))
+    found = index.query(moment(0), moment(61))
+    runs = [ComingRun(moment(0), "a"), ComingRun(moment(60), "b")]
+    assert found == runs
+    assert runs == found
+    assert found == tuple(runs)
+    assert found == index.query(moment(-5), moment(100))
+    assert found != runs[:1]
+    assert found != index.query(moment(1), moment(61))
+    assert found != "ab"
+    assert found != 2
+    assert not index.query(moment(5), moment(6))
+    with pytest.raises(TypeError):
+        hash(found)
+
+
+def test_a_view_tells_what_it_holds() -> None:
+    index = index_of((0, "a"), (60, "b"))
+    assert repr(index.query(moment(0), moment(61))) == (
+        "<2 coming runs, from 2026-11-15 00:00:00+00:00 to 2026-11-15 00:01:00+00:00>"
+    )
+    assert repr(index.query(moment(5), moment(6))) == "<no coming runs>"
+
+
 def test_milliseconds_are_kept() -> None:
     index = index_of((0.25, "a"), (0.5, "a"))
     assert [run.at for run in index.query(moment(0.251), moment(1))] == [moment(0.5)]
@@ -60,7 +128,7 @@ def test_peek_gives_the_first_run_or_nothing() -> None:
 def test_an_empty_index_answers_every_question() -> None:
     index = RunIndex.from_arrays([], [], ["a"])
     index._check()
-    assert (len(index), index.query(moment(0), moment(1)), index.busiest("1m", 3)) == (0, [], [])
+    assert (len(index), list(index.query(moment(0), moment(1))), index.busiest("1m", 3)) == (0, [], [])
     assert index.per_name() == {"a": 0}
     assert index.counts("1m", moment(0), moment(120)).tolist() == [0, 0]
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import shlex
+import signal
 import subprocess
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -34,8 +36,13 @@ class Command:
         """Run it to its end, in this thread."""
         secrets = Secrets()
         with self._start(context, secrets) as process:
-            child = Child(process, context, secrets, self.kill_after_ms)
-            exit_code = child.listen()
+            try:
+                child = Child(process, context, secrets, self.kill_after_ms)
+                exit_code = child.listen()
+            except BaseException:  # ours: nobody listens to it any more, and who waits for it might wait for ever
+                with suppress(ProcessLookupError):
+                    os.killpg(process.pid, signal.SIGKILL)
+                raise
         result = {"exit_code": exit_code}
         if context.cancelled:
             why = "it took longer than its time-out" if context.timed_out else "it was asked to stop"
