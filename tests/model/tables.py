@@ -51,7 +51,7 @@ def tables_of(
     """The store's own tables where it has them in memory, else everything read from it."""
     if isinstance(store, MemoryStore):
         return store._tables
-    runs = store.runs(limit=_ALL)
+    runs = sorted(store.runs(limit=_ALL), key=lambda run: run.fence)  # in the order in which they were started
     owners = {run.owner for run in runs if run.owner is not None}
     with begin() as tx:
         schedules = {row.id: row for row in tx.schedules_named(names).values()}

@@ -18,7 +18,6 @@ from onthedot.model.schedule import Schedule
 from onthedot.model.states import FINAL, LEGAL, State
 from onthedot.node.lease import Claim
 from onthedot.stores.engine import Engine
-from onthedot.stores.memory import MemoryStore
 from onthedot.triggers.base import Trigger
 from onthedot.triggers.codec import decode
 
@@ -44,8 +43,6 @@ class Watch:
         self._store = store
         self._names = names
         self._begin = store.begin
-        self._sees_each_commit = isinstance(store, MemoryStore)
-        """In its order, and at once: elsewhere rows are read back, the newest first."""
         self._tables = tables_of(store, names, self._begin)
         self._runs: dict[str, Run] = {}
         self._ticks: dict[tuple[str, int], str] = {}
@@ -144,7 +141,7 @@ class Watch:
         require(owner.state in _LIVING, "a dead node starts nothing", run, owner)
         if run.schedule_id is not None:
             row = self._tables.schedules[run.schedule_id]
-            fresh = run.is_shard or not self._sees_each_commit or run.fence > self._fences[row.id]
+            fresh = run.is_shard or run.fence > self._fences[row.id]
             require(fresh, "the fence grows with every start", run, self._fences[row.id])
             self._fences[row.id] = max(run.fence, self._fences[row.id])
             require(not row.deleted, "nothing of a deleted schedule starts", run)
@@ -160,7 +157,7 @@ class Watch:
         call, node_id, claims = self.acting.get(getcurrent(), ("nobody", "", frozenset()))
         if call == "take_over":
             require(old.owner not in self._given_up, "who goes on as another first ends what it was", old)
-        if call in ("take_over", "leave", "sweep") or (call == "nobody" and not self._sees_each_commit):
+        if call in ("take_over", "leave", "sweep"):
             return
         require(call == "finish", "only its owner or a takeover ends a run", call, old, run)
         mine = old.owner == node_id and (old.id, old.claim_no) in claims

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import replace
 from threading import Event
-from typing import Any
+from typing import Any, TypeVar
 
 from greenlet import getcurrent
 from tests.model.node import ModelNode
@@ -21,7 +20,10 @@ from onthedot.rules.edits import Definition
 from onthedot.rules.effects import Before, Edit, Effects
 from onthedot.stores.base import Author, Retention
 from onthedot.stores.memory import MemoryStore
+from onthedot.stores.transaction import Transaction
 from onthedot.triggers.every import every
+
+T = TypeVar("T")
 
 START_MS = 1_800_000_000_000
 BEAT_MS = 10_000
@@ -85,17 +87,16 @@ class World:
 
     def _watch_transactions(self) -> None:
         """All promises are looked at after each commit; whoever is not the history itself then stops."""
-        begin, main = self.store.begin, getcurrent()
+        transact, main = self.store._transact, getcurrent()
 
-        @contextmanager
-        def watched() -> Iterator[Any]:
-            with begin() as tx:
-                yield tx
+        def watched(work: Callable[[Transaction], T]) -> T:
+            answer = transact(work)
             self.watch.after(self.nodes)
             if getcurrent() is not main:
                 main.switch()
+            return answer
 
-        self.store.begin = watched  # type: ignore[method-assign]
+        self.store._transact = watched  # type: ignore[method-assign]
         for name in ("finish", "take_over", "leave", "sweep"):
             setattr(self.store, name, self._told(name, getattr(self.store, name)))
 

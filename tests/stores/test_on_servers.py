@@ -33,6 +33,7 @@ ONLY_ON_MYSQL = {
     "onthedot_runs_ready",
     "onthedot_schedules_plannable",
     "onthedot_schedules_mode",
+    "onthedot_schedules_deleted",
 }
 NOT_ON_MYSQL = {
     "onthedot_runs_lane",
@@ -40,6 +41,7 @@ NOT_ON_MYSQL = {
     "onthedot_runs_moment",
     "onthedot_schedules_due",
     "onthedot_schedules_local",
+    "onthedot_schedules_tombstones",
 }
 
 Open = Callable[..., Store]

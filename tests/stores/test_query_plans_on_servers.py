@@ -151,7 +151,7 @@ def assert_uses(connection: Connection, statement: Statement, indexes: str) -> N
     plan = plan_of(connection, statement)
     assert any(f'"{index}"' in plan for index in indexes.split(" or ")), plan
     assert '"Seq Scan"' not in plan
-    assert list(_scanned(json.loads(plan))) == []
+    assert list(_scanned(json.loads(plan))) == [], plan
 
 
 @pytest.mark.parametrize("to_empty_tables", ["postgresql"], indirect=True)

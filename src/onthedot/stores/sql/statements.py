@@ -119,9 +119,11 @@ def listed_in(column: Column[str], found: Select[Any]) -> Select[Any]:
     return select(values.c.value).where(one.scalar_subquery().is_not(None))
 
 
-# By the schedule, though it is in the order of ids: PostgreSQL might else go through all ids for a large one.
-LIVE_OF = RUNS.where(in_list(_runs.schedule_id)).order_by(_runs.id.concat(""))
-LIVE_BESIDE = RUNS.where(in_list(_runs.schedule_id)).limit(bindparam("most"))
+# MariaDB would rather read every run than look up some hundred schedules.
+LIVE_OF = RUNS.where(in_list(_runs.schedule_id)).with_hint(
+    tables.runs, "FORCE INDEX (onthedot_runs_schedule)", dialect_name="mysql"
+)
+LIVE_BESIDE = LIVE_OF.limit(bindparam("most"))
 CROWDED = listed_in(_runs.schedule_id, select(_runs.id).offset(bindparam("few")))
 _OF_SCHEDULE = OLDEST_RUNS.where(_runs.schedule_id == bindparam("schedule_id"))
 RUNNING_OF = _OF_SCHEDULE.where(_runs.state == literal_column("'running'"))
