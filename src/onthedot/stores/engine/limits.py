@@ -1,6 +1,7 @@
 """Group limits: a run holds one of its group's places while it runs, each a key that no two runs can have.
 
-A broadcast holds one place for all of its shards.
+A broadcast holds one place for all of its shards. How many places a group has is said by each run, so it may change:
+the highest number is remembered as long as a run may hold it, and who holds a place that is no longer there counts.
 """
 
 from __future__ import annotations
@@ -13,6 +14,9 @@ from onthedot.stores.transaction import Transaction
 from onthedot.triggers.stable_hash import spread_over
 
 
+_REMEMBERED_MS = 30 * 86_400_000
+
+
 class Limits:
     """The places of all groups that one transaction meets, read when first asked for."""
 
@@ -20,6 +24,8 @@ class Limits:
         self._tx = tx
         self._holders: dict[str, str] = {}
         self._asked: set[str] = set()
+        self._widest: dict[str, int] = {}
+        """By group the highest limit that any of its runs has lately had."""
         self._changed: dict[str, Key] = {}
 
     def admits(self, run: Run) -> bool:
@@ -48,15 +54,32 @@ class Limits:
         self._tx.save_keys(list(self._changed.values()))
 
     def _free(self, run: Run) -> list[str] | None:
-        if run.policy.group_limit is None or run.is_shard:
+        limit = run.policy.group_limit
+        if limit is None or run.is_shard:
             return None
-        return [place for place in self._places(run) if place not in self._holders]
+        group, most = limit
+        places = self._known(group, max(most, self._widen(group, most)))
+        held = [place in self._holders for place in places]
+        # Whoever takes a place at the same time sees the same ones: below this number, all of them may be taken.
+        below = next(number for number in range(most, -1, -1) if number + sum(held[number:]) <= most or number == 0)
+        return [place for place, taken in zip(places[:below], held, strict=False) if not taken]
+
+    def _widen(self, group: str, most: int) -> int:
+        """How many places the group has at most, which is remembered."""
+        key = f"w:{group}"
+        if group not in self._widest:
+            known = self._tx.keys([key])
+            self._widest[group] = max((int(each.state or 0) for each in known.values()), default=0)
+        if most > self._widest[group]:
+            self._widest[group] = most
+            self._changed[key] = Key(key, key, self._tx.now_ms + _REMEMBERED_MS, state=str(most))
+        return self._widest[group]
 
     def _places(self, run: Run) -> list[str]:
         limit = run.policy.group_limit
-        if limit is None or run.is_shard:
-            return []
-        group, most = limit
+        return [] if limit is None or run.is_shard else self._known(*limit)
+
+    def _known(self, group: str, most: int) -> list[str]:
         places = [f"l:{group}/{number}" for number in range(most)]
         unknown = [place for place in places if place not in self._asked]
         if unknown:

@@ -309,6 +309,22 @@ class TestGroupLimits(Promises):
         scene.end(third)
         assert {run.state for name in "abc" for run in scene.runs(name)} == {State.SUCCEEDED}
 
+    def test_where_a_limit_was_lowered_nothing_starts_beside_what_still_runs(self, scene: Scene) -> None:
+        node = scene.node()
+        for _ in range(7):
+            scene.waiting_run(policy=Policy(limit="mail:7"))
+        running = scene.start(node)
+        assert len(running) == 7
+        for _ in range(2):
+            scene.waiting_run(policy=Policy(limit="mail:2"))
+        while len(running) > 1:
+            assert scene.start(node) == [], f"{len(running)} still run"
+            scene.end(running.pop())
+        assert len(scene.start(node)) == 1
+        assert scene.start(node) == []
+        scene.end(running.pop())
+        assert len(scene.start(node)) == 1
+
     def test_one_off_runs_and_schedules_share_the_places_of_a_group(self, scene: Scene) -> None:
         node = scene.node()
         held = [scene.waiting_run(policy=Policy(limit="mail:1")) for _ in range(3)]
