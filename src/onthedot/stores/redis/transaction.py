@@ -150,7 +150,7 @@ class RedisTransaction:
         self._schedules.learn(schedule_ids, schedules)
         self._learn_told(schedule_ids, run_ids, runs, sizes)
         due = self._runs.known(ids)
-        self._held |= dict.fromkeys(run.schedule_id or run.id for run in due)
+        self._held |= dict.fromkeys((*schedule_ids, *(run.id for run in due if run.schedule_id is None)))
         return due
 
     def live_beside(self, schedules: Sequence[Schedule]) -> dict[str, LiveRuns]:
