@@ -11,8 +11,8 @@ from tests.servers.mongodb_set import emptied
 from onthedot.stores.engine import Engine
 from onthedot.stores.open import open_store
 
-HISTORIES = 24
-PARTS = 4
+HISTORIES = 8
+PARTS = 2
 
 
 @pytest.mark.parametrize("part", range(PARTS))

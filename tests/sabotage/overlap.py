@@ -188,11 +188,19 @@ GROUPS = (
         tests=memory("TestGroupLimits::test_no_more_runs_of_a_group_run_at_once_than_it_has_places"),
     ),
     Sabotage(
+        name="who-holds-a-place-that-is-gone-is-not-seen",
+        rule="Where a limit was lowered nothing starts beside what still runs.",
+        file="stores/engine/limits.py",
+        find="places = self._known(group, max(most, self._widen(group, most)))",
+        replace="places = self._known(group, most)",
+        tests=memory("TestGroupLimits::test_where_a_limit_was_lowered_nothing_starts_beside_what_still_runs"),
+    ),
+    Sabotage(
         name="shards-need-places",
         rule="All shards start under the one place of their broadcast.",
         file="stores/engine/limits.py",
-        find="        if run.policy.group_limit is None or run.is_shard:\n            return None",
-        replace="        if run.policy.group_limit is None:\n            return None",
+        find="        if limit is None or run.is_shard:\n            return None",
+        replace="        if limit is None:\n            return None",
         tests=memory("TestPlacesOfBroadcasts::test_all_shards_start_under_the_one_place_of_their_broadcast"),
     ),
 )

@@ -62,8 +62,8 @@ SQL = (
         name="sql-planning-locks-runs",
         rule="Planning never waits for a run's lock: a user's open transaction around `ctx.complete` must not stop it.",
         file="stores/sql/statements.py",
-        find='LIVE_BESIDE = RUNS.where(in_list(_runs.schedule_id)).limit(bindparam("most"))',
-        replace='LIVE_BESIDE = RUNS.where(in_list(_runs.schedule_id)).limit(bindparam("most")).with_for_update()',
+        find='LIVE_BESIDE = LIVE_OF.limit(bindparam("most"))',
+        replace='LIVE_BESIDE = LIVE_OF.limit(bindparam("most")).with_for_update()',
         tests=(
             "tests/stores/test_locks_on_servers.py"
             "::test_planning_goes_on_while_a_users_transaction_that_ends_a_run_is_open[postgresql_15]",

@@ -13,7 +13,6 @@ from onthedot.model.run import Run
 from onthedot.stores.transaction import Transaction
 from onthedot.triggers.stable_hash import spread_over
 
-
 _REMEMBERED_MS = 30 * 86_400_000
 
 

@@ -67,6 +67,7 @@ BEHIND: dict[str, Statement] = {
     "waiting for": lane_statements.WAITING_FOR.oldest.on(SQLITE, 1),
     "awaited": lane_statements.AWAITED,
 }
+BY_SCHEDULE = "onthedot_runs_schedule or onthedot_runs_tick"  # both begin with it, and one is as good as the other
 HOT: dict[str, tuple[Statement, str]] = {
     "on time": (statements.SCHEDULES_ON_TIME, "onthedot_schedules_due"),
     "overdue": (statements.SCHEDULES_OVERDUE, "onthedot_schedules_due"),
@@ -77,8 +78,8 @@ HOT: dict[str, tuple[Statement, str]] = {
     **{name: (statement, "onthedot_runs_levels") for name, statement in OF_LEVEL.items()},
     "are awaited": (lane_statements.ARE_AWAITED, "onthedot_runs_lane"),
     "routed runs": (lane_statements.ROUTED_RUNS, "onthedot_runs_lane"),
-    "live of": (statements.LIVE_OF, "onthedot_runs_tick"),
-    "live beside": (statements.LIVE_BESIDE, "onthedot_runs_tick"),
+    "live of": (statements.LIVE_OF, BY_SCHEDULE),
+    "live beside": (statements.LIVE_BESIDE, BY_SCHEDULE),
     "crowded": (statements.CROWDED, "onthedot_runs_schedule"),
     "running of one": (statements.RUNNING_OF, "onthedot_runs_schedule"),
     "waiting of one": (statements.WAITING_OF, "onthedot_runs_schedule"),
@@ -105,7 +106,7 @@ HOT: dict[str, tuple[Statement, str]] = {
 @pytest.mark.parametrize(("statement", "index"), HOT.values(), ids=HOT)
 def test_a_hot_statement_uses_its_index(connection: Connection, statement: Statement, index: str) -> None:
     plan = _plan(connection, statement)
-    assert f"INDEX {index}" in plan
+    assert any(f"INDEX {each}" in plan for each in index.split(" or ")), plan
     whole = (
         "SCAN onthedot_history USING COVERING INDEX",
         "SCAN onthedot_runs USING COVERING INDEX onthedot_runs_owner",
