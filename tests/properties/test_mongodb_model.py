@@ -11,7 +11,7 @@ from tests.servers.mongodb_set import emptied
 from onthedot.stores.engine import Engine
 from onthedot.stores.open import open_store
 
-HISTORIES = 8
+HISTORIES = 4
 PARTS = 2
 
 

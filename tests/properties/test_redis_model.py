@@ -11,7 +11,7 @@ from tests.servers.redis import fresh
 from onthedot.stores.engine import Engine
 from onthedot.stores.open import open_store
 
-HISTORIES = 16
+HISTORIES = 12
 PARTS = 4
 
 

@@ -13,7 +13,7 @@ from tests.model.world import INDEPENDENT, VARIANTS
 from onthedot.rules import plan, start
 from onthedot.rules.overlap import Slot
 
-HISTORIES = 2400
+HISTORIES = 1800
 PARTS = 8
 
 

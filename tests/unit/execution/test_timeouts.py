@@ -147,6 +147,7 @@ def test_a_time_out_that_comes_just_as_a_function_ends_harms_neither_the_thread_
     bench.worker.close()
 
 
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # it may hit somebody's gc callback
 def test_a_task_that_logs_all_the_time_is_stopped_and_logging_goes_on(caplog: pytest.LogCaptureFixture) -> None:
     bench = Bench(capacity=2)
     log = logging.getLogger("chatter")
