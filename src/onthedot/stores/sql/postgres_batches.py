@@ -12,6 +12,7 @@ from typing import Any
 from sqlalchemy import Column, Connection, Table
 
 _KEY = "this_key"
+_NUMBER_OR_NULL = frozenset({int, type(None)})
 
 
 def insert_many(connection: Connection, table: Table, names: Sequence[str], rows: Sequence[Sequence[Any]]) -> int:
@@ -25,7 +26,24 @@ def change_many(connection: Connection, key: Column[Any], names: Sequence[str], 
 
 
 def _run(connection: Connection, statement: str, rows: Sequence[Sequence[Any]]) -> int:
-    return connection.exec_driver_sql(statement, tuple(list(column) for column in zip(*rows, strict=True))).rowcount
+    arrays = tuple(array_literal(column) for column in zip(*rows, strict=True))
+    return connection.exec_driver_sql(statement, arrays).rowcount
+
+
+def array_literal(values: Sequence[Any]) -> str:
+    """Whole numbers or texts as PostgreSQL reads an array: a fortieth of what its driver takes, value by value.
+
+    A NUL, which no text of a database has, stands between texts until all of them are escaped in one go.
+    """
+    if all(map(_NUMBER_OR_NULL.__contains__, map(type, values))):
+        return "{" + str(list(values))[1:-1].replace("None", "NULL") + "}"
+    if None in values:
+        return "{" + ",".join("NULL" if value is None else f'"{_escaped(value)}"' for value in values) + "}"
+    return '{"' + _escaped("\0".join(values)).replace("\0", '","') + '"}'
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", "\\\\").replace('"', '\\"')
 
 
 @cache
