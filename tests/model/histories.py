@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 
 from tests.model.tables import MakeStore
@@ -54,8 +54,11 @@ class Dice(Random):
 
 STEPS: dict[str, tuple[int, Callable[[Dice], tuple[int, ...]]]] = {
     "pass": (20, lambda dice: (dice.choice(_PASS_MS), int(dice.random() < 0.7))),
+    "tick": (8, lambda dice: (dice.choice((0, 0, 700)),)),
     "clock": (4, lambda dice: (dice.choice(_CLOCK_MS),)),
     "plan": (24, Dice.node),
+    "whole": (12, Dice.node),
+    "work": (8, Dice.node),
     "beat": (8, Dice.node),
     "write": (16, Dice.node),
     "sweep": (3, Dice.node),
@@ -86,6 +89,12 @@ STEPS: dict[str, tuple[int, Callable[[Dice], tuple[int, ...]]]] = {
 _NAMES = tuple(STEPS)
 _WEIGHTS = tuple(weight for weight, _ in STEPS.values())
 _WORK = (
+    "tick whole work tick whole work tick whole work",
+    "tick whole work tick plan lose beat go_on go_on enter end write go_on",
+    "tick whole work trigger tick plan go_on plan go_on go_on",
+    "tick whole work whole+1 tick plan+1 plan go_on go_on+1",
+    "tick whole work put pause resume tick plan go_on go_on",
+    "tick whole enter tick whole end write go_on tick whole",
     "pass plan go_on go_on enter end write go_on go_on",
     "plan go_on go_on enter end write go_on go_on",
     "pass plan go_on enter beat go_on go_on",
@@ -109,13 +118,15 @@ class History:
 
     variant: int
     steps: tuple[Step, ...]
+    ahead: int = 0b111
+    """By bit, which of the three nodes decide ahead."""
 
     def __str__(self) -> str:
         lines = (f"    {name} {' '.join(map(str, values))}" for name, values in self.steps)
-        return "\n".join((f"  variant {self.variant}", *lines))
+        return "\n".join((f"  variant {self.variant}, ahead {self.ahead:03b}", *lines))
 
 
-def draw(seed: int, length: int = 70) -> History:
+def draw(seed: int, length: int = 70, work: float = 0.2) -> History:
     """The history of a seed: the usual work of nodes, some of its steps left out, and others in between.
 
     Each has its own habits (some steps often, some seldom), so that rare things meet.
@@ -124,11 +135,11 @@ def draw(seed: int, length: int = 70) -> History:
     weights = [weight * dice.choice(_HABITS) for weight in _WEIGHTS]
     steps: list[Step] = []
     while len(steps) < length:
-        if dice.random() < 0.2:
+        if dice.random() < work:
             steps += _work(dice, weights)
         else:
             steps.append(_step(dice, weights))
-    return History(seed % len(VARIANTS), tuple(steps))
+    return History(seed % len(VARIANTS), tuple(steps), ahead=seed // len(VARIANTS) % 8)
 
 
 def _step(dice: Dice, weights: Sequence[float]) -> Step:
@@ -153,7 +164,7 @@ _FAULTS = ("lose", "freeze", "crash", "clock", "sweep")
 
 def without_faults(history: History) -> History:
     """Only what happens while all processes live and hear the store, whoever goes on when: nobody needs to sweep."""
-    return History(history.variant, tuple(step for step in history.steps if step[0] not in _FAULTS))
+    return replace(history, steps=tuple(step for step in history.steps if step[0] not in _FAULTS))
 
 
 def violation(history: History, make_store: MakeStore = MemoryStore, *, swept: bool = True) -> str | None:
@@ -161,7 +172,7 @@ def violation(history: History, make_store: MakeStore = MemoryStore, *, swept: b
     world: World | None = None
     with seeded(0):
         try:
-            world = World(history.variant, make_store)
+            world = World(history.variant, make_store, ahead=history.ahead)
             for name, values in history.steps:
                 world.step(name, *values)
             world.settle(swept=swept)
@@ -177,7 +188,7 @@ def shortened(history: History, *, swept: bool = True) -> History:
     """A history that still breaks the same promise, from which no single step can be left out."""
 
     def breaks(steps: Sequence[Step]) -> bool:
-        return _kind(violation(History(history.variant, tuple(steps)), swept=swept)) == kind
+        return _kind(violation(replace(history, steps=tuple(steps)), swept=swept)) == kind
 
     kind = _kind(violation(history, swept=swept))
     steps = list(history.steps)
@@ -191,7 +202,7 @@ def shortened(history: History, *, swept: bool = True) -> History:
             else:
                 at += size
         if size == 1 and not removed:
-            return History(history.variant, tuple(steps))
+            return replace(history, steps=tuple(steps))
         size = max(size // 2, 1)
 
 

@@ -88,8 +88,9 @@ class ModelWorker(Worker):
 class ModelNode:
     """One process after the other on one machine."""
 
-    def __init__(self, world: World, number: int) -> None:
+    def __init__(self, world: World, number: int, *, plans_ahead: bool = True) -> None:
         self._world = world
+        self._plans_ahead = plans_ahead
         self.number = number
         self.runner: NodeRunner | None = None
         self.frozen = False
@@ -131,7 +132,7 @@ class ModelNode:
             Emitter(lambda event, error: None),
             lambda name: TASK,
             lambda: (("job",), []),
-            settings=NodeSettings(name=f"n{self.number}", capacity=3, lease_ms=LEASE_MS),
+            settings=NodeSettings(name=f"n{self.number}", capacity=3, lease_ms=LEASE_MS, plan_ahead=self._plans_ahead),
             make_worker=ModelWorker,
         )
         self.runner.join()

@@ -70,7 +70,7 @@ class WorldClock:
 class World:
     """Each `do_…` is one step; all of them can happen at any time, and do nothing where they make no sense."""
 
-    def __init__(self, variant: int, make_store: MakeStore = MemoryStore) -> None:
+    def __init__(self, variant: int, make_store: MakeStore = MemoryStore, *, ahead: int = 0b111) -> None:
         self.clock = WorldClock()
         self.offset = START_MS
         self.made = 0
@@ -79,7 +79,7 @@ class World:
         self.nodes: list[ModelNode] = []
         self._watch_transactions()
         self.policies = VARIANTS[variant % len(VARIANTS)]
-        self.nodes = [ModelNode(self, number) for number in range(3)]
+        self.nodes = [ModelNode(self, number, plans_ahead=bool(ahead >> number & 1)) for number in range(3)]
         self.step("put", 0, 0)
         self.step("put", 1, 1)
         for node in self.nodes:
@@ -152,6 +152,13 @@ class World:
                 each.watch_lease()
             self.watch.check_cut_off(self.nodes)
 
+    def do_tick(self, late_ms: int) -> None:
+        """Time passes until the next moment of a schedule, and a little more."""
+        now_ms = self.store.now_ms()
+        coming = [row.next_run_ms for row in self.store.schedules() if (row.next_run_ms or 0) > now_ms]
+        if coming:
+            self.do_pass(min(filter(None, coming)) - now_ms + late_ms, 1)
+
     def do_clock(self, ms: int) -> None:
         """The store's clock is set, forward or back."""
         self.offset += ms
@@ -160,6 +167,19 @@ class World:
 
     def do_plan(self, node: int) -> None:
         self.nodes[node].go("plan")
+
+    def do_whole(self, node: int) -> None:
+        """A pass of planning from its beginning to its end."""
+        self.nodes[node].finish_all("plan")
+
+    def do_work(self, node: int) -> None:
+        """All that it has is done, and reported."""
+        self.nodes[node].watch_lease()
+        for _ in range(len(self.nodes[node].worker.assigned) if self.nodes[node].up() else 0):
+            self.nodes[node].enter()
+        for _ in range(len(self.nodes[node].worker.inside) if self.nodes[node].up() else 0):
+            self.nodes[node].end("succeeded")
+        self.nodes[node].finish_all("write")
 
     def do_beat(self, node: int) -> None:
         self.nodes[node].go("beat")

@@ -15,12 +15,23 @@ from onthedot.rules.overlap import Slot
 
 HISTORIES = 1800
 PARTS = 8
+BUSY_HISTORIES = 400
 
 
 @pytest.mark.parametrize("part", range(PARTS))
 def test_every_promise_holds_after_every_step_of_every_history(part: int) -> None:
     for seed in range(part, HISTORIES, PARTS):
         history = draw(seed)
+        if violation(history) is not None:
+            short = shortened(history)
+            pytest.fail(f"seed {seed}\n{short}\n{violation(short)}", pytrace=False)
+
+
+@pytest.mark.parametrize("variant", range(len(VARIANTS)))
+def test_every_promise_holds_where_most_ticks_are_decided_ahead(variant: int) -> None:
+    """By some of the nodes, by all of them, or by none."""
+    for seed in range(variant, BUSY_HISTORIES, len(VARIANTS)):
+        history = draw(seed, work=0.7)
         if violation(history) is not None:
             short = shortened(history)
             pytest.fail(f"seed {seed}\n{short}\n{violation(short)}", pytrace=False)

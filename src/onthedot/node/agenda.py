@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
+MOMENT_MS = 2
+"""How soon workers that are about to come free are looked at again."""
 LOOK_AGAIN_MS = 50
 """How soon what somebody else had locked is looked at again."""
 
@@ -36,6 +38,8 @@ class Result:
     """More may wait than there was room for."""
     store_ms: int | None = None
     """The store's time when it looked; None where it did not."""
+    holds_on: bool = False
+    """What is due was decided ahead, and only waits for workers that are about to come free."""
 
 
 class Agenda:
@@ -84,9 +88,12 @@ class Agenda:
 
     def ended(self, planned: Result, started: Result, *, is_full: bool) -> int | None:
         """Take in what came of the steps; when to make another pass, or None where only the ring tells."""
-        self._plans_on = planned.more or planned.passed_over
+        self._plans_on = planned.more or planned.passed_over or planned.holds_on
         self._waits = started.waits
         self.is_hungry = is_full or started.waits
+        if planned.holds_on:
+            self._woken = True
+            return MOMENT_MS
         if planned.more or started.more:
             self._woken = True
             return 0

@@ -32,6 +32,8 @@ class Surroundings:
     tasks: Callable[[], tuple[tuple[str, ...], list[TaskInfo]]]
     reported: Callable[[], set[Claim]]
     """Outcomes on their way to the store."""
+    awaits_answer: Callable[[], bool]
+    """A plan or a start is under way, whose answer may bring runs that were begun, and ended, without it."""
     report: Callable[[Outcome], None]
     on_joined: Callable[[Node, bool], None]
     """The node goes on as this incarnation; whether there are others in the store, dead or alive."""
@@ -116,7 +118,8 @@ class Heartbeat:
         worker.begin(*orders.begin)
         for run_id, claim_no in orders.fail:
             self._around.report(Outcome(run_id, claim_no, "failed", error="it ended without an outcome"))
-        worker.forget_begun(orders.remember)
+        if not self._around.awaits_answer():
+            worker.forget_begun(orders.remember)
         if orders.is_drained and not self.is_draining:
             self._be_drained()
         for node_id, renewals in orders.take_over:

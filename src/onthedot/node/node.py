@@ -121,6 +121,7 @@ class NodeRunner:
             labels=self._labels,
             tasks=self._tasks,
             reported=self._outcomes.pending,
+            awaits_answer=lambda: self._pass.awaits_answer,
             report=self._outcomes.add,
             on_joined=self._after_join,
             on_rejoined=self._declare_again,
@@ -139,6 +140,8 @@ class NodeRunner:
             local=LocalPlanner(self._store, self._planner.plan_one, lambda: self._tasks()[0]),
             tasks=lambda: self._tasks()[0],
             around_planning=self._rush,
+            decide_ahead=Decider(lambda: ""),
+            make_id=lambda: new_id(self._clock.now_ms()),
             on_doubt=self._ask_at_once,
         )
 

@@ -10,6 +10,7 @@ from dataclasses import replace
 from onthedot.errors import Clash, NodeDead, StoreUnavailable
 from onthedot.events import Event, Failure, FellBack, Parked, Recovered
 from onthedot.model.schedule import Schedule
+from onthedot.rules.ahead import Ahead
 from onthedot.rules.effects import Before, Decide, Effects, Situation
 from onthedot.rules.plan import parking
 from onthedot.rules.quarantine import AT_ONCE, Quarantine, Step
@@ -56,6 +57,17 @@ class Planner:
             self._emit(Recovered(node_id))
         self._failures = 0
         return planned
+
+    def run_ahead(self, node_id: str, ahead: Sequence[Ahead], make_id: Callable[[], str]) -> Planned:
+        """Plan what was decided before its moment; what is refused, or suspected, is planned as all else is."""
+        if self._in_quarantine() is not None:
+            return Planned((), more=True)
+        try:
+            return self._store.plan_ahead(node_id, ahead, make_id)
+        except Exception as error:
+            if _is_of_the_store(error):
+                raise
+            return Planned((), more=True)
 
     def plan_one(self, node_id: str, schedule: Schedule) -> Effects | None:
         """Plan one schedule as it was read. None if it has changed since, or could not be written: nothing fires."""

@@ -3,21 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from onthedot.clock import StoreClock
 from onthedot.events import BatchPlanned, Emitter, Idle, Misfired, Parked, RunSkipped
 from onthedot.execution.worker import Worker
+from onthedot.model.node import Node
+from onthedot.model.schedule import Schedule
 from onthedot.node.agenda import Agenda, Result
 from onthedot.node.heartbeat import Heartbeat
 from onthedot.node.local import LocalPlanner
 from onthedot.node.planner import BATCH, Planner
+from onthedot.node.prepared import Prepared
 from onthedot.node.read_ahead import ReadAhead
 from onthedot.node.ring import TimeRing
 from onthedot.node.settings import NodeSettings
-from onthedot.rules.effects import Effects
-from onthedot.stores.base import Store
+from onthedot.rules.effects import Decide, Effects
+from onthedot.stores.base import Planned, Store
 
+DECIDE_AHEAD_MS = 2500
+"""How long before its moment what comes is read and decided."""
+AHEAD_BATCH = 250
+"""Of those that are only written: each batch begins as soon as it is."""
+HOLD_ON_MS = 20
+"""How long what was decided ahead waits for a worker, before it is planned to wait in the store."""
 BATCHES = 4
 """How many batches are planned before waiting runs get their turn."""
 ECHOES_MS = (50, 200)
@@ -38,6 +47,8 @@ class Parts:
     tasks: Callable[[], tuple[str, ...]]
     around_planning: Callable[[bool], None]
     """Called with True before and with False after what is due is planned: outcomes wait meanwhile."""
+    decide_ahead: Decide
+    make_id: Callable[[], str]
     on_doubt: Callable[[], None]
     """An answer may have been lost: whatever the store has made this node's must be asked for at once."""
 
@@ -51,7 +62,14 @@ class PlanningPass:
         self._ring: TimeRing[int] = TimeRing()
         self._read_ahead = ReadAhead(parts.store, self._ring, every_ms=settings.poll_ms)
         self.agenda = Agenda(plans="plan" in settings.roles, executes="execute" in settings.roles)
+        self._prepared = Prepared(parts.decide_ahead) if settings.plan_ahead and parts.store.plans_ahead else None
+        self._planned: list[Schedule] = []
+        """Since the last pass; their next ticks are decided when there is time."""
+        self._held_on_ms = -HOLD_ON_MS
+        """When something was last planned of what was decided ahead."""
         self._idle = False
+        self.awaits_answer = False
+        """Something was asked of the store, and what it gave has not begun yet."""
 
     def run_once(self) -> int:
         """One pass. Says how long nothing will be due."""
@@ -60,27 +78,33 @@ class PlanningPass:
             return self._settings.poll_ms
         now_ms = parts.clock.now_ms()
         reread = self.agenda.take_reread()
-        if self._read_ahead.run_once(now_ms, at_once=reread) and parts.worker.executing():
-            self._cancel_asked()
+        if self._read_ahead.run_once(now_ms, at_once=reread):
+            self._read_coming(now_ms)
+            if parts.worker.executing():
+                self._cancel_asked()
         local = parts.local.run_once(self._node_id, now_ms)
         self._emit(local)
         first_ms = self._ring.peek()
         steps = self.agenda.begin(due=first_ms is not None and first_ms <= now_ms, planned_locally=bool(local))
         if not steps.any:
             return self._until_next()
+        self.awaits_answer = True
         try:
             if steps.waiting_first:
                 self._start(share=2)
             planned = self._plan() if steps.plan else Result()
-            started = self._start(every_pool=reread) if steps.start else Result()
+            started = self._start(every_pool=reread) if steps.start and not planned.holds_on else Result()
         except BaseException:
             self.agenda.failed()
             parts.on_doubt()
             raise
+        finally:
+            self.awaits_answer = False
         return self._ended(planned, started)
 
     def _ended(self, planned: Result, started: Result) -> int:
         self._drop_hints(planned, started)
+        self._prepare()
         again_ms = self.agenda.ended(planned, started, is_full=self._parts.worker.pools.is_full)
         if again_ms is not None:
             return again_ms
@@ -88,42 +112,88 @@ class PlanningPass:
         return self._until_next()
 
     @property
+    def _node(self) -> Node:
+        return self._parts.heartbeat.lease.node
+
+    @property
     def _node_id(self) -> str:
-        return self._parts.heartbeat.lease.node.id
+        return self._node.id
 
     # the steps
 
     def _plan(self) -> Result:
-        """Plan what is due, a few batches one after the other; outcomes wait meanwhile."""
-        began = passed_over = more = False
-        store_ms: int | None = None
+        """Plan what is due: what was decided ahead, then a few batches of the rest; outcomes wait meanwhile."""
+        holds_on = False
         self._parts.around_planning(True)
         try:
-            for _ in range(BATCHES):
-                batch = self._plan_batch()
-                began, passed_over, more = began or batch.began, passed_over or batch.passed_over, batch.more
-                store_ms = batch.store_ms if store_ms is None else store_ms
-                if not more:
-                    break
+            ahead = self._plan_ahead()
+            holds_on = ahead.holds_on
+            return ahead if holds_on or not ahead.more else self._plan_batches(ahead)
         finally:
-            self._parts.around_planning(False)
+            if not holds_on:
+                self._parts.around_planning(False)
+
+    def _plan_batches(self, before: Result) -> Result:
+        began, passed_over, more, store_ms = before.began, before.passed_over, before.more, before.store_ms
+        for _ in range(BATCHES):
+            batch = self._plan_batch()
+            began, passed_over, more = began or batch.began, passed_over or batch.passed_over, batch.more
+            store_ms = batch.store_ms if store_ms is None else store_ms
+            if not more:
+                break
         return Result(began, passed_over, more, store_ms=store_ms)
+
+    def _plan_ahead(self) -> Result:
+        """Write what was decided before its moment, as much as can begin.
+
+        Where it needs all workers, those that do something short come free in a moment: it holds on for them, instead
+        of leaving to the store what will begin here all the same. But not for long.
+        """
+        parts, prepared, result = self._parts, self._prepared, Result(more=True)
+        if prepared is None:
+            return result
+        while (free := min(parts.worker.pools.free, AHEAD_BATCH)) > 0:
+            sent_ms = parts.clock.monotonic_ms()
+            ahead = prepared.take(self._node, parts.clock.now_ms(), free, parts.worker.pools.room())
+            if not ahead:
+                break
+            planned = self._carry_out(parts.planner.run_ahead(self._node_id, ahead, parts.make_id), sent_ms)
+            result = replace(planned, began=result.began or planned.began)
+            self._held_on_ms = parts.clock.monotonic_ms()
+        now_ms = parts.clock.monotonic_ms()
+        return replace(result, holds_on=prepared.waits and now_ms - self._held_on_ms < HOLD_ON_MS)
 
     def _plan_batch(self) -> Result:
         parts = self._parts
         sent_ms = parts.clock.monotonic_ms()
         planned = parts.planner.run_once(self._node_id, parts.worker.pools.free)
+        return self._carry_out(planned, sent_ms)
+
+    def _carry_out(self, planned: Planned, sent_ms: int) -> Result:
+        parts = self._parts
         answered_ms = parts.clock.monotonic_ms()
         if planned.now_ms is not None:
             parts.clock.note(planned.now_ms, sent_ms, answered_ms)
         own = [run for effects in planned.effects for run in effects.runs if run.owner == self._node_id]
         parts.worker.begin(*own)
         self._read_ahead.remember(_next_moments(planned.effects), parts.clock.now_ms())
+        self._planned += [effects.schedule for effects in planned.effects if effects.schedule is not None]
         if planned.effects:
             runs = sum(len(effects.runs) for effects in planned.effects)
             parts.emitter.emit(BatchPlanned(len(planned.effects), runs, answered_ms - sent_ms))
         self._emit(planned.effects)
         return Result(bool(own), planned.passed_over, planned.more, store_ms=planned.now_ms)
+
+    def _prepare(self) -> None:
+        planned, self._planned = self._planned, []
+        if self._prepared is not None:
+            self._prepared.put(planned, self._node, self._parts.clock.now_ms())
+
+    def _read_coming(self, now_ms: int) -> None:
+        """Decide what comes in the next seconds, as far as it is not decided yet."""
+        if self._prepared is not None and "plan" in self._settings.roles:
+            coming = self._parts.store.coming(now_ms, now_ms + DECIDE_AHEAD_MS, self._prepared.versions)
+            self._prepared.put(coming, self._node, now_ms)
 
     def _start(self, *, share: int = 1, every_pool: bool = False) -> Result:
         """Start what waits, in each pool as much as can begin there, or a share of it; the rest stays in the store."""

@@ -23,6 +23,8 @@ class NodeSettings:
     poll_ms: int = 1000
     drain_ms: int = 30_000
     sweep_ms: int = 5000
+    plan_ahead: bool = True
+    """Whether plain ticks are decided before their moment; it only saves work."""
     retention: Retention = field(default_factory=Retention)
 
     @classmethod

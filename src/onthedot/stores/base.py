@@ -29,6 +29,7 @@ from onthedot.model.outcome import Outcome
 from onthedot.model.run import Run
 from onthedot.model.schedule import Mode, Schedule
 from onthedot.model.states import State
+from onthedot.rules.ahead import Ahead
 from onthedot.rules.effects import Decide, Edit, Effects
 
 
@@ -255,6 +256,21 @@ class Store(ABC):
         A tick is decided once, ever: whoever commits first moves the watermark, and nobody else can decide at or before
         it. All or nothing. If the answer is lost, the runs are in the next `renew`. `NodeDead` if the node is.
         """
+
+    plans_ahead: bool = False
+    """Whether `coming` and `plan_ahead` do anything. They only save work: `plan_due` does all that they do."""
+
+    def coming(self, after_ms: int, until_ms: int, known: Mapping[str, int]) -> list[Schedule]:
+        """Plannable schedules whose next moment is in (after, until], but for those that are known by this version."""
+        return []
+
+    def plan_ahead(self, node_id: str, ahead: Sequence[Ahead], make_id: Callable[[], str]) -> Planned:
+        """Write what was decided before its moment, where that holds now: the schedule is of the same version, nothing
+        of it is live, and nobody else has it locked. The others are left to `plan_due`.
+
+        Promises what `plan_due` does. `more`: some schedule is due all the same.
+        """
+        return Planned((), more=True)
 
     @abstractmethod
     def plan_one(self, node_id: str, schedule_id: str, revision: int, decide: Decide) -> Effects | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from threading import RLock
@@ -83,6 +83,14 @@ class MemoryStore(Engine):
         with self._lock:
             newest = reversed(self._tables.changes)
             return list(islice((each for each in newest if name in (None, each.schedule)), limit))
+
+    plans_ahead = True
+
+    def coming(self, after_ms: int, until_ms: int, known: Mapping[str, int]) -> list[Schedule]:
+        with self._lock:
+            soon = [each for each, moment in self._tables.due_schedules.due(until_ms) if moment > after_ms]
+            rows = [self._tables.schedules[schedule_id] for schedule_id in soon]
+        return [row for row in rows if known.get(row.id) != row.version]
 
     def upcoming(self, after_ms: int, until_ms: int) -> list[int]:
         with self._lock:
@@ -229,6 +237,16 @@ class _MemoryTransaction:
         due = self._tables.due_schedules.due(self._now_ms)
         in_turn = sorted((moment < on_time_from_ms, moment, schedule_id) for schedule_id, moment in due)
         return [self._tables.schedules[schedule_id] for *_, schedule_id in in_turn[:limit]], False
+
+    def unchanged(self, schedules: Sequence[Schedule]) -> set[str]:
+        tables = self._tables
+        now = ((each, tables.schedules.get(each.id)) for each in schedules)
+        same = (row for each, row in now if row is not None and row.version == each.version and row.plannable)
+        return {row.id for row in same if row.id not in tables.runs_of}
+
+    def is_due(self) -> bool:
+        first = self._tables.due_schedules.peek()
+        return first is not None and first[1] <= self._now_ms
 
     def schedules_named(self, names: Collection[str]) -> dict[str, Schedule]:
         ids = ((name, self._tables.ids.get(name)) for name in names)

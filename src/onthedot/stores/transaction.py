@@ -233,3 +233,14 @@ class Transaction(Protocol):
     def add_changes(self, changes: Sequence[Change]) -> None: ...
 
     def add_revision(self, schedule: Schedule) -> None: ...
+
+
+class AheadTransaction(Transaction, Protocol):
+    """What a database must do besides, where what was decided ahead is to cost less than deciding it again."""
+
+    def unchanged(self, schedules: Sequence[Schedule]) -> set[str]:
+        """The ids of those that are as they are given, of which nothing is live, and that nobody else has locked; now
+        they are."""
+
+    def is_due(self) -> bool:
+        """Whether any schedule is, locked or not, after what was written here."""

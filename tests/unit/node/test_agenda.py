@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from onthedot.node.agenda import Agenda, Result, Steps
+from onthedot.node.agenda import MOMENT_MS, Agenda, Result, Steps
 
 NOTHING = Result()
 
@@ -22,6 +22,13 @@ def agenda() -> Agenda:
 def begin(agenda: Agenda, *, due: bool = False) -> Steps:
     agenda.take_reread()
     return agenda.begin(due=due, planned_locally=False)
+
+
+def test_what_holds_on_for_workers_is_looked_at_in_a_moment_and_planned_on() -> None:
+    agenda = Agenda(plans=True, executes=True)
+    agenda.begin(due=True, planned_locally=False)
+    assert agenda.ended(Result(began=True, more=True, holds_on=True), Result(), is_full=True) == MOMENT_MS
+    assert agenda.begin(due=False, planned_locally=False).plan
 
 
 def test_where_nothing_was_heard_and_nothing_is_due_there_is_nothing_to_do(agenda: Agenda) -> None:

@@ -93,6 +93,35 @@ def test_an_answer_to_an_incarnation_that_is_no_more_begins_nothing(
     assert world.app.runs.get(run.id).state == "waiting"
 
 
+def test_an_answer_that_comes_after_its_run_has_ended_begins_nothing(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The run was started; before the answer arrives the heartbeat has begun it, and it has ended long ago."""
+    calls: list[int] = []
+    world.app.task(name="work")(lambda: calls.append(1))
+    node = world.node()
+    run = world.app.enqueue("work")
+    start_due = world.store.start_due
+
+    def start_slowly(*args: object, **named: object) -> Started:
+        started = start_due(*args, **named)  # type: ignore[arg-type]
+        for _ in range(3):
+            node.heartbeat_once()
+            world.settle(node)
+            world.clock.advance(10_000)
+        return started
+
+    with monkeypatch.context() as slow:
+        slow.setattr(world.store, "start_due", start_slowly)
+        node.plan_once()
+    world.settle(node)
+    assert calls == [1]
+    assert world.app.runs.get(run.id).state == "succeeded"
+    assert node.worker.begun(), "it was known while the answer was on its way"
+    node.heartbeat_once()
+    assert node.worker.begun() == {}
+
+
 def test_a_lease_that_was_over_is_never_renewed(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     """What ran here was stopped: renewing the old incarnation would leave runs that nobody executes."""
     node = world.node()

@@ -33,28 +33,30 @@ def test_a_node_looks_again_shortly_after_a_moment_that_a_peer_may_have_planned(
     assert wait_ms <= 50
 
 
+@pytest.mark.parametrize("ahead", [True, False])
 def test_a_plan_that_came_early_and_was_answered_late_keeps_its_hint(
-    world: World, monkeypatch: pytest.MonkeyPatch
+    world: World, monkeypatch: pytest.MonkeyPatch, ahead: bool
 ) -> None:
     """The store looked before the moment; that it has passed when the answer arrives decides nothing."""
     calls: list[int] = []
     world.app.task(name="work")(lambda: calls.append(world.clock.now_ms()))
     world.app.schedules.put("tick", "work", every("10s"))
-    node = world.node()
+    node = world.node(settings=NodeSettings(plan_ahead=ahead))
     world.clock.advance(9_500)
     node.plan_once()
     assert node._clock._offset_ms is not None
     node._clock._offset_ms += 300
     world.clock.advance(200)
-    plan_due = world.store.plan_due
+    road = "plan_ahead" if ahead else "plan_due"
+    plan = getattr(world.store, road)
 
     def plan_slowly(*args: object) -> Planned:
-        planned = plan_due(*args)  # type: ignore[arg-type]
+        planned: Planned = plan(*args)
         world.clock.advance(400)
         return planned
 
     with monkeypatch.context() as slow:
-        slow.setattr(world.store, "plan_due", plan_slowly)
+        slow.setattr(world.store, road, plan_slowly)
         assert node.plan_once() == 0, "it is looked at again at once"
     node.plan_once()
     world.settle(node)

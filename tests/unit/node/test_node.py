@@ -66,14 +66,18 @@ def test_a_tick_is_planned_at_its_moment_however_long_planning_the_one_before_to
     world.app.schedule(every("1s"), name="tick")(lambda: None)
     world.app.sync()
     node = world.node()
-    plan_due, began = world.store.plan_due, []
+    began: list[int] = []
 
-    def plan_slowly(*args: Any) -> Planned:
-        began.append(world.clock.now_ms())
-        world.clock.advance(400)
-        return plan_due(*args)
+    def slow(plan: Callable[..., Planned]) -> Callable[..., Planned]:
+        def plan_slowly(*args: Any) -> Planned:
+            began.append(world.clock.now_ms())
+            world.clock.advance(400)
+            return plan(*args)
 
-    monkeypatch.setattr(world.store, "plan_due", plan_slowly)
+        return plan_slowly
+
+    for road in ("plan_due", "plan_ahead"):
+        monkeypatch.setattr(world.store, road, slow(getattr(world.store, road)))
     for _ in range(10):
         wait_ms = node.plan_once()
         world.settle(node)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace as with_fields
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from onthedot.errors import Clash, NodeDead, StoreUnavailable
 from onthedot.model.node import Node
@@ -15,6 +15,7 @@ from onthedot.model.outcome import Outcome
 from onthedot.model.run import Run, for_slot
 from onthedot.model.states import State
 from onthedot.model.values import replace
+from onthedot.rules.ahead import Ahead
 from onthedot.rules.effects import Decide, Edit, Effects
 from onthedot.stores.base import Author, Finished, LogLine, Planned, Renewal, Started, Store, TaskInfo
 from onthedot.stores.engine import (
@@ -29,7 +30,7 @@ from onthedot.stores.engine import (
     waking,
 )
 from onthedot.stores.engine.apart import in_parts, is_of_the_store
-from onthedot.stores.transaction import Claim, Transaction, TryAgain
+from onthedot.stores.transaction import AheadTransaction, Claim, Transaction, TryAgain
 
 T = TypeVar("T")
 
@@ -74,6 +75,11 @@ class Engine(Store):
         planned = self._transact(lambda tx: planning.plan_due(tx, node_id, limit, free_workers, decide))
         self._after_plan(node_id, planned.effects)
         return planned
+
+    def plan_ahead(self, node_id: str, ahead: Sequence[Ahead], make_id: Callable[[], str]) -> Planned:
+        if not self.plans_ahead:
+            return super().plan_ahead(node_id, ahead, make_id)
+        return self._transact(lambda tx: planning.plan_ahead(cast(AheadTransaction, tx), node_id, ahead, make_id))
 
     def plan_one(self, node_id: str, schedule_id: str, revision: int, decide: Decide) -> Effects | None:
         effects = self._transact(lambda tx: planning.plan_one(tx, node_id, schedule_id, revision, decide))

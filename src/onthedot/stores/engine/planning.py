@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from onthedot.errors import NodeDead
@@ -11,11 +11,12 @@ from onthedot.model.run import Run
 from onthedot.model.schedule import Schedule
 from onthedot.model.states import State
 from onthedot.model.values import replace as replace_run
+from onthedot.rules.ahead import Ahead
 from onthedot.rules.effects import Before, Decide, Effects, Situation
 from onthedot.rules.routing import BY_LOAD
 from onthedot.stores.base import Planned
 from onthedot.stores.engine.settling import write
-from onthedot.stores.transaction import LiveRuns, Transaction
+from onthedot.stores.transaction import AheadTransaction, LiveRuns, Transaction
 
 _ON_TIME_MS = 10_000
 
@@ -31,6 +32,17 @@ def plan_due(tx: Transaction, node_id: str, limit: int, free_workers: int, decid
             write(tx, effects)
             return Planned(tuple(effects), passed_over or len(effects) < len(decided), full, tx.now_ms)
         limit *= 4
+
+
+def plan_ahead(tx: AheadTransaction, node_id: str, ahead: Sequence[Ahead], make_id: Callable[[], str]) -> Planned:
+    """The version carries the proof: whoever adds, starts, revives or unblocks a run of a schedule has raised it."""
+    now_ms = tx.now_ms
+    due = [each for each in ahead if each.holds_at(now_ms)]
+    unchanged = tx.unchanged([each.schedule for each in due])
+    alive(tx, node_id)
+    effects = tuple(each.at(now_ms, make_id()) for each in due if each.schedule.id in unchanged)
+    write(tx, effects)
+    return Planned(effects, more=tx.is_due(), now_ms=now_ms)
 
 
 def plan_one(tx: Transaction, node_id: str, schedule_id: str, revision: int, decide: Decide) -> Effects | None:

@@ -92,6 +92,25 @@ SCHEDULES_NAMED = _SCHEDULES.where(in_list(_schedules.name)).order_by(_schedules
 _BY_ID = _SCHEDULES.where(in_list(_schedules.id)).order_by(_schedules.id)
 LOCK_SCHEDULES = _BY_ID.with_for_update(key_share=True)
 SCHEDULES_IF_FREE = _BY_ID.with_for_update(skip_locked=True, key_share=True)
+VERSIONS_IF_FREE = (
+    select(_schedules.id, _schedules.version)
+    .where(in_list(_schedules.id), PLANNABLE)
+    .order_by(_schedules.id)
+    .with_for_update(skip_locked=True, key_share=True)
+)
+IS_DUE = (
+    select(_schedules.id)
+    .where(PLANNABLE, _schedules.next_run_ms.between(bindparam("floor_ms"), bindparam("now_ms")))
+    .order_by(*_IN_TURN)
+    .limit(literal_column("1"))
+)
+COMING = (
+    select(_schedules.id, _schedules.version)
+    .where(PLANNABLE, _schedules.next_run_ms.between(bindparam("from_ms"), bindparam("until_ms")))
+    .order_by(*_IN_TURN)
+    .limit(bindparam("most"))
+)
+SCHEDULES_BY_ID = _BY_ID
 SUMMARIES = select(
     _schedules.id,
     _schedules.enabled,
@@ -124,6 +143,7 @@ LIVE_OF = RUNS.where(in_list(_runs.schedule_id)).with_hint(
     tables.runs, "FORCE INDEX (onthedot_runs_schedule)", dialect_name="mysql"
 )
 LIVE_BESIDE = LIVE_OF.limit(bindparam("most"))
+WITH_LIVE = select(_runs.schedule_id).where(in_list(_runs.schedule_id)).distinct()
 CROWDED = listed_in(_runs.schedule_id, select(_runs.id).offset(bindparam("few")))
 _OF_SCHEDULE = OLDEST_RUNS.where(_runs.schedule_id == bindparam("schedule_id"))
 RUNNING_OF = _OF_SCHEDULE.where(_runs.state == literal_column("'running'"))

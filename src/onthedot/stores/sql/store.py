@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import random
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from threading import Event, Lock
@@ -59,6 +59,9 @@ class _Opened:
     """Where a database has one lock for all, writers of one process queue here, in order, instead of polling for it."""
     channel: NotifyChannel | None
     pid: int = field(default_factory=os.getpid)
+
+
+_MOST_COMING = 5000
 
 
 class SqlStore(Engine):
@@ -261,6 +264,16 @@ class SqlStore(Engine):
                 lambda each: [*in_chunks(each, lane_statements.ARE_AWAITED, whats, most=self._dialect.most_values)]
             )
         }
+
+    plans_ahead = True
+
+    def coming(self, after_ms: int, until_ms: int, known: Mapping[str, int]) -> list[Schedule]:
+        asked = {"from_ms": after_ms + 1, "until_ms": until_ms, "most": _MOST_COMING}
+        found = self._all(statements.COMING, asked)
+        new = [schedule_id for schedule_id, version in found if known.get(schedule_id) != version]
+        parts = [new[first : first + statements.CHUNK] for first in range(0, len(new), statements.CHUNK)]
+        rows = [row for part in parts for row in self._all(statements.SCHEDULES_BY_ID, {"ids": part})]
+        return [mapping.schedule_from(row) for row in rows]
 
     def upcoming(self, after_ms: int, until_ms: int) -> list[int]:
         """Reads what is overdue without a floor, and so lays the one for the claims that follow."""

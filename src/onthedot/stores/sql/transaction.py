@@ -81,6 +81,18 @@ class SqlTransaction:
             due += self._schedules(statements.SCHEDULES_OVERDUE, overdue)
         return due, not self._dialect.exclusive and self._others_are_due(len(due), limit)
 
+    def unchanged(self, schedules: Sequence[Schedule]) -> set[str]:
+        given = {each.id: each for each in schedules}
+        found = self._chunks(statements.VERSIONS_IF_FREE, given)
+        same = {schedule_id for schedule_id, version in found if version == given[schedule_id].version}
+        same -= {schedule_id for (schedule_id,) in self._chunks(statements.WITH_LIVE, same)}
+        self._read_schedules.update((schedule_id, given[schedule_id]) for schedule_id in same)
+        return same
+
+    def is_due(self) -> bool:
+        asked = {"floor_ms": self._floor.schedules_ms, "now_ms": self._now_ms}
+        return self._connection.execute(statements.IS_DUE, asked).first() is not None
+
     def _others_are_due(self, found: int, limit: int) -> bool:
         asked = {"floor_ms": self._floor.schedules_ms, "now_ms": self._now_ms, "most": limit}
         return int(self._connection.execute(statements.COUNT_DUE, asked).scalar_one()) > found

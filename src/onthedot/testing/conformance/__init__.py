@@ -23,10 +23,11 @@ from __future__ import annotations
 
 import pytest
 
-_TOPICS = ("scene", "schedules", "planning", "running", "dispatch", "nodes", "keys", "history", "concurrency")
+_TOPICS = ("ahead", "scene", "schedules", "planning", "running", "dispatch", "nodes", "keys", "history", "concurrency")
 # Before they are imported: a failing assert then shows its values.
 pytest.register_assert_rewrite(*(f"{__name__}.{topic}" for topic in _TOPICS))
 
+from onthedot.testing.conformance.ahead import TestPlanningAhead  # noqa: E402
 from onthedot.testing.conformance.boundaries import (  # noqa: E402
     TestAtNow,
     TestCrowds,
@@ -116,6 +117,7 @@ __all__ = [
     "TestPausing",
     "TestPlacesOfBroadcasts",
     "TestPlanning",
+    "TestPlanningAhead",
     "TestPriorities",
     "TestPruning",
     "TestPruningDefinitions",

@@ -1,0 +1,82 @@
+"""Ticks that are decided before their moment: what will be decided then, if nothing changes until then.
+
+The decision is that of `rules.plan`, asked early. It is kept only where it is plain: one run, which this node begins at
+once, and nothing else. At the moment itself the store has only to see that the schedule is still of the same version,
+and that nothing of it is live: whatever changes either raises the version. All other ticks are decided when due.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from onthedot.model.node import Node
+from onthedot.model.schedule import UNDECLARED_AFTER_MS, Schedule
+from onthedot.model.states import State
+from onthedot.model.values import replace
+from onthedot.rules.effects import Before, Decide, Effects, Situation
+
+
+@dataclass(frozen=True, slots=True)
+class Ahead:
+    """What becomes of a schedule's next tick."""
+
+    schedule: Schedule
+    """As it was read: void as soon as it has another version."""
+    effects: Effects
+    """At the tick's own moment."""
+    tick_ms: int
+    until_ms: int
+    """From this moment on the decision would be another: a further tick is due, or this one is late."""
+
+    @property
+    def priority(self) -> int:
+        """Of the run."""
+        return self.schedule.policy.priority
+
+    def holds_at(self, now_ms: int) -> bool:
+        """Whether the decision is that of this moment, too."""
+        return self.tick_ms <= now_ms < self.until_ms
+
+    def at(self, now_ms: int, run_id: str) -> Effects:
+        """What is decided at this moment."""
+        (run,) = self.effects.runs
+        moved = replace(self.effects.schedule, settled_ms=now_ms, last_run_ms=now_ms, last_enqueued_ms=now_ms)
+        return Effects(moved, (replace(run, id=run_id, created_ms=now_ms, started_ms=now_ms),))
+
+
+def decided_ahead(schedules: Iterable[Schedule], node: Node, decide: Decide) -> list[Ahead]:
+    """What becomes of the next ticks of these, where that can be told, and is no more than a run that begins here."""
+    found: list[Ahead] = []
+    for tick_ms, together in _by_moment(schedules).items():
+        rows = [Before(each.name, each, ()) for each in together]
+        all_effects = decide(rows, Situation(tick_ms, node, len(rows), (node,)))
+        for schedule, effects in zip(together, all_effects, strict=True):
+            if _is_plain(effects, node):
+                found.append(Ahead(schedule, effects, tick_ms, _until_ms(schedule, effects, tick_ms)))
+    return found
+
+
+def _by_moment(schedules: Iterable[Schedule]) -> dict[int, list[Schedule]]:
+    """Those that may be decided at all, by their next ticks."""
+    found: dict[int, list[Schedule]] = {}
+    for each in schedules:
+        if each.next_run_ms is not None and each.plannable and not each.plan_attempts:
+            found.setdefault(each.next_run_ms, []).append(each)
+    return found
+
+
+def _is_plain(effects: Effects, node: Node) -> bool:
+    if effects.schedule is None or len(effects.runs) != 1:
+        return False
+    (run,) = effects.runs
+    more = effects.stopping or effects.ended or effects.keys or effects.decisions
+    return run.state is State.RUNNING and run.owner == node.id and not more and effects.schedule.error is None
+
+
+def _until_ms(schedule: Schedule, effects: Effects, tick_ms: int) -> int:
+    assert effects.schedule is not None
+    moments = [tick_ms + schedule.policy.grace_ms + 1, effects.schedule.next_run_ms]
+    if schedule.origin != "api" and schedule.declared_seen_ms is not None:
+        moments.append(schedule.declared_seen_ms + UNDECLARED_AFTER_MS + 1)
+    return min(moment for moment in moments if moment is not None)

@@ -1,0 +1,88 @@
+"""What is decided ahead is what is decided at the moment: the same rows, field by field, for whatever schedule."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from hypothesis import event, given, settings
+from hypothesis import strategies as st
+
+from onthedot.model.node import Node
+from onthedot.model.policy import Policy
+from onthedot.model.schedule import UNDECLARED_AFTER_MS, Schedule
+from onthedot.rules.ahead import decided_ahead
+from onthedot.rules.effects import Before, Situation
+from onthedot.rules.plan import Decider
+from onthedot.triggers import cron
+from onthedot.triggers.at import at
+from onthedot.triggers.codec import encode
+from onthedot.triggers.every import every
+
+NOW_MS = 1_800_000_000_000
+NODE = Node("n", "n", tasks=("job",), group="here")
+TRIGGERS = (every("1s"), every("20s"), every("1h"), cron("*/5 * * * *"), at("2027-01-15T08:00:00Z"))
+
+POLICIES = st.builds(
+    Policy,
+    misfire=st.sampled_from(["fire_once", "skip", "catch_up"]),
+    grace_ms=st.sampled_from([0, 1, 500, 10_000]),
+    overlap=st.sampled_from(["serial", "discard", "cover", "concurrent"]),
+    max_concurrent_runs=st.sampled_from([None, 2]),
+    limit=st.sampled_from([None] * 8 + ["g:1"]),
+    group=st.sampled_from([None] * 6 + ["here", "elsewhere"]),
+    route=st.sampled_from(["any"] * 9 + ["round", "hash", "broadcast"]),
+    delivery=st.sampled_from(["at_least_once", "at_most_once"]),
+    depends_on=st.sampled_from([()] * 8 + [("other",)]),
+    priority=st.sampled_from([0, 3]),
+    jitter_ms=st.sampled_from([0] * 8 + [5000]),
+)
+
+
+@st.composite
+def schedules(draw: st.DrawFn) -> Schedule:
+    trigger = draw(st.sampled_from(TRIGGERS))
+    first_ms = trigger.next_ms(NOW_MS - 1)
+    assert first_ms is not None
+    return Schedule(
+        "s",
+        "s",
+        draw(st.sampled_from(["job"] * 8 + ["unknown"])),
+        encode(trigger),
+        policy=draw(POLICIES),
+        origin=draw(st.sampled_from(["api", "code"])),
+        max_runs=draw(st.sampled_from([None, None, 1, 3])),
+        auto_remove=draw(st.booleans()),
+        enabled=draw(st.sampled_from([True] * 8 + [False])),
+        declared_seen_ms=NOW_MS - draw(st.sampled_from([0, 0, UNDECLARED_AFTER_MS, UNDECLARED_AFTER_MS - 3000])),
+        next_run_ms=first_ms,
+        rescheduled=draw(st.sampled_from([False] * 8 + [True])),
+        settled_ms=first_ms - draw(st.sampled_from([1, 1000, 3_600_000])),
+        fence=draw(st.integers(0, 3)),
+        planned_runs=draw(st.integers(0, 3)),
+        plan_attempts=draw(st.sampled_from([0] * 8 + [1])),
+        version=draw(st.integers(1, 9)),
+    )
+
+
+@settings(max_examples=500)
+@given(schedules(), st.one_of(st.integers(0, 20_000), st.sampled_from([0, 1, 500, 501, 999, 1000, 10_000, 10_001])))
+def test_wherever_it_holds_it_is_what_would_be_decided_then(schedule: Schedule, late_ms: int) -> None:
+    now_ms = (schedule.next_run_ms or 0) + late_ms
+    decide = Decider(lambda: "id")
+    decided = decided_ahead([schedule], NODE, decide)
+    if not decided or not decided[0].holds_at(now_ms):
+        event("decided when due")
+        return
+    event("decided ahead")
+    (ahead,) = decided
+    (then,) = decide([Before("s", schedule, ())], Situation(now_ms, NODE, 1, (NODE,)))
+    assert ahead.at(now_ms, "id") == then
+
+
+@given(schedules(), st.integers(0, 500))
+def test_a_plain_schedule_is_decided_ahead(schedule: Schedule, late_ms: int) -> None:
+    usual: dict[str, Any] = {"task": "job", "enabled": True, "rescheduled": False, "plan_attempts": 0, "max_runs": None}
+    plain = replace(schedule, policy=Policy(), origin="api", **usual)
+    (ahead,) = decided_ahead([plain], NODE, Decider(lambda: "id"))
+    assert ahead.holds_at((plain.next_run_ms or 0) + late_ms)

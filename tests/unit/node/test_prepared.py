@@ -1,0 +1,208 @@
+"""What is decided ahead is given out once, to the incarnation that it was decided for, and only where it can begin."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from threading import Event
+
+import pytest
+from tests.unit.node.world import SOON, START, World
+
+from onthedot import every
+from onthedot.model.node import Node
+from onthedot.model.policy import Policy
+from onthedot.model.run import Run
+from onthedot.model.schedule import Schedule
+from onthedot.node.agenda import MOMENT_MS
+from onthedot.node.node import NodeRunner
+from onthedot.node.planning_pass import HOLD_ON_MS
+from onthedot.node.prepared import KEPT_FOR_MS, Prepared
+from onthedot.node.settings import NodeSettings
+from onthedot.rules.plan import Decider
+from onthedot.stores.base import Planned
+from onthedot.triggers.codec import encode
+
+NODE = Node("n", "n", tasks=("job",))
+TICK = START + 1000
+
+
+class Places:
+    """So many can begin."""
+
+    def __init__(self, free: int) -> None:
+        self.free = free
+
+    def take(self, run: Run) -> bool:
+        self.free -= 1
+        return self.free >= 0
+
+
+def schedule(name: str = "s", tick_ms: int = TICK, **fields: object) -> Schedule:
+    made = Schedule(name, name, "job", encode(every("1s")), next_run_ms=tick_ms, settled_ms=tick_ms - 1)
+    return Schedule(**{**vars(made), **fields})
+
+
+def prepared_for(*schedules: Schedule) -> Prepared:
+    prepared = Prepared(Decider(lambda: ""))
+    prepared.put(schedules, NODE, START)
+    return prepared
+
+
+def taken(prepared: Prepared, now_ms: int = TICK, *, node: Node = NODE, most: int = 10, free: int = 10) -> list[str]:
+    return [ahead.schedule.name for ahead in prepared.take(node, now_ms, most, Places(free))]
+
+
+def test_a_tick_is_given_out_at_its_moment_and_once() -> None:
+    prepared = prepared_for(schedule())
+    assert taken(prepared, TICK - 1) == []
+    assert taken(prepared) == ["s"]
+    assert taken(prepared) == []
+
+
+def test_another_incarnation_or_one_with_other_tasks_gets_nothing() -> None:
+    for other in (Node("m", "n", tasks=("job",)), Node("n", "n", tasks=("job", "more"))):
+        assert taken(prepared_for(schedule()), node=other) == []
+
+
+def test_where_not_all_can_begin_those_of_higher_priority_do() -> None:
+    prepared = prepared_for(*(schedule(f"p{each}", policy=Policy(priority=each)) for each in (1, 3, 2)))
+    assert taken(prepared, most=1) == ["p3"]
+    assert taken(prepared) == ["p2", "p1"]
+
+
+def test_what_has_no_room_waits_for_it_in_its_turn() -> None:
+    prepared = prepared_for(schedule("a"), schedule("b"), schedule("c"))
+    assert taken(prepared, free=1) == ["a"]
+    assert prepared.waits
+    assert taken(prepared, free=0) == []
+    assert taken(prepared) == ["b", "c"]
+    assert not prepared.waits
+
+
+def test_what_was_put_again_while_it_waited_for_room_is_given_out_as_it_is_now() -> None:
+    prepared = prepared_for(schedule("a"), schedule("b"))
+    assert taken(prepared, most=1) == ["a"]
+    prepared.put([schedule("b", version=9, tick_ms=TICK + 1000)], NODE, START)
+    assert taken(prepared) == []
+    assert taken(prepared, TICK + 1000) == ["b"]
+
+
+def test_what_is_late_or_has_a_further_tick_is_left_to_the_decision_when_it_is_due() -> None:
+    assert taken(prepared_for(schedule(policy=Policy(grace_ms=300))), TICK + 301) == []
+    assert taken(prepared_for(schedule()), TICK + 1000) == []
+
+
+def test_what_is_put_again_takes_the_place_of_what_was_known() -> None:
+    prepared = prepared_for(schedule(version=1))
+    prepared.put([schedule(version=2, tick_ms=TICK + 1000)], NODE, START)
+    assert prepared.versions == {"s": 2}
+    assert taken(prepared) == []
+    assert taken(prepared, TICK + 1000) == ["s"]
+
+
+def test_what_comes_much_later_is_not_kept() -> None:
+    assert prepared_for(schedule(tick_ms=START + KEPT_FOR_MS + 1)).versions == {}
+
+
+# in a node
+
+
+def test_a_node_decides_ahead_what_it_reads_and_what_it_has_planned(monkeypatch: pytest.MonkeyPatch) -> None:
+    world, planned = World(), []
+    world.app.task(name="work")(lambda: None)
+    world.app.schedules.put("tick", "work", every("10s"))
+    node = world.node()
+    monkeypatch.setattr(world.store, "plan_due", lambda *_: pytest.fail("it was decided when it was due"))
+    plan_ahead = world.store.plan_ahead
+
+    def noted(*args: object) -> Planned:
+        planned.append(answer := plan_ahead(*args))  # type: ignore[arg-type]
+        return answer
+
+    monkeypatch.setattr(world.store, "plan_ahead", noted)
+    node._planner._asked.clear()
+    node._pass.agenda._woken = node._pass.agenda._reread = False
+    for ms in (9_000, 1_000, 10_000, 10_000):
+        world.pass_by(ms, node)
+    assert [len(each.effects) for each in planned] == [1, 1, 1]
+    assert [run.state for run in world.runs("tick")] == ["succeeded"] * 3
+
+
+def test_after_a_death_nothing_is_taken_from_what_was_decided_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What may have killed a process is tried one by one, and counted before."""
+    world = World()
+    world.app.task(name="work")(lambda: None)
+    world.app.schedules.put("tick", "work", every("1s"))
+    node = world.node()
+    world.pass_by(500, node)
+    monkeypatch.setattr(world.store, "plan_ahead", lambda *_: pytest.fail("it was not tried one by one"))
+    node._suspect()
+    world.clock.advance(500)
+    node._suspect()
+    node.plan_once()
+    world.settle(node)
+    assert len(world.runs("tick")) <= 1
+
+
+def test_what_a_store_refuses_is_planned_as_all_else_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = World()
+    world.app.task(name="work")(lambda: None)
+    world.app.schedules.put("tick", "work", every("1s"))
+    node = world.node()
+    world.pass_by(500, node)
+
+    def refuse(*_: object) -> Planned:
+        raise ValueError("no")
+
+    monkeypatch.setattr(world.store, "plan_ahead", refuse)
+    world.pass_by(500, node)
+    assert len(world.runs("tick")) == 1
+
+
+def test_it_can_be_switched_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = World()
+    world.app.task(name="work")(lambda: None)
+    world.app.schedules.put("tick", "work", every("1s"))
+    monkeypatch.setattr(world.store, "plan_ahead", lambda *_: pytest.fail("it was decided ahead"))
+    node = world.node(settings=NodeSettings(name="node", plan_ahead=False))
+    world.pass_by(500, node)
+    world.pass_by(500, node)
+    assert len(world.runs("tick")) == 1
+
+
+def busy_world(action: Callable[[], object]) -> tuple[World, NodeRunner]:
+    """Five ticks at one moment, decided ahead, and two workers."""
+    world = World()
+    world.app.task(name="work")(action)
+    for number in range(5):
+        world.app.schedules.put(f"s{number}", "work", every("10s"))
+    node = world.node(settings=NodeSettings(name="node", capacity=2))
+    world.pass_by(9_000, node)
+    world.clock.advance(1_000)
+    return world, node
+
+
+def test_short_tasks_take_each_other_s_workers_and_none_is_planned_to_wait() -> None:
+    world, node = busy_world(lambda: None)
+    while len(world.runs()) < 5:
+        assert node.plan_once() in (MOMENT_MS, 1000)
+        assert all(run.state != "waiting" for run in world.runs())
+        assert node.worker._empty.wait(SOON)
+    world.settle(node)
+    assert {run.state for run in world.runs()} == {"succeeded"}
+
+
+def test_where_workers_stay_busy_the_others_are_planned_to_wait_after_a_while() -> None:
+    done = Event()
+    world, node = busy_world(lambda: done.wait(SOON))
+    assert node.plan_once() == MOMENT_MS
+    assert len(world.runs()) == 2
+    world.clock.advance(HOLD_ON_MS)
+    node.plan_once()
+    assert sorted(run.state for run in world.runs()) == ["running"] * 2 + ["waiting"] * 3
+    done.set()
+    for _ in range(3):
+        world.settle(node)
+        node.plan_once()
+    world.settle(node)
+    assert {run.state for run in world.runs()} == {"succeeded"}
