@@ -10,21 +10,21 @@ from tests.cluster.cluster import LONGEST_S, TICKING, Cluster
 
 STOPS_WHILE_PLANNING = """
 import signal, threading
-from onthedot.rules.plan import Decider
+from onthedot.stores.engine import planning
 
-decide = Decider._decide
+alive = planning.alive
 stops = "STOPS" in os.environ
 
-def stop_and_decide(self, schedule, *facts):
+def stop_while_it_is_locked(tx, node_id):
     global stops
-    if stops:
+    if stops and tx._read_schedules:
         stops = False
         note("stops")
         signal.pthread_kill(threading.get_ident(), signal.SIGSTOP)  # so that this thread goes no further
         note("wakes")
-    return decide(self, schedule, *facts)
+    return alive(tx, node_id)
 
-Decider._decide = stop_and_decide
+planning.alive = stop_while_it_is_locked
 
 @app.on("error")
 def failed(failure) -> None:

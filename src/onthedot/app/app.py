@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime, timedelta
-from threading import Event as ThreadEvent
 from threading import current_thread, main_thread
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
@@ -45,6 +44,7 @@ from onthedot.moments import ceil_ms
 from onthedot.node.node import Gauges, NodeRunner
 from onthedot.node.settings import NodeSettings
 from onthedot.settings import load_settings
+from onthedot.signals import signals_heard
 from onthedot.stores.base import Author, Store
 
 if TYPE_CHECKING:
@@ -271,19 +271,14 @@ class App(Declaring):
         """Plan and execute until SIGTERM or Ctrl-C, then drain. Needs the main thread."""
         if current_thread() is not main_thread():
             raise OnthedotError("run() handles signals and needs the main thread; elsewhere use start() and stop()")
-        stopped = ThreadEvent()
-        previous = {
-            number: signal.signal(number, lambda *_: stopped.set()) for number in (signal.SIGTERM, signal.SIGINT)
-        }
-        try:
-            self.start()
-            while not stopped.wait(0.5):
-                if self._runner is not None and self._runner.is_drained:
-                    break
-        finally:
-            self.stop()
-            for number, handler in previous.items():
-                signal.signal(number, handler)
+        with signals_heard(signal.SIGTERM, signal.SIGINT) as was_heard:
+            try:
+                self.start()
+                while not was_heard(500):
+                    if self._runner is not None and self._runner.is_drained:
+                        break
+            finally:
+                self.stop()
 
     def start(self, *, loop: asyncio.AbstractEventLoop | None = None) -> None:
         """Start a node in the background, after `sync`. `async def` tasks run on the loop, or on one of our own."""

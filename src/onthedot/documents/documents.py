@@ -21,6 +21,7 @@ from onthedot.documents.working import Held, Working
 from onthedot.durations import to_duration_ms
 from onthedot.errors import OnthedotError, SettingsError
 from onthedot.loop import Loop
+from onthedot.signals import signals_heard
 
 _LONGEST_UNWRITTEN_MS = 1000
 H = TypeVar("H", bound=Callable[..., object])
@@ -120,16 +121,9 @@ class Documents:
         """Work documents until SIGTERM or Ctrl-C, then finish those at hand. Needs the main thread."""
         if current_thread() is not main_thread():
             raise OnthedotError("run() handles signals and needs the main thread; elsewhere use start() and stop()")
-        stopped = Event()
-        numbers = (signal.SIGTERM, signal.SIGINT)
-        previous = {number: signal.signal(number, lambda *_: stopped.set()) for number in numbers}
-        try:
-            with self.running():
-                while self.is_running and not self._clock.wait(stopped, 500):
-                    pass
-        finally:
-            for number, handler in previous.items():
-                signal.signal(number, handler)
+        with signals_heard(signal.SIGTERM, signal.SIGINT) as was_heard, self.running():
+            while self.is_running and not was_heard(500):
+                pass
 
     @contextmanager
     def running(self) -> Iterator[None]:

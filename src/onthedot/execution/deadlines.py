@@ -71,13 +71,25 @@ class Deadline:
                 self._raised = True
             if late_for_ms < LAST_CHANCE_MS:
                 return LAST_CHANCE_MS - late_for_ms if self._raised else _LOOK_AGAIN_MS
-        self._on_stuck(_place(self._thread))
+        self._on_stuck(place_of(self._thread))
         return None
 
     def _may_raise(self, late_for_ms: int) -> bool:
         """The locks of `threading` are mostly the task's own: after half of its last chance they do not count."""
         frame = sys._current_frames().get(self._thread)
         return frame is not None and not _is_delicate(frame, also_waiting=late_for_ms < LAST_CHANCE_MS // 2)
+
+
+class LastChance:
+    """Of an `async def` task that was cancelled on its loop: it may have swallowed that, or hold up the loop."""
+
+    def __init__(self, on_stuck: Callable[[], None]) -> None:
+        self._on_stuck = on_stuck
+
+    def pass_by(self, now_ms: int) -> int | None:
+        """It has not ended in time: somebody is told."""
+        self._on_stuck()
+        return None
 
 
 class Deadlines:
@@ -87,7 +99,7 @@ class Deadlines:
         self._clock = clock
         self._on_error = on_error
         self._lock = Lock()
-        self._heap: IndexedHeap[Deadline] = IndexedHeap()
+        self._heap: IndexedHeap[Deadline | LastChance] = IndexedHeap()
         self._loop: Loop | None = None
 
     def watch(
@@ -101,15 +113,24 @@ class Deadlines:
         if timeout_ms is None:
             return None
         deadline = Deadline(context, on_stuck, stops_itself=stops_itself)
+        self._push(deadline, timeout_ms)
+        return deadline
+
+    def give_last_chance(self, after_ms: int, on_stuck: Callable[[], None]) -> LastChance:
+        """Tell somebody if it is not forgotten within the usual last chance after so long."""
+        chance = LastChance(on_stuck)
+        self._push(chance, after_ms + LAST_CHANCE_MS)
+        return chance
+
+    def _push(self, deadline: Deadline | LastChance, after_ms: int) -> None:
         with self._lock:
-            self._heap.push(deadline, self._clock.monotonic_ms() + timeout_ms)
+            self._heap.push(deadline, self._clock.monotonic_ms() + after_ms)
             if self._loop is None:
                 self._loop = Loop("timeouts", self.run_once, self._clock, self._on_error)
                 self._loop.start()
         self._loop.wake()
-        return deadline
 
-    def forget(self, deadline: Deadline) -> None:
+    def forget(self, deadline: Deadline | LastChance) -> None:
         """The call was left."""
         with self._lock:
             if deadline in self._heap:
@@ -129,7 +150,7 @@ class Deadlines:
             following = self._heap.peek()
         return None if following is None else max(following[1] - self._clock.monotonic_ms(), 0)
 
-    def _pass_by(self, deadline: Deadline, now_ms: int) -> int | None:
+    def _pass_by(self, deadline: Deadline | LastChance, now_ms: int) -> int | None:
         """What goes wrong with one must not keep the others from being timed out."""
         try:
             return deadline.pass_by(now_ms)
@@ -172,7 +193,7 @@ def _module(frame: FrameType) -> str:
     return str(frame.f_globals.get("__name__", "")).partition(".")[0]
 
 
-def _place(thread: int) -> str:
+def place_of(thread: int) -> str:
     """Where the thread is just now."""
     frame = sys._current_frames().get(thread)
     if frame is None:

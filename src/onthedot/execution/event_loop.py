@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from threading import Lock, Thread
+from threading import Lock, Thread, get_ident
 from typing import Any
+
+from onthedot.execution.deadlines import place_of
 
 LAST_STEP_S = 10.0
 """How long a closing loop waits for the step that it is in."""
@@ -20,6 +22,8 @@ class EventLoop:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: Thread | None = None
         self._closing = False
+        self._asked_ms: int | None = None
+        self._thread_id: int | None = None
 
     def use(self, loop: asyncio.AbstractEventLoop) -> None:
         """Use this loop, which somebody else runs."""
@@ -32,6 +36,25 @@ class EventLoop:
     def spawn(self, coroutine: Any) -> asyncio.Task[None]:
         """A task for it; to be called on the loop."""
         return self._running().create_task(coroutine)
+
+    def held_up_ms(self, now_ms: int) -> int:
+        """How long it has not come to what it was asked to do; asks it anew. To be called now and then."""
+        asked_ms = self._asked_ms
+        if asked_ms is not None:
+            return now_ms - asked_ms
+        if self._loop is not None and not self._loop.is_closed():
+            self._asked_ms = now_ms
+            self.call(self._turn)
+        return 0
+
+    def _turn(self) -> None:
+        self._asked_ms = None
+        self._thread_id = get_ident()
+
+    @property
+    def place(self) -> str:
+        """Where it stands just now."""
+        return "nowhere" if self._thread_id is None else place_of(self._thread_id)
 
     def close(self) -> None:
         """End the loop if it is ours. One that a task holds up is left behind."""

@@ -71,6 +71,14 @@ def stuck(context: Context, place: str) -> Outcome:
     return _outcome(context, "timed_out", error=said)
 
 
+def stuck_on_loop(context: Context, place: str | None) -> Outcome:
+    """The outcome of an `async def` task that went on after its time-out, or after it was asked to stop."""
+    how = "it did not end when it was cancelled" if place is None else f"its event loop is still at {place}"
+    if context.cancelled and not context.timed_out:
+        return _outcome(context, "cancelled", error=how, reason=context.run.reason or "cancelled")
+    return _outcome(context, "timed_out", error=f"it took longer than its time-out and could not be stopped: {how}")
+
+
 def rolled_back(context: Context, outcome: Outcome) -> Outcome:
     """The outcome of a task that ended its run in a transaction that was not committed."""
     if outcome.ending != "succeeded":

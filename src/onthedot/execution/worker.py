@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from threading import Event, Lock
 from typing import Any, TypeVar
@@ -12,9 +12,17 @@ from typing import Any, TypeVar
 from onthedot.clock import Clock, SystemClock
 from onthedot.events import Emitter, Failure, RunFinished, RunStarted
 from onthedot.execution.context import Context
-from onthedot.execution.deadlines import Deadlines
+from onthedot.execution.deadlines import Deadlines, LastChance
 from onthedot.execution.event_loop import EventLoop
-from onthedot.execution.execute import execute, execute_async, execute_until, outcome_of, rolled_back, stuck
+from onthedot.execution.execute import (
+    execute,
+    execute_async,
+    execute_until,
+    outcome_of,
+    rolled_back,
+    stuck,
+    stuck_on_loop,
+)
 from onthedot.execution.facts import NOTHING, Facts, StoreFacts
 from onthedot.execution.pools import Pools
 from onthedot.execution.targets import Lookup, Target
@@ -27,6 +35,8 @@ from onthedot.stores.base import LogLine, Store
 
 T = TypeVar("T")
 
+HELD_UP_MS = 3000
+"""An event loop that has not turned for so long is held up by one of its tasks."""
 _LAST_CHILDREN_MS = 10_000
 """How long a closing worker waits for the processes of runs that it has stopped."""
 
@@ -46,6 +56,8 @@ class Execution:
     released: bool = False
     """Its place in the pool is free again: nothing of it runs here any more."""
     future: asyncio.Task[None] | None = None
+    chances: list[LastChance] = field(default_factory=list)
+    """Until when it has to end, on the event loop."""
 
 
 class Worker:
@@ -226,7 +238,8 @@ class Worker:
     def hand_back(self, *, entered: bool = False) -> None:
         """Give back what has not entered its task yet, or all; tasks that were entered are asked to stop."""
         with self._lock:
-            given_back = [each for each in self._executions.values() if entered or not each.entered]
+            here = [each for each in self._executions.values() if not each.given_up]  # the others have reported
+            given_back = [each for each in here if entered or not each.entered]
             for each in given_back:
                 each.given_up = True
         self._give_back(given_back)
@@ -244,6 +257,7 @@ class Worker:
     def _stop(self, execution: Execution) -> None:
         execution.context.stop()
         if execution.pool == "loop":
+            self._give_last_chance(execution, 0)
             self._loop.call(self._stop_on_loop, execution)
 
     # in threads
@@ -301,11 +315,36 @@ class Worker:
     async def _run_async(self, execution: Execution) -> None:
         try:
             if self._enter(execution):
+                self._give_last_chance(execution, execution.run.policy.timeout_ms)
                 self._leave(execution, await execute_async(execution.target, execution.context))
         except BaseException as error:
             self._break_off(execution, error)
         finally:
             self._release(execution)
+            for chance in execution.chances:
+                self._deadlines.forget(chance)
+
+    def _give_last_chance(self, execution: Execution, after_ms: int | None) -> None:
+        """A task may swallow its cancellation, or hold up the loop, which then cancels nobody."""
+        if after_ms is not None:
+            chance = self._deadlines.give_last_chance(after_ms, partial(self._abandon_on_loop, execution))
+            execution.chances.append(chance)
+
+    def _abandon_on_loop(self, execution: Execution) -> None:
+        """Report a run that does not end; its place is taken until it does."""
+        with self._lock:
+            if execution.given_up:
+                return
+            execution.given_up = True
+        held_up = self._loop.held_up_ms(self._clock.monotonic_ms()) > HELD_UP_MS
+        self._end(execution, stuck_on_loop(execution.context, self._loop.place if held_up else None))
+
+    def problems(self) -> list[str]:
+        """What is wrong here, one sentence each. Asked now and then."""
+        held_up_ms = self._loop.held_up_ms(self._clock.monotonic_ms())
+        if held_up_ms <= HELD_UP_MS:
+            return []
+        return [f"the event loop has been held up for {held_up_ms // 1000} s, at {self._loop.place}"]
 
     def _stop_on_loop(self, execution: Execution) -> None:
         """Cancel its task; one that has not made its first step never will, so it is ended here."""

@@ -18,7 +18,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from onthedot.clock import Clock, StoreClock
-from onthedot.errors import NodeDead
+from onthedot.errors import NodeDead, OnthedotError
 from onthedot.events import Emitter, Failure, LoopRestarted, NodeStarted, NodeStopped, OutcomeRefused, RunEnded
 from onthedot.execution.capture import capture_logging
 from onthedot.execution.targets import Lookup
@@ -82,6 +82,7 @@ class NodeRunner:
         self._clock = StoreClock(store.now_ms, clock)
         self._zones = zones_version()
         self._rush_since_ms: int | None = None
+        self._told_of_worker = False
         self._logs = LogWriter(store, self._node_id)
         self._outcomes = OutcomeWriter(
             store, self._node_id, self._after_finish, before_writing=self._write_logs, wake=self._wake_outcomes
@@ -223,7 +224,8 @@ class NodeRunner:
     def problems(self) -> list[str]:
         """Why it is not healthy, one sentence each."""
         cut_off = ["it could not renew its lease, and calls no task"] if self._heartbeat.is_cut_off else []
-        return cut_off + [f"the loop {name} has not come to an end of its pass" for name in self._supervisor.stuck()]
+        stuck = [f"the loop {name} has not come to an end of its pass" for name in self._supervisor.stuck()]
+        return cut_off + self.worker.problems() + stuck
 
     def gauges(self) -> Gauges:
         """How it stands now, for metrics."""
@@ -265,7 +267,15 @@ class NodeRunner:
     def watch_lease_once(self) -> int:
         """Stop what runs here before another may take it; and see that all loops live."""
         self._supervisor.look()
+        self._tell_of_worker()
         return min(self._heartbeat.watch_once(), self._settings.poll_ms)
+
+    def _tell_of_worker(self) -> None:
+        """Once, when something begins to be wrong with it."""
+        problems = self.worker.problems()
+        if problems and not self._told_of_worker:
+            self._emitter.emit(Failure("worker", OnthedotError("; ".join(problems))))
+        self._told_of_worker = bool(problems)
 
     def write_once(self) -> int | None:
         """Write the outcomes that there are, in one batch; what is due goes first, but not for ever."""

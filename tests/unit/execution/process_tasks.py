@@ -97,3 +97,29 @@ def chatters(ctx: Context) -> None:
 @app.task
 def asks(ctx: Context) -> list[str]:
     return [str(ctx.previous_at), str(ctx.last_success_at)]
+
+
+@app.task
+def forks_and_dies(folder: str) -> None:
+    """What it has forked inherits its pipes."""
+    fork = os.fork()
+    if fork == 0:
+        time.sleep(600)
+        os._exit(0)
+    (Path(folder) / "pids").write_text(f"{fork}\n")
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+@app.task
+def starts_and_dies(folder: str) -> None:
+    started = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+    (Path(folder) / "pids").write_text(f"{started.pid}\n")
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+@app.task
+def forks(how: str) -> str:
+    """Its fork goes on as if it were the task itself."""
+    if os.fork() == 0 and how == "exits":
+        sys.exit(0)
+    return how

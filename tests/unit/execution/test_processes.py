@@ -130,3 +130,20 @@ def test_processes_end_with_their_worker(app: App) -> None:
     assert app.runner is not None
     app.runner.worker._processes.close()
     until(lambda: not lives(pid))
+
+
+@pytest.mark.parametrize("task", ["forks_and_dies", "starts_and_dies"])
+def test_a_process_that_dies_ends_its_run_and_all_that_it_has_started(app: App, tmp_path: Path, task: str) -> None:
+    run = done(app, getattr(tasks, task), args={"folder": str(tmp_path)})
+    assert (run.state, run.error) == ("failed", "its process was ended by signal 9 in the midst of it")
+    (pid,) = pids(tmp_path)
+    until(partial(_is_gone, pid))
+
+
+@pytest.mark.parametrize("how", ["exits", "returns"])
+def test_the_fork_of_a_task_speaks_for_nobody(app: App, how: str) -> None:
+    run = done(app, tasks.forks, args={"how": how})
+    assert (run.state, run.result) == ("succeeded", how)
+    for number in range(3):
+        after = done(app, tasks.where, args={"number": number})
+        assert (after.state, after.result["number"]) == ("succeeded", number)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
@@ -14,7 +15,7 @@ import pytest
 
 from onthedot.clock import SystemClock
 from onthedot.events import Emitter
-from onthedot.execution import deadlines
+from onthedot.execution import deadlines, worker
 from onthedot.execution.context import Context, TimedOut
 from onthedot.execution.thread_pool import Sizes
 from onthedot.execution.worker import Worker
@@ -49,8 +50,8 @@ class Bench:
         emitter = Emitter(lambda event, error: None)
         self.worker = Worker(self.tasks.get, SystemClock(), emitter, self.outcomes.put, sizes=Sizes.of(capacity))
 
-    def begin(self, run_id: str, action: Action, timeout_ms: int | None = 50) -> None:
-        self.tasks[run_id] = Plain(action)
+    def begin(self, run_id: str, action: Action, timeout_ms: int | None = 50, *, is_async: bool = False) -> None:
+        self.tasks[run_id] = Plain(action, is_async)
         policy = Policy(timeout_ms=timeout_ms)
         self.worker.begin(Run(run_id, run_id, "enqueue", 0, 0, State.RUNNING, policy=policy, claim_no=1))
 
@@ -167,4 +168,68 @@ def test_a_task_that_logs_all_the_time_is_stopped_and_logging_goes_on(caplog: py
 
     bench.begin("last", says_one_thing, timeout_ms=None)
     assert written.wait(SOON), "a lock of the logging module was left taken"
+    bench.worker.close()
+
+
+# on the event loop
+
+
+async def swallows(ctx: Context) -> None:
+    while True:
+        with suppress(asyncio.CancelledError):
+            await asyncio.sleep(3600)
+
+
+def test_an_async_task_that_swallows_its_time_out_ends_with_it_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(deadlines, "LAST_CHANCE_MS", 200)
+    bench = Bench()
+    bench.begin("r", swallows, is_async=True)
+    outcome = bench.outcome()
+    assert outcome.ending == "timed_out"
+    assert "did not end when it was cancelled" in (outcome.error or "")
+    assert bench.worker.executing() == {}
+
+
+def test_one_that_swallows_its_cancellation_ends_cancelled(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(deadlines, "LAST_CHANCE_MS", 200)
+    bench, inside = Bench(), Event()
+
+    async def never_stops(ctx: Context) -> None:
+        inside.set()
+        await swallows(ctx)
+
+    bench.begin("r", never_stops, timeout_ms=None, is_async=True)
+    assert inside.wait(SOON)
+    bench.worker.cancel("r")
+    assert bench.outcome().ending == "cancelled"
+
+
+def test_one_that_holds_up_the_loop_is_named_and_ends_and_the_others_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(deadlines, "LAST_CHANCE_MS", 200)
+    monkeypatch.setattr(worker, "HELD_UP_MS", 50)
+    bench, goes_on = Bench(), Event()
+
+    async def blocks(ctx: Context) -> None:
+        goes_on.wait(SOON)
+
+    async def innocent(ctx: Context) -> None:
+        return None
+
+    bench.begin("quick", innocent, is_async=True)
+    assert bench.outcome().ending == "succeeded"
+    assert bench.worker.problems() == []
+    bench.begin("r", blocks, is_async=True)
+    while not bench.worker.problems():
+        SystemClock().wait(Event(), 10)
+    (problem,) = bench.worker.problems()
+    assert "the event loop has been held up for" in problem
+    assert "in wait" in problem
+    outcome = bench.outcome()
+    assert (outcome.run_id, outcome.ending) == ("r", "timed_out")
+    assert "its event loop is still at" in (outcome.error or "")
+    bench.begin("behind", innocent, is_async=True)
+    goes_on.set()
+    assert bench.outcome().run_id == "behind"
+    while bench.worker.problems():
+        SystemClock().wait(Event(), 10)
     bench.worker.close()

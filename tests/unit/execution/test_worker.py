@@ -63,3 +63,12 @@ def test_the_place_of_a_run_is_given_back_whatever_goes_wrong(worker: Worker, mo
     with pytest.raises(Broken):
         work(worker)
     assert worker.pools.free_in("fast") == 1
+
+
+def test_what_has_just_reported_how_it_ended_is_not_handed_back(worker: Worker, reported: list[Outcome]) -> None:
+    """It ends at the end of the drain: its thread has reported, and not left yet."""
+    execution = worker._take(Run("r", "work", "enqueue", 0, 0, State.RUNNING, claim_no=1))
+    assert execution is not None
+    execution.entered = execution.given_up = True
+    worker.hand_back(entered=True)
+    assert reported == []

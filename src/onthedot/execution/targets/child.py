@@ -90,6 +90,7 @@ class _Child:
         self._tasks: SimpleQueue[Call] = SimpleQueue()
         self._answers: SimpleQueue[int | None] = SimpleQueue()
         self._main = get_ident()
+        self._pid = os.getpid()
         self._context: Context | None = None
         self._inside = False
         self._sends = False
@@ -131,7 +132,10 @@ class _Child:
     def run(self) -> None:
         """One task after the other."""
         while True:
-            self._send(self._done(self._tasks.get()))
+            done = self._done(self._tasks.get())
+            if os.getpid() != self._pid:  # the task has forked, and its fork has come here
+                os._exit(0)
+            self._send(done)
 
     def _done(self, call: Call) -> Done:
         context = Context(call.run, on_line=self._send, facts=_Remote(self))
@@ -152,6 +156,8 @@ class _Child:
         return self._answers.get()
 
     def _send(self, message: object) -> None:
+        if os.getpid() != self._pid:
+            return  # two that write into one pipe would be understood by nobody
         if get_ident() != self._main:
             with self._sending:
                 self._pipe.send(message)

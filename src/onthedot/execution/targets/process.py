@@ -18,6 +18,7 @@ from onthedot.execution.execute import outcome_of
 from onthedot.execution.targets.child import Answer, Ask, Call, Done, Stop, serve
 from onthedot.execution.targets.listening import Alarm
 from onthedot.model.outcome import Outcome
+from onthedot.model.run import Run
 from onthedot.stores.base import LogLine
 
 if TYPE_CHECKING:
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 MOST_RUNS = 1000
 MOST_BYTES = 512 * 1024 * 1024
 """After so many runs, or grown to so much memory, a process is replaced."""
+_LOOK_S = 1.0
+"""How often it is looked at whether the process lives."""
 KILL_AFTER_MS = 5000
 """How long a task may take to end after it was asked to."""
 
@@ -126,8 +129,9 @@ class _Process:
                 self.end()
                 why = "took longer than its time-out" if context.timed_out else "was asked to stop"
                 return outcome_of(context, WorkFailed(f"it {why}, did not stop, and its process was killed"))
-            ready = wait(sources, None if kill_at_ms is None else 0.05)
-            if self._pipe in ready or self._process.sentinel in ready:
+            ready = wait(sources, _LOOK_S if kill_at_ms is None else 0.05)
+            # What it has forked keeps its pipe and its sentinel open after its death.
+            if self._pipe in ready or self._process.sentinel in ready or not self._process.is_alive():
                 outcome = self._hear(context)
                 if outcome is not None:
                     return outcome
@@ -145,7 +149,7 @@ class _Process:
                 context.on_line(said)
             case Ask(name):
                 self._send(Answer(_answer(context, name)))
-            case Done(outcome, used_bytes, timed_out):
+            case Done(outcome, used_bytes, timed_out) if _is_of(outcome, context.run):
                 self._bytes = used_bytes
                 context.timed_out = context.timed_out or timed_out
                 return outcome
@@ -157,6 +161,7 @@ class _Process:
 
     def _end_of(self) -> str:
         self._process.join(KILL_AFTER_MS / 1000)
+        self._end_group()  # at once: nobody else can have its number yet
         code = self._process.exitcode
         self.end()
         if code is not None and code < 0:
@@ -168,15 +173,23 @@ class _Process:
         if self._ended:
             return
         self._ended = True
-        pid = self._process.pid
-        assert pid is not None
         if self._process.is_alive():
-            with suppress(ProcessLookupError, PermissionError):
-                os.killpg(pid, signal.SIGKILL)
+            self._end_group()
         with suppress(ProcessLookupError):  # before it became the leader of a group of its own
             self._process.kill()
         self._process.join(KILL_AFTER_MS / 1000)
         self._pipe.close()
+
+    def _end_group(self) -> None:
+        """All that it has started, and that has not left its group."""
+        assert self._process.pid is not None
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+
+
+def _is_of(outcome: Outcome, run: Run) -> bool:
+    """Whether it is the outcome of this run, and not what a fork of its process said of an earlier one."""
+    return (outcome.run_id, outcome.claim_no) == (run.id, run.claim_no)
 
 
 def _answer(context: Context, name: str) -> int | None:

@@ -92,9 +92,10 @@ SCHEDULES_NAMED = _SCHEDULES.where(in_list(_schedules.name)).order_by(_schedules
 _BY_ID = _SCHEDULES.where(in_list(_schedules.id)).order_by(_schedules.id)
 LOCK_SCHEDULES = _BY_ID.with_for_update(key_share=True)
 SCHEDULES_IF_FREE = _BY_ID.with_for_update(skip_locked=True, key_share=True)
+# Not whether it can be planned: that is as it was, like the version. PostgreSQL would take the index of what can be.
 VERSIONS_IF_FREE = (
     select(_schedules.id, _schedules.version)
-    .where(in_list(_schedules.id), PLANNABLE)
+    .where(in_list(_schedules.id))
     .order_by(_schedules.id)
     .with_for_update(skip_locked=True, key_share=True)
 )
