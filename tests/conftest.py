@@ -3,6 +3,7 @@ by the wall clock)."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Generator
 
 import pytest
@@ -33,3 +34,13 @@ def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.Tes
     report = yield
     report.sections = [(name, said.encode("utf-8", "backslashreplace").decode()) for name, said in report.sections]
     return report
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests of processes wait most of their time: each worker begins with its share of them."""
+    workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    waiting = [item for item in items if "cluster" in item.path.parts]
+    others = [item for item in items if "cluster" not in item.path.parts]
+    cuts = [len(others) * number // workers for number in range(workers + 1)]
+    shares = [(*waiting[each::workers], *others[cuts[each] : cuts[each + 1]]) for each in range(workers)]
+    items[:] = [item for share in shares for item in share]
