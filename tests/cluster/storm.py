@@ -85,22 +85,25 @@ def _rage(folder: Path, url: str, options: argparse.Namespace) -> int:
 
 def _account(url: str, kills: int) -> int:
     app = App(url, store=open_store(url, create=False))
-    left_out, twice, missing, unfinished, again, runs = 0, 0, 0, 0, 0, 0
-    for schedule in app.schedules.list(limit=1000):
+    left_out, twice, missing, again, runs = 0, 0, 0, 0, 0
+    otherwise: Counter[str] = Counter()
+    schedules = app.schedules.list(limit=1000)
+    for schedule in schedules:
         kept = [run for run in app.open_store().runs(schedule=schedule.name, limit=100_000) if run.cause == "tick"]
         ticks = Counter(run.scheduled_ms for run in kept)
         runs += len(kept)
         twice += sum(count > 1 for count in ticks.values())
         missing += sum(moment not in ticks for moment in range(min(ticks), max(ticks) + 1, 1000))
-        unfinished += sum(run.state != "succeeded" for run in kept)
+        otherwise.update(run.state.value for run in kept if run.state != "succeeded")
         again += sum(run.attempt > 1 for run in kept)
         left_out += sum(each.count or 0 for each in app.open_store().decisions(schedule.id, limit=10_000))
     app.open_store().close()
     print(
         f"{kills} kills, {runs:,} runs, {again:,} of them done again; {twice} ticks run twice, {missing} missing,"
-        f" {left_out} left out, {unfinished} not succeeded"
+        f" {left_out} left out, not succeeded: {dict(otherwise) or 'none'}"
     )
-    return int(bool(twice or missing or left_out or unfinished))
+    left_waiting = otherwise.pop("waiting", 0)  # of the last moment, when all nodes had begun to stop
+    return int(bool(twice or missing or left_out or otherwise or left_waiting > len(schedules)))
 
 
 if __name__ == "__main__":
