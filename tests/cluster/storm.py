@@ -68,7 +68,7 @@ def _rage(folder: Path, url: str, options: argparse.Namespace) -> int:
     nodes = [start() for _ in range(options.processes)]
     end, kills = time.monotonic() + options.seconds, 0
     while time.monotonic() < end:
-        time.sleep(options.kill_every)
+        time.sleep(options.kill_every * dice.uniform(0.8, 1.2))  # at any moment of a second
         number = dice.randrange(len(nodes))
         nodes[number].kill()
         nodes[number].wait()

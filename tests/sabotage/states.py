@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.sabotage.sabotage import Sabotage, memory
+from tests.sabotage.sabotage import Sabotage, memory, unit
 
 CLAIMS = (
     Sabotage(
@@ -132,9 +132,17 @@ CRASHES = (
         name="crashed-runs-together",
         rule="A run with crashes begins only while no other such run is on the node.",
         file="stores/engine/starting.py",
-        find="chosen = _one_crashed_at_most(chosen, tx.owned_by(claim.node_id))",
-        replace="pass",
+        find="alone = _one_crashed_at_most(chosen, tx.owned_by(claim.node_id))",
+        replace="alone = chosen",
         tests=memory("TestCrashes::test_of_runs_that_have_crashed_one_at_a_time_begins_on_a_node"),
+    ),
+    Sabotage(
+        name="crashed-runs-wait-for-the-poll",
+        rule="A node that dies delays the re-run of what it ran by one lease: one after the other, at once.",
+        file="node/planning_pass.py",
+        find="            waits = waits or started.held_back\n",
+        replace="",
+        tests=unit("node/test_node.py::test_what_a_dead_node_ran_is_done_one_after_the_other_without_a_pause"),
     ),
     Sabotage(
         name="crashed-runs-hide-others",

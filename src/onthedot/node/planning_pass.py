@@ -209,6 +209,7 @@ class PlanningPass:
                 parts.emitter.emit(RunSkipped(run.id, run.task, run.schedule, run.reason))
             began, passed_over = began or bool(started.runs), passed_over or started.passed_over
             store_ms = started.now_ms if store_ms is None else store_ms
+            waits = waits or started.held_back
             if len(started.runs) >= most:  # more may wait: go on when workers come free
                 waits = True
                 more = more or parts.worker.pools.has_room(opening)

@@ -97,6 +97,8 @@ class Started:
     passed_over: bool = False
     now_ms: int | None = None
     """The store's time when it looked."""
+    held_back: bool = False
+    """Runs that have crashed a node wait until another such run has ended here."""
 
 
 @dataclass(frozen=True, slots=True)

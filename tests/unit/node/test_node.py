@@ -162,6 +162,24 @@ def test_the_runs_of_a_dead_node_are_taken_over_after_one_lease_and_not_before(w
     assert len(calls) >= 2
 
 
+def test_what_a_dead_node_ran_is_done_one_after_the_other_without_a_pause(world: World) -> None:
+    stuck = Event()
+    world.app.task(name="work")(lambda: stuck.wait(SOON))
+    dead, alive = world.node("dead"), world.node("alive")
+    for _ in range(8):
+        world.app.enqueue("work")
+    dead.plan_once()
+    for _ in range(5):
+        alive.heartbeat_once()
+        world.clock.advance(10_000)
+    stuck.set()
+    for _ in range(8):
+        assert alive.goes_on, "it waits for the next poll"
+        alive.plan_once()
+        world.settle(alive)
+    assert [run.state for run in world.runs()] == ["succeeded"] * 8
+
+
 def test_a_superseded_node_cannot_record_and_goes_on_as_another(world: World) -> None:
     stuck = Event()
     declare(world, stuck.wait)

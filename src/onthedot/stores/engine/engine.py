@@ -135,7 +135,7 @@ class Engine(Store):
 
     def _start_apart(self, claim: Claim, limit: int) -> Started:
         """A batch was refused: its culprit ends with the reason, the others start."""
-        found = self._transact(lambda tx: starting.candidates_for(tx, claim, limit, tx.nodes))
+        found, _ = self._transact(lambda tx: starting.candidates_for(tx, claim, limit, tx.nodes))
         parts = in_parts(
             [run.id for run in found], lambda ids: self._start(claim, limit, frozenset(ids)), self._fail_to_start
         )

@@ -38,7 +38,8 @@ def start_due(tx: Transaction, claim: Claim, limit: int, only: Collection[str] |
     """Make due runs this node's; `only` some of them, where a batch was refused and its culprit is looked for."""
     nodes = cache(tx.nodes)  # asked once, if at all
     node_id = claim.node_id
-    candidates = [run for run in candidates_for(tx, claim, limit, nodes) if only is None or run.id in only]
+    found, held_back = candidates_for(tx, claim, limit, nodes)
+    candidates = [run for run in found if only is None or run.id in only]
     ids = {run.schedule_id for run in candidates if run.schedule_id is not None}
     schedules = tx.schedules_if_free(ids)
     alive(tx, node_id)
@@ -47,7 +48,7 @@ def start_due(tx: Transaction, claim: Claim, limit: int, only: Collection[str] |
     elsewhere = work.expand()
     work.write(elsewhere)
     mine = tuple(run for run in work.begun if run.owner == node_id)
-    started = Started(mine, tuple(work.skipped), len(schedules) < len(ids), tx.now_ms)
+    started = Started(mine, tuple(work.skipped), len(schedules) < len(ids), tx.now_ms, held_back)
     return StartPass(started, bool(elsewhere), tuple(run for run in work.changed if run.blocked))
 
 
@@ -141,19 +142,25 @@ class _Work:
         self.stopping = list(stopping(free, self.stopping))
 
 
-def candidates_for(tx: Transaction, claim: Claim, limit: int, nodes: Callable[[], Sequence[Node]]) -> list[Run]:
-    """Up to so many due runs that may begin here; those that must not yet, do not hide the others."""
-    asked = limit
+def candidates_for(
+    tx: Transaction, claim: Claim, limit: int, nodes: Callable[[], Sequence[Node]]
+) -> tuple[list[Run], bool]:
+    """Up to so many due runs that may begin here; those that must not yet, do not hide the others.
+
+    And whether there are some that may as soon as another has ended here.
+    """
+    asked, held_back = limit, False
     for _ in range(_LOOKS):
         chosen = due = tx.due_runs(claim, asked)
         if any(routing.is_whole(run) for run in chosen):  # a broadcast waits while all that could take it drain
             chosen = [run for run in chosen if not routing.is_whole(run) or _members(run, nodes())]
         if any(run.crashes for run in chosen):
-            chosen = _one_crashed_at_most(chosen, tx.owned_by(claim.node_id))
+            alone = _one_crashed_at_most(chosen, tx.owned_by(claim.node_id))
+            chosen, held_back = alone, len(alone) < len(chosen)
         if len(chosen) >= limit or len(due) < asked:
             break
         asked *= 4
-    return chosen[:limit]
+    return chosen[:limit], held_back
 
 
 def _with_candidates(live: Mapping[str, LiveRuns], candidates: Sequence[Run]) -> dict[str, list[Run]]:
