@@ -1,5 +1,5 @@
-"""Time-outs of plain functions: the task is asked to stop, an exception is raised in its thread, and if neither helps,
-somebody is told.
+"""Time-outs and cancellations of plain functions: the task is asked to stop, an exception is raised in its thread, and
+if neither helps, somebody is told.
 
 Python raises such an exception between two of its own instructions only: a thread inside a system call, or inside code
 written in C, hears of it when that returns. Raised between taking a lock and the `try` that gives it back, it would
@@ -16,7 +16,7 @@ from threading import Lock, get_ident
 from types import FrameType
 
 from onthedot.clock import Clock
-from onthedot.execution.context import Context, TimedOut
+from onthedot.execution.context import Cancelled, Context, TimedOut
 from onthedot.heap import IndexedHeap
 from onthedot.loop import Loop
 
@@ -30,7 +30,7 @@ _TAKES_OR_GIVES_A_LOCK = frozenset({"acquire", "handle", "release", "_acquireLoc
 
 
 class Deadline:
-    """The time-out of one call, made in the thread of the call. From `begin` to `leave` it may be raised anywhere."""
+    """The end of one call's time, made in the thread of the call. From `begin` to `leave` it may be raised anywhere."""
 
     def __init__(self, context: Context, on_stuck: Callable[[str], None], *, stops_itself: bool = False) -> None:
         self.context = context
@@ -44,7 +44,7 @@ class Deadline:
         self._late_since_ms: int | None = None
 
     def begin(self) -> None:
-        """The call begins; `TimedOut` if its time is over already."""
+        """The call begins; `TimedOut` or `Cancelled` if its time is over already."""
         self._inside = True
         self.context.check()
 
@@ -56,18 +56,22 @@ class Deadline:
             _raise_in(self._thread, None)  # what is on its way but has not come is called back
 
     def pass_by(self, now_ms: int) -> int | None:
-        """The time is over: ask, and raise; later give up. After how long to come again; None: never."""
+        """The time is over, or somebody wants it to stop: ask, and raise; later give up.
+
+        After how long to come again; None: never.
+        """
         with self._lock:
             if self._over:
                 return None
             if self._late_since_ms is None:
                 self._late_since_ms = now_ms
-                self.context.time_out()
+                if not self.context.cancelled:
+                    self.context.time_out()
             if self._stops_itself:
                 return None
             late_for_ms = now_ms - self._late_since_ms
             if self._inside and not self._raised and self._may_raise(late_for_ms):
-                _raise_in(self._thread, TimedOut)
+                _raise_in(self._thread, TimedOut if self.context.timed_out else Cancelled)
                 self._raised = True
             if late_for_ms < LAST_CHANCE_MS:
                 return LAST_CHANCE_MS - late_for_ms if self._raised else _LOOK_AGAIN_MS
@@ -105,16 +109,22 @@ class Deadlines:
     def watch(
         self, context: Context, on_stuck: Callable[[str], None], *, stops_itself: bool = False
     ) -> Deadline | None:
-        """The time-out of a call that this thread makes next; None if it may take as long as it likes.
+        """The end of the time of a call that this thread makes next: its time-out, or when `interrupt` is called.
 
-        A call that stops itself is only asked to.
+        A call that stops itself is only asked to; None if it may take as long as it likes.
         """
         timeout_ms = context.run.policy.timeout_ms
-        if timeout_ms is None:
+        if timeout_ms is None and stops_itself:
             return None
         deadline = Deadline(context, on_stuck, stops_itself=stops_itself)
-        self._push(deadline, timeout_ms)
+        if timeout_ms is not None:
+            self._push(deadline, timeout_ms)
         return deadline
+
+    def interrupt(self, deadline: Deadline) -> None:
+        """Its call was asked to stop: now, whatever its time-out."""
+        self.forget(deadline)
+        self._push(deadline, 0)
 
     def give_last_chance(self, after_ms: int, on_stuck: Callable[[], None]) -> LastChance:
         """Tell somebody if it is not forgotten within the usual last chance after so long."""

@@ -26,7 +26,7 @@ def execute(target: Target, context: Context) -> Outcome:
 
 
 def execute_until(target: Target, context: Context, deadline: Deadline) -> Outcome:
-    """Call a plain function that has a time-out, which may be raised anywhere between begin and leave."""
+    """Call a plain function, in which its time-out or a cancellation may be raised anywhere between begin and leave."""
     enter(context)
     result, error, ended = None, None, False
     try:
@@ -37,7 +37,7 @@ def execute_until(target: Target, context: Context, deadline: Deadline) -> Outco
         except BaseException as raised:
             error = raised
         deadline.leave()
-    except TimedOut as raised:  # it came when the call was just over
+    except (TimedOut, Cancelled) as raised:  # it came when the call was just over
         deadline.leave()
         error = error if ended or error is not None else raised
     enter(None)
@@ -66,9 +66,11 @@ async def execute_async(target: Target, context: Context) -> Outcome:
 
 
 def stuck(context: Context, place: str) -> Outcome:
-    """The outcome of a task that went on after its time-out, and could not be stopped."""
-    said = f"it took longer than its time-out and could not be stopped: its thread is still at {place}"
-    return _outcome(context, "timed_out", error=said)
+    """The outcome of a task that went on after its time-out or its cancellation, and could not be stopped."""
+    said = f"could not be stopped: its thread is still at {place}"
+    if not context.timed_out:
+        return _outcome(context, "cancelled", error=f"it {said}", reason=context.run.reason or "cancelled")
+    return _outcome(context, "timed_out", error=f"it took longer than its time-out and {said}")
 
 
 def stuck_on_loop(context: Context, place: str | None) -> Outcome:

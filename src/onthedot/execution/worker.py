@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from onthedot.clock import Clock, SystemClock
 from onthedot.events import Emitter, Failure, RunFinished, RunStarted
 from onthedot.execution.context import Context
-from onthedot.execution.deadlines import Deadlines, LastChance
+from onthedot.execution.deadlines import Deadline, Deadlines, LastChance
 from onthedot.execution.event_loop import EventLoop
 from onthedot.execution.execute import (
     execute,
@@ -55,6 +55,8 @@ class Execution:
     """It is no longer this node's, or reported already: what comes of it is not reported."""
     released: bool = False
     """Its place in the pool is free again: nothing of it runs here any more."""
+    deadline: Deadline | None = None
+    """What can interrupt it, in a thread."""
     future: asyncio.Task[None] | None = None
     chances: list[LastChance] = field(default_factory=list)
     """Until when it has to end, on the event loop."""
@@ -256,6 +258,8 @@ class Worker:
 
     def _stop(self, execution: Execution) -> None:
         execution.context.stop()
+        if execution.deadline is not None:
+            self._deadlines.interrupt(execution.deadline)
         if execution.pool == "loop":
             self._give_last_chance(execution, 0)
             self._loop.call(self._stop_on_loop, execution)
@@ -286,6 +290,7 @@ class Worker:
         )
         if deadline is None:
             return self._processes.execute(target, context) if in_a_process else execute(target, context)
+        execution.deadline = None if in_a_process or target.stops_itself else deadline
         try:
             if in_a_process:
                 return self._processes.execute(target, context)

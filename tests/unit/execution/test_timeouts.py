@@ -171,6 +171,62 @@ def test_a_task_that_logs_all_the_time_is_stopped_and_logging_goes_on(caplog: py
     bench.worker.close()
 
 
+# cancelled
+
+
+@pytest.mark.parametrize("timeout_ms", [None, 3_600_000])
+def test_a_cancelled_function_is_interrupted_as_by_its_time_out(timeout_ms: int | None) -> None:
+    bench, inside = Bench(), Event()
+
+    def spins(ctx: Context) -> None:
+        inside.set()
+        while True:
+            pass
+
+    bench.begin("r", spins, timeout_ms=timeout_ms)
+    assert inside.wait(SOON)
+    bench.worker.cancel("r")
+    outcome = bench.outcome()
+    assert (outcome.ending, outcome.reason) == ("cancelled", "cancelled")
+
+
+def test_one_that_is_no_longer_this_node_s_is_interrupted_too() -> None:
+    bench, inside, left = Bench(), Event(), Event()
+
+    def spins(ctx: Context) -> None:
+        inside.set()
+        try:
+            while True:
+                pass
+        finally:
+            left.set()
+
+    bench.begin("r", spins, timeout_ms=None)
+    assert inside.wait(SOON)
+    bench.worker.give_up("r", 1)
+    assert left.wait(SOON)
+    assert bench.outcomes.empty()
+
+
+def test_a_cancelled_function_that_cannot_be_interrupted_is_reported_with_its_place(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(deadlines, "LAST_CHANCE_MS", 200)
+    bench, inside, goes_on = Bench(), Event(), Event()
+
+    def waits_in_the_system(ctx: Context) -> None:
+        inside.set()
+        goes_on.wait(SOON)
+
+    bench.begin("r", waits_in_the_system, timeout_ms=None)
+    assert inside.wait(SOON)
+    bench.worker.cancel("r")
+    outcome = bench.outcome()
+    assert outcome.ending == "cancelled"
+    assert "could not be stopped: its thread is still at" in (outcome.error or "")
+    goes_on.set()
+
+
 # on the event loop
 
 
