@@ -41,6 +41,8 @@ class Deadline:
         self._inside = False
         self._over = False
         self._raised = False
+        self._raise_at_ms = 0
+        self._told = False
         self._late_since_ms: int | None = None
 
     def begin(self) -> None:
@@ -70,13 +72,16 @@ class Deadline:
             if self._stops_itself:
                 return None
             late_for_ms = now_ms - self._late_since_ms
-            if self._inside and not self._raised and self._may_raise(late_for_ms):
+            if self._inside and late_for_ms >= self._raise_at_ms and self._may_raise(late_for_ms):
                 _raise_in(self._thread, TimedOut if self.context.timed_out else Cancelled)
                 self._raised = True
+                self._raise_at_ms = late_for_ms + LAST_CHANCE_MS // 2  # somebody may have swallowed it
             if late_for_ms < LAST_CHANCE_MS:
-                return LAST_CHANCE_MS - late_for_ms if self._raised else _LOOK_AGAIN_MS
-        self._on_stuck(place_of(self._thread))
-        return None
+                return self._raise_at_ms - late_for_ms if self._raised else _LOOK_AGAIN_MS
+            told, self._told = self._told, True
+        if not told:
+            self._on_stuck(place_of(self._thread))
+        return LAST_CHANCE_MS  # it counts as ended, and should not go on for ever
 
     def _may_raise(self, late_for_ms: int) -> bool:
         """The locks of `threading` are mostly the task's own: after half of its last chance they do not count."""

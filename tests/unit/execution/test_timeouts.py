@@ -153,13 +153,16 @@ def test_a_task_that_logs_all_the_time_is_stopped_and_logging_goes_on(caplog: py
     bench = Bench(capacity=2)
     log = logging.getLogger("chatter")
 
+    over = Event()
+
     def chatters(ctx: Context) -> None:
-        while True:
+        while not over.is_set():  # one whose interruption was swallowed must not go on for the rest of the suite
             log.warning("still here")
 
     for number in range(20):
         bench.begin(f"r{number}", chatters, timeout_ms=10)
     assert {bench.outcome().ending for _ in range(20)} == {"timed_out"}
+    over.set()
     written = Event()
 
     def says_one_thing(ctx: Context) -> None:
@@ -169,6 +172,27 @@ def test_a_task_that_logs_all_the_time_is_stopped_and_logging_goes_on(caplog: py
     bench.begin("last", says_one_thing, timeout_ms=None)
     assert written.wait(SOON), "a lock of the logging module was left taken"
     bench.worker.close()
+
+
+def test_who_swallows_the_first_interruption_gets_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(deadlines, "LAST_CHANCE_MS", 200)
+    bench, left = Bench(), Event()
+
+    def swallows_some(ctx: Context) -> None:
+        swallowed = 0
+        try:
+            while swallowed < 4:
+                try:
+                    while True:
+                        pass
+                except TimedOut:
+                    swallowed += 1
+        finally:
+            left.set()
+
+    bench.begin("r", swallows_some)
+    assert bench.outcome().ending == "timed_out"
+    assert left.wait(SOON), "it goes on for ever"
 
 
 # cancelled
