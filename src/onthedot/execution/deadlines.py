@@ -22,6 +22,8 @@ from onthedot.loop import Loop
 
 LAST_CHANCE_MS = 5000
 """How long a task may take to end after its time-out."""
+COURTESY_MS = 1000
+"""How long a task that was asked to stop may take to see that by itself."""
 _LOOK_AGAIN_MS = 5
 
 _IMPORTS = frozenset({"importlib", "_frozen_importlib", "_frozen_importlib_external"})
@@ -127,9 +129,9 @@ class Deadlines:
         return deadline
 
     def interrupt(self, deadline: Deadline) -> None:
-        """Its call was asked to stop: now, whatever its time-out."""
+        """Its call was asked to stop: if it does not soon, whatever its time-out, it is raised in it."""
         self.forget(deadline)
-        self._push(deadline, 0)
+        self._push(deadline, COURTESY_MS)
 
     def give_last_chance(self, after_ms: int, on_stuck: Callable[[], None]) -> LastChance:
         """Tell somebody if it is not forgotten within the usual last chance after so long."""

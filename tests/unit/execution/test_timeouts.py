@@ -198,6 +198,21 @@ def test_who_swallows_the_first_interruption_gets_another(monkeypatch: pytest.Mo
 # cancelled
 
 
+def test_a_cancelled_function_may_see_it_by_itself() -> None:
+    bench, inside = Bench(), Event()
+
+    def sees(ctx: Context) -> str:
+        inside.set()
+        while not ctx.cancelled:
+            pass
+        return "by itself"
+
+    bench.begin("r", sees, timeout_ms=None)
+    assert inside.wait(SOON)
+    bench.worker.cancel("r")
+    assert bench.outcome().result == "by itself"
+
+
 @pytest.mark.parametrize("timeout_ms", [None, 3_600_000])
 def test_a_cancelled_function_is_interrupted_as_by_its_time_out(timeout_ms: int | None) -> None:
     bench, inside = Bench(), Event()
