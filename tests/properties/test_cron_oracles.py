@@ -47,7 +47,7 @@ def asked(draw: st.DrawFn, most_a_day: int | None = None, hashed: bool = True) -
 # the readable search, which is true by definition
 
 
-@settings(max_examples=300)
+@settings(max_examples=200)
 @given(asked(most_a_day=300), draws.gaps, draws.folds)
 def test_the_first_tick_at_or_after_a_second_is_the_one_of_the_definition(
     question: tuple[Cron, int], gap: Gap, fold: Fold
@@ -57,7 +57,7 @@ def test_the_first_tick_at_or_after_a_second_is_the_one_of_the_definition(
     assert fast.ceil(second) == readable.ceil(second)
 
 
-@settings(max_examples=300)
+@settings(max_examples=200)
 @given(asked(most_a_day=300), draws.gaps, draws.folds)
 def test_the_last_tick_at_or_before_a_second_is_the_one_of_the_definition(
     question: tuple[Cron, int], gap: Gap, fold: Fold
@@ -153,7 +153,7 @@ def test_between_gives_what_repeated_next_gives(question: tuple[Cron, int], leng
     assert ticks == expected
 
 
-@settings(max_examples=150)
+@settings(max_examples=100)
 @given(asked(), st.data())
 def test_bounds_cut_off_what_lies_outside_and_nothing_else(question: tuple[Cron, int], data: st.DataObject) -> None:
     free, second = question
@@ -243,7 +243,7 @@ def ours(text: str, tz: str, gap: Gap | None, fold: Fold | None) -> Search:
     return Search(fields, get_zone(tz), gap, fold)
 
 
-@settings(max_examples=300)
+@settings(max_examples=200)
 @given(draws.texts(hashed=False), st.dates(date(1970, 1, 1), date(2199, 12, 31)))
 def test_the_days_of_a_text_are_those_that_a_naive_reading_finds(text: str, when: date) -> None:
     search = Search(parse(at_midnight(text), ""), get_zone("UTC"), "skip", "both")
@@ -298,7 +298,7 @@ def made(text: str, tz: str) -> Cron:
 LATE = st.integers(instant("1970-01-02T00:00Z"), instant("2140-01-01T00:00Z"))
 
 
-@settings(max_examples=300)
+@settings(max_examples=200)
 @given(plain_fields(with_specials=True), LATE)
 def test_in_utc_cronsim_finds_the_same_ticks(text: str, second: int) -> None:
     trigger = made(text, "UTC")
@@ -306,7 +306,7 @@ def test_in_utc_cronsim_finds_the_same_ticks(text: str, second: int) -> None:
     assert first_ticks(trigger, second, len(theirs) or 1) == theirs
 
 
-@settings(max_examples=300)
+@settings(max_examples=200)
 @given(plain_fields(with_specials=False), LATE)
 def test_in_utc_croniter_finds_the_same_ticks(text: str, second: int) -> None:
     trigger = made(text, "UTC")

@@ -13,9 +13,9 @@ from tests.model.world import INDEPENDENT, VARIANTS
 from onthedot.rules import plan, start
 from onthedot.rules.overlap import Slot
 
-HISTORIES = 1800
+HISTORIES = 1200
 PARTS = 8
-BUSY_HISTORIES = 400
+BUSY_HISTORIES = 280
 
 
 @pytest.mark.parametrize("part", range(PARTS))
