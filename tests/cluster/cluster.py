@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import textwrap
@@ -18,12 +19,14 @@ from onthedot.stores.open import open_store
 LONGEST_S = 60.0
 
 HEADER = """
-import os, sys, time
+import faulthandler, os, signal, sys, time
 from pathlib import Path
 from onthedot import App, Context, every
 from onthedot.node.settings import NodeSettings
 
 folder = Path(__file__).parent
+threads = (folder / f"threads-{os.getpid()}").open("w")
+faulthandler.register(signal.SIGUSR1, file=threads)
 app = App(
     os.environ["CLUSTER_URL"],
     node=NodeSettings(name="same name", lease_ms=3000, heartbeat_ms=500, poll_ms=200, drain_ms=10_000),
@@ -79,8 +82,20 @@ class Cluster:
         """Wait for something that must come true."""
         end = time.monotonic() + LONGEST_S
         while not holds():
-            assert time.monotonic() < end, "it did not come true"
+            assert time.monotonic() < end, f"it did not come true:\n{self._scene()}"
             time.sleep(0.05)
+
+    def _scene(self) -> str:
+        """What was noted last, and where the threads of those that live are."""
+        told = [" ".join(words) for words in self.notes()[-30:]]
+        for process in self.processes:
+            if process.poll() is None:
+                process.send_signal(signal.SIGUSR1)
+                time.sleep(1)
+                told.append((self.folder / f"threads-{process.pid}").read_text())
+            else:
+                told.append(f"{process.pid} ended with {process.returncode}")
+        return "\n".join(told)
 
     def close(self) -> None:
         for process in self.processes:

@@ -285,4 +285,38 @@ QUARANTINE = (
         replace="",
         tests=unit("node/test_heartbeat.py::test_after_a_peer_s_death_what_is_overdue_is_planned_one_by_one"),
     ),
+    Sabotage(
+        name="handed-back-after-its-outcome",
+        rule="What has reported how it ended is not handed back: the success would be overwritten.",
+        file="execution/worker.py",
+        find="here = [each for each in self._executions.values() if not each.given_up]",
+        replace="here = list(self._executions.values())",
+        tests=unit("execution/test_worker.py::test_what_has_just_reported_how_it_ended_is_not_handed_back"),
+    ),
+    Sabotage(
+        name="fork-answers-for-the-next-run",
+        rule="One bad item stops nothing else: what the fork of a task says is nobody's outcome.",
+        file="execution/targets/child.py",
+        find="        if os.getpid() != self._pid:\n            return  # two",
+        replace="        if False:\n            return  # two",
+        tests=unit("execution/test_processes.py::test_the_fork_of_a_task_speaks_for_nobody"),
+    ),
+    Sabotage(
+        name="loop-cancels-or-nobody",
+        rule="Time-outs are real for async tasks, also where the cancellation is swallowed or the loop is held up.",
+        file="execution/worker.py",
+        find="                self._give_last_chance(execution, execution.run.policy.timeout_ms)\n",
+        replace="",
+        tests=unit(
+            "execution/test_timeouts.py::test_an_async_task_that_swallows_its_time_out_ends_with_it_all_the_same"
+        ),
+    ),
+    Sabotage(
+        name="cancel-only-asks",
+        rule="`cancel` interrupts a plain function as its time-out does.",
+        file="execution/worker.py",
+        find="            self._deadlines.interrupt(execution.deadline)\n",
+        replace="            pass\n",
+        tests=unit("execution/test_timeouts.py::test_a_cancelled_function_is_interrupted_as_by_its_time_out"),
+    ),
 )

@@ -237,7 +237,7 @@ ON_THE_NODE = (
         name="runs-on-while-cut-off",
         rule="A node that could not renew for 25 s cancels its own runs.",
         file="node/heartbeat.py",
-        find="        if lease is not None and lease.is_over(self._now_ms()):\n            self._stop_everything()\n",
+        find="        if lease is not None and lease.is_over(self._now_ms()):\n            self._stop_everything(lease)\n",
         replace="        if lease is not None and lease.is_over(self._now_ms()):\n",
         tests=(
             *histories(0),
@@ -250,7 +250,7 @@ ON_THE_NODE = (
         name="calls-tasks-while-cut-off",
         rule="A node that is cut off calls no task, also where an answer arrives then.",
         file="node/heartbeat.py",
-        find="        self._around.worker.serve(None)\n",
+        find="            self._around.worker.serve(None)\n",
         replace="",
         tests=unit("node/test_heartbeat.py::test_what_the_store_answers_to_a_node_that_is_cut_off_is_not_begun"),
     ),
@@ -272,6 +272,25 @@ ON_THE_NODE = (
             *histories(0),
             *unit("node/test_node.py::test_an_answer_that_comes_after_the_lease_was_over_is_not_believed"),
         ),
+    ),
+    Sabotage(
+        name="over-and-good-again",
+        rule="A lease that was over stays over, also where an answer arrives in that moment.",
+        file="node/lease.py",
+        find="self._was_over = self._was_over or self.age_ms(now_ms) > self._give_up_ms",
+        replace="self._was_over = self.age_ms(now_ms) > self._give_up_ms",
+        tests=unit(
+            "node/test_heartbeat.py::"
+            "test_a_node_whose_lease_is_judged_over_while_it_takes_in_an_answer_goes_on_as_another"
+        ),
+    ),
+    Sabotage(
+        name="old-lease-stops-the-new",
+        rule="Who watches a lease that was over stops nothing of the incarnation after it.",
+        file="node/heartbeat.py",
+        find="            if self._lease is not lease:\n                return 0\n",
+        replace="",
+        tests=unit("node/test_heartbeat.py::test_who_watches_an_old_lease_stops_nothing_of_the_new_one"),
     ),
     Sabotage(
         name="renews-the-old-incarnation",

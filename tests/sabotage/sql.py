@@ -122,4 +122,29 @@ SQL = (
             "tests/unit/stores/sql/test_due_floor.py::test_what_is_written_here_below_the_floor_is_claimed_at_once",
         ),
     ),
+    Sabotage(
+        name="sql-ahead-of-another-version",
+        rule="What was decided on an older version is decided anew.",
+        file="stores/sql/transaction.py",
+        find="for schedule_id, version in found if version == given[schedule_id].version}",
+        replace="for schedule_id, version in found}",
+        tests=(f"{_SQLITE}TestPlanningAhead::test_a_tick_is_planned_once_whichever_way_and_how_often",),
+    ),
+    Sabotage(
+        name="sql-ahead-beside-a-live-run",
+        rule="What was decided ahead is written only where nothing of the schedule is live.",
+        file="stores/sql/transaction.py",
+        find="        same -= {schedule_id for (schedule_id,) in self._chunks(statements.WITH_LIVE, same)}\n",
+        replace="",
+        tests=(f"{_SQLITE}TestPlanningAhead::test_beside_a_run_that_is_still_live_it_is_decided_anew",),
+    ),
+    Sabotage(
+        name="sql-ahead-waits-for-schedules",
+        rule="Planning waits for nobody's lock, decided ahead or not.",
+        file="stores/sql/statements.py",
+        find="    .where(in_list(_schedules.id))\n    .order_by(_schedules.id)\n"
+        "    .with_for_update(skip_locked=True, key_share=True)",
+        replace="    .where(in_list(_schedules.id))\n    .order_by(_schedules.id)\n    .with_for_update(key_share=True)",
+        tests=(f"{_LOCKS}what_was_decided_ahead_waits_for_no_lock_and_says_that_something_is_left[postgresql_15]",),
+    ),
 )

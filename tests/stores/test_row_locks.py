@@ -14,6 +14,7 @@ from onthedot.stores.base import Store
 from onthedot.stores.open import open_store
 from onthedot.stores.sql import tables
 from onthedot.testing.clock import ManualClock
+from onthedot.testing.conformance.ahead import ahead_of, plan_ahead, runs_of
 from onthedot.testing.conformance.scene import MINUTE, START_MS, Scene
 
 DRIVERS = {"postgresql": "postgresql+psycopg", "mariadb": "mysql+pymysql"}
@@ -64,6 +65,20 @@ def test_a_schedule_that_is_locked_is_passed_over_and_told_and_the_others_are_pl
         assert sorted(run.schedule or "" for effects in planned.effects for run in effects.runs) == ["a", "z"]
     assert [run.schedule for run in scene.plan(node)] == ["locked"]
     assert not scene.planned(node).passed_over
+
+
+def test_what_was_decided_ahead_waits_for_no_lock_and_says_that_something_is_left(server: Server) -> None:
+    scene = server.scene
+    node = scene.node()
+    for name in ("a", "locked", "z"):
+        scene.put(name)
+    ahead = ahead_of(scene, node, "a", "locked", "z")
+    scene.wait(MINUTE)
+    with server.locked(tables.schedules, scene.schedule("locked").id):
+        planned = plan_ahead(scene, node, ahead)
+        assert sorted(run.schedule or "" for run in runs_of(planned)) == ["a", "z"]
+        assert planned.more
+    assert [run.schedule for run in runs_of(plan_ahead(scene, node, ahead))] == ["locked"]
 
 
 def test_a_schedule_that_is_locked_is_planned_alone_by_nobody(server: Server) -> None:

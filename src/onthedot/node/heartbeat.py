@@ -149,7 +149,7 @@ class Heartbeat:
         Whoever ends its own incarnation gives its runs back at once, and no crash is counted. If it was taken over
         meanwhile, there is nothing left to end. Renewing it would leave runs that nobody executes.
         """
-        stopped = self._stop_everything()
+        stopped = self._stop_everything(lease)
         self._around.store.leave(lease.node.id)
         self._around.emitter.emit(LeaseLost(lease.node.id, lease.node.name, stopped))
         self.join()
@@ -163,14 +163,20 @@ class Heartbeat:
         """Stop what runs here before another may take it, also while a renewal waits for a store that says nothing."""
         lease = self._lease
         if lease is not None and lease.is_over(self._now_ms()):
-            self._stop_everything()
+            self._stop_everything(lease)
             return self._settings.poll_ms
         return self._settings.poll_ms if lease is None else lease.over_in_ms(self._now_ms())
 
-    def _stop_everything(self) -> int:
-        """First nothing more may begin: what is stopped here may be another's in a moment."""
-        self._around.worker.serve(None)
-        executing = self._executing()
+    def _stop_everything(self, lease: Lease) -> int:
+        """First nothing more may begin: what is stopped here may be another's in a moment.
+
+        Where the process has gone on as another incarnation meanwhile, that one's runs are none of this lease.
+        """
+        with self._changing:
+            if self._lease is not lease:
+                return 0
+            self._around.worker.serve(None)
+            executing = self._executing()
         for run_id, claim_no in executing:
             self._around.worker.give_up(run_id, claim_no)
         return len(executing)

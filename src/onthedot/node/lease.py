@@ -66,6 +66,7 @@ class Lease:
         self.node = node
         self._give_up_ms = give_up_ms
         self._renewed_ms = joined_ms
+        self._was_over = False
         self._without_outcome: frozenset[Claim] = frozenset()
         self._peers = Peers()
 
@@ -76,10 +77,11 @@ class Lease:
     def is_over(self, now_ms: int) -> bool:
         """Whether nothing that runs here may be taken to be ours: too long without an answer.
 
-        It comes before the store's end of the lease. Once over it stays over: others may have taken the runs since, so
-        the process goes on as another incarnation.
+        It comes before the store's end of the lease. Once somebody was told so it stays over, also where an answer
+        arrives in that very moment: the runs have been stopped, and the process goes on as another incarnation.
         """
-        return self.age_ms(now_ms) > self._give_up_ms
+        self._was_over = self._was_over or self.age_ms(now_ms) > self._give_up_ms
+        return self._was_over
 
     def over_in_ms(self, now_ms: int) -> int:
         """How long until it is over, if nobody answers."""
@@ -88,6 +90,7 @@ class Lease:
     def assume_renewed(self, now_ms: int) -> None:
         """As if it had renewed until now: for simulations, which leave out the beats in which nothing happens."""
         self._renewed_ms = now_ms
+        self._was_over = False
 
     def answered(self, ask: Ask, renewal: Renewal, here: Here, now_ms: int, store_ms: int) -> Orders:
         """Compare both ways what this node holds with what the store holds for it, and look at its peers."""

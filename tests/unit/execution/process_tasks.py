@@ -118,8 +118,12 @@ def starts_and_dies(folder: str) -> None:
 
 
 @app.task
-def forks(how: str) -> str:
+def forks(how: str, ctx: Context) -> str:
     """Its fork goes on as if it were the task itself."""
-    if os.fork() == 0 and how == "exits":
+    fork = os.fork()
+    ctx.log.info("the fork" if fork == 0 else "the task")
+    if fork == 0 and how == "exits":
         sys.exit(0)
+    if fork:
+        os.waitpid(fork, 0)
     return how

@@ -141,6 +141,55 @@ def test_a_lease_that_was_over_is_never_renewed(world: World, monkeypatch: pytes
     assert node.node.id != old_id
 
 
+def test_a_node_whose_lease_is_judged_over_while_it_takes_in_an_answer_goes_on_as_another(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The watching thread stops everything between two lines of the renewing one: a node that then believed the answer
+    would plan for ever and call nothing."""
+    calls: list[int] = []
+    world.app.task(name="work")(lambda: calls.append(1))
+    node = world.node()
+    old_id = node.node.id
+    world.clock.advance(25_000)
+    now_ms = world.store.now_ms
+
+    def watch_meanwhile() -> int:
+        world.clock.advance(1)
+        node.watch_lease_once()
+        return now_ms()
+
+    with monkeypatch.context() as patch:
+        patch.setattr(node._clock, "_read_store_ms", watch_meanwhile)
+        node.heartbeat_once()
+    node.heartbeat_once()
+    assert node.node.id != old_id
+    world.app.enqueue("work")
+    node.plan_once()
+    world.settle(node)
+    assert calls == [1]
+
+
+def test_who_watches_an_old_lease_stops_nothing_of_the_new_one(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[int] = []
+    world.app.task(name="work")(lambda: calls.append(1))
+    node = world.node()
+    old = node._heartbeat.lease
+    is_over = old.is_over
+    world.clock.advance(25_001)
+
+    def rejoin_meanwhile(now_ms: int) -> bool:
+        monkeypatch.setattr(old, "is_over", is_over)
+        node.heartbeat_once()
+        return is_over(now_ms)
+
+    monkeypatch.setattr(old, "is_over", rejoin_meanwhile)
+    node._heartbeat.watch_once()
+    world.app.enqueue("work")
+    node.plan_once()
+    world.settle(node)
+    assert calls == [1]
+
+
 def test_whichever_pass_hears_that_the_node_is_dead_wakes_the_heartbeat(world: World) -> None:
     node = world.node()
     world.store.leave(node.node.id)

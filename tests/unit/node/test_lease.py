@@ -39,6 +39,14 @@ def test_it_is_over_before_the_store_says_so_counted_from_when_the_last_renewal_
     assert mine.over_in_ms(35_000) == 1
 
 
+def test_once_somebody_was_told_that_it_is_over_no_answer_makes_it_good_again() -> None:
+    mine = lease()
+    mine.answered(Ask(10_000, frozenset()), renewal(), here(), 10_000, 0)
+    assert mine.is_over(35_001)
+    mine.answered(Ask(34_000, frozenset()), renewal(), here(), 35_002, 0)
+    assert mine.is_over(35_003)
+
+
 def test_what_the_store_does_not_hold_is_stopped() -> None:
     orders = lease().answered(Ask(0, frozenset({("a", 1), ("b", 1)})), renewal(run(("b", 1))), here(), 0, 0)
     assert orders.stop == (("a", 1),)
