@@ -104,7 +104,8 @@ class PlanningPass:
 
     def _ended(self, planned: Result, started: Result) -> int:
         self._drop_hints(planned, started)
-        self._prepare()
+        if not planned.holds_on:  # it would make the rest later
+            self._prepare()
         again_ms = self.agenda.ended(planned, started, is_full=self._parts.worker.pools.is_full)
         if again_ms is not None:
             return again_ms

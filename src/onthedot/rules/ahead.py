@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from operator import attrgetter
 
 from onthedot.model.node import Node
+from onthedot.model.run import Run
 from onthedot.model.schedule import UNDECLARED_AFTER_MS, Schedule
 from onthedot.model.states import State
 from onthedot.model.values import replace
@@ -52,7 +54,7 @@ def decided_ahead(schedules: Iterable[Schedule], node: Node, decide: Decide) -> 
         rows = [Before(each.name, each, ()) for each in together]
         all_effects = decide(rows, Situation(tick_ms, node, len(rows), (node,)))
         for schedule, effects in zip(together, all_effects, strict=True):
-            if _is_plain(effects, node):
+            if _is_plain(schedule, effects, node):
                 found.append(Ahead(schedule, effects, tick_ms, _until_ms(schedule, effects, tick_ms)))
     return found
 
@@ -66,12 +68,46 @@ def _by_moment(schedules: Iterable[Schedule]) -> dict[int, list[Schedule]]:
     return found
 
 
-def _is_plain(effects: Effects, node: Node) -> bool:
+def _is_plain(schedule: Schedule, effects: Effects, node: Node) -> bool:
+    """Whether a store may write it without being told more than moments, an id and a slot."""
     if effects.schedule is None or len(effects.runs) != 1:
         return False
     (run,) = effects.runs
-    more = effects.stopping or effects.ended or effects.keys or effects.decisions
-    return run.state is State.RUNNING and run.owner == node.id and not more and effects.schedule.error is None
+    if effects.stopping or effects.ended or effects.keys or effects.decisions or run.owner != node.id:
+        return False
+    return _begins_plainly(run, schedule) and effects.schedule == _moved_on(schedule, effects.schedule.next_run_ms)
+
+
+def _begins_plainly(run: Run, schedule: Schedule) -> bool:
+    """It is what its schedule says, and runs under its first claim."""
+    moment_ms = schedule.next_run_ms
+    return (
+        run.state is State.RUNNING
+        and run.claim_no == 1
+        and run.scheduled_ms == run.due_ms == moment_ms
+        and run.policy == schedule.policy
+        and _unlike_a_plain_run(run) == _NOTHING
+    )
+
+
+_unlike_a_plain_run = attrgetter("key", "target", "parent_id", "shard", "shards", "waits_for", "reason", "trace")
+_NOTHING = (None,) * 8
+
+
+def _moved_on(schedule: Schedule, next_run_ms: int | None) -> Schedule:
+    """The schedule after one more tick, and nothing else."""
+    moment_ms = schedule.next_run_ms
+    return replace(
+        schedule,
+        next_run_ms=next_run_ms,
+        rescheduled=False,
+        settled_ms=moment_ms,
+        last_run_ms=moment_ms,
+        last_enqueued_ms=moment_ms,
+        version=schedule.version + 1,
+        fence=schedule.fence + 1,
+        planned_runs=schedule.planned_runs + 1,
+    )
 
 
 def _until_ms(schedule: Schedule, effects: Effects, tick_ms: int) -> int:

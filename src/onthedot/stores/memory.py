@@ -16,6 +16,7 @@ from onthedot.model.run import Run
 from onthedot.model.schedule import Mode, Schedule, ScheduleSummary
 from onthedot.model.states import State
 from onthedot.model.values import replace
+from onthedot.rules.effects import Effects
 from onthedot.rules.precedence import foremost, turn_of
 from onthedot.stores.base import Change, LogLine, Pruned, Retention, TaskInfo
 from onthedot.stores.engine import Engine
@@ -243,6 +244,10 @@ class _MemoryTransaction:
         now = ((each, tables.schedules.get(each.id)) for each in schedules)
         same = (row for each, row in now if row is not None and row.version == each.version and row.plannable)
         return {row.id for row in same if row.id not in tables.runs_of}
+
+    def save_ahead(self, owner: str, all_effects: Sequence[Effects]) -> None:
+        self.save_schedules([each.schedule for each in all_effects if each.schedule is not None])
+        self.save_runs([run for each in all_effects for run in each.runs])
 
     def is_due(self) -> bool:
         first = self._tables.due_schedules.peek()

@@ -25,6 +25,7 @@ from onthedot.model.run import Run, UnreadableRun
 from onthedot.model.schedule import Schedule, ScheduleSummary
 from onthedot.model.states import LIVE, State
 from onthedot.model.values import make
+from onthedot.rules.effects import Effects
 from onthedot.stores.base import Change, LogLine, TaskInfo
 
 
@@ -241,6 +242,9 @@ class AheadTransaction(Transaction, Protocol):
     def unchanged(self, schedules: Sequence[Schedule]) -> set[str]:
         """The ids of those that are as they are given, of which nothing is live, and that nobody else has locked; now
         they are."""
+
+    def save_ahead(self, owner: str, all_effects: Sequence[Effects]) -> None:
+        """Write what was decided of each: one plain tick of a schedule, and its run, which this node runs."""
 
     def is_due(self) -> bool:
         """Whether any schedule is, locked or not, after what was written here."""

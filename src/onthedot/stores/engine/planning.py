@@ -41,7 +41,8 @@ def plan_ahead(tx: AheadTransaction, node_id: str, ahead: Sequence[Ahead], make_
     unchanged = tx.unchanged([each.schedule for each in due])
     alive(tx, node_id)
     effects = tuple(each.at(now_ms, make_id()) for each in due if each.schedule.id in unchanged)
-    write(tx, effects)
+    if effects:
+        tx.save_ahead(node_id, effects)
     return Planned(effects, more=tx.is_due(), now_ms=now_ms)
 
 

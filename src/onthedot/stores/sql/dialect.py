@@ -11,6 +11,7 @@ from sqlalchemy import Column, ColumnElement, Connection, Table
 from sqlalchemy.exc import DBAPIError
 
 from onthedot.model.finding import Finding
+from onthedot.stores.sql.given_rows import GivenRows
 
 
 class Fault(Enum):
@@ -52,6 +53,8 @@ class Dialect:
     """Whether a node may change older tables: only where no node of an older version can be at work on them."""
     most_values: int
     """How many values one statement may name."""
+    given: GivenRows
+    """How it reads rows that a statement is given."""
     nests_limits: bool = False
     """Whether a part of a UNION can have a LIMIT of its own only in a subquery."""
     groups_by_jumping: bool = False

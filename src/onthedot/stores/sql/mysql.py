@@ -21,6 +21,7 @@ from onthedot.stores.sql.connect import (
     server_url,
 )
 from onthedot.stores.sql.dialect import Dialect, Fault
+from onthedot.stores.sql.given_rows import JsonTable
 from onthedot.stores.sql.mysql_batches import change_many
 from onthedot.stores.sql.store import SqlStore
 
@@ -161,6 +162,7 @@ MYSQL = Dialect(
     exclusive=False,
     upgrades_itself=False,
     most_values=10_000,
+    given=JsonTable(),
     groups_by_jumping=True,
     change_many=change_many,
     # UNIX_TIMESTAMP() would read the moment in the session's zone. Never rounded up.

@@ -11,18 +11,20 @@ from typing import Any
 
 from sqlalchemy import Column, Connection, Table
 
+from onthedot.stores.sql.tables import qualified
+
 _KEY = "this_key"
 _NUMBER_OR_NULL = frozenset({int, type(None)})
 
 
 def insert_many(connection: Connection, table: Table, names: Sequence[str], rows: Sequence[Sequence[Any]]) -> int:
     """New rows, with these columns."""
-    return _run(connection, _inserting(table, tuple(names), _schema(connection)), rows)
+    return _run(connection, _inserting(table, qualified(connection, table), tuple(names)), rows)
 
 
 def change_many(connection: Connection, key: Column[Any], names: Sequence[str], rows: Sequence[Sequence[Any]]) -> int:
     """Set these columns in the rows whose keys come last; how many there were. Without names: delete them."""
-    return _run(connection, _changing(key, tuple(names), _schema(connection)), rows)
+    return _run(connection, _changing(key, qualified(connection, key.table), tuple(names)), rows)
 
 
 def _run(connection: Connection, statement: str, rows: Sequence[Sequence[Any]]) -> int:
@@ -47,22 +49,22 @@ def _escaped(text: str) -> str:
 
 
 @cache
-def _inserting(table: Table, names: tuple[str, ...], schema: str | None) -> str:
+def _inserting(table: Table, qualified_name: str, names: tuple[str, ...]) -> str:
     arrays = ", ".join(_array(table.c[name]) for name in names)
-    return f"INSERT INTO {_name(table, schema)} ({_quoted(names)}) SELECT * FROM unnest({arrays})"
+    return f"INSERT INTO {qualified_name} ({_quoted(names)}) SELECT * FROM unnest({arrays})"
 
 
 @cache
-def _changing(key: Column[Any], names: tuple[str, ...], schema: str | None) -> str:
+def _changing(key: Column[Any], qualified_name: str, names: tuple[str, ...]) -> str:
     table = key.table
     assert isinstance(table, Table)
     arrays = ", ".join(_array(column) for column in (*(table.c[name] for name in names), key))
     given = f"unnest({arrays}) AS given ({_quoted((*names, _KEY))})"
     match = f'ours."{key.name}" = given."{_KEY}"'
     if not names:
-        return f"DELETE FROM {_name(table, schema)} AS ours USING {given} WHERE {match}"
+        return f"DELETE FROM {qualified_name} AS ours USING {given} WHERE {match}"
     changes = ", ".join(f'"{name}" = given."{name}"' for name in names)
-    return f"UPDATE {_name(table, schema)} AS ours SET {changes} FROM {given} WHERE {match}"
+    return f"UPDATE {qualified_name} AS ours SET {changes} FROM {given} WHERE {match}"
 
 
 def _array(column: Column[Any]) -> str:
@@ -71,12 +73,3 @@ def _array(column: Column[Any]) -> str:
 
 def _quoted(names: Sequence[str]) -> str:
     return ", ".join(f'"{name}"' for name in names)
-
-
-def _name(table: Table, schema: str | None) -> str:
-    return f'"{table.name}"' if schema is None else f'"{schema.replace(chr(34), chr(34) * 2)}"."{table.name}"'
-
-
-def _schema(connection: Connection) -> str | None:
-    found: str | None = (connection.get_execution_options().get("schema_translate_map") or {}).get(None)
-    return found

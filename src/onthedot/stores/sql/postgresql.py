@@ -23,6 +23,7 @@ from onthedot.stores.sql.connect import (
     server_url,
 )
 from onthedot.stores.sql.dialect import Dialect, Fault
+from onthedot.stores.sql.given_rows import Unnest
 from onthedot.stores.sql.notify import NotifyChannel
 from onthedot.stores.sql.postgres_batches import change_many, insert_many
 from onthedot.stores.sql.store import SqlStore
@@ -204,6 +205,7 @@ POSTGRESQL = Dialect(
     exclusive=False,
     upgrades_itself=False,
     most_values=10_000,
+    given=Unnest(),
     insert_many=insert_many,
     change_many=change_many,
     # now() would be when the transaction began, clock_timestamp() is no condition for an index. Never rounded up.

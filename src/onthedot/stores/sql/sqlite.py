@@ -14,6 +14,7 @@ from sqlalchemy.pool import QueuePool
 
 from onthedot.errors import SchemaError, StoreError
 from onthedot.stores.sql.dialect import Dialect, Fault
+from onthedot.stores.sql.given_rows import JsonEach
 from onthedot.stores.sql.store import SqlStore
 
 _BUSY_SECONDS = 0.05
@@ -122,6 +123,7 @@ SQLITE = Dialect(
     exclusive=True,
     upgrades_itself=True,
     most_values=500,  # 999 at most before 3.32
+    given=JsonEach(),
     nests_limits=True,
     begin_writing="BEGIN IMMEDIATE",
     take_write_lock="UPDATE onthedot_meta SET version_num = version_num WHERE version_num = ''",

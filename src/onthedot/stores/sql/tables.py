@@ -8,7 +8,21 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import BigInteger, Column, Dialect, Index, Integer, MetaData, SmallInteger, String, Table, Text, and_
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    Connection,
+    Dialect,
+    FromClause,
+    Index,
+    Integer,
+    MetaData,
+    SmallInteger,
+    String,
+    Table,
+    Text,
+    and_,
+)
 from sqlalchemy.dialects.mysql import MEDIUMTEXT
 from sqlalchemy.sql.expression import literal_column
 
@@ -18,6 +32,13 @@ metadata = MetaData()
 
 _NUMBER = BigInteger().with_variant(Integer, "sqlite")  # SQLite counts rows by itself only under INTEGER
 _LONG = Text().with_variant(MEDIUMTEXT(), "mysql")  # 16 MB: its TEXT ends at 64 kB
+
+
+def qualified(connection: Connection, table: FromClause) -> str:
+    """The table's name for a statement in the database's own words: with its schema, where it is in one."""
+    assert isinstance(table, Table)
+    schema: str | None = (connection.get_execution_options().get("schema_translate_map") or {}).get(None)
+    return table.name if schema is None else f'"{schema.replace(chr(34), chr(34) * 2)}"."{table.name}"'
 
 
 def _partly(*_: Any, dialect: Dialect, **__: Any) -> bool:

@@ -13,12 +13,13 @@ from onthedot.model.node import Node
 from onthedot.model.run import Run
 from onthedot.model.schedule import Schedule, ScheduleSummary
 from onthedot.model.states import State
+from onthedot.rules.effects import Effects
 from onthedot.rules.precedence import foremost, turn_of
 from onthedot.stores import mapping
 from onthedot.stores.base import Change, LogLine, TaskInfo
 from onthedot.stores.lanes import AWAITED, lane_of, lanes_of
 from onthedot.stores.mapping import Columns
-from onthedot.stores.sql import lane_statements, statements
+from onthedot.stores.sql import ahead_statements, lane_statements, statements
 from onthedot.stores.sql.claimed_runs import ClaimedRuns
 from onthedot.stores.sql.dialect import Dialect
 from onthedot.stores.sql.due_floor import Floor
@@ -86,8 +87,14 @@ class SqlTransaction:
         found = self._chunks(statements.VERSIONS_IF_FREE, given)
         same = {schedule_id for schedule_id, version in found if version == given[schedule_id].version}
         same -= {schedule_id for (schedule_id,) in self._chunks(statements.WITH_LIVE, same)}
-        self._read_schedules.update((schedule_id, given[schedule_id]) for schedule_id in same)
         return same
+
+    def save_ahead(self, owner: str, all_effects: Sequence[Effects]) -> None:
+        ahead_statements.write(self._connection, self._dialect, self._now_ms, owner, all_effects)
+        for effects in all_effects:
+            if effects.schedule is not None and effects.schedule.next_run_ms is not None:
+                self.due_schedules_ms.append(effects.schedule.next_run_ms)
+            self.started += effects.runs
 
     def is_due(self) -> bool:
         asked = {"floor_ms": self._floor.schedules_ms, "now_ms": self._now_ms}

@@ -1,0 +1,90 @@
+"""Rows that a statement is given as a table: how each database reads them, and joins with them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+from onthedot.stores.sql.postgres_batches import array_literal
+
+Kinds = Mapping[str, type]
+"""The names of the columns, each with the type of its values: `int` or `str`. The first is an id."""
+
+
+class GivenRows(Protocol):
+    """In the text of a statement the given table is called `given`, the one that it is joined with `ours`."""
+
+    def beside(self, table: str, kinds: Kinds) -> str:
+        """FROM: each given row, with the row of the table that has its id."""
+
+    def update(self, table: str, kinds: Kinds, changes: Mapping[str, str]) -> str:
+        """A statement that sets these columns, to these expressions, in the rows that have the given ids."""
+
+    def values(self, kinds: Kinds, rows: Sequence[Sequence[Any]]) -> dict[str, Any]:
+        """The parameters of such a statement."""
+
+
+class JsonEach:
+    """SQLite: one JSON text. A statement for each row would let go of the interpreter with each, and wait for it."""
+
+    def beside(self, table: str, kinds: Kinds) -> str:
+        return f"{self._given(kinds)} CROSS JOIN {table} AS ours ON ours.id = given.id"  # in this order
+
+    def update(self, table: str, kinds: Kinds, changes: Mapping[str, str]) -> str:
+        return f"UPDATE {table} AS ours SET {_set(changes)} FROM {self._given(kinds)} WHERE ours.id = given.id"
+
+    def values(self, kinds: Kinds, rows: Sequence[Sequence[Any]]) -> dict[str, Any]:
+        return {"given": json.dumps(rows)}
+
+    @staticmethod
+    def _given(kinds: Kinds) -> str:
+        columns = ", ".join(f"json_extract(value, '$[{place}]') AS {name}" for place, name in enumerate(kinds))
+        return f"(SELECT {columns} FROM json_each(:given)) AS given"
+
+
+class Unnest:
+    """PostgreSQL: one array for each column."""
+
+    def beside(self, table: str, kinds: Kinds) -> str:
+        return f"{self._given(kinds)} JOIN {table} AS ours ON ours.id = given.id"
+
+    def update(self, table: str, kinds: Kinds, changes: Mapping[str, str]) -> str:
+        return f"UPDATE {table} AS ours SET {_set(changes)} FROM {self._given(kinds)} WHERE ours.id = given.id"
+
+    def values(self, kinds: Kinds, rows: Sequence[Sequence[Any]]) -> dict[str, Any]:
+        columns = zip(kinds, zip(*rows, strict=True), strict=True)
+        return {f"given_{name}": array_literal(values) for name, values in columns}
+
+    @staticmethod
+    def _given(kinds: Kinds) -> str:
+        arrays = (f"CAST(:given_{name} AS {'bigint' if kind is int else 'text'}[])" for name, kind in kinds.items())
+        return f"unnest({', '.join(arrays)}) AS given ({', '.join(kinds)})"
+
+
+class JsonTable:
+    """MariaDB and MySQL: one JSON text. By the key, whatever the server thinks of the table's size: reading all of it
+    would lock all of it."""
+
+    def beside(self, table: str, kinds: Kinds) -> str:
+        return f"{self._given(kinds)} STRAIGHT_JOIN {table} AS ours FORCE INDEX (PRIMARY) ON ours.id = given.id"
+
+    def update(self, table: str, kinds: Kinds, changes: Mapping[str, str]) -> str:
+        ours = {f"ours.{name}": expression for name, expression in changes.items()}
+        return f"UPDATE {self.beside(table, kinds)} SET {_set(ours)}"
+
+    def values(self, kinds: Kinds, rows: Sequence[Sequence[Any]]) -> dict[str, Any]:
+        return {"given": json.dumps(rows, ensure_ascii=False)}
+
+    @staticmethod
+    def _given(kinds: Kinds) -> str:
+        text = "VARCHAR(700) COLLATE utf8mb4_bin"
+        columns = ", ".join(
+            f"{name} {'BIGINT' if kind is int else text} PATH '$[{place}]' ERROR ON ERROR"
+            for place, (name, kind) in enumerate(kinds.items())
+        )
+        return f"JSON_TABLE(:given, '$[*]' COLUMNS ({columns})) AS given"
+
+
+def _set(changes: Mapping[str, str]) -> str:
+    return ", ".join(f"{name} = {expression}" for name, expression in changes.items())
