@@ -61,9 +61,9 @@ class Dialect:
     """Whether GROUP BY goes from one value to the next along an index, and does not read all rows between them."""
     insert_many: Callable[[Connection, Table, Sequence[str], Rows], int] | None = None
     """Insert rows with these columns in one statement; None: the driver does."""
-    change_many: Callable[[Connection, Column[Any], Sequence[str], Rows], int] | None = None
+    change_many: Callable[[Connection, Column[Any], Sequence[str], Rows], int | None] | None = None
     """Set these columns, in one statement, in the rows whose keys come last; without any, delete them. How many there
-    were. None: the driver does as well one by one."""
+    were. None, also as an answer: the driver does as well one by one."""
     clock: ColumnElement[int] | None = None
     """The server's time in milliseconds; None: there is no server, and this machine's clock is the store's."""
     begin_writing: str | None = None

@@ -22,7 +22,7 @@ _KEY = "this_key"
 def change_many(connection: Connection, key: Column[Any], names: Sequence[str], rows: Sequence[Sequence[Any]]) -> int:
     """Set these columns in the rows whose keys come last; how many there were. Without names: delete them."""
     statement = _statement(key, tuple(names))
-    return sum(connection.execute(statement, {"given": given}).rowcount for given in _texts(rows))
+    return sum(connection.execute(statement, {"given": given}).rowcount for given in in_texts(rows))
 
 
 @cache
@@ -56,7 +56,7 @@ def _given(column: Column[Any], name: str, place: int) -> str:
     return f"`{name}` {kind} PATH '$[{place}]' ERROR ON ERROR"
 
 
-def _texts(rows: Sequence[Sequence[Any]]) -> Iterator[str]:
+def in_texts(rows: Sequence[Sequence[Any]]) -> Iterator[str]:
     """The rows as JSON, in as few texts as a server takes."""
     texts: list[str] = []
     length = 0

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import sqlalchemy
+from sqlalchemy import Column, Connection
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import QueuePool
 
 from onthedot.errors import SchemaError, StoreError
-from onthedot.stores.sql.dialect import Dialect, Fault
+from onthedot.stores.sql.dialect import Dialect, Fault, Rows
 from onthedot.stores.sql.given_rows import JsonEach
 from onthedot.stores.sql.store import SqlStore
 
@@ -116,6 +119,16 @@ def _fault(error: DBAPIError) -> Fault:
 
 # what differs from other databases
 
+
+def _change_many(connection: Connection, key: Column[Any], names: Sequence[str], rows: Rows) -> int | None:
+    """Deletes only: what has many columns costs more as JSON than row by row."""
+    if names:
+        return None
+    values = json.dumps([value for (value,) in rows])
+    statement = f"DELETE FROM {key.table} WHERE {key.name} IN (SELECT value FROM json_each(?))"
+    return connection.exec_driver_sql(statement, (values,)).rowcount
+
+
 SQLITE = Dialect(
     name="sqlite",
     also_known_as=frozenset(),
@@ -125,6 +138,7 @@ SQLITE = Dialect(
     most_values=500,  # 999 at most before 3.32
     given=JsonEach(),
     nests_limits=True,
+    change_many=_change_many,
     begin_writing="BEGIN IMMEDIATE",
     take_write_lock="UPDATE onthedot_meta SET version_num = version_num WHERE version_num = ''",
 )

@@ -19,7 +19,7 @@ from onthedot.stores import mapping
 from onthedot.stores.base import Change, LogLine, TaskInfo
 from onthedot.stores.lanes import AWAITED, lane_of, lanes_of
 from onthedot.stores.mapping import Columns
-from onthedot.stores.sql import ahead_statements, lane_statements, statements
+from onthedot.stores.sql import copying, lane_statements, statements
 from onthedot.stores.sql.claimed_runs import ClaimedRuns
 from onthedot.stores.sql.dialect import Dialect
 from onthedot.stores.sql.due_floor import Floor
@@ -90,7 +90,7 @@ class SqlTransaction:
         return same
 
     def save_ahead(self, owner: str, all_effects: Sequence[Effects]) -> None:
-        ahead_statements.write(self._connection, self._dialect, self._now_ms, owner, all_effects)
+        copying.begin_ticks(self._connection, self._dialect, self._now_ms, owner, all_effects)
         for effects in all_effects:
             if effects.schedule is not None and effects.schedule.next_run_ms is not None:
                 self.due_schedules_ms.append(effects.schedule.next_run_ms)
@@ -310,11 +310,18 @@ class SqlTransaction:
         statements.MOVE_RUNS.run(self._connection, moved)
 
     def end_runs(self, runs: Sequence[Run]) -> None:
-        statements.DELETE_LIVE.run(self._connection, [(run.id,) for run in runs])
-        statements.INSERT_HISTORY.run(self._connection, [mapping.ended_row(run) for run in runs])
+        plain: list[Run] = []
+        others: list[Columns] = []
         for run in runs:
-            self._read_runs.pop(run.id, None)
-            self.ended.append(run.id)
+            live = self._read_runs.pop(run.id, None)
+            if live is not None and copying.only_ends(live, run):
+                plain.append(run)
+            else:
+                others.append(mapping.ended_row(run))
+        copying.end(self._connection, self._dialect, plain)
+        statements.INSERT_HISTORY.run(self._connection, others)
+        statements.DELETE_LIVE.run(self._connection, [(run.id,) for run in runs])
+        self.ended += [run.id for run in runs]
 
     def revive_runs(self, runs: Sequence[Run]) -> None:
         if statements.DELETE_ENDED.run(self._connection, [(run.id,) for run in runs]) != len(runs):
