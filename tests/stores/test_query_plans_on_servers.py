@@ -10,11 +10,13 @@ import pytest
 import sqlalchemy
 from sqlalchemy import Connection, event
 from tests.servers import mariadb, postgresql
+from tests.stores.copying_statements import copying_statements
 from tests.stores.full_tables import GIVEN, LEVELS, fill
 
 from onthedot.stores.open import open_store
 from onthedot.stores.sql import lane_statements, postgres_batches, statements
 from onthedot.stores.sql.batches import Batch
+from onthedot.stores.sql.mysql import MYSQL
 from onthedot.stores.sql.postgresql import POSTGRESQL, SESSION
 
 ROWS = {
@@ -269,8 +271,27 @@ BATCHES = {
 def test_a_batch_finds_its_rows_by_their_key(connection: Connection, name: str) -> None:
     key, names = BATCHES[name]._key, BATCHES[name]._names[:-1]
     assert key is not None
-    words = postgres_batches._changing(key, names, None)
+    words = postgres_batches._changing(key, str(key.table), names)
     values = [[None] * 500 for _ in names] + [[str(number) for number in range(1, 501)]]
     plan = connection.exec_driver_sql(f"EXPLAIN (COSTS OFF) {words}", tuple(values)).scalars().all()
     assert any("Index" in line for line in plan), plan
     assert not any("Seq Scan" in line for line in plan), plan
+
+
+def test_what_is_copied_is_found_by_its_key(connection: Connection) -> None:
+    assert_copies_by_key(connection)
+
+
+def test_what_is_copied_is_found_by_its_key_also_where_a_table_seems_to_be_empty(to_empty_tables: Connection) -> None:
+    assert_copies_by_key(to_empty_tables)
+
+
+def assert_copies_by_key(connection: Connection) -> None:
+    postgres = connection.dialect.name == "postgresql"
+    for statement, given in copying_statements(POSTGRESQL if postgres else MYSQL):
+        words = sqlalchemy.text(f"EXPLAIN {'(FORMAT JSON, COSTS OFF)' if postgres else 'FORMAT=JSON'} {statement}")
+        found = connection.execute(words, given).scalar_one()
+        plan = found if isinstance(found, str) else json.dumps(found)
+        assert "_pkey" in plan if postgres else '"PRIMARY"' in plan, plan
+        assert '"Seq Scan"' not in plan
+        assert list(_scanned(json.loads(plan))) == [], plan

@@ -137,13 +137,16 @@ class App(Declaring):
         name: str | None = None,
         workers: int | None = None,
         metrics_port: int | None = None,
+        tune_gc: bool | None = None,
     ) -> None:
         """What the command line says counts more than the code; to be called before the store is first used."""
         if url is not None and self._given_store is not None:
             raise SettingsError("the app was made with a store of its own; leave out --store")
         self.url = url or self.url
         node = self._node_settings
-        self._node_settings = checked_node(replace(node, name=name or node.name, capacity=workers or node.capacity))
+        tuned = node.tune_gc if tune_gc is None else tune_gc
+        changed = replace(node, name=name or node.name, capacity=workers or node.capacity, tune_gc=tuned)
+        self._node_settings = checked_node(changed)
         if metrics_port is not None:
             self._settings = replace(self._settings, metrics_port=metrics_port)
 

@@ -58,7 +58,7 @@ def run_app(
     from onthedot.stores.open import mask_url
 
     with closing(load_app(text)) as app:
-        app.override(url=store, name=name, workers=workers, metrics_port=metrics_port)
+        app.override(url=store, name=name, workers=workers, metrics_port=metrics_port, tune_gc=True)
         form = load_settings({"log_format": log_format}).log_format
         show_events(app, mask_url(app.url), form, verbose=verbose)
         app.run()

@@ -30,6 +30,7 @@ from onthedot.model.node import SKEW_LABEL, ZONES_LABEL, Node
 from onthedot.model.run import Run
 from onthedot.model.states import State
 from onthedot.node.agenda import LOOK_AGAIN_MS
+from onthedot.node.garbage import make_pauses_rare
 from onthedot.node.heartbeat import Heartbeat, Surroundings
 from onthedot.node.local import LocalPlanner
 from onthedot.node.planner import Planner
@@ -170,6 +171,8 @@ class NodeRunner:
         self.join()
         self._unlisten = self._store.listen(self.wake)
         self._supervisor.start()
+        if self._settings.tune_gc:
+            make_pauses_rare()
         self._emitter.emit(NodeStarted(self.node.id, self.node.name))
 
     def stop(self) -> bool:

@@ -25,6 +25,9 @@ class NodeSettings:
     sweep_ms: int = 5000
     plan_ahead: bool = True
     """Whether plain ticks are decided before their moment; it only saves work."""
+    tune_gc: bool = False
+    """Whether the garbage collector of this process is set up for a node; `onthedot run` does. Left alone elsewhere: it
+    may not be ours alone."""
     retention: Retention = field(default_factory=Retention)
 
     @classmethod

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from threading import Event
@@ -542,3 +544,24 @@ def test_a_node_stops_cleanly_where_its_store_is_away(world: World) -> None:
     assert node.stop()
     failed = [event.stage for event in world.events if isinstance(event, Failure)]
     assert failed == ["stop"]
+
+
+GARBAGE = """
+import gc
+from onthedot import App
+app = App("memory://")
+app.override(tune_gc={asked})
+before = gc.get_threshold()
+app.start()
+print(gc.get_freeze_count() > 0, gc.get_threshold() != before)
+app.stop()
+"""
+
+
+@pytest.mark.parametrize(("asked", "tuned"), [(None, "False False"), (True, "True True")])
+def test_the_garbage_collector_is_set_up_for_a_node_only_where_that_was_asked_for(
+    asked: bool | None, tuned: str
+) -> None:
+    program = GARBAGE.format(asked=asked)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == tuned

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import sqlalchemy
 from sqlalchemy import Connection, event
+from tests.stores.copying_statements import copying_statements
 from tests.stores.full_tables import GIVEN, LEVELS, fill
 
 from onthedot.model.states import State
@@ -200,3 +201,11 @@ def test_what_is_old_is_found_by_an_index_and_not_sorted(
 def test_a_page_of_definitions_and_the_number_of_changes_are_read_by_their_primary_keys(connection: Connection) -> None:
     assert "SEARCH onthedot_revisions USING INTEGER PRIMARY KEY" in _plan(connection, statements.REVISIONS_PAGE)
     assert _plan(connection, statements.CHANGED_SPAN).count("SEARCH onthedot_changes") == 2
+
+
+def test_what_is_copied_is_found_by_its_key(connection: Connection) -> None:
+    for statement, given in copying_statements(SQLITE):
+        found = connection.execute(sqlalchemy.text(f"EXPLAIN QUERY PLAN {statement}"), given)
+        plan = "\n".join(row[3] for row in found)
+        assert "SEARCH ours USING INDEX sqlite_autoindex_onthedot" in plan
+        assert "SCAN ours" not in plan
