@@ -22,7 +22,7 @@ from onthedot.model.run import Run
 from onthedot.rules import edits
 from onthedot.stores.base import Author, Store
 from onthedot.stores.open import open_store
-from onthedot.stores.sql import include_name, schema, tables
+from onthedot.stores.sql import include_name, schema, tables, views
 
 BY = Author("test", "test", "put")
 LONGEST_S = 60
@@ -110,6 +110,7 @@ def test_alembic_from_empty_to_head_makes_the_declared_tables(url: str, engine: 
         schema.upgrade(connection)
     migrated = _everything(engine)
     with engine.begin() as connection:
+        views.drop(connection)
         tables.metadata.drop_all(connection)
     open_store(url, create=True).close()
     assert _everything(engine) == migrated

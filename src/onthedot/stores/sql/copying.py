@@ -91,7 +91,9 @@ def begin_ticks(
     connection: Connection, dialect: Dialect, now_ms: int, owner: str, all_effects: Sequence[Effects]
 ) -> None:
     """Plain ticks of schedules, and their runs. The schedules first: their rows then have the fence of the run."""
-    move, begin = _of_ticks(dialect, qualified(connection, tables.schedules), qualified(connection, tables.runs))
+    move, begin = _of_ticks(
+        dialect, qualified(connection, tables.schedules.name), qualified(connection, tables.runs.name)
+    )
     for given in dialect.given.values(_TICK, [_tick(each) for each in all_effects]):
         connection.execute(move, {**given, "now_ms": now_ms})
         connection.execute(begin, {**given, "now_ms": now_ms, "owner": owner})
@@ -106,7 +108,7 @@ def end(connection: Connection, dialect: Dialect, runs: Sequence[Run]) -> None:
     """Copy runs into history that only end; their live rows must still be there."""
     if not runs:
         return
-    names = qualified(connection, tables.history), qualified(connection, tables.runs)
+    names = qualified(connection, tables.history.name), qualified(connection, tables.runs.name)
     for given in dialect.given.values(_ENDED, [_ended(run) for run in runs]):
         connection.execute(_of_ended(dialect, *names), given)
 

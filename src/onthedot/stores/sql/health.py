@@ -8,7 +8,7 @@ from sqlalchemy import Connection, Index, Table, inspect
 from sqlalchemy.schema import CreateIndex
 
 from onthedot.model.finding import Finding, Level
-from onthedot.stores.sql import schema, tables
+from onthedot.stores.sql import schema, tables, views
 from onthedot.stores.sql.dialect import Dialect
 
 
@@ -21,6 +21,10 @@ def examine(connection: Connection, dialect: Dialect, in_schema: str | None, old
             for table in _missing_tables(connection, in_schema)
         ),
         *_indexes(connection, in_schema),
+        *(
+            Finding(Level.WARNING, "view", f"{name} is missing: only people read it", statement)
+            for name, statement in views.missing(connection, in_schema).items()
+        ),
         *(dialect.examine(connection, old_ms) if dialect.examine is not None else ()),
     ]
 

@@ -19,12 +19,12 @@ _NUMBER_OR_NULL = frozenset({int, type(None)})
 
 def insert_many(connection: Connection, table: Table, names: Sequence[str], rows: Sequence[Sequence[Any]]) -> int:
     """New rows, with these columns."""
-    return _run(connection, _inserting(table, qualified(connection, table), tuple(names)), rows)
+    return _run(connection, _inserting(table, qualified(connection, table.name), tuple(names)), rows)
 
 
 def change_many(connection: Connection, key: Column[Any], names: Sequence[str], rows: Sequence[Sequence[Any]]) -> int:
     """Set these columns in the rows whose keys come last; how many there were. Without names: delete them."""
-    return _run(connection, _changing(key, qualified(connection, key.table), tuple(names)), rows)
+    return _run(connection, _changing(key, qualified(connection, str(key.table)), tuple(names)), rows)
 
 
 def _run(connection: Connection, statement: str, rows: Sequence[Sequence[Any]]) -> int:

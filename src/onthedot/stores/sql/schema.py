@@ -11,7 +11,7 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.schema import CreateSchema
 
 from onthedot.errors import SchemaError
-from onthedot.stores.sql import statements, tables
+from onthedot.stores.sql import statements, tables, views
 from onthedot.stores.sql.dialect import Dialect, Fault
 
 if TYPE_CHECKING:
@@ -66,6 +66,7 @@ def create(connection: Connection, schema: str | None = None) -> None:
             for index in table.indexes:
                 index.create(connection, checkfirst=True)
         connection.execute(delete(tables.meta))
+    views.create(connection)
     connection.execute(insert(tables.meta), {"version_num": HEAD})
 
 
@@ -76,7 +77,9 @@ def upgrade(connection: Connection, schema: str | None = None) -> None:
     config = alembic_config()
     config.attributes["connection"] = connection
     config.attributes["schema"] = schema
+    views.drop(connection)
     command.upgrade(config, "head")
+    views.create(connection)
 
 
 def show_sql(dialect: str, schema: str | None = None) -> None:
@@ -89,6 +92,8 @@ def show_sql(dialect: str, schema: str | None = None) -> None:
         name = make_url(f"{dialect}://").get_dialect()().identifier_preparer.quote_schema(schema)
         config.print_stdout(f"CREATE SCHEMA IF NOT EXISTS {name};\n\nSET search_path TO {name};\n")
     command.upgrade(config, "head", sql=True)
+    for statement in views.statements(dialect).values():
+        config.print_stdout(f"{statement};\n")
 
 
 def alembic_config() -> Config:

@@ -13,7 +13,6 @@ from sqlalchemy import (
     Column,
     Connection,
     Dialect,
-    FromClause,
     Index,
     Integer,
     MetaData,
@@ -34,11 +33,10 @@ _NUMBER = BigInteger().with_variant(Integer, "sqlite")  # SQLite counts rows by 
 _LONG = Text().with_variant(MEDIUMTEXT(), "mysql")  # 16 MB: its TEXT ends at 64 kB
 
 
-def qualified(connection: Connection, table: FromClause) -> str:
-    """The table's name for a statement in the database's own words: with its schema, where it is in one."""
-    assert isinstance(table, Table)
+def qualified(connection: Connection, name: str) -> str:
+    """The name of a table for a statement in the database's own words: with its schema, where it is in one."""
     schema: str | None = (connection.get_execution_options().get("schema_translate_map") or {}).get(None)
-    return table.name if schema is None else f'"{schema.replace(chr(34), chr(34) * 2)}"."{table.name}"'
+    return name if schema is None else f'"{schema.replace(chr(34), chr(34) * 2)}"."{name}"'
 
 
 def _partly(*_: Any, dialect: Dialect, **__: Any) -> bool:
