@@ -159,7 +159,7 @@ class Watch:
             require(old.owner not in self._given_up, "who goes on as another first ends what it was", old)
         if call in ("take_over", "leave", "sweep"):
             return
-        require(call == "finish", "only its owner or a takeover ends a run", call, old, run)
+        require(call.startswith("finish"), "only its owner or a takeover ends a run", call, old, run)
         mine = old.owner == node_id and (old.id, old.claim_no) in claims
         require(mine, "a superseded owner cannot record", node_id, old, run)
         require(run.error != WITHOUT_OUTCOME, "what is executed is reported", old)

@@ -97,13 +97,14 @@ class World:
             return answer
 
         self.store._transact = watched  # type: ignore[method-assign]
-        for name in ("finish", "take_over", "leave", "sweep"):
+        for name in ("finish", "finish_and_start", "take_over", "leave", "sweep"):
             setattr(self.store, name, self._told(name, getattr(self.store, name)))
 
     def _told(self, name: str, method: Callable[..., Any]) -> Callable[..., Any]:
         def call(*args: Any, **named: Any) -> Any:
             me = getcurrent()
-            claims = frozenset((each.run_id, each.claim_no) for each in args[1]) if name == "finish" else frozenset()
+            outcomes = args[1] if name.startswith("finish") else ()
+            claims = frozenset((each.run_id, each.claim_no) for each in outcomes)
             before = self.watch.acting.get(me)
             self.watch.acting[me] = name, str(args[0]) if args else "", claims
             try:

@@ -124,9 +124,9 @@ ITEMS = (
         name="outcome-forgotten",
         rule="Nothing is forgotten until the store has taken or refused it.",
         file="node/writers.py",
-        find="        finished = self._store.finish(node_id, list(batch.values()))\n",
+        find="        finished = self._finish(node_id, list(batch.values()))\n",
         replace="        with self._lock:\n            self._pending.clear()\n"
-        "        finished = self._store.finish(node_id, list(batch.values()))\n",
+        "        finished = self._finish(node_id, list(batch.values()))\n",
         tests=unit("node/test_writers.py"),
     ),
     Sabotage(

@@ -63,6 +63,10 @@ class Agenda:
         """Something may start that could not before."""
         self._woken = True
 
+    def fed(self, *, more: bool) -> None:
+        """Whoever wrote outcomes has started what waited; whether more may."""
+        self.is_hungry = self._waits = more
+
     @property
     def is_woken(self) -> bool:
         """Whether the next pass has something to look at, whatever the ring says."""

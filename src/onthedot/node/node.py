@@ -27,6 +27,7 @@ from onthedot.execution.worker import Worker
 from onthedot.loop import Loop
 from onthedot.model.ids import new_id
 from onthedot.model.node import SKEW_LABEL, ZONES_LABEL, Node
+from onthedot.model.outcome import Outcome
 from onthedot.model.run import Run
 from onthedot.model.states import State
 from onthedot.node.agenda import LOOK_AGAIN_MS
@@ -86,7 +87,7 @@ class NodeRunner:
         self._told_of_worker = False
         self._logs = LogWriter(store, self._node_id)
         self._outcomes = OutcomeWriter(
-            store, self._node_id, self._after_finish, before_writing=self._write_logs, wake=self._wake_outcomes
+            self._finish, self._node_id, self._after_finish, before_writing=self._write_logs, wake=self._wake_outcomes
         )
         self.worker = make_worker(
             lookup,
@@ -144,6 +145,7 @@ class NodeRunner:
             around_planning=self._rush,
             decide_ahead=Decider(lambda: ""),
             make_id=lambda: new_id(self._clock.now_ms()),
+            wake=self._go_on,
             on_doubt=self._ask_at_once,
         )
 
@@ -320,13 +322,16 @@ class NodeRunner:
             self._emitter.emit(OutcomeRefused(run_id))
         if any(run.state is State.WAITING for run in finished.recorded):
             self.wake()
-        elif finished.woken or self._pass.agenda.is_hungry:
+        elif finished.woken or self._pass.left_some:
             self._go_on()
 
     def _after_completion(self) -> None:
         """A task has ended its run in its own transaction: who waited behind it may be judged again."""
         self.loops["sweep"].wake()
         self.wake()
+
+    def _finish(self, node_id: str, outcomes: list[Outcome]) -> Finished:
+        return self._pass.finish(node_id, outcomes)
 
     def _emit_ended(self, runs: Sequence[Run]) -> None:
         if self._emitter.is_heard(RunEnded):

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from threading import Lock
 
 from onthedot.clock import StoreClock
 from onthedot.events import BatchPlanned, Emitter, Idle, Misfired, Parked, RunSkipped
 from onthedot.execution.worker import Worker
 from onthedot.model.node import Node
+from onthedot.model.outcome import Outcome
 from onthedot.model.schedule import Schedule
-from onthedot.node.agenda import Agenda, Result
+from onthedot.node.agenda import Agenda, Result, Steps
 from onthedot.node.heartbeat import Heartbeat
 from onthedot.node.local import LocalPlanner
 from onthedot.node.planner import BATCH, Planner
@@ -19,7 +21,7 @@ from onthedot.node.read_ahead import ReadAhead
 from onthedot.node.ring import TimeRing
 from onthedot.node.settings import NodeSettings
 from onthedot.rules.effects import Decide, Effects
-from onthedot.stores.base import Planned, Store
+from onthedot.stores.base import Finished, Planned, Started, Store
 
 DECIDE_AHEAD_MS = 2500
 """How long before its moment what comes is read and decided."""
@@ -49,6 +51,8 @@ class Parts:
     """Called with True before and with False after what is due is planned: outcomes wait meanwhile."""
     decide_ahead: Decide
     make_id: Callable[[], str]
+    wake: Callable[[], None]
+    """Make a pass now."""
     on_doubt: Callable[[], None]
     """An answer may have been lost: whatever the store has made this node's must be asked for at once."""
 
@@ -68,8 +72,12 @@ class PlanningPass:
         self._held_on_ms = -HOLD_ON_MS
         """When something was last planned of what was decided ahead."""
         self._idle = False
-        self.awaits_answer = False
-        """Something was asked of the store, and what it gave has not begun yet."""
+        self._claiming = Lock()
+        """Held by who takes runs from the store: two would take more than there is room for."""
+        self._turned_away = False
+        """The last pass could not take runs, since another thread did."""
+        self.left_some = False
+        """Whether the last `finish` left runs to be started, and room for them."""
 
     def run_once(self) -> int:
         """One pass. Says how long nothing will be due."""
@@ -88,19 +96,77 @@ class PlanningPass:
         steps = self.agenda.begin(due=first_ms is not None and first_ms <= now_ms, planned_locally=bool(local))
         if not steps.any:
             return self._until_next()
-        self.awaits_answer = True
+        self._turned_away = True  # first, and then the lock: who lets go of it looks afterwards
+        if not self._claiming.acquire(blocking=False):
+            self.agenda.go_on()
+            return self._settings.poll_ms
+        self._turned_away = False
+        try:
+            planned, started = self._take_steps(steps, every_pool=reread)
+        finally:
+            self._claiming.release()
+        return self._ended(planned, started)
+
+    @property
+    def awaits_answer(self) -> bool:
+        """Something was asked of the store, and what it gave has not begun yet."""
+        return self._claiming.locked()
+
+    def _take_steps(self, steps: Steps, *, every_pool: bool) -> tuple[Result, Result]:
         try:
             if steps.waiting_first:
                 self._start(share=2)
             planned = self._plan() if steps.plan else Result()
-            started = self._start(every_pool=reread) if steps.start and not planned.holds_on else Result()
+            started = self._start(every_pool=every_pool) if steps.start and not planned.holds_on else Result()
         except BaseException:
-            self.agenda.failed()
-            parts.on_doubt()
+            self._doubt()
             raise
-        finally:
-            self.awaits_answer = False
-        return self._ended(planned, started)
+        return planned, started
+
+    def _doubt(self) -> None:
+        """Nobody knows what the store made of what it was asked."""
+        self.agenda.failed()
+        self._parts.on_doubt()
+
+    def finish(self, node_id: str, outcomes: Sequence[Outcome]) -> Finished:
+        """Record outcomes; where runs wait for the places that they leave, start some of those in the same step.
+
+        Called by another thread than `run_once`; none of them waits for the other, but `run_once` is called again.
+        """
+        if self._may_start_for(node_id) and self._claiming.acquire(blocking=False):
+            try:
+                return self._finish_and_start(node_id, outcomes)
+            except BaseException:
+                self._doubt()
+                raise
+            finally:
+                self._claiming.release()
+                if self._turned_away:
+                    self._parts.wake()
+        self.left_some = self.agenda.is_hungry
+        return self._parts.store.finish(node_id, outcomes)
+
+    def _may_start_for(self, node_id: str) -> bool:
+        beat = self._parts.heartbeat
+        is_ready = self.agenda.is_hungry and "execute" in self._settings.roles
+        return is_ready and not beat.is_cut_off and not beat.is_draining and node_id == self._node_id
+
+    def _finish_and_start(self, node_id: str, outcomes: Sequence[Outcome]) -> Finished:
+        parts = self._parts
+        tasks = parts.tasks()
+        openings = parts.worker.pools.openings(tasks)
+        if not openings:
+            self.left_some = True
+            return parts.store.finish(node_id, outcomes)
+        opening, most = openings[0], min(openings[0].room, BATCH)
+        finished, started = parts.store.finish_and_start(
+            node_id, outcomes, opening.tasks, most, pools=opening.pools, known=tasks
+        )
+        self._begin(started)
+        more = started.held_back or len(started.runs) >= most
+        self.agenda.fed(more=more or len(openings) > 1)
+        self.left_some = len(openings) > 1 or (more and parts.worker.pools.has_room(opening))
+        return finished
 
     def _ended(self, planned: Result, started: Result) -> int:
         self._drop_hints(planned, started)
@@ -205,9 +271,7 @@ class PlanningPass:
         for opening in parts.worker.pools.openings(tasks, every_pool=every_pool):
             most = min(max(opening.room // share, 1), BATCH)
             started = parts.store.start_due(self._node_id, opening.tasks, most, pools=opening.pools, known=tasks)
-            parts.worker.begin(*started.runs)
-            for run in started.skipped:
-                parts.emitter.emit(RunSkipped(run.id, run.task, run.schedule, run.reason))
+            self._begin(started)
             began, passed_over = began or bool(started.runs), passed_over or started.passed_over
             store_ms = started.now_ms if store_ms is None else store_ms
             waits = waits or started.held_back
@@ -215,6 +279,11 @@ class PlanningPass:
                 waits = True
                 more = more or parts.worker.pools.has_room(opening)
         return Result(began, passed_over, more, waits, store_ms)
+
+    def _begin(self, started: Started) -> None:
+        self._parts.worker.begin(*started.runs)
+        for run in started.skipped:
+            self._parts.emitter.emit(RunSkipped(run.id, run.task, run.schedule, run.reason))
 
     def _cancel_asked(self) -> None:
         for run_id in self._parts.store.cancels(self._node_id):

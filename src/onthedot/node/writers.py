@@ -23,14 +23,14 @@ class OutcomeWriter:
 
     def __init__(
         self,
-        store: Store,
+        finish: Callable[[str, list[Outcome]], Finished],
         node_id: Callable[[], str],
         on_finished: Callable[[Finished], None],
         *,
         before_writing: Callable[[], None] = lambda: None,
         wake: Callable[[], None] = lambda: None,
     ) -> None:
-        self._store = store
+        self._finish = finish
         self._node_id = node_id
         self._on_finished = on_finished
         self._before_writing = before_writing
@@ -59,7 +59,7 @@ class OutcomeWriter:
         node_id = oldest[0][1][0]  # one incarnation at a time: they are few, and mostly one
         batch = {claim: outcome for claim, (owner, outcome) in oldest if owner == node_id}
         self._before_writing()
-        finished = self._store.finish(node_id, list(batch.values()))
+        finished = self._finish(node_id, list(batch.values()))
         with self._lock:
             for claim, outcome in batch.items():
                 if claim in self._pending and self._pending[claim][1] is outcome:

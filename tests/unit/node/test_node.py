@@ -175,10 +175,13 @@ def test_what_a_dead_node_ran_is_done_one_after_the_other_without_a_pause(world:
         alive.heartbeat_once()
         world.clock.advance(10_000)
     stuck.set()
+    alive.plan_once()
     for _ in range(8):
-        assert alive.goes_on, "it waits for the next poll"
-        alive.plan_once()
+        under_way = alive.worker.executing() or alive._outcomes.pending()
+        assert alive.goes_on or under_way, "it waits for the next poll"
         world.settle(alive)
+        if alive.goes_on:
+            alive.plan_once()
     assert [run.state for run in world.runs()] == ["succeeded"] * 8
 
 
@@ -544,6 +547,92 @@ def test_a_node_stops_cleanly_where_its_store_is_away(world: World) -> None:
     assert node.stop()
     failed = [event.stage for event in world.events if isinstance(event, Failure)]
     assert failed == ["stop"]
+
+
+# a place that comes free
+
+
+def one_at_a_time(world: World, runs: int) -> NodeRunner:
+    """A node with one worker, on which the first of so many runs is executed."""
+    world.app.task(name="work")(lambda: None)
+    node = world.node(settings=NodeSettings(name="node", capacity=1))
+    for _ in range(runs):
+        world.app.enqueue("work")
+    node.plan_once()
+    return node
+
+
+def test_a_place_that_comes_free_is_taken_in_the_step_that_records_the_outcome(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    node = one_at_a_time(world, 4)
+    monkeypatch.setattr(world.store, "start_due", None)
+    for done in (1, 2, 3):
+        world.settle(node)
+        assert [run.state for run in world.runs()].count("succeeded") == done
+    world.settle(node)
+    assert [run.state for run in world.runs()] == ["succeeded"] * 4
+
+
+def test_while_the_planning_thread_takes_runs_outcomes_are_only_recorded(world: World) -> None:
+    node = one_at_a_time(world, 2)
+    with node._pass._claiming:
+        world.settle(node)
+    assert sorted(run.state for run in world.runs()) == ["succeeded", "waiting"]
+    assert node.goes_on
+
+
+def test_a_pass_that_came_while_outcomes_were_written_is_made_as_soon_as_they_are(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    node = one_at_a_time(world, 2)
+    finish_and_start = world.store.finish_and_start
+
+    def plan_meanwhile(*args: Any, **named: Any) -> Any:
+        world.app.schedules.put("due", "work", every("10s"))
+        world.clock.advance(10_000)
+        node.wake()
+        node.loops["plan"].step()
+        return finish_and_start(*args, **named)
+
+    monkeypatch.setattr(world.store, "finish_and_start", plan_meanwhile)
+    world.settle(node)
+    assert node.loops["plan"].is_woken
+    node.plan_once()
+    assert [run.cause for run in world.runs()].count("tick") == 1
+
+
+@pytest.mark.parametrize("how", ["drains", "is cut off"])
+def test_a_node_that_takes_no_more_only_records(world: World, how: str) -> None:
+    node = one_at_a_time(world, 2)
+    if how == "drains":
+        node._heartbeat.is_draining = True
+    else:
+        world.clock.advance(25_001)
+    world.settle(node)
+    assert sorted(run.state for run in world.runs()) == ["succeeded", "waiting"]
+
+
+def test_where_the_answer_is_lost_what_was_started_begins_with_the_next_renewal(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    node = one_at_a_time(world, 2)
+    finish_and_start = world.store.finish_and_start
+
+    def lose(*args: Any, **named: Any) -> Any:
+        finish_and_start(*args, **named)
+        monkeypatch.setattr(world.store, "finish_and_start", finish_and_start)
+        raise ConnectionResetError("the answer was lost")
+
+    monkeypatch.setattr(world.store, "finish_and_start", lose)
+    with pytest.raises(ConnectionResetError):
+        world.settle(node)
+    assert node.loops["heartbeat"].is_woken
+    node.heartbeat_once()
+    for _ in range(2):
+        world.settle(node)
+    assert [run.state for run in world.runs()] == ["succeeded"] * 2
+    assert [run.attempt for run in world.runs()] == [1, 1]
 
 
 GARBAGE = """

@@ -42,6 +42,9 @@ _WAKE_AT_ONCE = 100
 class Engine(Store):
     """Implements every writing method of `Store` with transactions over `Transaction`."""
 
+    finishes_and_starts = True
+    """Whether one transaction may record outcomes and start runs."""
+
     @abstractmethod
     def begin(self) -> AbstractContextManager[Transaction]:
         """A transaction: committed at the end of the block, rolled back if it is left by an exception."""
@@ -116,8 +119,7 @@ class Engine(Store):
     ) -> Started:
         if limit <= 0:
             return Started()
-        chosen = None if pools is None else tuple(pools)
-        claim = Claim(node_id, self._group_of(node_id), tuple(tasks), chosen, tuple(known or tasks))
+        claim = self._claim(node_id, tasks, pools, known)
         try:
             return self._start(claim, limit)
         except Exception as error:
@@ -125,8 +127,14 @@ class Engine(Store):
                 raise
         return self._start_apart(claim, limit)
 
+    def _claim(self, node_id: str, tasks: Sequence[str], pools: Sequence[str] | None, known: Sequence[str]) -> Claim:
+        chosen = None if pools is None else tuple(pools)
+        return Claim(node_id, self._group_of(node_id), tuple(tasks), chosen, tuple(known or tasks))
+
     def _start(self, claim: Claim, limit: int, only: Collection[str] | None = None) -> Started:
-        done = self._transact(lambda tx: starting.start_due(tx, claim, limit, only))
+        return self._after_start(self._transact(lambda tx: starting.start_due(tx, claim, limit, only)))
+
+    def _after_start(self, done: starting.StartPass) -> Started:
         self._wake(waking.left_behind(done.behind) | waking.freed_by(done.started.skipped))
         self._remove_ended(done.started.skipped)
         if done.elsewhere:
@@ -195,8 +203,35 @@ class Engine(Store):
             tuple(run_id for part in parts for run_id in part.again),
         )
 
+    def finish_and_start(
+        self,
+        node_id: str,
+        outcomes: Sequence[Outcome],
+        tasks: Sequence[str],
+        limit: int,
+        *,
+        pools: Sequence[str] | None = None,
+        known: Sequence[str] = (),
+    ) -> tuple[Finished, Started]:
+        if not self.finishes_and_starts:
+            return super().finish_and_start(node_id, outcomes, tasks, limit, pools=pools, known=known)
+        claim = self._claim(node_id, tasks, pools, known)
+
+        def both(tx: Transaction) -> tuple[finishing.FinishPass, starting.StartPass]:
+            return finishing.finish(tx, node_id, outcomes, self.tasks), starting.start_due(tx, claim, limit)
+
+        try:
+            finish, start = self._transact(both)
+        except Exception as error:
+            if is_of_the_store(error):
+                raise
+            return self.finish(node_id, outcomes), Started()  # whoever it is, each alone; the next pass starts
+        return self._after_finish(finish), self._after_start(start)
+
     def _finish(self, node_id: str, outcomes: Sequence[Outcome]) -> Finished:
-        done = self._transact(lambda tx: finishing.finish(tx, node_id, outcomes, self.tasks))
+        return self._after_finish(self._transact(lambda tx: finishing.finish(tx, node_id, outcomes, self.tasks)))
+
+    def _after_finish(self, done: finishing.FinishPass) -> Finished:
         woken = self._wake(waking.freed_by(done.ended))
         if done.removable:
             self._transact(lambda tx: waking.remove_ended(tx, done.removable))

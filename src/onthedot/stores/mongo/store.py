@@ -60,6 +60,9 @@ _left_alone: list[object] = []
 class MongoStore(Queries):
     """Connections are opened on first use in each process, so it may be made before a fork."""
 
+    finishes_and_starts = False
+    """Runs are reserved outside of the transaction: what it has ended itself would be in its own way."""
+
     def __init__(self, url: str, place: str, now_ms: Callable[[], int] | None) -> None:
         self._url = url
         self._place = place

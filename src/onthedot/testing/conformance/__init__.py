@@ -23,7 +23,20 @@ from __future__ import annotations
 
 import pytest
 
-_TOPICS = ("ahead", "scene", "schedules", "planning", "running", "dispatch", "nodes", "keys", "history", "concurrency")
+_TOPICS = (
+    "ahead",
+    "boundaries",
+    "concurrency",
+    "dispatch",
+    "history",
+    "keys",
+    "nodes",
+    "one_step",
+    "planning",
+    "running",
+    "scene",
+    "schedules",
+)
 # Before they are imported: a failing assert then shows its values.
 pytest.register_assert_rewrite(*(f"{__name__}.{topic}" for topic in _TOPICS))
 
@@ -59,6 +72,7 @@ from onthedot.testing.conformance.history import (  # noqa: E402
 )
 from onthedot.testing.conformance.keys import TestKeys, TestTriggering  # noqa: E402
 from onthedot.testing.conformance.nodes import TestCrashes, TestLeases, TestTakeover  # noqa: E402
+from onthedot.testing.conformance.one_step import TestFinishingAndStarting  # noqa: E402
 from onthedot.testing.conformance.planning import (  # noqa: E402
     TestBadRows,
     TestLocalTicks,
@@ -102,6 +116,7 @@ __all__ = [
     "TestDraining",
     "TestEveryTickIsDecided",
     "TestFinishing",
+    "TestFinishingAndStarting",
     "TestGroupLimits",
     "TestKeys",
     "TestLeases",
