@@ -90,7 +90,7 @@ DUE_OF_POOLS = _waiting(_OF_POOLS)
 WAITING_FOR = _waiting(_BEHIND)
 # The state in other words, so that they are found by their ids: PostgreSQL might else read all that wait.
 FREE_RUNS = (
-    select(_runs.id, _runs.lane)
+    select(_runs.id, _runs.lane, _runs.claim_no, _runs.due_ms)
     .where(in_list(_runs.id), _runs.state.concat("") == literal_column("'waiting'"))
     .order_by(_runs.id)
     .with_for_update(skip_locked=True, key_share=True)

@@ -58,6 +58,7 @@ class SqlTransaction:
         self._now_ms = now_ms
         self._read_schedules: dict[str, Schedule] = {}
         self._read_runs: dict[str, Run] = {}
+        """Nobody else changes them until the transaction ends."""
         self._read_keys: dict[str, Key | None] = {}
         self._read_nodes: set[str] = set()
         self._read_decisions: set[str] = set()
@@ -168,10 +169,12 @@ class SqlTransaction:
 
     def _without_locked(self, due: Sequence[Run]) -> list[Run]:
         """Those that are no longer as they were found are left out, too."""
-        alone = {run.id: lane_of(run) for run in due if run.schedule_id is None}
-        found = self._chunks(lane_statements.FREE_RUNS, alone)
-        free = {run_id for run_id, lane in found if lane == alone[run_id]}
-        return [run for run in due if run.schedule_id is not None or run.id in free]
+        alone = {run.id: run for run in due if run.schedule_id is None}
+        for run_id, *found in self._chunks(lane_statements.FREE_RUNS, alone):
+            run = alone[run_id]
+            if found == [lane_of(run), run.claim_no, run.due_ms]:
+                self._read_runs[run_id] = run  # locked now, and as it was read
+        return [run for run in due if run.schedule_id is not None or run.id in self._read_runs]
 
     def waiting_for(self, what: str, limit: int) -> list[Run]:
         return readable(self._foremost(lane_statements.WAITING_FOR, [what], limit, {}))
@@ -258,7 +261,7 @@ class SqlTransaction:
         return sorted(in_the_way(live), key=lambda run: (run.due_ms, run.id))
 
     def live_runs(self, ids: Collection[str]) -> dict[str, Run]:
-        if self._dialect.exclusive and self._read_runs.keys() >= set(ids):
+        if self._read_runs.keys() >= set(ids):
             return {run.id: run for run in still_live(self._read_runs[run_id] for run_id in ids)}
         known = [run_id for run_id in ids if run_id in self._claimed_runs]
         if not self._dialect.exclusive and len(known) < len(ids):
