@@ -21,7 +21,8 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
     if shutil.which("openssl") is None:
         unavailable("no openssl here, to make a certificate with: apt-get install openssl")
     folder = tmp_path_factory.mktemp("tls")
-    command = "openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost -addext subjectAltName=DNS:localhost"
+    host = "-subj /CN=localhost -addext subjectAltName=DNS:localhost"
+    command = f"openssl req -x509 -newkey rsa:2048 -nodes -days 2 {host}"
     files = ["-keyout", folder / "key.pem", "-out", folder / "certificate.pem"]
     subprocess.run([*command.split(), *files], check=True, capture_output=True)
     return folder / "certificate.pem"
@@ -43,7 +44,7 @@ def test_the_certificate_of_an_own_ca_is_named_in_the_url(tls_port: int, certifi
 
 
 def test_a_server_whose_certificate_is_of_another_host_is_refused(tls_port: int, certificate: Path) -> None:
-    with pytest.raises(StoreUnavailable, match="not valid for '127.0.0.1'"):
+    with pytest.raises(StoreUnavailable, match=r"not valid for '127.0.0.1'"):
         open_store(f"rediss://127.0.0.1:{tls_port}/0?ssl_ca_certs={certificate}", create=True)
 
 
@@ -58,5 +59,5 @@ def test_a_ca_without_tls_is_a_mistake_that_is_told() -> None:
 
 
 def test_a_ca_that_is_not_there_is_told_by_its_name(tls_port: int) -> None:
-    with pytest.raises(SettingsError, match="ssl_ca_certs=/nowhere/ca.pem: there is no such file"):
+    with pytest.raises(SettingsError, match=r"ssl_ca_certs=/nowhere/ca.pem: there is no such file"):
         open_store(f"rediss://localhost:{tls_port}/0?ssl_ca_certs=/nowhere/ca.pem", create=True)
