@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
 
 import sqlalchemy as sa
-from sqlalchemy import Column, ColumnElement, Connection, Engine, Table
+from sqlalchemy import Column, ColumnElement, Connection, Engine, Select, Table, Update
 from sqlalchemy.types import TypeDecorator, TypeEngine
 
 from onthedot.clock import Clock
@@ -79,14 +79,17 @@ class SqlJobStore:
             sa.select(key, now.label("b_now"))
             .where(due)
             .order_by(due_at)
-            .limit(sa.bindparam("b_limit"))
             .with_for_update(skip_locked=True, key_share=True)
         )
-        self._lock = (
-            sa.update(table).where(keys, due).values({token: sa.bindparam("b_token"), until: sa.bindparam("b_until")})
-        )
-        self._read = sa.select(table).where(keys, token == sa.bindparam("b_token")).order_by(due_at)
-        held = sa.and_(key == sa.bindparam("b_key"), token == sa.bindparam("b_token"))
+        ours, longer = token == sa.bindparam("b_token"), {until: sa.bindparam("b_until")}
+        self._lock = sa.update(table).where(keys, due).values({token: sa.bindparam("b_token"), **longer})
+        taken = sa.and_(ours, due_at <= now, until > self._now(until))
+        self._find_taken = sa.select(key, now.label("b_now")).where(taken).order_by(due_at)
+        self._lock_taken = sa.update(table).where(keys, taken).values(longer)
+        self._lock_held = sa.update(table).where(keys, ours, until.is_not(None)).values(longer)
+        self._ask_now = sa.select(now.label("b_now"))
+        self._read = sa.select(table).where(keys, ours).order_by(due_at)
+        held = sa.and_(key == sa.bindparam("b_key"), ours)
         still_due = due_at <= sa.bindparam("b_locked_at")
         values: dict[Column[Any], Any] = {
             due_at: sa.case((still_due, sa.bindparam("b_sleep_until", type_=due_at.type)), else_=due_at),
@@ -104,30 +107,45 @@ class SqlJobStore:
             return sa.bindparam(f"b_now_{column.key}", type_=column.type)
         return self._dialect.clock(bool(getattr(column.type, "timezone", False)))
 
-    def lock_due(self, limit: int, lock_ms: int) -> list[Job]:
+    def lock_due(self, limit: int, lock_ms: int, *, token: str | None = None, skip: Collection[Any] = ()) -> list[Job]:
+        token = token or new_token()
+        find = self._find.where(self._key.not_in(list(skip))) if skip else self._find
         for _ in range(_TRIES):
-            jobs, found = self._again(lambda: self._try_lock(limit, lock_ms))
+            jobs, found = self._again(lambda: self._try_lock(find.limit(limit), self._lock, token, lock_ms))
             if jobs or not found:  # else others were faster with all that we found
                 return jobs
         return []
 
-    def _try_lock(self, limit: int, lock_ms: int) -> tuple[list[Job], int]:
-        clock = self._machine_clock()
+    def lock_again(self, token: str, lock_ms: int) -> list[Job]:
+        jobs, _ = self._again(lambda: self._try_lock(self._find_taken, self._lock_taken, token, lock_ms))
+        return jobs
+
+    def _try_lock(self, find: Select[Any], write: Update, token: str, lock_ms: int) -> tuple[list[Job], int]:
+        values = {"b_token": token, **self._machine_clock()}
         with self._engine.connect() as connection:
-            found = connection.execute(self._find, {"b_limit": limit, **clock}).all()
+            found = connection.execute(find, values).all()
             if not found:
                 return [], 0
             if self._dialect.clock is None:
                 connection.rollback()  # a transaction of SQLite that began with a read may be unable to write
             at = as_utc(found[0].b_now)
-            lock = Lock(new_token(), at, at + timedelta(milliseconds=lock_ms))
+            lock = Lock(token, at, at + timedelta(milliseconds=lock_ms))
             keys = [row[0] for row in found]
-            connection.execute(
-                self._lock, {"b_keys": keys, "b_token": lock.token, "b_until": self._until(lock.until), **clock}
-            )
+            connection.execute(write, {"b_keys": keys, "b_until": self._until(lock.until), **values})
             jobs = self._jobs(connection, keys, lock)
             connection.commit()
         return jobs, len(found)
+
+    def renew(self, jobs: Sequence[Job], lock_ms: int) -> list[Job]:
+        return self._again(lambda: self._write(lambda connection: self._renew(connection, jobs, lock_ms)))
+
+    def _renew(self, connection: Connection, jobs: Sequence[Job], lock_ms: int) -> list[Job]:
+        now = as_utc(connection.execute(self._ask_now, self._machine_clock()).scalar_one())
+        until = self._until(now + timedelta(milliseconds=lock_ms))
+        for token in {job.token for job in jobs}:
+            keys = [job.id for job in jobs if job.token == token]
+            connection.execute(self._lock_held, {"b_keys": keys, "b_token": token, "b_until": until})
+        return self._lost(connection, jobs)
 
     def _jobs(self, connection: Connection, keys: Sequence[Any], lock: Lock) -> list[Job]:
         """What we hold of these; where a row cannot be read, all are read one by one."""
