@@ -23,7 +23,7 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("tls")
     host = "-subj /CN=localhost -addext subjectAltName=DNS:localhost"
     command = f"openssl req -x509 -newkey rsa:2048 -nodes -days 2 {host}"
-    files = ["-keyout", folder / "key.pem", "-out", folder / "certificate.pem"]
+    files = ["-keyout", str(folder / "key.pem"), "-out", str(folder / "certificate.pem")]
     subprocess.run([*command.split(), *files], check=True, capture_output=True)
     return folder / "certificate.pem"
 

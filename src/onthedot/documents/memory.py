@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from threading import Lock as Mutex
 from typing import Any
 
 from onthedot.clock import Clock, SystemClock
-from onthedot.documents.jobs import Change, Fields, Job, Lock, as_utc, new_token, value_at
+from onthedot.documents.jobs import Change, Fields, Job, Lock, as_utc, new_token, set_at, value_at
 from onthedot.heap import IndexedHeap
 from onthedot.moments import ceil_ms, from_ms
 
@@ -54,7 +54,7 @@ class MemoryJobStore:
     def __len__(self) -> int:
         return len(self._documents)
 
-    def lock_due(self, limit: int, lock_ms: int, *, token: str | None = None, skip: Collection[Any] = ()) -> list[Job]:
+    def lock_due(self, limit: int, lock_ms: int, *, token: str | None = None, skip: Sequence[Any] = ()) -> list[Job]:
         with self._mutex:
             lock = self._new_lock(token or new_token(), lock_ms)
             jobs: list[Job] = []
@@ -80,7 +80,7 @@ class MemoryJobStore:
         with self._mutex:
             for job in jobs:
                 if self._holds(job) and self._is_locked(job.id):
-                    _set(self._documents[job.id], self._fields.locked_until, self._new_lock(job.token, lock_ms).until)
+                    set_at(self._documents[job.id], self._fields.locked_until, self._new_lock(job.token, lock_ms).until)
                     self._place(job.id)
             return self._lost(jobs)
 
@@ -111,17 +111,17 @@ class MemoryJobStore:
 
     def _lock(self, key: Any, lock: Lock) -> Job:
         document = self._documents[key]
-        _set(document, self._fields.locked_by, lock.token)
-        _set(document, self._fields.locked_until, lock.until)
+        set_at(document, self._fields.locked_by, lock.token)
+        set_at(document, self._fields.locked_until, lock.until)
         self._place(key)
         return lock.job(_copy(document), key, self._fields)
 
     def _write(self, change: Change) -> None:
         document = self._documents[change.job.id]
         if self._is_still_due(change.job):
-            _set(document, self._fields.sleep_until, change.sleep_until)
-        _set(document, self._fields.locked_until, change.locked_until)
-        _set(document, self._fields.last_error, change.last_error)
+            set_at(document, self._fields.sleep_until, change.sleep_until)
+        set_at(document, self._fields.locked_until, change.locked_until)
+        set_at(document, self._fields.last_error, change.last_error)
         self._place(change.job.id)
 
     def _holds(self, job: Job) -> bool:
@@ -152,13 +152,6 @@ class MemoryJobStore:
 
     def _value(self, key: Any, path: str) -> Any:
         return value_at(self._documents[key], path)
-
-
-def _set(document: dict[str, Any], path: str, value: Any) -> None:
-    *parents, name = path.split(".")
-    for parent in parents:
-        document = document.setdefault(parent, {})
-    document[name] = value
 
 
 def _copy(value: Any) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import random
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import groupby
 from typing import Any
@@ -42,7 +42,7 @@ class MongoJobStore:
         self._spread = 0
         """How far behind the longest due one may begin, to find documents that no other worker is after."""
 
-    def lock_due(self, limit: int, lock_ms: int, *, token: str | None = None, skip: Collection[Any] = ()) -> list[Job]:
+    def lock_due(self, limit: int, lock_ms: int, *, token: str | None = None, skip: Sequence[Any] = ()) -> list[Job]:
         token = token or new_token()
         for _ in range(_TRIES):
             keys, broken = self._find(limit, list(skip))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from typing import Any, Protocol
 
 from onthedot.documents.jobs import Change, Job
@@ -12,7 +12,7 @@ class JobStore(Protocol):
     """Called by several threads, and by several processes over one database."""
 
     def lock_due(
-        self, limit: int, lock_ms: int, *, token: str | None = None, skip: Collection[Any] = ()
+        self, limit: int, lock_ms: int, *, token: str | None = None, skip: Sequence[Any] = ()
     ) -> Sequence[Job]:
         """Take up to so many documents which are due and which nobody holds, the longest due first.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from threading import Event
 from typing import Any
@@ -117,7 +117,7 @@ class Asked(MemoryJobStore):
         self.at: list[int] = []
         self._watch = clock
 
-    def lock_due(self, limit: int, lock_ms: int, *, token: str | None = None, skip: Collection[Any] = ()) -> list[Job]:
+    def lock_due(self, limit: int, lock_ms: int, *, token: str | None = None, skip: Sequence[Any] = ()) -> list[Job]:
         self.at.append(self._watch.monotonic_ms())
         return super().lock_due(limit, lock_ms, token=token, skip=skip)
 

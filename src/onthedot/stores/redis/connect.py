@@ -61,8 +61,9 @@ def _read(url: str, shown: str) -> tuple[str, Options]:
     namespace = given.get("namespace", _NAMESPACE)
     if not namespace or set("{}\n") & set(namespace):
         raise SettingsError(f"{shown}: namespace= takes a name without braces, like ?namespace=shop")
-    switches = (_switch(given, name, shown) for name in ("allow_no_aof", "allow_eviction"))
-    options = Options(namespace, *switches, _ca_certs(parts.scheme, given.get("ssl_ca_certs"), shown))
+    allow_no_aof, allow_eviction = (_switch(given, name, shown) for name in ("allow_no_aof", "allow_eviction"))
+    ca_certs = _ca_certs(parts.scheme, given.get("ssl_ca_certs"), shown)
+    options = Options(namespace, allow_no_aof, allow_eviction, ca_certs)
     return urlunsplit(parts._replace(query="")), options
 
 
