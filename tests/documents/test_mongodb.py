@@ -226,3 +226,13 @@ def test_what_is_no_date_is_an_error_kept_on_its_document(place: InMongo, wrong:
     assert marked["last_error"] == f"MomentError: sleep_until is {wrong!r}, which is no date"
     assert "sleep_until" not in marked
     assert documents.run_once() == 0
+
+
+@pytest.mark.parametrize("wrong", ["soon", 5])
+def test_an_end_that_is_no_date_is_an_error_kept_on_its_document(place: InMongo, wrong: Any) -> None:
+    place.put(*mails([1], interval="1h", repeat_until=wrong), *mails([2]))
+    documents = Documents(place.collection)
+    assert worked_by(documents) == [2]
+    marked = place.get(1) or {}
+    assert marked["last_error"].startswith("MomentError: ")
+    assert (marked["repeat_until"], "sleep_until" in marked) == (wrong, False)
