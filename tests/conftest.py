@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, settings
 pytest_plugins = [
     "tests.servers.postgresql",
     "tests.servers.mariadb",
+    "tests.servers.mysql",
     "tests.servers.mongodb",
     "tests.servers.mongodb_set",
     "tests.servers.redis",

@@ -19,7 +19,8 @@ ROLES = ("plan", "execute")
 _WORDS = {"log_format": LOG_FORMATS, "metrics_by": ("task", "schedule"), "tracing": ("off", "on")}
 
 _PREFIX = "ONTHEDOT_"
-_NOT_SETTINGS = {"VENV", "REQUIRE_SERVERS", "POSTGRESQL_URL", "MYSQL_URL", "MONGODB_URL", "REDIS_URL"}
+_SERVERS = {"POSTGRESQL_URL", "MYSQL_URL", "MYSQL_9", "MYSQL_9_WHOLE", "MONGODB_URL", "REDIS_URL"}
+_NOT_SETTINGS = {"VENV", "REQUIRE_SERVERS", *_SERVERS}
 """Variables of the scripts and the tests of this project."""
 _OF_A_RUN = {"RUN_ID", "SCHEDULE", "SCHEDULED_AT", "ATTEMPT", "FENCE", "SHARD", "SHARDS"}
 """What a command is told of its run: it may well call `onthedot` itself."""

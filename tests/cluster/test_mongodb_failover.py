@@ -5,15 +5,19 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from datetime import UTC, datetime
 from pathlib import Path
 from threading import Event
+from typing import Any
 
 import pytest
 from tests.cluster.cluster import TICKING, Cluster
+from tests.cluster.test_documents_processes import until
 from tests.cluster.test_processes import BY, Processes, hear, tell
-from tests.servers.mongodb_set import ReplicaSet
+from tests.servers.mongodb_set import ReplicaSet, client_of
 
 from onthedot import at
+from onthedot.documents import Documents
 from onthedot.errors import StoreUnavailable
 from onthedot.model.ids import new_id
 from onthedot.model.run import Run
@@ -126,3 +130,22 @@ def test_a_call_made_while_there_is_no_primary_waits_for_the_next_one_and_listen
                 break
     assert heard.is_set()
     end()
+
+
+def test_documents_of_a_collection_outlive_the_primary(mongodb_set: ReplicaSet) -> None:
+    """A lock whose answer is lost with the primary is found again, not waited for: it would last an hour."""
+    with closing(client_of(mongodb_set.url)) as client:
+        mails = client.onthedot_documents.mails
+        mails.insert_many([{"_id": number, "sleep_until": datetime.now(UTC)} for number in range(300)])
+        worked: Counter[int] = Counter()
+        documents = Documents(mails, workers=4, lock_duration="1h", idle_delay="20ms")
+
+        @documents.on_document
+        def work(document: dict[str, Any]) -> None:
+            worked[document["_id"]] += 1
+            if sum(worked.values()) == 50:
+                mongodb_set.kill_primary()
+
+        with documents.running():
+            until(lambda: mails.count_documents({"sleep_until": {"$ne": None}}) == 0)
+    assert worked.keys() == set(range(300))

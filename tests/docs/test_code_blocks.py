@@ -24,7 +24,7 @@ SERVERS = {
     "mysql://localhost/jobs": "mariadb",
 }
 """What a page says, and the fixture that has a server in its place."""
-ASKED = {"MONGODB_URL": "mongodb_standalone"}
+ASKED = {"MONGODB_URL": "mongodb_standalone", "REDIS_URL": "redis_server"}
 """A variable that a block reads, and the fixture that has what it shall find there."""
 
 

@@ -1,4 +1,4 @@
-"""The same documents in memory, in SQLite and in MongoDB, so that one test can ask for all of them."""
+"""The same documents in memory, in SQL, in MongoDB and in Redis, so that one test can ask for all of them."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Any, Protocol
 from uuid import uuid4
 
 import pymongo
+import redis
 import sqlalchemy as sa
 from sqlalchemy.dialects import mysql
 
@@ -18,6 +19,7 @@ from onthedot.clock import SystemClock
 from onthedot.documents import Documents, JobStore, MemoryJobStore
 from onthedot.documents.jobs import Fields, as_utc
 from onthedot.documents.mongodb import MongoJobStore
+from onthedot.documents.redis import RedisJobStore
 from onthedot.documents.sql import SqlJobStore
 
 Document = dict[str, Any]
@@ -129,6 +131,37 @@ class InSql:
 
     def close(self) -> None:
         self.engine.dispose()
+
+
+class InRedis:
+    def __init__(self, url: str) -> None:
+        self.client = redis.Redis.from_url(url)
+        self.name = f"documents-{uuid4().hex[:12]}"
+        self._store = RedisJobStore(self.client, self.name)
+
+    def put(self, *documents: Document) -> None:
+        for document in documents:
+            self._store.put(document)
+
+    def get(self, key: Any) -> Document | None:
+        return _tidy(self._store.get(key))
+
+    def set(self, key: Any, **values: Any) -> None:
+        self._store.put({**(self._store.get(key) or {}), **values})
+
+    def delete(self, key: Any) -> None:
+        self._store.delete(key)
+
+    def store(self) -> JobStore:
+        return RedisJobStore(self.client, self.name)
+
+    def documents(self, **options: Any) -> Documents:
+        return Documents(self._store, **options)
+
+    def close(self) -> None:
+        for key in self.client.scan_iter(f"{{{self.name}}}:*", count=1000):
+            self.client.delete(key)
+        self.client.close()
 
 
 class InTheGuide:

@@ -6,7 +6,7 @@ import asyncio
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import timedelta
 from threading import Event, Semaphore
 from typing import Any
@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from tests.documents.places import Place, ago, mails
 
-from onthedot.documents import Documents
+from onthedot.documents import Documents, Job, JobStore
 from onthedot.errors import Conflict, TriggerError
 
 LONGEST_S = 120
@@ -201,9 +201,53 @@ def test_several_queues_share_one_collection(place: Place) -> None:
     assert Counter(key for diary in diaries for key in diary.worked) == Counter(range(1000))
 
 
-def test_work_that_outlives_its_lock_is_done_by_another_and_writes_nothing(place: Place, quick: dict[str, Any]) -> None:
+def test_a_lock_is_renewed_while_the_work_goes_on(place: Place, quick: dict[str, Any]) -> None:
+    place.put(*mails([1]))
+    documents = place.documents(**quick, lock_duration="3s")
+    diary, entered, may_end = Diary(documents), Event(), Event()
+
+    @documents.on_document
+    def work(document: Any) -> None:
+        entered.set()
+        assert may_end.wait(LONGEST_S)
+        diary.note(document)
+
+    with documents.running():
+        assert entered.wait(LONGEST_S)
+        first = (place.get(1) or {})["locked_until"]
+        until(lambda: (place.get(1) or {})["locked_until"] > first)
+        assert place.store().lock_due(1, 1000) == []
+        may_end.set()
+        diary.wait_worked()
+    assert (diary.worked, diary.errors) == ([1], [])
+    assert "sleep_until" not in (place.get(1) or {})
+
+
+def test_what_waits_in_one_pass_is_renewed_while_another_is_worked(place: Place) -> None:
+    place.put(*mails([1, 2]))
+    documents = place.documents(lock_duration="3s")
+    worked: list[int] = []
+
+    @documents.on_document
+    def work(document: Any) -> None:
+        worked.append(document["id"])
+        if len(worked) == 1:
+            other = 3 - document["id"]
+            first = (place.get(other) or {})["locked_until"]
+            until(lambda: (place.get(other) or {})["locked_until"] > first)
+
+    assert documents.run_once() == 2
+    assert sorted(worked) == [1, 2]
+
+
+def take_away(place: Place, key: int) -> None:
+    """As another would, that took a document over and is done with it: it is due again."""
+    place.set(key, locked_by="another", locked_until=ago(1))
+
+
+def test_work_whose_document_another_took_over_writes_nothing(place: Place, quick: dict[str, Any]) -> None:
     place.put(*mails([1], interval="1h"))
-    slow, other = place.documents(workers=1, lock_duration="200ms"), place.documents(**quick)
+    slow, other = place.documents(workers=1), place.documents(**quick)
     zombie, holder = Diary(slow), Diary(other)
     entered, may_end = Event(), Event()
 
@@ -215,6 +259,7 @@ def test_work_that_outlives_its_lock_is_done_by_another_and_writes_nothing(place
     other.on_document(holder.note)
     slow.start()
     assert entered.wait(LONGEST_S)
+    take_away(place, 1)
     with other.running():
         holder.wait_worked()
     written = place.get(1)
@@ -225,6 +270,60 @@ def test_work_that_outlives_its_lock_is_done_by_another_and_writes_nothing(place
     assert isinstance(error, Conflict)
     assert document["id"] == 1
     assert holder.errors == []
+
+
+def test_a_process_never_locks_again_what_it_works_on(place: Place, quick: dict[str, Any]) -> None:
+    place.put(*mails([1]))
+    documents = place.documents(**quick)
+    diary, entered, may_end = Diary(documents), Event(), Event()
+
+    @documents.on_document
+    def work(document: Any) -> None:
+        diary.note(document)
+        if document["id"] == 1:
+            entered.set()
+            assert may_end.wait(LONGEST_S)
+
+    with documents.running():
+        assert entered.wait(LONGEST_S)
+        take_away(place, 1)
+        place.put(*mails([2]))
+        diary.wait_worked(2)
+        until(lambda: "sleep_until" not in (place.get(2) or {}))  # it has looked since, more than once
+        assert diary.worked == [1, 2]
+        assert (place.get(1) or {})["locked_by"] == "another"
+        may_end.set()
+        diary.wait_worked()  # now that the first work has ended
+    assert diary.worked == [1, 2, 1]
+
+
+class LosesAnswers:
+    """A store over a line that breaks, the first time, when documents have been locked and before we hear of it."""
+
+    def __init__(self, store: JobStore) -> None:
+        self._store = store
+        self.has_broken = False
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._store, name)
+
+    def lock_due(self, limit: int, lock_ms: int, **options: Any) -> Sequence[Job]:
+        jobs = self._store.lock_due(limit, lock_ms, **options)
+        if not self.has_broken:
+            self.has_broken = True
+            raise ConnectionResetError("the line broke")
+        return jobs
+
+
+def test_documents_that_were_locked_when_the_line_broke_are_found_again(place: Place, quick: dict[str, Any]) -> None:
+    place.put(*mails(range(3)))
+    documents = Documents(LosesAnswers(place.store()), **quick)
+    diary = Diary(documents)
+    documents.on_document(diary.note)
+    with documents.running():
+        diary.wait_worked(3)
+    assert sorted(diary.worked) == [0, 1, 2]
+    assert [str(error) for error, _ in diary.errors] == ["the line broke"]
 
 
 def test_a_handler_may_reschedule_or_delete_its_own_document(place: Place, quick: dict[str, Any]) -> None:

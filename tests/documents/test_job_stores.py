@@ -205,3 +205,83 @@ def test_a_document_that_is_gone_is_no_loss(place: Place) -> None:
     assert store.update([Change(job, None) for job in jobs]) == []
     assert store.remove([replace(job) for job in jobs if job.id == 1]) == []
     assert place.get(1) is None
+
+
+def test_what_the_caller_works_on_is_not_locked_again_whatever_became_of_its_lock(place: Place) -> None:
+    place.put(*mails([1, 2, 3]))
+    store = place.store()
+    (mine,) = store.lock_due(1, 1)
+    others = [key for key in (1, 2, 3) if key != mine.id]
+    eventually(lambda: [mine] if (place.get(mine.id) or {})["locked_until"] < ago(0) else [])
+    assert sorted(ids(store.lock_due(10, MINUTE, skip=[mine.id]))) == others
+    assert store.lock_due(10, MINUTE, skip=[mine.id]) == []
+    assert ids(store.lock_due(10, MINUTE)) == [mine.id]
+
+
+def test_a_lock_whose_answer_was_lost_is_found_again_by_its_token(place: Place) -> None:
+    place.put(*mails([1, 2, 3]))
+    store = place.store()
+    lost = store.lock_due(2, MINUTE, token="mine")
+    assert {job.token for job in lost} == {"mine"}
+    found = place.store().lock_again("mine", 2 * MINUTE)
+    assert ids(found) == ids(lost)
+    assert all(job.locked_until - job.locked_at == timedelta(minutes=2) for job in found)
+    assert ids(store.lock_due(10, MINUTE)) == [key for key in (1, 2, 3) if key not in ids(lost)]
+    assert store.update([Change(job, None) for job in found]) == []
+
+
+def test_a_token_with_which_nothing_was_taken_finds_nothing(place: Place) -> None:
+    place.put(*mails([1]))
+    store = place.store()
+    assert store.lock_again("mine", MINUTE) == []
+    store.update([Change(lock_one(store), ago(-3600))])
+    assert store.lock_again("mine", MINUTE) == []
+
+
+def test_a_lock_that_another_has_taken_over_is_not_found_again(place: Place) -> None:
+    place.put(*mails([1]))
+    store = place.store()
+    store.lock_due(1, 1, token="mine")
+    lock_one(store)
+    assert store.lock_again("mine", MINUTE) == []
+
+
+def test_a_renewed_lock_begins_anew(place: Place) -> None:
+    place.put(*mails([1, 2]))
+    store = place.store()
+    jobs = store.lock_due(2, MINUTE)
+    assert store.renew(jobs, 60 * MINUTE) == []
+    for job in jobs:
+        assert (place.get(job.id) or {})["locked_until"] >= job.locked_at + timedelta(hours=1)
+    assert store.lock_due(1, MINUTE) == []
+    assert store.update([Change(job, None) for job in jobs]) == []
+
+
+def test_a_lock_that_is_over_and_that_nobody_took_is_renewed(place: Place) -> None:
+    place.put(*mails([1]))
+    store = place.store()
+    job = lock_one(store, lock_ms=1)
+    assert store.renew([job], MINUTE) == []
+    assert store.lock_due(1, MINUTE) == []
+
+
+def test_a_renewal_says_what_is_another_s_and_leaves_it_alone(place: Place) -> None:
+    place.put(*mails([1]))
+    store = place.store()
+    zombie, _ = taken_over(store)
+    place.put(*mails([2]))
+    mine = lock_one(store)
+    before = place.get(1)
+    assert ids(store.renew([zombie, mine], 60 * MINUTE)) == [1]
+    assert place.get(1) == before
+    assert (place.get(2) or {})["locked_until"] >= mine.locked_at + timedelta(hours=1)
+
+
+def test_a_renewal_that_comes_after_the_outcome_locks_nothing(place: Place) -> None:
+    place.put(*mails([1, 2]))
+    store = place.store()
+    jobs = store.lock_due(2, MINUTE)
+    place.delete(2)
+    store.update([Change(job, ago(1)) for job in jobs])
+    assert store.renew(jobs, MINUTE) == []
+    assert "locked_until" not in (place.get(1) or {})

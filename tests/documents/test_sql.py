@@ -164,3 +164,22 @@ def test_looking_for_what_is_due_uses_the_index(place: InSql) -> None:
         (plan, *others) = [row[3] for row in asked]
     assert plan == "SEARCH mails USING INDEX ix_mails_sleep_until (sleep_until<?)"
     assert others == []
+
+
+@pytest.mark.parametrize("wrong", ["'tomorrow'", "'3 days'", "''", "1800000000", "4e9", "x'00'", "'2026-13-45 99:00'"])
+def test_what_is_no_date_is_an_error_kept_on_its_row(place: InSql, wrong: str) -> None:
+    place.put(*mails([1, 2]), {"id": 3, "sleep_until": ago(-3600)})
+    with place.engine.begin() as connection:
+        connection.exec_driver_sql(f"UPDATE mails SET sleep_until = {wrong} WHERE id = 1")
+    documents = place.documents()
+    errors: list[tuple[BaseException, Any]] = []
+    documents.on_error(lambda *both: errors.append(both))
+    worked = worked_by(documents)
+    documents.run_once()  # which looks for such rows when nothing is due
+    assert worked == [2]
+    assert [blamed["id"] for _, blamed in errors] == [1]
+    marked = place.get(1) or {}
+    assert marked["last_error"].startswith("MomentError: sleep_until cannot be read: ")
+    assert "sleep_until" not in marked
+    assert (place.get(3) or {}).keys() >= {"sleep_until"}
+    assert documents.run_once() == 0

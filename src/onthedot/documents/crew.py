@@ -8,7 +8,8 @@ from queue import Empty, SimpleQueue
 from threading import Event, Lock, Thread
 
 from onthedot.clock import Clock
-from onthedot.documents.working import Held, Outcome
+from onthedot.documents.held import Held
+from onthedot.documents.working import Outcome
 
 _AHEAD_MS = 200
 """Documents are locked ahead of the workers for so much work, by what the last ones took, and no more: what lies here

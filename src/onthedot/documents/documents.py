@@ -12,12 +12,14 @@ from typing import Any, TypeVar, Unpack
 from onthedot.clock import Clock, SystemClock
 from onthedot.documents.crew import Crew
 from onthedot.documents.handler import Caller, Handler
+from onthedot.documents.held import Held, Holdings, Renewer
 from onthedot.documents.hooks import Hooks, Idled, Started, Stopped
 from onthedot.documents.jobs import Change
+from onthedot.documents.locking import Locker
 from onthedot.documents.options import Options, read_options
 from onthedot.documents.recording import Recorder
 from onthedot.documents.sources import open_source
-from onthedot.documents.working import Held, Working
+from onthedot.documents.working import Outcome, Working
 from onthedot.durations import to_duration_ms
 from onthedot.errors import OnthedotError, SettingsError
 from onthedot.loop import Loop
@@ -55,11 +57,16 @@ class Documents:
         self._caller: Caller | None = None
         self._crew: Crew | None = None
         self._loop: Loop | None = None
-        self._recorder = Recorder(self._store, self._clock, self._hooks)
+        self._renewal: Loop | None = None
+        self._holdings = Holdings()
+        self._locker = Locker(self._store, self._holdings, self._pace.lock_duration, self._clock)
+        self._renewer = Renewer(self._store, self._holdings, self._pace.lock_duration, self._clock)
+        self._recorder = Recorder(self._store, self._clock, self._hooks, self._holdings)
         self._starting = Lock()
         self._stopped = Event()
         self._stopped.set()
         self._loop_ident: int | None = None
+        self._renewal_ident: int | None = None
         self._is_idle = False
         self._look_again_ms = 0
         given = (on_document, self.on_document), (on_start, self.on_start), (on_stop, self.on_stop)
@@ -138,14 +145,15 @@ class Documents:
         """Work documents in threads of this process, until `stop`."""
         with self._starting:
             self._refuse_running()
-            working = Working(self._handler(), self._pace, self._clock, self._hooks)
             loop = Loop("documents", self._pass, self._clock, lambda _, error: self._hooks.fail(error))
-            self._crew = Crew(self._pace.workers, working.work, self._pace.next_delay, self._clock, loop.wake)
+            self._crew = Crew(self._pace.workers, self._worker(), self._pace.next_delay, self._clock, loop.wake)
             self._is_idle, self._look_again_ms = False, 0
+            self._holdings.clear()
             self._loop = loop
             self._stopped.clear()
         self._hooks.emit(Started())
         self._crew.start()
+        self._renewal = self._start_renewal()
         loop.start()
 
     def stop(self, wait: timedelta | str = "30s") -> bool:
@@ -175,6 +183,8 @@ class Documents:
         all_ended = crew.join(wait_ms)
         handed_back = [(held, Change(held.job, held.job.sleep_until)) for held in not_begun]
         self._recorder.record([*crew.take_outcomes(), *handed_back])
+        if self._renewal is not None:
+            self._end_renewal(self._renewal)
         if all_ended:
             self._handler().close()
         self._hooks.emit(Stopped())
@@ -183,13 +193,48 @@ class Documents:
     def run_once(self, limit: int = 100) -> int:
         """Work up to so many documents that are due now, one after the other in this thread; how many it were."""
         self._refuse_running()
-        working = Working(self._handler(), self._pace, self._clock, self._hooks)
-        jobs = self._lock_due(limit)
-        for held in jobs:
-            outcome = working.work(held)
-            if outcome is not None:
-                self._recorder.record([(held, outcome)])
+        work = self._worker()
+        jobs = self._locker.lock_due(limit)
+        if jobs:
+            self._work_here(jobs, work)
         return len(jobs)
+
+    def _work_here(self, jobs: list[Held], work: Callable[[Held], Outcome | None]) -> None:
+        renewal = self._start_renewal()
+        try:
+            for held in jobs:
+                outcome = work(held)
+                if outcome is not None:
+                    self._recorder.record([(held, outcome)])
+        finally:
+            self._end_renewal(renewal)
+
+    def _worker(self) -> Callable[[Held], Outcome | None]:
+        working = Working(self._handler(), self._pace, self._clock, self._hooks)
+
+        def work(held: Held) -> Outcome | None:
+            outcome = working.work(held)
+            if outcome is None:
+                self._holdings.release(held)
+            return outcome
+
+        return work
+
+    # locks are renewed by a thread of its own: neither a long work nor a slow answer keeps it from that
+
+    def _start_renewal(self) -> Loop:
+        renewal = Loop("documents-renewal", self._renew, self._clock, lambda _, error: self._hooks.fail(error))
+        renewal.start()
+        return renewal
+
+    def _renew(self) -> int:
+        self._renewal_ident = get_ident()
+        return self._renewer.run_once()
+
+    def _end_renewal(self, renewal: Loop) -> None:
+        renewal.stop()
+        renewal.join()
+        self._renewal_ident = None
 
     def _refuse_running(self) -> None:
         if not self._stopped.is_set():
@@ -198,7 +243,7 @@ class Documents:
     def _is_inside(self) -> bool:
         """Whether this is one of our own threads."""
         here = current_thread()
-        if here.ident == self._loop_ident:
+        if here.ident in (self._loop_ident, self._renewal_ident):
             return True
         return any(each is not None and each.owns(here) for each in (self._crew, self._caller))
 
@@ -213,7 +258,7 @@ class Documents:
         room = crew.room()
         if now_ms < self._look_again_ms or not room:
             return max(self._look_again_ms - now_ms, _LONGEST_UNWRITTEN_MS if not room else 0)
-        jobs = self._lock_due(room)
+        jobs = self._locker.lock_due(room)
         if jobs:
             self._is_idle = False
             crew.give(jobs)
@@ -223,11 +268,6 @@ class Documents:
             self._is_idle = True
             self._hooks.emit(Idled())
         return self._pace.idle_delay
-
-    def _lock_due(self, limit: int) -> list[Held]:
-        since_ms = self._clock.monotonic_ms()  # before asking: the lock may begin to run at once
-        jobs = self._store.lock_due(limit, self._pace.lock_duration)
-        return [Held(job, since_ms, since_ms + self._pace.lock_duration) for job in jobs]
 
     def _handler(self) -> Caller:
         if self._caller is None:

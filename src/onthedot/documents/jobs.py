@@ -114,6 +114,14 @@ def value_at(document: Mapping[str, Any], path: str) -> Any:
     return value
 
 
+def set_at(document: dict[str, Any], path: str, value: Any) -> None:
+    """Set the value at a path with dots; the parts on the way are made."""
+    *parents, name = path.split(".")
+    for parent in parents:
+        document = document.setdefault(parent, {})
+    document[name] = value
+
+
 def as_utc(moment: Any) -> datetime:
     """An aware moment, from what a database gives: one without a zone is in UTC there."""
     if hasattr(moment, "as_datetime"):  # BSON's own class, for dates before the year 1 and after 9999

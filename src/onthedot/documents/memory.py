@@ -8,7 +8,7 @@ from threading import Lock as Mutex
 from typing import Any
 
 from onthedot.clock import Clock, SystemClock
-from onthedot.documents.jobs import Change, Fields, Job, Lock, as_utc, new_token, value_at
+from onthedot.documents.jobs import Change, Fields, Job, Lock, as_utc, new_token, set_at, value_at
 from onthedot.heap import IndexedHeap
 from onthedot.moments import ceil_ms, from_ms
 
@@ -54,17 +54,35 @@ class MemoryJobStore:
     def __len__(self) -> int:
         return len(self._documents)
 
-    def lock_due(self, limit: int, lock_ms: int) -> list[Job]:
+    def lock_due(self, limit: int, lock_ms: int, *, token: str | None = None, skip: Sequence[Any] = ()) -> list[Job]:
         with self._mutex:
-            now_ms = self._clock.now_ms()
-            lock = Lock(new_token(), from_ms(now_ms), from_ms(now_ms + lock_ms))
+            lock = self._new_lock(token or new_token(), lock_ms)
             jobs: list[Job] = []
-            while len(jobs) < limit:
-                first = self._free_at.peek()
-                if first is None or first[1] > now_ms:
-                    break
-                jobs.append(self._lock(first[0], lock))
+            skipped: list[Any] = []
+            not_these = set(skip)
+            while len(jobs) < limit and (key := self._first_free(lock)) is not None:
+                if key in not_these:
+                    self._free_at.remove(key)
+                    skipped.append(key)
+                else:
+                    jobs.append(self._lock(key, lock))
+            for key in skipped:
+                self._place(key)
             return jobs
+
+    def lock_again(self, token: str, lock_ms: int) -> list[Job]:
+        with self._mutex:
+            lock = self._new_lock(token, lock_ms)
+            taken = [key for key in self._documents if self._value(key, self._fields.locked_by) == token]
+            return [self._lock(key, lock) for key in taken if self._is_locked(key)]
+
+    def renew(self, jobs: Sequence[Job], lock_ms: int) -> list[Job]:
+        with self._mutex:
+            for job in jobs:
+                if self._holds(job) and self._is_locked(job.id):
+                    set_at(self._documents[job.id], self._fields.locked_until, self._new_lock(job.token, lock_ms).until)
+                    self._place(job.id)
+            return self._lost(jobs)
 
     def update(self, changes: Sequence[Change]) -> list[Job]:
         with self._mutex:
@@ -83,24 +101,34 @@ class MemoryJobStore:
                     self._write(Change(job, None))
             return self._lost(jobs)
 
+    def _new_lock(self, token: str, lock_ms: int) -> Lock:
+        now_ms = self._clock.now_ms()
+        return Lock(token, from_ms(now_ms), from_ms(now_ms + lock_ms))
+
+    def _first_free(self, lock: Lock) -> Any:
+        first = self._free_at.peek()
+        return None if first is None or from_ms(first[1]) > lock.at else first[0]
+
     def _lock(self, key: Any, lock: Lock) -> Job:
         document = self._documents[key]
-        _set(document, self._fields.locked_by, lock.token)
-        _set(document, self._fields.locked_until, lock.until)
+        set_at(document, self._fields.locked_by, lock.token)
+        set_at(document, self._fields.locked_until, lock.until)
         self._place(key)
         return lock.job(_copy(document), key, self._fields)
 
     def _write(self, change: Change) -> None:
         document = self._documents[change.job.id]
         if self._is_still_due(change.job):
-            _set(document, self._fields.sleep_until, change.sleep_until)
-        _set(document, self._fields.locked_until, change.locked_until)
-        _set(document, self._fields.last_error, change.last_error)
+            set_at(document, self._fields.sleep_until, change.sleep_until)
+        set_at(document, self._fields.locked_until, change.locked_until)
+        set_at(document, self._fields.last_error, change.last_error)
         self._place(change.job.id)
 
     def _holds(self, job: Job) -> bool:
-        document = self._documents.get(job.id)
-        return document is not None and value_at(document, self._fields.locked_by) == job.token
+        return job.id in self._documents and self._value(job.id, self._fields.locked_by) == job.token
+
+    def _is_locked(self, key: Any) -> bool:
+        return self._value(key, self._fields.locked_until) is not None
 
     def _lost(self, jobs: Iterable[Job]) -> list[Job]:
         return [job for job in jobs if job.id in self._documents and not self._holds(job)]
@@ -119,15 +147,11 @@ class MemoryJobStore:
             self._free_at.push(key, ceil_ms(due if held is None else max(due, held)))
 
     def _moment(self, key: Any, path: str) -> datetime | None:
-        value = value_at(self._documents[key], path)
+        value = self._value(key, path)
         return None if value is None else as_utc(value)
 
-
-def _set(document: dict[str, Any], path: str, value: Any) -> None:
-    *parents, name = path.split(".")
-    for parent in parents:
-        document = document.setdefault(parent, {})
-    document[name] = value
+    def _value(self, key: Any, path: str) -> Any:
+        return value_at(self._documents[key], path)
 
 
 def _copy(value: Any) -> Any:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import random
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from itertools import groupby
 from typing import Any
 
@@ -19,6 +20,10 @@ from onthedot.errors import SettingsError
 
 _TRIES = 20
 _WIDEST = 4096
+_THROUGH_ARRAY = "leads to or through an array"
+_AT_THE_TOP = "last_error"
+"""Where the error is kept if its own path leads through an array."""
+_NEVER = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class MongoJobStore:
@@ -33,30 +38,50 @@ class MongoJobStore:
             codec_options=_lenient(collection.codec_options),
         )
         self._fields = fields
-        self._due = _due(fields, condition)
+        self._due, self._seen = _filters(fields, condition)
         self._spread = 0
         """How far behind the longest due one may begin, to find documents that no other worker is after."""
 
-    def lock_due(self, limit: int, lock_ms: int) -> list[Job]:
+    def lock_due(self, limit: int, lock_ms: int, *, token: str | None = None, skip: Sequence[Any] = ()) -> list[Job]:
+        token = token or new_token()
         for _ in range(_TRIES):
-            keys = self._find(limit)
-            jobs = self._lock(keys, lock_ms) if keys else []
+            keys, broken = self._find(limit, list(skip))
+            jobs = self._lock(keys, token, lock_ms) if keys else []
             # There is no SKIP LOCKED: workers that look at the same head of the queue take from each other.
             if len(jobs) * 2 < len(keys):
                 self._spread = min(2 * max(self._spread, limit), _WIDEST)
             elif len(jobs) == len(keys):
                 self._spread //= 2
+            jobs += self._unreadable(broken, token)
             if jobs or not keys:  # else others were faster with all that we found
                 return jobs
         return []
 
-    def update(self, changes: Sequence[Change]) -> list[Job]:
+    def lock_again(self, token: str, lock_ms: int) -> list[Job]:
+        fields = self._fields
+        held = {"$expr": {"$gt": [f"${fields.locked_until}", "$$NOW"]}}
+        taken = {"$and": [*_come(fields), {fields.locked_by: token}, held]}
+        self._collection.update_many(taken, [{"$set": {fields.locked_until: _in(lock_ms)}}])
+        return self._read(taken, token, lock_ms)
+
+    def renew(self, jobs: Sequence[Job], lock_ms: int) -> list[Job]:
         operations = []
-        for same in _alike(changes):
-            change = same[0]
+        for token in {job.token for job in jobs}:
+            held = self._held([job for job in jobs if job.token == token])
+            there = {self._fields.locked_until: {"$type": "date"}}
+            operations.append(UpdateMany({**held, **there}, [{"$set": {self._fields.locked_until: _in(lock_ms)}}]))
+        return self._write(operations, jobs)
+
+    def update(self, changes: Sequence[Change]) -> list[Job]:
+        for change in changes:
+            if self._array_in(change.job.document) is not None:
+                self._mark(change)
+        locked = [change for change in changes if self._array_in(change.job.document) is None]
+        operations = []
+        for same in _alike(locked):
             held = self._held([each.job for each in same])
-            operations.append(UpdateMany(held, self._ended(change)))
-        return self._write(operations, [change.job for change in changes])
+            operations.append(UpdateMany(held, self._ended(same[0])))
+        return self._write(operations, [change.job for change in locked]) if operations else []
 
     def remove(self, jobs: Sequence[Job]) -> list[Job]:
         operations: list[DeleteMany | UpdateMany] = []
@@ -67,39 +92,68 @@ class MongoJobStore:
             operations.append(UpdateMany(held, self._ended(change)))
         return self._write(operations, jobs)
 
-    def _find(self, limit: int) -> list[Any]:
-        """Some keys that are due; none at all only where nothing is."""
-        skipped = random.randint(0, self._spread)
+    def _find(self, limit: int, skip: list[Any]) -> tuple[list[Any], list[Any]]:
+        """Some keys that are due, and those where an array is in the way; none at all only where nothing is."""
+        wanted = {"$and": [self._seen, {"_id": {"$nin": skip}}]} if skip else self._seen
+        passed_over = random.randint(0, self._spread)
         while True:
             order = [(self._fields.sleep_until, 1)]
-            found = self._collection.find(self._due, {"_id": True}, sort=order, skip=skipped, limit=limit)
-            keys = [document["_id"] for document in found]
-            if keys or not skipped:
-                return keys
-            self._spread = skipped = skipped // 2
+            has_array = {"_id": True, "has_array": _has_array(self._fields)}
+            found = list(self._collection.find(wanted, has_array, sort=order, skip=passed_over, limit=limit))
+            if found or not passed_over:
+                broken = [document["_id"] for document in found if document["has_array"]]
+                return [document["_id"] for document in found if not document["has_array"]], broken
+            self._spread = passed_over = passed_over // 2
 
-    def _lock(self, keys: list[Any], lock_ms: int) -> list[Job]:
-        fields, token = self._fields, new_token()
-        until = {"$add": ["$$NOW", lock_ms]}
+    def _lock(self, keys: list[Any], token: str, lock_ms: int) -> list[Job]:
+        fields = self._fields
         self._collection.update_many(
             {"$and": [{"_id": {"$in": keys}}, self._due]},
-            [{"$set": {fields.locked_by: {"$literal": token}, fields.locked_until: until}}],
+            [{"$set": {fields.locked_by: {"$literal": token}, fields.locked_until: _in(lock_ms)}}],
         )
-        documents = self._collection.find({"_id": {"$in": keys}, fields.locked_by: token})
-        jobs = [self._job(document, token, lock_ms) for document in documents]
+        return self._read({"_id": {"$in": keys}, fields.locked_by: token}, token, lock_ms)
+
+    def _read(self, locked: Mapping[str, Any], token: str, lock_ms: int) -> list[Job]:
+        jobs = [self._job(document, token, lock_ms) for document in self._collection.find(locked)]
         return sorted(jobs, key=lambda job: job.sleep_until)
 
     def _job(self, document: Any, token: str, lock_ms: int) -> Job:
         until = as_utc(value_at(document, self._fields.locked_until))
-        return Lock(token, until - timedelta(milliseconds=lock_ms), until).job(document, document["_id"], self._fields)
+        lock = Lock(token, until - timedelta(milliseconds=lock_ms), until)
+        due = value_at(document, self._fields.sleep_until)
+        if isinstance(due, datetime) or hasattr(due, "as_datetime"):
+            return lock.job(document, document["_id"], self._fields)
+        # Even a text that could be read: to the server, every text is less than every date.
+        return lock.unreadable(document, document["_id"], f"{self._fields.sleep_until} is {due!r}, which is no date")
+
+    # documents with an array on the path of a field: what is written there would go into each of its elements
+
+    def _unreadable(self, keys: list[Any], token: str) -> list[Job]:
+        """They cannot be locked, so that two may say it; it is written once all the same."""
+        documents = self._collection.find({"_id": {"$in": keys}}) if keys else ()
+        lock = Lock(token, _NEVER, _NEVER)
+        return [
+            lock.unreadable(document, document["_id"], f"{self._array_in(document)} {_THROUGH_ARRAY}")
+            for document in documents
+        ]
+
+    def _array_in(self, document: Any) -> str | None:
+        paths = _paths(self._fields)
+        return next((path for path in paths if isinstance(document, Mapping) and _is_array_on(document, path)), None)
+
+    def _mark(self, change: Change) -> None:
+        """Keep the error, and leave everything else as it is."""
+        path = self._fields.last_error
+        place = _AT_THE_TOP if _is_array_on(change.job.document, path) else path
+        self._collection.update_one({"_id": change.job.id}, [{"$set": {place: {"$literal": change.last_error}}}])
 
     def _held(self, jobs: Sequence[Job]) -> dict[str, Any]:
         return {"_id": {"$in": [job.id for job in jobs]}, self._fields.locked_by: jobs[0].token}
 
     def _ended(self, change: Change) -> list[dict[str, Any]]:
         fields, path = self._fields, f"${self._fields.sleep_until}"
-        # Null and missing sort before every date: only a date can be one that is still due.
-        still_due = {"$and": [{"$eq": [{"$type": path}, "date"]}, {"$lte": [path, change.job.locked_at]}]}
+        # Texts and numbers sort before every date, so that they go when the document is set aside; null stays null.
+        still_due = {"$and": [{"$gt": [path, None]}, {"$lte": [path, change.job.locked_at]}]}
         values = {
             fields.sleep_until: {"$cond": [still_due, change.sleep_until, path]},
             fields.locked_until: _or_removed(change.locked_until),
@@ -130,16 +184,46 @@ def _lenient(options: CodecOptions[Any]) -> CodecOptions[Any]:
     return options
 
 
-def _due(fields: Fields, condition: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Due and held by nobody. The type keeps null and missing out, and gives the index its bounds."""
-    filters: list[Mapping[str, Any]] = [
-        {fields.sleep_until: {"$type": "date"}},
-        {"$expr": {"$lte": [f"${fields.sleep_until}", "$$NOW"]}},
-        {"$expr": {"$lte": [f"${fields.locked_until}", "$$NOW"]}},  # missing and null are less than any date
-    ]
+def _filters(fields: Fields, condition: Mapping[str, Any] | None) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What is due and held by nobody; and with it the documents where an array is in the way, until they say so."""
     if condition is not None and not isinstance(condition, Mapping):
         raise SettingsError(f'condition is a filter of MongoDB, like {{"approved": True}}, not {condition!r}')
-    return {"$and": [*filters, condition] if condition else filters}
+    free = {"$expr": {"$lte": [f"${fields.locked_until}", "$$NOW"]}}  # missing and null are less than any date
+    due = [*_come(fields), free, *([condition] if condition else [])]
+    is_plain = {"$expr": {"$not": [_has_array(fields)]}}
+    unsaid = [{path: {"$not": {"$regex": _THROUGH_ARRAY}}} for path in {fields.last_error, _AT_THE_TOP}]
+    return {"$and": [*due, is_plain]}, {"$and": [*due, {"$or": [is_plain, {"$and": unsaid}]}]}
+
+
+def _come(fields: Fields) -> list[Mapping[str, Any]]:
+    """`sleep_until` has come, or is no date at all: texts, numbers and arrays are less than any date.
+
+    Null and missing are less as well: the first condition keeps them out, and both give the index its bounds.
+    """
+    return [{fields.sleep_until: {"$ne": None}}, {"$expr": {"$lte": [f"${fields.sleep_until}", "$$NOW"]}}]
+
+
+def _has_array(fields: Fields) -> dict[str, Any]:
+    """Where an array lies anywhere on a path, the path's value is one."""
+    return {"$or": [{"$isArray": f"${path}"} for path in _paths(fields)]}
+
+
+def _paths(fields: Fields) -> list[str]:
+    return [getattr(fields, field.name) for field in dataclasses.fields(fields)]
+
+
+def _is_array_on(document: Mapping[str, Any], path: str) -> bool:
+    value: Any = document
+    for name in path.split("."):
+        value = value.get(name) if isinstance(value, Mapping) else None
+        if isinstance(value, list):
+            return True
+    return False
+
+
+def _in(lock_ms: int) -> dict[str, Any]:
+    """That much after now."""
+    return {"$add": ["$$NOW", lock_ms]}
 
 
 def _or_removed(value: datetime | str | None) -> Any:

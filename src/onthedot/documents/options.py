@@ -29,7 +29,8 @@ class Options(TypedDict, total=False):
     idle_delay: timedelta | str
     """How long to wait before looking again when nothing is due (1s)."""
     lock_duration: timedelta | str
-    """How long a document belongs to who locked it: longer than any work takes, since then others get it (10m)."""
+    """How long a document belongs to who locked it; renewed while it is worked, so that it is how long the documents
+    of a dead process wait (10m)."""
     workers: int
     """How many documents are worked at once in this process (10)."""
 

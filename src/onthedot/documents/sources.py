@@ -10,6 +10,8 @@ from onthedot.documents.jobs import Fields
 from onthedot.documents.store import JobStore
 from onthedot.errors import SettingsError
 
+_METHODS = ("lock_due", "lock_again", "renew", "update", "remove")
+
 
 def open_source(source: Any, engine: Any, fields: Fields, condition: Any, clock: Clock) -> JobStore:
     """The store over a pymongo collection, a SQLAlchemy table or mapped class, or the user's own JobStore."""
@@ -27,8 +29,11 @@ def open_source(source: Any, engine: Any, fields: Fields, condition: Any, clock:
         raise SettingsError(
             f"{type(source).__name__} is for asyncio; pass the collection of a MongoClient (handlers may be async)"
         )
-    if not all(callable(getattr(source, name, None)) for name in ("lock_due", "update", "remove")):
+    missing = [name for name in _METHODS if not callable(getattr(source, name, None))]
+    if len(missing) == len(_METHODS):
         raise SettingsError(f"Documents works a pymongo Collection, a SQLAlchemy Table or a JobStore, not {source!r}")
+    if missing:
+        raise SettingsError(f"{type(source).__name__} is no JobStore yet: it has no {', '.join(missing)}")
     _refuse(engine, "engine", "a JobStore knows its database")
     _refuse(condition, "condition", "a JobStore chooses its documents itself")
     _refuse(None if fields == Fields() else fields, "names of fields", "a JobStore knows its own")

@@ -8,7 +8,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
 
 import sqlalchemy as sa
-from sqlalchemy import Column, ColumnElement, Connection, Engine, Table
+from sqlalchemy import Column, ColumnElement, Connection, Engine, Select, Table, Update
+from sqlalchemy.dialects import sqlite
 from sqlalchemy.types import TypeDecorator, TypeEngine
 
 from onthedot.clock import Clock
@@ -29,6 +30,8 @@ class _Dialect:
     isolation_level: str | None = None
     clashes: frozenset[object] = frozenset()
     """Codes of errors that mean: another transaction was first, and this one left nothing behind."""
+    is_no_date: Callable[[Column[Any]], ColumnElement[bool]] | None = None
+    """What stands in a column of moments and is none; None: the database takes nothing else."""
 
 
 def _postgresql_clock(with_zone: bool) -> ColumnElement[datetime]:
@@ -41,18 +44,25 @@ def _mysql_clock(with_zone: bool) -> ColumnElement[datetime]:
     return sa.literal_column("UTC_TIMESTAMP(6)", sa.DateTime())
 
 
+def _sqlite_no_date(column: Column[Any]) -> ColumnElement[bool]:
+    is_text = sa.func.typeof(column) == "text"
+    return sa.and_(column.is_not(None), sa.not_(sa.and_(is_text, sa.func.datetime(column).is_not(None))))
+
+
 # At REPEATABLE READ, locking reads of MySQL lock the gaps as well, and those of PostgreSQL fail where they should skip.
 _READ_COMMITTED = "READ COMMITTED"
 _POSTGRESQL = _Dialect(_postgresql_clock, True, _READ_COMMITTED, frozenset({"40001", "40P01"}))
 _MYSQL = _Dialect(_mysql_clock, False, _READ_COMMITTED, frozenset({1213, 1205, 1020}))
 _DIALECTS = {
-    "sqlite": _Dialect(clock=None),
+    "sqlite": _Dialect(clock=None, is_no_date=_sqlite_no_date),
     "postgresql": _POSTGRESQL,
     "mysql": _MYSQL,
     "mariadb": _MYSQL,
 }
 _TRIES = 20
 _NEEDED = {"sleep_until", "locked_by", "locked_until"}
+_NO_DATES_EVERY_MS = 60_000
+"""How often to look for texts and numbers that would never be due: it takes a look at every row that waits."""
 
 
 class SqlJobStore:
@@ -66,6 +76,7 @@ class SqlJobStore:
         self._names = names
         self._columns = _columns(table, names)
         self._key = _key(table)
+        self._next_look_ms = 0
         self._make_statements(table, condition)
 
     def _make_statements(self, table: Table, condition: Any) -> None:
@@ -73,23 +84,28 @@ class SqlJobStore:
         token, until = self._columns["locked_by"], self._columns["locked_until"]
         now = self._now(due_at)
         free = sa.or_(until.is_(None), until <= self._now(until))
-        due = sa.and_(due_at <= now, free, *([] if condition is None else [_expression(condition)]))
+        wanted = sa.and_(free, *([] if condition is None else [_expression(condition)]))
         keys = key.in_(sa.bindparam("b_keys", expanding=True))
-        self._find = (
-            sa.select(key, now.label("b_now"))
-            .where(due)
-            .order_by(due_at)
-            .limit(sa.bindparam("b_limit"))
-            .with_for_update(skip_locked=True, key_share=True)
-        )
-        self._lock = (
-            sa.update(table).where(keys, due).values({token: sa.bindparam("b_token"), until: sa.bindparam("b_until")})
-        )
-        self._read = sa.select(table).where(keys, token == sa.bindparam("b_token")).order_by(due_at)
-        held = sa.and_(key == sa.bindparam("b_key"), token == sa.bindparam("b_token"))
+        ours = token == sa.bindparam("b_token")
+        longer: dict[Column[Any], Any] = {until: sa.bindparam("b_until")}
+        find = sa.select(key, now.label("b_now")).order_by(due_at).with_for_update(skip_locked=True, key_share=True)
+        lock = sa.update(table).where(keys).values({token: sa.bindparam("b_token"), **longer})
+        self._find, self._lock = find.where(due_at <= now, wanted), lock.where(due_at <= now, wanted)
+        no_date = _no_date(due_at, self._dialect)
+        come = sa.or_(due_at <= now, no_date)
+        self._find_no_dates, self._lock_no_dates = find.where(come, wanted), lock.where(come, wanted)
+        taken = sa.and_(ours, due_at <= now, until > self._now(until))
+        self._find_taken = sa.select(key, now.label("b_now")).where(taken).order_by(due_at)
+        self._lock_taken = sa.update(table).where(keys, taken).values(longer)
+        self._lock_held = sa.update(table).where(keys, ours, until.is_not(None)).values(longer)
+        self._ask_now = sa.select(now.label("b_now"))
+        self._read = sa.select(table).where(keys, ours).order_by(due_at)
+        held = sa.and_(key == sa.bindparam("b_key"), ours)
         still_due = due_at <= sa.bindparam("b_locked_at")
         values: dict[Column[Any], Any] = {
-            due_at: sa.case((still_due, sa.bindparam("b_sleep_until", type_=due_at.type)), else_=due_at),
+            due_at: sa.case(
+                (sa.or_(still_due, no_date), sa.bindparam("b_sleep_until", type_=due_at.type)), else_=due_at
+            ),
             until: sa.bindparam("b_until"),
         }
         if "last_error" in self._columns:
@@ -104,30 +120,59 @@ class SqlJobStore:
             return sa.bindparam(f"b_now_{column.key}", type_=column.type)
         return self._dialect.clock(bool(getattr(column.type, "timezone", False)))
 
-    def lock_due(self, limit: int, lock_ms: int) -> list[Job]:
+    def lock_due(self, limit: int, lock_ms: int, *, token: str | None = None, skip: Sequence[Any] = ()) -> list[Job]:
+        token = token or new_token()
+        not_skipped = sa.true() if not skip else self._key.not_in(list(skip))
+        find = self._find.where(not_skipped).limit(limit)
         for _ in range(_TRIES):
-            jobs, found = self._again(lambda: self._try_lock(limit, lock_ms))
-            if jobs or not found:  # else others were faster with all that we found
+            jobs, found = self._again(lambda: self._try_lock(find, self._lock, token, lock_ms))
+            if jobs:
                 return jobs
-        return []
+            if not found:  # else others were faster with all that we found
+                break
+        if not self._shall_look_for_no_dates():
+            return []
+        find = self._find_no_dates.where(not_skipped).limit(limit)
+        return self._again(lambda: self._try_lock(find, self._lock_no_dates, token, lock_ms))[0]
 
-    def _try_lock(self, limit: int, lock_ms: int) -> tuple[list[Job], int]:
-        clock = self._machine_clock()
+    def _shall_look_for_no_dates(self) -> bool:
+        """Now and then, where nothing else is to be done."""
+        now_ms = self._clock.monotonic_ms()
+        if self._dialect.is_no_date is None or now_ms < self._next_look_ms:
+            return False
+        self._next_look_ms = now_ms + _NO_DATES_EVERY_MS
+        return True
+
+    def lock_again(self, token: str, lock_ms: int) -> list[Job]:
+        jobs, _ = self._again(lambda: self._try_lock(self._find_taken, self._lock_taken, token, lock_ms))
+        return jobs
+
+    def _try_lock(self, find: Select[Any], write: Update, token: str, lock_ms: int) -> tuple[list[Job], int]:
+        values = {"b_token": token, **self._machine_clock()}
         with self._engine.connect() as connection:
-            found = connection.execute(self._find, {"b_limit": limit, **clock}).all()
+            found = connection.execute(find, values).all()
             if not found:
                 return [], 0
             if self._dialect.clock is None:
                 connection.rollback()  # a transaction of SQLite that began with a read may be unable to write
             at = as_utc(found[0].b_now)
-            lock = Lock(new_token(), at, at + timedelta(milliseconds=lock_ms))
+            lock = Lock(token, at, at + timedelta(milliseconds=lock_ms))
             keys = [row[0] for row in found]
-            connection.execute(
-                self._lock, {"b_keys": keys, "b_token": lock.token, "b_until": self._until(lock.until), **clock}
-            )
+            connection.execute(write, {"b_keys": keys, "b_until": self._until(lock.until), **values})
             jobs = self._jobs(connection, keys, lock)
             connection.commit()
         return jobs, len(found)
+
+    def renew(self, jobs: Sequence[Job], lock_ms: int) -> list[Job]:
+        return self._again(lambda: self._write(lambda connection: self._renew(connection, jobs, lock_ms)))
+
+    def _renew(self, connection: Connection, jobs: Sequence[Job], lock_ms: int) -> list[Job]:
+        now = as_utc(connection.execute(self._ask_now, self._machine_clock()).scalar_one())
+        until = self._until(now + timedelta(milliseconds=lock_ms))
+        for token in {job.token for job in jobs}:
+            keys = [job.id for job in jobs if job.token == token]
+            connection.execute(self._lock_held, {"b_keys": keys, "b_token": token, "b_until": until})
+        return self._lost(connection, jobs)
 
     def _jobs(self, connection: Connection, keys: Sequence[Any], lock: Lock) -> list[Job]:
         """What we hold of these; where a row cannot be read, all are read one by one."""
@@ -284,6 +329,12 @@ def _key(table: Table) -> Column[Any]:
     if len(keys) != 1:
         raise SettingsError(f"table {table.name} needs a primary key of one column; it has {len(keys)}")
     return keys[0]
+
+
+def _no_date(column: Column[Any], dialect: _Dialect) -> ColumnElement[bool]:
+    """What is no moment here; nothing, where a type of the user's own decides what one looks like."""
+    is_plain = not isinstance(column.type, TypeDecorator | sqlite.DATETIME)
+    return dialect.is_no_date(column) if dialect.is_no_date is not None and is_plain else sa.false()
 
 
 def _takes_zone(type_: TypeEngine[Any], dialect: _Dialect) -> bool:

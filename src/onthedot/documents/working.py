@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from onthedot.clock import Clock
+from onthedot.documents.held import Held
 from onthedot.documents.hooks import Hooks
 from onthedot.documents.intervals import check, next_due
 from onthedot.documents.jobs import Change, Job
@@ -18,15 +19,6 @@ from onthedot.triggers import Trigger
 
 _MOST_CHARACTERS = 2000
 """What is kept of an error."""
-
-
-@dataclass(frozen=True, slots=True)
-class Held:
-    """A job that is ours until `until_ms`, by this machine's monotonic time, counted from before we asked for it."""
-
-    job: Job
-    since_ms: int
-    until_ms: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +42,15 @@ class Working:
 
     def work(self, held: Held) -> Outcome | None:
         """What became of the job; None: its lock ran out before we came to it, so that it is no longer ours."""
-        job = held.job
         if self._clock.monotonic_ms() >= held.until_ms:
             return None
+        try:
+            return self._work(held)
+        finally:
+            held.is_ended = True
+
+    def _work(self, held: Held) -> Outcome:
+        job = held.job
         try:
             trigger = check(job)
         except (TriggerError, MomentError) as error:  # set aside and kept, never deleted: somebody must put it right
@@ -74,7 +72,8 @@ class Working:
         """Still due, but not before its next tick or the end of its lock, whichever is sooner."""
         job, now = held.job, self._store_now(held)
         following = self._following(held, trigger)
-        rests_until = max(now, min(job.locked_until, following or job.locked_until))
+        lock_ends = now + timedelta(milliseconds=held.until_ms - self._clock.monotonic_ms())
+        rests_until = max(now, min(lock_ends, following or lock_ends))
         return Change(job, job.sleep_until, locked_until=rests_until, last_error=_in_one_line(error))
 
     def _following(self, held: Held, trigger: Trigger | None) -> datetime | None:

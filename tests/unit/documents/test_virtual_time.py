@@ -11,10 +11,11 @@ import pytest
 
 from onthedot.clock import ManualClock
 from onthedot.documents import Change, Documents, Job, MemoryJobStore
+from onthedot.documents.held import Held, Holdings
 from onthedot.documents.hooks import Hooks
 from onthedot.documents.options import Pace
 from onthedot.documents.recording import Recorder
-from onthedot.documents.working import Held, Removal, Working
+from onthedot.documents.working import Removal, Working
 from onthedot.moments import floor_ms, from_ms
 
 START_MS = floor_ms("2026-11-15T10:00Z")
@@ -116,9 +117,9 @@ class Asked(MemoryJobStore):
         self.at: list[int] = []
         self._watch = clock
 
-    def lock_due(self, limit: int, lock_ms: int) -> list[Job]:
+    def lock_due(self, limit: int, lock_ms: int, *, token: str | None = None, skip: Sequence[Any] = ()) -> list[Job]:
         self.at.append(self._watch.monotonic_ms())
-        return super().lock_due(limit, lock_ms)
+        return super().lock_due(limit, lock_ms, token=token, skip=skip)
 
 
 def test_when_nothing_is_due_the_store_is_left_in_peace(clock: ManualClock) -> None:
@@ -156,7 +157,7 @@ def test_what_can_never_be_written_keeps_nothing_else_back_and_is_forgotten_with
     errors: list[BaseException] = []
     hooks = Hooks()
     hooks.call_with_error(lambda error, _: errors.append(error))
-    recorder = Recorder(store, clock, hooks)
+    recorder = Recorder(store, clock, hooks, Holdings())
     jobs = store.lock_due(4, MINUTE)
     recorder.record([(Held(job, 0, MINUTE), Change(job, None)) for job in jobs])
     recorder.record([])
@@ -170,7 +171,7 @@ def test_what_can_never_be_written_keeps_nothing_else_back_and_is_forgotten_with
 
 def test_what_could_not_be_written_while_the_store_was_away_is_written_later(clock: ManualClock) -> None:
     store = Choosy([{"id": n, "sleep_until": START} for n in (2, 3)], clock=clock)
-    recorder = Recorder(store, clock, Hooks())
+    recorder = Recorder(store, clock, Hooks(), Holdings())
     store.away = True
     recorder.record([(Held(job, 0, MINUTE), Change(job, None)) for job in store.lock_due(2, MINUTE)])
     recorder.record([])

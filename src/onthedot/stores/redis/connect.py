@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit, urlunsplit
 
@@ -21,7 +22,7 @@ _NAMESPACE = "onthedot"
 _ANSWER_S = 10.0
 """How long a command may take: a third of a lease, so that a node can still renew after it."""
 _CONNECT_S = 5.0
-_OPTIONS = ("allow_no_aof", "allow_eviction", "namespace")
+_OPTIONS = ("allow_no_aof", "allow_eviction", "namespace", "ssl_ca_certs")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,12 +35,14 @@ class Options:
     """A restart of the server may take everything away, or bring back an old state."""
     allow_eviction: bool = False
     """The server may throw rows away when it is full."""
+    ssl_ca_certs: str | None = None
+    """A file with the certificates of those who may vouch for the server, instead of those the machine trusts."""
 
 
 def open_redis(url: str, shown: str, *, create: bool, now_ms: Callable[[], int] | None) -> RedisStore:
     """The store that the URL names; one that is not there yet is made only if `create`."""
     bare, options = _read(url, shown)
-    server = Server(_client(bare, shown), f"{{{options.namespace}}}:", shown)
+    server = Server(_client(bare, shown, options), f"{{{options.namespace}}}:", shown)
     try:
         _check_keeps(server, options)
         _check_schema(server, create=create)
@@ -58,7 +61,9 @@ def _read(url: str, shown: str) -> tuple[str, Options]:
     namespace = given.get("namespace", _NAMESPACE)
     if not namespace or set("{}\n") & set(namespace):
         raise SettingsError(f"{shown}: namespace= takes a name without braces, like ?namespace=shop")
-    options = Options(namespace, _switch(given, "allow_no_aof", shown), _switch(given, "allow_eviction", shown))
+    allow_no_aof, allow_eviction = (_switch(given, name, shown) for name in ("allow_no_aof", "allow_eviction"))
+    ca_certs = _ca_certs(parts.scheme, given.get("ssl_ca_certs"), shown)
+    options = Options(namespace, allow_no_aof, allow_eviction, ca_certs)
     return urlunsplit(parts._replace(query="")), options
 
 
@@ -69,7 +74,20 @@ def _switch(given: dict[str, str], name: str, shown: str) -> bool:
     return value == "yes"
 
 
-def _client(url: str, shown: str) -> Any:
+def _ca_certs(scheme: str, path: str | None, shown: str) -> str | None:
+    if path is None:
+        return None
+    if scheme != "rediss":
+        raise SettingsError(f"{shown}: ssl_ca_certs= is for rediss://, that is for TLS")
+    if not Path(path).is_file():
+        raise SettingsError(f"{shown}: ssl_ca_certs={path}: there is no such file")
+    return path
+
+
+def _client(url: str, shown: str, options: Options) -> Any:
+    tls: dict[str, Any] = {}
+    if url.startswith("rediss"):  # before 6.0 the driver took any host's certificate, unless told
+        tls = {"ssl_check_hostname": True, "ssl_ca_certs": options.ssl_ca_certs}
     try:
         return redis.Redis.from_url(
             url,
@@ -79,6 +97,7 @@ def _client(url: str, shown: str) -> Any:
             socket_connect_timeout=_CONNECT_S,
             socket_keepalive=True,
             health_check_interval=30,
+            **tls,
             retry=Retry(NoBackoff(), 0),  # a commit is never sent twice behind our back; reads are, by `Server.read`
         )
     except ValueError as error:
