@@ -37,7 +37,7 @@ from onthedot.app.telemetry.tracing import Asking, Tracing, untraced
 from onthedot.clock import Clock, SystemClock
 from onthedot.durations import to_duration_ms
 from onthedot.errors import OnthedotError, SettingsError
-from onthedot.events import TOPICS, Emitter, Event, Failure, Topic
+from onthedot.events import NAMES, TOPICS, Emitter, Event, Failure, Topic
 from onthedot.execution.around import Around, around_of
 from onthedot.hooks import LAST_WORDS_MS
 from onthedot.loop import Loop
@@ -432,9 +432,10 @@ class App(Declaring):
         return Author(self._who, self.surface, what)
 
     def _on_broken_hook(self, event: Event, error: BaseException) -> None:
-        _log.error("a hook for %s failed", type(event).__name__, exc_info=error)
+        if isinstance(event, Failure) or not self._event_log.is_on:
+            _log.error("a hook for %s failed", type(event).__name__, exc_info=error)
         if not isinstance(event, Failure):
-            self._emitter.emit(Failure("hook", error))
+            self._emitter.emit(Failure(f"hook for {NAMES[type(event)]}", error))
 
 
 def _key_of(task: str, key: str) -> str:

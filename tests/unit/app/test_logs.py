@@ -113,6 +113,7 @@ def test_it_is_logged_under_an_event_loop_too(app: App, caplog: pytest.LogCaptur
         (Misfired("report", "overlap", 1), "onthedot.schedules", logging.WARNING),
         (Misfired("report", "paused", 1), "onthedot.schedules", logging.INFO),
         (RunSkipped("id", "task", "report", "overlap"), "onthedot.schedules", logging.WARNING),
+        (RunSkipped("id", "task", "report", "paused"), "onthedot.schedules", logging.INFO),
         (Parked("report", "its trigger cannot be read"), "onthedot.schedules", logging.ERROR),
         (Paused("report", 1, 0), "onthedot.schedules", logging.INFO),
     ],
@@ -140,6 +141,20 @@ def test_an_error_in_a_loop_has_its_traceback_and_one_of_ours_says_enough(
     assert theirs.exc_info is not None
     assert theirs.exc_info[1] is raised
     assert (ours.exc_info, ours.getMessage()) == (None, "error plan: OnthedotError: the store is away")
+
+
+def test_a_hook_that_fails_again_and_again_is_one_record_too(app: App, caplog: pytest.LogCaptureFixture) -> None:
+    @app.on("run_ended")
+    def broken(event: RunEnded) -> None:
+        raise ZeroDivisionError
+
+    with app.running():
+        for _ in range(5):
+            done(app, "good")
+        assert app.events.drain(SOON * 1000)
+    first, last = (each for each in caplog.records if "ZeroDivisionError" in each.getMessage())
+    assert (first.name, first.getMessage()) == ("onthedot.node", "error hook for run_ended: ZeroDivisionError")
+    assert last.left_out == 3  # type: ignore[attr-defined]
 
 
 def test_log_false_switches_it_off(app: App, caplog: pytest.LogCaptureFixture) -> None:

@@ -45,7 +45,6 @@ _LEVELS: dict[type[Event], int] = {
     RunFinished: logging.DEBUG,
     BatchPlanned: logging.DEBUG,
     RunRetried: logging.WARNING,
-    RunSkipped: logging.WARNING,
     Stopping: logging.WARNING,
     HandedBack: logging.WARNING,
     TookOver: logging.WARNING,
@@ -62,7 +61,7 @@ _FRAME = re.compile(r'\s*(\| +)?File "')
 _OF_A_GROUP = re.compile(r"\s+\| (\w.*)")
 BAD_OUTCOMES = ("failed", "timed_out", "lost")
 _WANTED = ("paused", "rescheduled", "deleted", "max_runs")
-"""Reasons for which ticks are left out because somebody asked for it."""
+"""Reasons for which ticks and runs are left out because somebody asked for it."""
 
 
 def level_of(event: Event) -> int:
@@ -70,7 +69,7 @@ def level_of(event: Event) -> int:
     match event:
         case RunEnded():
             return logging.ERROR if event.outcome in BAD_OUTCOMES else logging.INFO
-        case Misfired():
+        case Misfired() | RunSkipped():
             return logging.INFO if event.reason in _WANTED else logging.WARNING
         case _:
             return _LEVELS.get(type(event), logging.INFO)
@@ -203,7 +202,8 @@ def _name(event: RunStarted | RunFinished | RunRetried | RunEnded | RunSkipped) 
 
 
 def _named(error: BaseException) -> str:
-    return f"{type(error).__name__}: {visible(_last_line(str(error)))}"
+    text = visible(_last_line(str(error)))
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
 def _took(ms: int) -> str:

@@ -70,7 +70,7 @@ class EventLog:
     def __init__(self, emitter: Emitter, clock: Clock) -> None:
         self._clock = clock
         self._store = ""
-        self._is_on = False
+        self.is_on = False
         self._lock = Lock()
         self._repeats: Repeats[Event] = Repeats()
         self._hook: Hook[Told[Event]] = Hook(self._write, lambda item, error: None)
@@ -79,25 +79,23 @@ class EventLog:
 
     def begin(self, store: str) -> None:
         """From now on; `store` is the store's address as it may be shown."""
-        self._store, self._is_on = store, True
+        self._store, self.is_on = store, True
 
-    def end(self) -> bool:
-        """No more; what was held back is told now. Says whether all was written in time."""
-        if not self._is_on:
-            return True
-        self._is_on = False
+    def end(self) -> None:
+        """No more; what was held back is told now. Waits a while until all is written."""
+        self.is_on = False
         with self._lock:
             self._put(self._repeats.rest())
-        return drain([self._hook], LAST_WORDS_MS)
+        drain([self._hook], LAST_WORDS_MS)
 
     def _wants_all(self) -> bool:
-        return self._is_on and _runs.isEnabledFor(logging.INFO)
+        return self.is_on and _runs.isEnabledFor(logging.INFO)
 
     def _note(self, event: Event) -> None:
-        if not self._is_on:
+        if not self.is_on:
             return
         level, now_ms = level_of(event), self._clock.monotonic_ms()
-        says = _is_said(event) and _logger_of(event).isEnabledFor(level)
+        says = type(event) not in _ONLY_TIME and _logger_of(event).isEnabledFor(level)
         with self._lock:
             if says and level >= logging.WARNING and not isinstance(event, Stopping):
                 self._put(self._repeats.note(_cause(event), event, now_ms))
@@ -124,11 +122,6 @@ class EventLog:
         record = logger.makeRecord(logger.name, level, __file__, 0, "%s", (message,), _raised(event), None, extra)
         record.exc_text = _traceback(event)
         logger.handle(record)
-
-
-def _is_said(event: Event) -> bool:
-    """A hook that fails is logged where it fails."""
-    return type(event) not in _ONLY_TIME and not (isinstance(event, Failure) and event.stage == "hook")
 
 
 def _logger_of(event: Event) -> logging.Logger:
