@@ -23,6 +23,8 @@ class Drain:
         self._emitter = emitter
         self._node = node
         self._in_a_hurry = False
+        self._said: tuple[str, ...] = ()
+        self._said_ms = 0
 
     def hurry(self) -> None:
         """Wait no longer."""
@@ -30,19 +32,21 @@ class Drain:
 
     def wait(self, for_ms: int) -> bool:
         """Until nothing runs, so much time has passed, or somebody is in a hurry; whether all have ended."""
-        began_ms = said_ms = self._clock.monotonic_ms()
-        end_ms = began_ms + for_ms
-        said: tuple[str, ...] = ()
-        while not self._worker.wait_empty(min(LOOK_MS, for_ms)):
-            now_ms = self._clock.monotonic_ms()
-            if self._in_a_hurry or now_ms >= end_ms:
-                return False
-            left = self._worker.running()
-            names = tuple(name for name, _ in left)
-            if left and (names != said or now_ms - said_ms >= SAY_AGAIN_MS):
-                said, said_ms = names, now_ms
-                self._emitter.emit(Stopping(self._node().id, self._node().name, len(left), names, left[0][1]))
-        return True
+        end_ms = self._clock.monotonic_ms() + for_ms
+        left_ms = for_ms  # counted too: where a clock stands still, as in simulations, this still comes to an end
+        while left_ms > 0 and self._clock.monotonic_ms() < end_ms and not self._in_a_hurry:
+            if self._worker.wait_empty(min(LOOK_MS, left_ms)):
+                return True
+            left_ms -= LOOK_MS
+            self._say_what_runs()
+        return self._worker.wait_empty(0)
+
+    def _say_what_runs(self) -> None:
+        left, now_ms = self._worker.running(), self._clock.monotonic_ms()
+        names = tuple(name for name, _ in left)
+        if left and (names != self._said or now_ms - self._said_ms >= SAY_AGAIN_MS):
+            self._said, self._said_ms = names, now_ms
+            self._emitter.emit(Stopping(self._node().id, self._node().name, len(left), names, left[0][1]))
 
     def hand_back(self) -> None:
         """Tell what still runs to stop, and give it to others."""
