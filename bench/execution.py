@@ -199,7 +199,7 @@ def _lateness(slow_runs: int) -> list[float]:
     @app.on("run_started")
     def note(event: RunStarted) -> None:
         if event.task == "fast" and counting.is_set():
-            late.append(float(event.late_ms))
+            late.append(float(event.lateness_ms))
 
     @app.on("run_finished")
     def again(event: object) -> None:

@@ -1,10 +1,16 @@
-"""What happened, one frozen class each. Stages emit; logs, metrics and hooks subscribe."""
+"""What happened, one frozen class each. Stages emit; logs, metrics and hooks subscribe.
+
+A field has the name that the same thing has elsewhere: that of a run, a schedule or a decision, or that of a metric
+and its labels. `run_id` and `node_id` are ids; `task`, `schedule` and `node` are names. All of them are in one table of
+docs/guides/metrics.md.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import datetime
 from threading import current_thread, main_thread
 from typing import Any, Literal, TypeVar
 
@@ -18,6 +24,7 @@ Topic = Literal[
     "restart",
     "run_started",
     "run_finished",
+    "run_retried",
     "run_ended",
     "run_skipped",
     "planned",
@@ -27,6 +34,8 @@ Topic = Literal[
     "fallback",
     "recovery",
     "draining",
+    "stopping",
+    "handed_back",
     "lease_lost",
     "takeover",
     "refused",
@@ -43,13 +52,13 @@ class Event:
 @dataclass(frozen=True, slots=True)
 class NodeStarted(Event):
     node_id: str
-    name: str
+    node: str
 
 
 @dataclass(frozen=True, slots=True)
 class NodeStopped(Event):
     node_id: str
-    name: str
+    node: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +66,31 @@ class Draining(Event):
     """Somebody asked this node to take no more runs."""
 
     node_id: str
-    name: str
+    node: str
+
+
+@dataclass(frozen=True, slots=True)
+class Stopping(Event):
+    """This node was told to stop, and waits for what runs; told again when that changes, and every ten seconds."""
+
+    node_id: str
+    node: str
+    runs: int
+    """How many are left."""
+    names: tuple[str, ...]
+    """Of their schedules, or tasks; that of the oldest first."""
+    duration_ms: int
+    """How long the oldest has been running."""
+
+
+@dataclass(frozen=True, slots=True)
+class HandedBack(Event):
+    """This node stops, and does not wait for these any longer: it has told them to stop, and others begin them anew."""
+
+    node_id: str
+    node: str
+    runs: int
+    names: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,20 +132,41 @@ class Recovered(Event):
 
 @dataclass(frozen=True, slots=True)
 class RunStarted(Event):
+    """The task is called."""
+
     run_id: str
     task: str
     schedule: str | None
     attempt: int
-    late_ms: int
+    lateness_ms: int
+    """From when the run was due."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunFinished(Event):
+    """An attempt is over. Whether it is the last one is not known yet."""
+
     run_id: str
     task: str
     schedule: str | None
-    ending: str
-    took_ms: int
+    attempt: int
+    outcome: str
+    duration_ms: int
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RunRetried(Event):
+    """The store has the outcome of an attempt that failed, and the run is tried again."""
+
+    run_id: str
+    task: str
+    schedule: str | None
+    attempt: int
+    """The one that failed."""
+    outcome: str
+    due_at: datetime
+    """When the next one is due."""
     error: str | None = None
 
 
@@ -123,7 +177,12 @@ class RunEnded(Event):
     run_id: str
     task: str
     schedule: str | None
-    state: str
+    attempt: int
+    outcome: str
+    duration_ms: int
+    """How long its latest attempt took, by the store's clock; 0 where none was made."""
+    error: str | None = None
+    reason: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +201,7 @@ class BatchPlanned(Event):
 
     schedules: int
     runs: int
-    took_ms: int
+    duration_ms: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +235,7 @@ class LeaseLost(Event):
     """This node was declared dead: it has stopped its runs, and goes on as another incarnation."""
 
     node_id: str
-    name: str
+    node: str
     runs: int
 
 
@@ -224,6 +283,7 @@ TOPICS: dict[Topic, type[Event]] = {
     "restart": LoopRestarted,
     "run_started": RunStarted,
     "run_finished": RunFinished,
+    "run_retried": RunRetried,
     "run_ended": RunEnded,
     "run_skipped": RunSkipped,
     "planned": BatchPlanned,
@@ -233,6 +293,8 @@ TOPICS: dict[Topic, type[Event]] = {
     "fallback": FellBack,
     "recovery": Recovered,
     "draining": Draining,
+    "stopping": Stopping,
+    "handed_back": HandedBack,
     "lease_lost": LeaseLost,
     "takeover": TookOver,
     "refused": OutcomeRefused,
@@ -253,23 +315,32 @@ class Emitter:
 
     def __init__(self, on_broken_hook: Callable[[Event, BaseException], None]) -> None:
         self._subscribers: dict[type[Event], list[Callable[[Any], object]]] = {}
+        self._always: set[type[Event]] = set()
+        self._at_times: dict[type[Event], list[Callable[[], bool]]] = {}
         self._hooks: dict[type[Event], list[Hook[Any]]] = {}
         self._on_broken_hook = on_broken_hook
         self._in_step = False
 
-    def subscribe(self, kind: type[E], subscriber: Callable[[E], object]) -> None:
-        """For functions of ours."""
+    def subscribe(
+        self, kind: type[E], subscriber: Callable[[E], object], *, wants_all: Callable[[], bool] | None = None
+    ) -> None:
+        """For functions of ours. One that does not want what went well may say so, anew whenever it is asked."""
         self._subscribers.setdefault(kind, []).append(subscriber)
+        if wants_all is None:
+            self._always.add(kind)
+        else:
+            self._at_times.setdefault(kind, []).append(wants_all)
 
     def hook(self, kind: type[E], function: Callable[[E], object]) -> None:
         """For functions of users. One that asked for several kinds gets all of them in order."""
         known = (each for each in self.hooks if each.function == function)
         hook = next(known, None) or Hook(function, self._on_broken_hook)
         self._hooks.setdefault(kind, []).append(hook)
+        self._always.add(kind)
 
     def is_heard(self, kind: type[Event]) -> bool:
-        """Whether anybody asked for it: what nobody hears need not be made."""
-        return kind in self._subscribers or kind in self._hooks
+        """Whether anybody asked for all of them: what nobody hears need not be made. What went wrong is always told."""
+        return kind in self._always or (kind in self._at_times and any(wants() for wants in self._at_times[kind]))
 
     def emit(self, event: Event) -> None:
         """Tell it to all who asked for it."""

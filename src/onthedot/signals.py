@@ -2,31 +2,54 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from queue import Empty, SimpleQueue
 
+INTERRUPTED = 130
+"""The exit code of a program that Ctrl-C has ended."""
+
 
 @contextmanager
-def signals_heard(*numbers: int) -> Iterator[Callable[[int], bool]]:
+def signals_heard(
+    *numbers: int, at_once: Callable[[int], None] = lambda number: None
+) -> Iterator[Callable[[int], int | None]]:
     """Until the end of the block these signals end nothing. Gives what waits for one, so many milliseconds at most.
 
     In the main thread only. The locks of `threading` may not be taken again by whom a signal interrupts while he holds
-    them; those of a `SimpleQueue` may.
+    them; those of a `SimpleQueue` may. `at_once` is called inside the handler, and must be as careful.
     """
     heard: SimpleQueue[int] = SimpleQueue()
 
-    def was_heard(for_ms: int) -> bool:
+    def next_signal(for_ms: int) -> int | None:
         try:
-            heard.get(timeout=for_ms / 1000)
+            return heard.get(timeout=for_ms / 1000)
         except Empty:
-            return False
-        return True
+            return None
 
-    previous = {number: signal.signal(number, lambda number, _: heard.put(number)) for number in numbers}
+    def hear(number: int, _: object) -> None:
+        at_once(number)
+        heard.put(number)
+
+    previous = {number: signal.signal(number, hear) for number in numbers}
     try:
-        yield was_heard
+        yield next_signal
     finally:
         for number, handler in previous.items():
             signal.signal(number, handler)
+
+
+class Patience:
+    """Ends the process at the third Ctrl-C, wherever it is stuck. A SIGTERM is as good as the first one."""
+
+    def __init__(self, last_words: str) -> None:
+        self._last_words = f"{last_words}\n".encode()
+        self._asked = 0
+
+    def __call__(self, number: int) -> None:
+        self._asked = self._asked + 1 if number == signal.SIGINT else max(self._asked, 1)
+        if self._asked >= 3:
+            os.write(2, self._last_words)
+            os._exit(INTERRUPTED)

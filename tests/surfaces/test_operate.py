@@ -306,7 +306,7 @@ def test_run_takes_its_store_its_name_and_its_workers_from_the_command_line(plac
         place, "--store", "sqlite:///other.db", "--name", "left", "--workers", "3", ONTHEDOT_LOG_FORMAT="json"
     )
     started = json.loads(node.wait_for('"start"'))
-    assert (started["event"], started["name"]) == ("start", "left")
+    assert (started["event"], started["node"]) == ("start", "left")
     found = json.loads(place.run("status", "--store", "sqlite:///other.db", "--json").stdout)
     assert [(each["name"], each["capacity"]) for each in found["nodes"]] == [("left", 3)]
     assert node.stop() == 0

@@ -227,7 +227,7 @@ def test_under_virtual_time_hooks_are_called_in_step_and_can_end_nothing() -> No
 
     @app.on("run_finished")
     def exits(event: RunFinished) -> None:
-        heard.append(event.ending)
+        heard.append(event.outcome)
         sys.exit(1)
 
     with simulate(app, call=True) as world:

@@ -11,6 +11,7 @@ import os
 import signal
 import socket
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -21,6 +22,7 @@ from onthedot.app.declaring import Declaring
 from onthedot.app.files import JobFile
 from onthedot.app.files.loading import LoadedFile
 from onthedot.app.files.watching import FileWatch
+from onthedot.app.importing import refuse_while_importing
 from onthedot.app.modules import modules_of
 from onthedot.app.nodes import Nodes
 from onthedot.app.options import checked, checked_node, key_of, policy_of
@@ -29,12 +31,13 @@ from onthedot.app.runs import Runs
 from onthedot.app.schedules import Schedules
 from onthedot.app.sync import Declarations, Synced
 from onthedot.app.tasks import Task, Tasks
+from onthedot.app.telemetry.logs import LOGGER, EventLog, event_logger
 from onthedot.app.telemetry.metrics import Metrics
 from onthedot.app.telemetry.tracing import Asking, Tracing, untraced
 from onthedot.clock import Clock, SystemClock
 from onthedot.durations import to_duration_ms
 from onthedot.errors import OnthedotError, SettingsError
-from onthedot.events import TOPICS, Emitter, Event, Failure, Topic
+from onthedot.events import NAMES, TOPICS, Emitter, Event, Failure, Topic
 from onthedot.execution.around import Around, around_of
 from onthedot.hooks import LAST_WORDS_MS
 from onthedot.loop import Loop
@@ -44,7 +47,7 @@ from onthedot.moments import ceil_ms
 from onthedot.node.node import Gauges, NodeRunner
 from onthedot.node.settings import NodeSettings
 from onthedot.settings import load_settings
-from onthedot.signals import signals_heard
+from onthedot.signals import Patience, signals_heard
 from onthedot.stores.base import Author, Store
 
 if TYPE_CHECKING:
@@ -53,6 +56,8 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 R = TypeVar("R")
 AroundT = TypeVar("AroundT", bound=Callable[..., Any])
+
+_LISTEN_MS = 50
 
 _log = logging.getLogger("onthedot")
 
@@ -89,6 +94,8 @@ class App(Declaring):
         self._stores: dict[int, Store] = {}
         self._stands_elsewhere = False
         self._emitter = Emitter(self._on_broken_hook)
+        self._event_log = EventLog(self._emitter, self._clock)
+        self._logs_by_itself = True
         self._arounds: list[Around] = []
         self._runner: NodeRunner | None = None
         self._leaving: NodeRunner | None = None
@@ -155,15 +162,16 @@ class App(Declaring):
     def log_events(self, logger: logging.Logger | None = None, *, log_format: str | None = None) -> None:
         """Make a record of the standard `logging` module of each event, as text or JSON; the setting `log_format` else.
 
-        DEBUG is what happens all the time. The logger is "onthedot.events" unless one is given.
+        DEBUG is what happens all the time. The logger is "onthedot.events" unless one is given. This takes the place of
+        what a node logs by itself.
         """
-        from onthedot.app.telemetry.logs import LOGGER, event_logger
         from onthedot.stores.open import mask_url
 
         form = load_settings({"log_format": log_format}).log_format
         log = event_logger(logger or logging.getLogger(LOGGER), mask_url(self.url), form, self._clock)
         for kind in TOPICS.values():
             self._emitter.hook(kind, log)  # handlers of logging are the user's, and may block
+        self._logs_by_itself = False
 
     @property
     def metrics(self) -> Metrics:
@@ -270,21 +278,40 @@ class App(Declaring):
 
     # running
 
-    def run(self) -> None:
-        """Plan and execute until SIGTERM or Ctrl-C, then drain. Needs the main thread."""
+    def run(self, *, log: bool = True) -> None:
+        """Plan and execute until SIGTERM or Ctrl-C, then drain. Needs the main thread.
+
+        A second Ctrl-C hands back what still runs, a third ends the process at once. `log`: see `start`.
+        """
+        refuse_while_importing("app.run()")
         if current_thread() is not main_thread():
             raise OnthedotError("run() handles signals and needs the main thread; elsewhere use start() and stop()")
-        with signals_heard(signal.SIGTERM, signal.SIGINT) as was_heard:
+        patience = Patience("ended at once: others begin what ran here anew when its lease is over")
+        with signals_heard(signal.SIGTERM, signal.SIGINT, at_once=patience) as next_signal:
             try:
-                self.start()
-                while not was_heard(500):
+                self.start(log=log)
+                while next_signal(500) is None:
                     if self._runner is not None and self._runner.is_drained:
                         break
             finally:
-                self.stop()
+                self._stop_and_listen(next_signal)
 
-    def start(self, *, loop: asyncio.AbstractEventLoop | None = None) -> None:
-        """Start a node in the background, after `sync`. `async def` tasks run on the loop, or on one of our own."""
+    def _stop_and_listen(self, next_signal: Callable[[int], int | None]) -> None:
+        """Stop in another thread: this one hears whether somebody is in a hurry."""
+        runner = self._runner
+        with ThreadPoolExecutor(1, "onthedot-stop") as thread:
+            stopping = thread.submit(self.stop)
+            while not stopping.done():
+                if next_signal(_LISTEN_MS) == signal.SIGINT and runner is not None:
+                    runner.hurry()
+        stopping.result()
+
+    def start(self, *, loop: asyncio.AbstractEventLoop | None = None, log: bool = True) -> None:
+        """Start a node in the background, after `sync`. `async def` tasks run on the loop, or on one of our own.
+
+        What goes wrong, and what is worth knowing, is logged by the standard `logging` module, unless `log` is False.
+        """
+        refuse_while_importing("app.start()")
         if getattr(multiprocessing.current_process(), "_inheriting", False):
             raise OnthedotError(
                 "a process for tasks has imported this program, and must not start a node of its own:"
@@ -296,10 +323,18 @@ class App(Declaring):
             raise OnthedotError("inside simulate() and inline() no node may be started: time passes only by hand there")
         self._serve_metrics()
         try:
+            self._begin_log(log)
             self._start(loop)
         except BaseException:
+            self._event_log.end()
             self._close_endpoint()
             raise
+
+    def _begin_log(self, log: bool) -> None:
+        from onthedot.stores.open import mask_url
+
+        if log and self._logs_by_itself:
+            self._event_log.begin(mask_url(self.url))
 
     def _start(self, loop: asyncio.AbstractEventLoop | None) -> None:
         self.open_store(create=True)
@@ -333,6 +368,7 @@ class App(Declaring):
             return runner.stop()
         finally:
             self._leaving = None
+            self._event_log.end()
             if not self._emitter.drain(LAST_WORDS_MS):
                 _log.warning("some hooks have not ended: the node has stopped without them")
             self._close_endpoint()
@@ -342,9 +378,9 @@ class App(Declaring):
         if endpoint is not None:
             endpoint.close()
 
-    def running(self) -> Running:
-        """`with app.running():` or `async with app.running():`"""
-        return Running(self)
+    def running(self, *, log: bool = True) -> Running:
+        """`with app.running():` or `async with app.running():`; `log`: see `start`."""
+        return Running(self, log=log)
 
     @property
     def runner(self) -> NodeRunner | None:
@@ -399,9 +435,10 @@ class App(Declaring):
         return Author(self._who, self.surface, what)
 
     def _on_broken_hook(self, event: Event, error: BaseException) -> None:
-        _log.error("a hook for %s failed", type(event).__name__, exc_info=error)
+        if isinstance(event, Failure) or not self._event_log.is_on:
+            _log.error("a hook for %s failed", type(event).__name__, exc_info=error)
         if not isinstance(event, Failure):
-            self._emitter.emit(Failure("hook", error))
+            self._emitter.emit(Failure(f"hook for {NAMES[type(event)]}", error))
 
 
 def _key_of(task: str, key: str) -> str:

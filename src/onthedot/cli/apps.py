@@ -13,6 +13,7 @@ from onthedot.errors import OnthedotError, SettingsError
 if TYPE_CHECKING:
     from onthedot.app.app import App
 
+_OURS = str(Path(__file__).parents[1])
 _FORM = "write it as module:attribute, such as myapp:app, or name a jobs.toml"
 
 
@@ -83,8 +84,13 @@ def _split(text: str) -> tuple[str, str]:
 
 def _import(name: str) -> Any:
     """The module; whatever goes wrong inside it is told in one line, with its place."""
+    from onthedot.app.importing import StartedByImport, importing
+
     try:
-        return importlib.import_module(name)
+        with importing():
+            return importlib.import_module(name)
+    except StartedByImport as error:
+        raise SettingsError(f"{_place(error)}: {error}") from None
     except ModuleNotFoundError as error:
         if error.name is not None and (name == error.name or name.startswith(f"{error.name}.")):
             raise SettingsError(f"no module {error.name!r} in {Path.cwd()} or on Python's path") from None
@@ -108,7 +114,8 @@ def _place(error: BaseException) -> str:
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not frame.filename.startswith("<frozen")]
     here = str(Path.cwd())
     own = [frame for frame in frames if frame.filename.startswith(here) and "site-packages" not in frame.filename]
-    frame = (own or frames)[-1]
+    theirs = [frame for frame in frames if not frame.filename.startswith(_OURS)]
+    frame = (own or theirs or frames)[-1]
     return f"{_short(frame.filename)}:{frame.lineno}"
 
 

@@ -11,7 +11,7 @@ import typer
 from onthedot.app.telemetry.event_text import document, level_of, told
 from onthedot.cli.texts import utc_text
 from onthedot.clock import SystemClock
-from onthedot.events import TOPICS, Event
+from onthedot.events import TOPICS, Event, Stopping
 
 if TYPE_CHECKING:
     from onthedot.app.app import App
@@ -34,6 +34,7 @@ def show_events(app: App, store: str, log_format: str, *, verbose: bool = False)
             typer.echo(json.dumps(document(event, now_ms), ensure_ascii=False), err=True)
             return
         word, text = told(event, store)
+        text += "; Ctrl-C again hands back what runs" if isinstance(event, Stopping) else ""
         styled = typer.style(f"{word:<9}", fg="red" if word in _RED else _COLOURS[level])
         typer.echo(f"{utc_text(now_ms, seconds=True)[:19]}Z {styled} {text}", err=True)
 

@@ -53,7 +53,13 @@ def run_app(
         bool, typer.Option("-v", "--verbose", help="Tell also what happens all the time: each run that begins.")
     ] = False,
 ) -> None:
-    """Plan and execute until SIGTERM or Ctrl-C, then let what runs finish."""
+    """Plan and execute until SIGTERM or Ctrl-C, then let what runs finish.
+
+    A second Ctrl-C hands back what still runs, a third ends at once. What tasks log or print is shown, and kept with
+    their runs.
+    """
+    from onthedot.app.telemetry.console import records_shown
+    from onthedot.execution.capture import prints_kept
     from onthedot.settings import load_settings
     from onthedot.stores.open import mask_url
 
@@ -61,7 +67,8 @@ def run_app(
         app.override(url=store, name=name, workers=workers, metrics_port=metrics_port, tune_gc=True)
         form = load_settings({"log_format": log_format}).log_format
         show_events(app, mask_url(app.url), form, verbose=verbose)
-        app.run()
+        with prints_kept(), records_shown(form):
+            app.run(log=False)
 
 
 def sync_app(

@@ -1,11 +1,14 @@
-"""What the standard `logging` module records inside a run is kept with the run."""
+"""What is said inside a run is kept with it: records of the `logging` module and, where it is asked, prints."""
 
 from __future__ import annotations
 
 import logging
+import sys
 import traceback
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from threading import Lock
-from typing import Any
+from typing import Any, TextIO
 
 from onthedot.execution.context import entered
 from onthedot.storable import shown
@@ -35,6 +38,48 @@ def capture_logging() -> None:
             return record
 
         logging.setLogRecordFactory(make_and_keep)
+
+
+@contextmanager
+def prints_kept() -> Iterator[None]:
+    """In the block what a task prints is kept with its run, and printed; so it is in processes for tasks."""
+    printed = sys.stdout
+    keep_prints()
+    in_children.append(keep_prints)
+    try:
+        yield
+    finally:
+        in_children.remove(keep_prints)
+        sys.stdout = printed
+
+
+def keep_prints() -> None:
+    """From now on, in this process."""
+    sys.stdout = _Stdout(sys.stdout)
+
+
+in_children: list[Callable[[], object]] = []
+"""What a process for tasks does first, as it was done here; they can be pickled."""
+
+
+class _Stdout:
+    """A stream that also keeps what is written inside a run; all else is asked of the one that it was."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        context = entered()
+        if context is not None and isinstance(text, str):
+            context.write(text)
+        return self._stream.write(text)
+
+    def writelines(self, lines: Iterable[str]) -> None:
+        for line in lines:
+            self.write(line)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
 
 
 def _text(record: logging.LogRecord) -> str:

@@ -24,6 +24,10 @@ _current: ContextVar[Context | None] = ContextVar("onthedot_context", default=No
 
 MOST_LOG_BYTES = 1_000_000
 """What is kept of what one attempt says."""
+PRINTED = "STDOUT"
+"""The level of what is printed, by a command or a task."""
+_LONGEST_LINE = 8192
+"""What is printed longer without an end of the line is kept as several lines."""
 _LINE_BYTES = 100
 """What a line costs beside its text."""
 
@@ -76,7 +80,6 @@ class Context:
     """One attempt of one run, as the task sees it."""
 
     run: Run
-    log: logging.Logger = _task_log
     on_line: Callable[[LogLine], None] = lambda line: None
     """Gets what the run says."""
     clock: Clock = field(default_factory=SystemClock)
@@ -91,6 +94,13 @@ class Context:
     """Made for those who wait for it: most runs do not."""
     _when_stopped: Callable[[], None] | None = None
     _kept_bytes: int = 0
+    _unended: str = ""
+    """What was printed after the last end of a line."""
+
+    @property
+    def log(self) -> logging.Logger:
+        """The logger of the task, `onthedot.task.NAME`: its records are kept with the run, and shown as others are."""
+        return logging.getLogger(f"{_task_log.name}.{self.run.task}")
 
     @property
     def run_id(self) -> str:
@@ -172,6 +182,20 @@ class Context:
             full = f"nothing more is kept: a run's log may have {MOST_LOG_BYTES:,} bytes"
             self.on_line(LogLine(self.run.id, self.run.claim_no, self.clock.now_ms(), "WARNING", full))
 
+    def write(self, text: str) -> None:
+        """Keep what was printed, line by line; the last one when it ends, or the attempt does."""
+        *lines, self._unended = (self._unended + text).split("\n")
+        for line in lines:
+            self.keep(PRINTED, line)
+        if len(self._unended) > _LONGEST_LINE:
+            self.end_line()
+
+    def end_line(self) -> None:
+        """Keep what was printed and has no end of its line."""
+        unended, self._unended = self._unended, ""
+        if unended:
+            self.keep(PRINTED, unended)
+
     def check(self) -> None:
         """Raise `Cancelled` if the run should stop, `TimedOut` if it has taken too long."""
         if self.timed_out:
@@ -220,6 +244,12 @@ def entered() -> Context | None:
     return _current.get()
 
 
-def enter(context: Context | None) -> None:
-    """Make it the current one, in this thread or asyncio task; None: there is none any more."""
+def enter(context: Context) -> None:
+    """Make it the current one, in this thread or asyncio task."""
     _current.set(context)
+
+
+def leave(context: Context) -> None:
+    """There is no current one any more; what it printed last is kept."""
+    _current.set(None)
+    context.end_line()

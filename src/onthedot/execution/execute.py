@@ -7,7 +7,7 @@ import traceback
 from typing import Any
 
 from onthedot import storable
-from onthedot.execution.context import Cancelled, Context, GiveUp, Retry, Skip, TimedOut, WorkFailed, enter
+from onthedot.execution.context import Cancelled, Context, GiveUp, Retry, Skip, TimedOut, WorkFailed, enter, leave
 from onthedot.execution.deadlines import Deadline
 from onthedot.execution.targets import Target
 from onthedot.model.outcome import Outcome
@@ -21,7 +21,7 @@ def execute(target: Target, context: Context) -> Outcome:
     except BaseException as error:  # SystemExit too: a task must not end the node
         return outcome_of(context, error)
     finally:
-        enter(None)
+        leave(context)
     return _succeeded(context, result)
 
 
@@ -40,7 +40,7 @@ def execute_until(target: Target, context: Context, deadline: Deadline) -> Outco
     except (TimedOut, Cancelled) as raised:  # it came when the call was just over
         deadline.leave()
         error = error if ended or error is not None else raised
-    enter(None)
+    leave(context)
     return _succeeded(context, result) if error is None else outcome_of(context, error)
 
 
@@ -61,7 +61,7 @@ async def execute_async(target: Target, context: Context) -> Outcome:
             return outcome_of(context, error, expired=True)
         return outcome_of(context, error)
     finally:
-        enter(None)
+        leave(context)
     return _succeeded(context, result)
 
 

@@ -75,7 +75,7 @@ class Worker:
         sizes: Sizes,
         on_line: Callable[[LogLine], None] = lambda line: None,
         store: Store | None = None,
-        on_completed: Callable[[], None] = lambda: None,
+        on_completed: Callable[[Run], None] = lambda run: None,
     ) -> None:
         self._lookup = lookup
         self._clock = clock
@@ -109,6 +109,14 @@ class Worker:
         """The runs that are here, with their claim numbers."""
         with self._lock:
             return {run_id: each.run.claim_no for run_id, each in self._executions.items()}
+
+    def running(self) -> list[tuple[str, int]]:
+        """The schedule, or task, of each run that is inside it, and for how many milliseconds; the oldest first."""
+        with self._lock:
+            inside = [each for each in self._executions.values() if each.entered and not each.given_up]
+        now_ms = self._clock.now_ms()
+        inside.sort(key=lambda each: each.entered_ms)
+        return [(each.run.schedule or each.run.task, max(now_ms - each.entered_ms, 0)) for each in inside]
 
     def counts(self) -> dict[Pool, Counts]:
         """How full each pool is."""
@@ -402,7 +410,9 @@ class Worker:
         took_ms = max(self._clock.now_ms() - execution.entered_ms, 0) if execution.entered else 0
         self.pools.note(run.task, took_ms)
         if self._emitter.is_heard(RunFinished):
-            self._emitter.emit(RunFinished(run.id, run.task, run.schedule, outcome.ending, took_ms, outcome.error))
+            self._emitter.emit(
+                RunFinished(run.id, run.task, run.schedule, run.attempt, outcome.ending, took_ms, outcome.error)
+            )
         self._note_empty()
 
     def _forget(self, execution: Execution) -> None:
@@ -418,7 +428,7 @@ class Worker:
         held = self._try(self._held, run)
         if held is None or held.state is not State.SUCCEEDED or held.claim_no != run.claim_no:
             return None
-        self._try(self._on_completed)
+        self._try(self._on_completed, held)
         return Outcome(run.id, run.claim_no, "succeeded", result=held.result)
 
     def _held(self, run: Run) -> Run | None:

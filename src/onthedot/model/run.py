@@ -91,6 +91,23 @@ class Run:
         return None if self.finished_ms is None else from_ms(self.finished_ms)
 
     @property
+    def outcome(self) -> str | None:
+        """How it ended, which is its state then; None before."""
+        return self.state.value if self.is_final else None
+
+    @property
+    def lateness_ms(self) -> int | None:
+        """From when its latest attempt was due to when it began; None before it has."""
+        return None if self.started_ms is None else max(self.started_ms - self.due_ms, 0)
+
+    @property
+    def duration_ms(self) -> int | None:
+        """How long its latest attempt took; None before it has ended, or where none was made."""
+        if self.started_ms is None or self.finished_ms is None:
+            return None
+        return max(self.finished_ms - self.started_ms, 0)
+
+    @property
     def is_final(self) -> bool:
         """Whether it has ended (an operator may still have it done again)."""
         return self.state in FINAL

@@ -8,12 +8,13 @@ from threading import Lock
 
 from onthedot.clock import StoreClock
 from onthedot.errors import NodeDead
-from onthedot.events import Draining, Emitter, LeaseLost, RunEnded, TookOver
+from onthedot.events import Draining, Emitter, LeaseLost, TookOver
 from onthedot.execution.worker import Worker
 from onthedot.model.node import Node, NodeState
 from onthedot.model.outcome import Outcome
 from onthedot.model.values import replace
 from onthedot.node.lease import Ask, Claim, Here, Lease, Orders
+from onthedot.node.run_events import emit_ended
 from onthedot.node.settings import NodeSettings
 from onthedot.stores.base import Store, TaskInfo
 
@@ -132,9 +133,7 @@ class Heartbeat:
         if not taken:
             return
         around.emitter.emit(TookOver(node_id, len(taken)))
-        for run in taken:
-            if run.is_final:
-                around.emitter.emit(RunEnded(run.id, run.task, run.schedule, run.state.value))
+        emit_ended(around.emitter, taken)
         around.wake()
 
     def _be_drained(self) -> None:

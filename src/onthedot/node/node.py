@@ -14,12 +14,12 @@ from __future__ import annotations
 
 import os
 import socket
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from onthedot.clock import Clock, StoreClock
 from onthedot.errors import NodeDead, OnthedotError
-from onthedot.events import Emitter, Failure, LoopRestarted, NodeStarted, NodeStopped, OutcomeRefused, RunEnded
+from onthedot.events import Emitter, Failure, LoopRestarted, NodeStarted, NodeStopped, OutcomeRefused
 from onthedot.execution.capture import capture_logging
 from onthedot.execution.targets import Lookup
 from onthedot.execution.thread_pool import Counts, Pool, Room, Sizes
@@ -31,11 +31,14 @@ from onthedot.model.outcome import Outcome
 from onthedot.model.run import Run
 from onthedot.model.states import State
 from onthedot.node.agenda import LOOK_AGAIN_MS
+from onthedot.node.drain import Drain
 from onthedot.node.garbage import make_pauses_rare
 from onthedot.node.heartbeat import Heartbeat, Surroundings
+from onthedot.node.lease import Claim
 from onthedot.node.local import LocalPlanner
 from onthedot.node.planner import Planner
 from onthedot.node.planning_pass import Parts, PlanningPass
+from onthedot.node.run_events import emit_ended, emit_recorded
 from onthedot.node.settings import NodeSettings
 from onthedot.node.supervisor import Supervisor
 from onthedot.node.upkeep import Upkeep
@@ -99,6 +102,7 @@ class NodeRunner:
             store=store,
             on_completed=self._after_completion,
         )
+        self._drain = Drain(self.worker, self._clock, emitter, lambda: self.node)
         self._planner = Planner(store, Decider(lambda: new_id(self._clock.now_ms()), self._room), emitter.emit)
         self._heartbeat = Heartbeat(settings, self._surroundings())
         self._pass = PlanningPass(settings, self._parts())
@@ -183,13 +187,17 @@ class NodeRunner:
         self._unlisten()
         self._supervisor.stop(["plan", "sweep", "prune"])
         self.worker.hand_back()
-        all_ended = self.worker.wait_empty(self._settings.drain_ms)
-        self.worker.hand_back(entered=True)
+        all_ended = self._drain.wait(self._settings.drain_ms)
+        self._drain.hand_back()
         self._supervisor.stop()
         self._take_leave()
         self.worker.close()
         self._emitter.emit(NodeStopped(self.node.id, self.node.name))
         return all_ended
+
+    def hurry(self) -> None:
+        """Do not wait for what runs when it stops, or stops already: give it back."""
+        self._drain.hurry()
 
     def _take_leave(self) -> None:
         """Write the last outcomes and end the incarnation. Where the store is away, others take over in a while."""
@@ -316,8 +324,8 @@ class NodeRunner:
         if others:  # alive, or dead without a word: which of the two, nobody can tell within a lease
             self._suspect()
 
-    def _after_finish(self, finished: Finished) -> None:
-        self._emit_ended(finished.recorded)
+    def _after_finish(self, finished: Finished, outcomes: Mapping[Claim, Outcome]) -> None:
+        emit_recorded(self._emitter, finished.recorded, outcomes)
         for run_id in finished.refused:
             self._emitter.emit(OutcomeRefused(run_id))
         if any(run.state is State.WAITING for run in finished.recorded):
@@ -325,19 +333,14 @@ class NodeRunner:
         elif finished.woken or self._pass.left_some:
             self._go_on()
 
-    def _after_completion(self) -> None:
+    def _after_completion(self, run: Run) -> None:
         """A task has ended its run in its own transaction: who waited behind it may be judged again."""
+        emit_ended(self._emitter, [run])
         self.loops["sweep"].wake()
         self.wake()
 
     def _finish(self, node_id: str, outcomes: list[Outcome]) -> Finished:
         return self._pass.finish(node_id, outcomes)
-
-    def _emit_ended(self, runs: Sequence[Run]) -> None:
-        if self._emitter.is_heard(RunEnded):
-            for run in runs:
-                if run.is_final:
-                    self._emitter.emit(RunEnded(run.id, run.task, run.schedule, run.state.value))
 
     def _write_logs(self) -> None:
         try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from itertools import islice
 from threading import Lock
 
@@ -25,7 +25,7 @@ class OutcomeWriter:
         self,
         finish: Callable[[str, list[Outcome]], Finished],
         node_id: Callable[[], str],
-        on_finished: Callable[[Finished], None],
+        on_finished: Callable[[Finished, Mapping[Claim, Outcome]], None],
         *,
         before_writing: Callable[[], None] = lambda: None,
         wake: Callable[[], None] = lambda: None,
@@ -67,7 +67,7 @@ class OutcomeWriter:
                     if outcome.run_id in finished.again:  # behind the others
                         self._pending[claim] = held
             more = bool(self._pending)
-        self._on_finished(finished)
+        self._on_finished(finished, batch)
         return (AGAIN_MS if finished.again else 0) if more else None
 
 

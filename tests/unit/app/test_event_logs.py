@@ -10,12 +10,20 @@ import pytest
 
 from onthedot import App
 from onthedot.app.telemetry.event_text import document, level_of, told
-from onthedot.events import NAMES, TOPICS, Event, Failure, FileBroken, FileLoaded, RunFinished
+from onthedot.events import NAMES, TOPICS, Event, Failure, FileBroken, FileLoaded, RunEnded
+from onthedot.moments import from_ms
 
 
 def sample(kind: type[Event]) -> Event:
     """An event with something in each field that must have something."""
-    of_text = {"str": "text", "int": 3, "str | None": None, "int | None": None, "BaseException": ValueError("a\nb")}
+    of_text = {
+        "str": "text",
+        "int": 3,
+        "str | None": None,
+        "int | None": None,
+        "datetime": from_ms(0),
+        "BaseException": ValueError("a\nb"),
+    }
     values = {
         each.name: of_text.get(str(each.type), ("one", "two")) for each in fields(kind) if each.default is MISSING
     }
@@ -42,14 +50,15 @@ def test_a_program_that_starts_its_own_node_gets_log_records(caplog: pytest.LogC
         raise ValueError("no luck")
 
     app.log_events()
-    with caplog.at_level(logging.DEBUG, logger="onthedot.events"), app.running():
+    with caplog.at_level(logging.DEBUG, logger="onthedot"), app.running():
         run = app.runs.wait(app.enqueue(bad).id, timeout="30s")
     records = {getattr(each, "event", None): each for each in caplog.records}
     assert records.keys() >= {"start", "run_started", "run_finished", "run_ended", "stop"}
-    finished = records["run_finished"]
-    assert finished.levelno == logging.WARNING
-    assert finished.getMessage().startswith(f"failed bad (run {run.id[-12:]})")
-    assert finished.values["run_id"] == run.id  # type: ignore[attr-defined]
+    ended = records["run_ended"]
+    assert ended.levelno == logging.ERROR
+    assert ended.getMessage().startswith(f"failed bad (run {run.id[-12:]})")
+    assert ended.values["run_id"] == run.id  # type: ignore[attr-defined]
+    assert {each.name for each in caplog.records} == {"onthedot.events"}  # and nothing twice
     assert app.runs.logs(run.id) == ()  # what is told about a run is not what the run said
 
 
@@ -63,9 +72,9 @@ def test_log_records_may_be_json(caplog: pytest.LogCaptureFixture) -> None:
 
 
 def test_what_failed_matters_more_than_what_succeeded() -> None:
-    good = RunFinished("id", "job", None, "succeeded", 5)
-    bad = RunFinished("id", "job", None, "timed_out", 5)
-    assert (level_of(good), level_of(bad)) == (logging.INFO, logging.WARNING)
+    good = RunEnded("id", "job", None, 1, "succeeded", 5)
+    bad = RunEnded("id", "job", None, 1, "timed_out", 5)
+    assert (level_of(good), level_of(bad)) == (logging.INFO, logging.ERROR)
     assert level_of(Failure("plan", ValueError("x"))) == logging.ERROR
 
 

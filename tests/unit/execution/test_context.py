@@ -10,6 +10,7 @@ import sqlalchemy
 from tests.unit.execution.places import app_in_memory, done, ended, until
 
 from onthedot import App, Context, OnthedotError, StoreError, cron, current
+from onthedot.events import RunEnded
 from onthedot.model.run import Run
 
 
@@ -153,6 +154,20 @@ def test_who_waits_behind_a_completed_run_starts(app: App, shop: sqlalchemy.Engi
     app.schedules.put("s", sells, cron("0 0 1 1 *"))
     runs = [app.schedules.trigger("s") for _ in range(3)]
     assert [ended(app, run).state for run in runs] == ["succeeded"] * 3
+
+
+def test_a_completed_run_is_told_as_ended(app: App, shop: sqlalchemy.Engine) -> None:
+    told: list[RunEnded] = []
+    app.events.subscribe(RunEnded, told.append)
+
+    @app.task
+    def sells(ctx: Context) -> None:
+        with shop.begin() as connection:
+            ctx.complete({"sold": 1}, connection=connection)
+
+    run = app.enqueue(sells)
+    until(lambda: told)
+    assert [(each.run_id, each.outcome, each.attempt) for each in told] == [(run.id, "succeeded", 1)]
 
 
 def test_a_superseded_owner_cannot_complete(app: App, shop: sqlalchemy.Engine) -> None:

@@ -258,6 +258,6 @@ def test_twenty_thousand_schedules_at_the_same_second_all_run_and_their_lateness
             node.write_once()
         world.clock.advance(10)
     assert set(ran.values()) == {1}
-    late = [event.late_ms for event in world.events if isinstance(event, RunStarted)]
+    late = [event.lateness_ms for event in world.events if isinstance(event, RunStarted)]
     assert len(late) == 20_000
     assert max(late) > 0

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
+import sys
 from collections.abc import Iterator
 
 import pytest
 
 from onthedot import App, Context
 from onthedot.clock import SystemClock
+from onthedot.execution.capture import prints_kept
 from onthedot.execution.context import MOST_LOG_BYTES
 from onthedot.stores.memory import MemoryStore
 
@@ -101,3 +104,64 @@ def test_the_handlers_of_the_process_are_left_as_they_are(app: App) -> None:
     before = list(logging.getLogger().handlers)
     with app.running():
         assert logging.getLogger().handlers == before
+
+
+# prints
+
+
+def test_what_is_printed_is_left_alone(app: App, capsys: pytest.CaptureFixture[str]) -> None:
+    @app.task
+    def prints() -> None:
+        print("hello")  # noqa: T201
+
+    with app.running():
+        assert said(app, app.enqueue(prints).id) == []
+    assert capsys.readouterr().out == "hello\n"
+
+
+def test_where_it_is_asked_what_is_printed_is_kept_line_by_line_and_printed(
+    app: App, capsys: pytest.CaptureFixture[str]
+) -> None:
+    @app.task
+    def prints(ctx: Context) -> None:
+        print("hello", "there", sep="\n")  # noqa: T201
+        ctx.log.info("between")
+        print("no end", end="")  # noqa: T201
+
+    before = sys.stdout
+    with prints_kept(), app.running():
+        print("nobody's")  # noqa: T201
+        lines = said(app, app.enqueue(prints).id)
+    assert lines == [("STDOUT", "hello"), ("STDOUT", "there"), ("INFO", "between"), ("STDOUT", "no end")]
+    assert capsys.readouterr().out == "nobody's\nhello\nthere\nno end"
+    assert sys.stdout is before
+
+
+def test_each_of_many_runs_keeps_what_it_prints_itself(app: App) -> None:
+    @app.task
+    async def waits(number: int) -> None:
+        print(number, end=" ")  # noqa: T201
+        await asyncio.sleep(0)
+        print(number)  # noqa: T201
+
+    @app.task
+    def works(number: int) -> None:
+        print(number, number)  # noqa: T201
+
+    with prints_kept(), app.running():
+        runs = {number: app.enqueue(works if number % 2 else waits, args={"number": number}) for number in range(40)}
+        assert {number: said(app, run.id) for number, run in runs.items()} == {
+            number: [("STDOUT", f"{number} {number}")] for number in range(40)
+        }
+
+
+def test_what_is_printed_without_end_is_kept_in_pieces_and_up_to_a_bound(app: App) -> None:
+    @app.task
+    def prints() -> None:
+        for _ in range(30):
+            print("x" * 50_000, end="")  # noqa: T201
+
+    with prints_kept(), app.running():
+        lines = said(app, app.enqueue(prints).id)
+    assert sum(len(text) for _, text in lines) < MOST_LOG_BYTES + 1000
+    assert lines[-1][0] == "WARNING"

@@ -377,7 +377,7 @@ def test_a_stand_in_is_called_instead_of_the_task() -> None:
 def test_hooks_are_called_with_the_tasks() -> None:
     app, ended = App("memory://"), []
     app.schedule(every("1h"))(lambda_named("job"))
-    app.on("run_finished")(lambda event: ended.append(event.ending))
+    app.on("run_finished")(lambda event: ended.append(event.outcome))
     with simulate(app) as world:
         world.advance("1h")
         assert ended == []

@@ -96,12 +96,12 @@ class Metrics:
     def _note_work(self, event: Event) -> None:
         match event:
             case RunStarted():
-                _labelled(self._lateness, *self._task(event)).observe(event.late_ms / 1000)
+                _labelled(self._lateness, *self._task(event)).observe(event.lateness_ms / 1000)
             case RunFinished():
-                _labelled(self._duration, *self._task(event)).observe(event.took_ms / 1000)
-                _labelled(self._attempts, *self._task(event), event.ending).inc()
+                _labelled(self._duration, *self._task(event)).observe(event.duration_ms / 1000)
+                _labelled(self._attempts, *self._task(event), event.outcome).inc()
             case RunEnded():
-                _labelled(self._runs, *self._task(event), event.state).inc()
+                _labelled(self._runs, *self._task(event), event.outcome).inc()
             case RunSkipped():
                 self._runs.labels(*self._task(event), "skipped").inc()
             case Misfired():
@@ -109,7 +109,7 @@ class Metrics:
                 self._decisions.labels(*labels).inc()
                 self._ticks.labels(*labels).inc(event.count or 0)
             case BatchPlanned():
-                self._plan.observe(event.took_ms / 1000)
+                self._plan.observe(event.duration_ms / 1000)
                 self._planned.inc(event.runs)
 
     def _note_trouble(self, event: Event) -> None:

@@ -17,7 +17,7 @@ def main() -> None:
     Thread(target=_leave_with_the_viewer, daemon=True).start()
     app = demo_app(Path(folder), name)
     try:
-        app.run()
+        app.run(log=False)
     finally:
         app.close()
 

@@ -124,9 +124,9 @@ def _show_lines(app: App, end: float | None) -> None:
         for run in reversed(facts.ended):
             if run.id not in shown:
                 shown.add(run.id)
-                late_ms = "" if run.started_ms is None else f"{max(run.started_ms - run.due_ms, 0)} ms late"
+                late = "" if run.lateness_ms is None else f"{run.lateness_ms} ms late"
                 name = f"{run.schedule or run.task:<12}"
-                screen.print(Text.assemble(name, (f"{run.state:<10}", STYLES.get(run.state, "")), (late_ms, "dim")))
+                screen.print(Text.assemble(name, (f"{run.state:<10}", STYLES.get(run.state, "")), (late, "dim")))
         time.sleep(_FRAME_S * 2)
     facts = read(app)
     names = ", ".join(each.name for each in facts.schedules)

@@ -7,7 +7,7 @@ import multiprocessing
 import os
 import pickle
 import signal
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -69,12 +69,14 @@ class Done:
     timed_out: bool
 
 
-def serve(pipe: Connection) -> None:
-    """The life of a child."""
+def serve(pipe: Connection, first: Sequence[Callable[[], object]] = ()) -> None:
+    """The life of a child; what it does first."""
     os.setsid()  # Ctrl-C is the parent's affair; and all that a task starts can be ended with it
     multiprocessing.current_process()._config["daemon"] = False  # type: ignore[attr-defined]  # tasks may have children
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     capture_logging()
+    for act in first:
+        act()
     child = _Child(pipe)
     signal.signal(INTERRUPT, child.interrupt)
     Thread(target=child.listen, name="onthedot-parent", daemon=True).start()

@@ -13,6 +13,7 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 from onthedot.clock import Clock
+from onthedot.execution.capture import in_children
 from onthedot.execution.context import Context, WorkFailed
 from onthedot.execution.execute import outcome_of
 from onthedot.execution.targets.child import Answer, Ask, Call, Done, Stop, serve
@@ -91,7 +92,9 @@ class _Process:
         # A fresh interpreter: a fork of a process with threads inherits locks that nobody will ever release.
         spawn = get_context("spawn")
         self._pipe, theirs = spawn.Pipe()
-        self._process: SpawnProcess = spawn.Process(target=serve, args=(theirs,), name="onthedot-process", daemon=True)
+        self._process: SpawnProcess = spawn.Process(
+            target=serve, args=(theirs, tuple(in_children)), name="onthedot-process", daemon=True
+        )
         self._process.start()
         theirs.close()
         self._runs = 0
