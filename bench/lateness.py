@@ -15,14 +15,10 @@ from apscheduler.executors.pool import ThreadPoolExecutor
 from apscheduler.jobstores.sqlalchemy import SQLAlchemyJobStore
 from apscheduler.schedulers.background import BackgroundScheduler
 
-from bench.filling import fill, schedule_at
 from bench.measure import part
 from onthedot import App, Context, every
 from onthedot.events import Misfired
-from onthedot.model.policy import Policy
-from onthedot.node.settings import NodeSettings
-from onthedot.stores.engine import Engine
-from onthedot.triggers.codec import encode
+from onthedot.triggers.base import Trigger
 
 WARM_S = 3
 """Seconds that are not counted, since connections are opened and caches filled in them."""
@@ -80,16 +76,10 @@ class _Calls:
 
 
 def ours(url: str, schedules: int, seconds: int) -> Lateness:
-    """A node, in this process, with so many durable schedules that tick every second."""
-    app = App(url, node=NodeSettings(capacity=2000))
-    store = app.open_store(create=True)
-    assert isinstance(store, Engine)
-    first_s = int(time.time()) + 3 + schedules // 500
+    """A node as a user has it: embedded, with default settings, and schedules that are declared in code."""
+    app = App(url)
+    first_s = int(time.time()) + 5 + schedules // 100
     calls = _Calls(first_s, schedules, seconds)
-
-    @app.task
-    async def note(ctx: Context) -> None:
-        calls.note(ctx.scheduled_at.timestamp())
 
     @app.on("misfire")
     def leave_out(event: Misfired) -> None:
@@ -101,14 +91,20 @@ def ours(url: str, schedules: int, seconds: int) -> Lateness:
 
     first = datetime.fromtimestamp(first_s, UTC)
     trigger = every("1s", starts_at=first, repeat_until=first + timedelta(seconds=WARM_S + seconds - 1))
-    blank = schedule_at(first_s * 1000, task="note", trigger=encode(trigger), policy=Policy(overlap="concurrent"))
-    fill(store, schedules, blank, "every-second")
+    for number in range(schedules):
+        _declare(app, f"every-second-{number}", trigger, calls)
     app.start()
     calls.all_done.wait(first_s - time.time() + WARM_S + seconds + PATIENCE_S)
     app.stop()
     app.close()
     lost = calls.total - calls.called - calls.left_out
     return Lateness(sorted(calls.late_ms), schedules * seconds, lost, calls.left_out)
+
+
+def _declare(app: App, name: str, trigger: Trigger, calls: _Calls) -> None:
+    @app.schedule(trigger, name=name)
+    def note(ctx: Context) -> None:
+        calls.note(ctx.scheduled_at.timestamp())
 
 
 # APScheduler 3

@@ -569,7 +569,7 @@ def test_a_place_that_comes_free_is_taken_in_the_step_that_records_the_outcome(
     monkeypatch.setattr(world.store, "start_due", None)
     for done in (1, 2, 3):
         world.settle(node)
-        assert [run.state for run in world.runs()].count("succeeded") == done
+        assert [run.state.value for run in world.runs()].count("succeeded") == done
     world.settle(node)
     assert [run.state for run in world.runs()] == ["succeeded"] * 4
 

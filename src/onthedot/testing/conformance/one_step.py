@@ -82,11 +82,11 @@ class TestFinishingAndStarting(Promises):
     def test_a_serial_schedule_never_has_two_runs_at_once(self, scene: Scene) -> None:
         node = scene.node()
         scene.put(max_waiting=5, grace_ms=HOUR)
-        running = None
-        for _ in range(3):
+        scene.wait(MINUTE)
+        (running,) = scene.plan(node, free=1)
+        for _ in range(2):
             scene.wait(MINUTE)
-            scene.plan(node, free=1 if running is None else 0)
-            running = running or next(run for run in scene.runs() if run.state is State.RUNNING)
+            scene.plan(node, free=1)
         for left in (2, 1, 0):
             finished, started = in_one_step(scene, node, running, limit=5)
             assert len(finished.recorded) == 1
