@@ -226,11 +226,15 @@ class App(Declaring):
     def sync(self, *, prune: bool = False) -> Synced:
         """Create what is new, update what was changed in its declaration; an operator's edits and pauses stay."""
         self._import_included()
+        refused = [problem for file in self._files for problem in file.refused]
+        if prune and refused:
+            raise SettingsError(f"prune might delete what stands in lines that cannot be read; mend them: {refused[0]}")
         return self._declared.sync(prune=prune)
 
     def load_file(self, path: str | os.PathLike[str]) -> JobFile:
         """Declare the schedules of a jobs.toml or crontab, its commands and HTTP calls as tasks; `FileError` if wrong.
 
+        A line of a crontab that is wrong is left out alone, logged, and among `refused` of what this gives.
         A node that is started looks at the file once a second, and takes what it says then.
         """
         loaded = LoadedFile(path, self.tasks, self.schedules, self._declared, self._arounds)

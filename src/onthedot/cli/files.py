@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from onthedot.cli.apps import open_app
-from onthedot.cli.file_notes import notes_of
+from onthedot.cli.file_notes import exit_if_refused, notes_of
 from onthedot.cli.options import AsJson, StoreUrl
 from onthedot.cli.screen import show_json
 from onthedot.cli.texts import counted, visible
@@ -47,17 +47,19 @@ def check_file(
     tz: Zone = None,
     as_json: AsJson = False,
 ) -> None:
-    """Say whether a file of schedules can be read, and everything that is wrong with it. Exit code 2 if it is."""
+    """Say whether a file of schedules can be read, and all that is wrong with it. Exit code 2 if it is not well."""
     job_file = _checked(file, system, tz)
     _check_sizes(job_file)
     notes = notes_of(job_file, SystemClock().now_ms())
     if as_json:
         names = [entry.name for entry in job_file.entries]
-        show_json({"file": job_file.path, "schedules": names, "notes": notes})
-        return
-    for note in notes:
-        typer.echo(f"note: {visible(f'{job_file.path}: {note}')}")
-    typer.echo(f"{visible(job_file.path)} is well: {counted(len(job_file.entries), 'schedule')}")
+        problems = [str(each) for each in job_file.refused]
+        show_json({"file": job_file.path, "schedules": names, "notes": notes, "problems": problems})
+    else:
+        for note in notes:
+            typer.echo(f"note: {visible(f'{job_file.path}: {note}')}")
+        typer.echo(f"{visible(job_file.path)} {_verdict(job_file)}")
+    exit_if_refused(job_file)
 
 
 def import_file(
@@ -127,6 +129,14 @@ def _checked(file: str, system: bool | None, tz: str | None) -> JobFile:
     return from_crontab(job_file) if job_file.is_crontab else job_file
 
 
+def _verdict(job_file: JobFile) -> str:
+    count = counted(len(job_file.entries), "schedule")
+    if not job_file.refused:
+        return f"is well: {count}"
+    without = "it, it" if len(job_file.refused) == 1 else "them, it"
+    return f"has {counted(len(job_file.refused), 'line')} that cannot be read; without {without} is well: {count}"
+
+
 def _check_sizes(job_file: JobFile) -> None:
     from onthedot.app.arguments import check_size
     from onthedot.app.files.entry import NamedTask
@@ -153,6 +163,7 @@ def _convert(file: str, output: str | None, force: bool, system: bool | None, tz
     for note in converted.notes:
         typer.echo(f"note: {visible(f'{file}: {note}')}", err=True)
     _write(write_jobs(converted), output, force, counted(len(converted.entries), "schedule"))
+    exit_if_refused(converted)
 
 
 def _write(text: str, output: str | None, force: bool, what: str) -> None:

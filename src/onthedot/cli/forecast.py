@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from onthedot.app.files import Entry, JobFile, read_file, read_text
-from onthedot.cli.file_notes import notes_of
+from onthedot.cli.file_notes import exit_if_refused, notes_of
 from onthedot.cli.heat_map import Layout, Window, draw, hour_bounds, read_rows
 from onthedot.cli.options import AsJson
 from onthedot.cli.screen import Screen, plain_table, show_json
@@ -74,6 +74,7 @@ def show_forecast(
         show_json(_document(outlook))
     else:
         show_outlook(outlook)
+    exit_if_refused(job_file)
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,6 +217,7 @@ def _document(outlook: Outlook) -> dict[str, Any]:
         ],
         "schedules": [_schedule_document(outlook, entry, runs) for entry in outlook.job_file.entries],
         "notes": outlook.notes(),
+        "problems": [str(each) for each in outlook.job_file.refused],
     }
 
 
