@@ -7,8 +7,10 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
+from functools import partial
 from typing import Any, ParamSpec, TypeVar, overload
 
+from onthedot.app.callables import check_callable, is_importable, name_of
 from onthedot.app.declared_targets import command_of, http_of
 from onthedot.app.options import checked, trigger_of
 from onthedot.app.schedules import Put
@@ -18,6 +20,7 @@ from onthedot.errors import SettingsError
 from onthedot.execution.around import Around, around_of
 from onthedot.execution.targets.command import Command
 from onthedot.execution.targets.http import HttpCall
+from onthedot.storable import brief
 from onthedot.triggers.base import Trigger
 
 P = ParamSpec("P")
@@ -63,7 +66,8 @@ class Declaring:
         trigger_of(trigger, name or "@app.schedule")
 
         def declare(function: Callable[P, R]) -> Task[P, R]:
-            task = self._task(function, None, (), {})
+            own_name = isinstance(function, Task) or name_of(function) is not None
+            task = self._task(function, None if own_name else name, (), {})
             schedule_name = name or task.name
             if schedule_name in self._declared and name is None and isinstance(function, Task):
                 raise SettingsError(f"{task.name!r} has a schedule already; give the second one a name=")
@@ -136,9 +140,13 @@ class Declaring:
             if options:
                 task = replace(task, options={**task.options, **checked(options, task.name)})
         else:
-            task_name = name or function.__name__
-            task = Task(task_name, function, tuple(aliases), checked(options, task_name), arounds=self._arounds)
-        if task.pool == "process" and "<" in task.function.__qualname__:
+            plain = _without_task(function)
+            check_callable(plain, name or "@app.task")
+            task_name = name or name_of(plain)
+            if task_name is None:
+                raise SettingsError(f'{brief(plain)} has no name of its own; give it one: app.task(name="…")(…)')
+            task = Task(task_name, plain, tuple(aliases), checked(options, task_name), arounds=self._arounds)
+        if task.pool == "process" and not is_importable(task.function):
             raise SettingsError(f"{task.name!r}: pool='process' needs a function at the top of a module")
         self.tasks.add(task)
         return task
@@ -151,6 +159,13 @@ class Declaring:
         """
         self._arounds.append(around_of(generator))
         return generator
+
+
+def _without_task(function: Callable[P, R]) -> Callable[P, R]:
+    """A partial of a task as one of its function, whose parameters can be told."""
+    if isinstance(function, partial) and isinstance(function.func, Task):
+        return partial(function.func.function, *function.args, **function.keywords)
+    return function
 
 
 def _caller() -> str:

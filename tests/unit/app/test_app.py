@@ -217,7 +217,7 @@ def test_a_follower_that_there_is_not_is_refused(app: App) -> None:
 
 def test_an_unknown_option_is_refused_with_the_nearest_name(app: App) -> None:
     with pytest.raises(SettingsError, match=r"no option 'overlapp'; did you mean overlap\?"):
-        app.schedule(cron("0 9 * * *"), overlapp="discard")(lambda: None)
+        app.schedule(cron("0 9 * * *"), name="nightly", overlapp="discard")(lambda: None)
 
 
 def test_an_operators_edit_survives_a_sync_and_a_changed_declaration_wins(app: App) -> None:
