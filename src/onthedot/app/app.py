@@ -23,7 +23,7 @@ from onthedot.app.files.loading import LoadedFile
 from onthedot.app.files.watching import FileWatch
 from onthedot.app.modules import modules_of
 from onthedot.app.nodes import Nodes
-from onthedot.app.options import checked, checked_node, key_of, policy_of
+from onthedot.app.options import checked_for_runs, checked_node, key_of, policy_of
 from onthedot.app.running import Running
 from onthedot.app.runs import Runs
 from onthedot.app.schedules import Schedules
@@ -84,7 +84,7 @@ class App(Declaring):
         self.include = tuple(include)
         self._clock = clock or SystemClock()
         self._node_settings = checked_node(node or NodeSettings.of(settings))
-        self._defaults = checked(defaults, "App")
+        self._defaults = checked_for_runs(defaults, "App")
         self._given_store = store
         self._stores: dict[int, Store] = {}
         self._stands_elsewhere = False
@@ -215,7 +215,9 @@ class App(Declaring):
                 scheduled_ms=due_ms,
                 due_ms=due_ms,
                 args=values,
-                policy=policy_of(self._defaults, {} if local is None else local.options, checked(options, name)),
+                policy=policy_of(
+                    self._defaults, {} if local is None else local.options, checked_for_runs(options, name)
+                ),
                 key=None if key is None else _key_of(name, key_of(key, "enqueue: key")),
                 trace=trace,
             )

@@ -12,7 +12,8 @@ from typing import Any, ParamSpec, TypeVar, overload
 
 from onthedot.app.callables import check_callable, is_importable, name_of
 from onthedot.app.declared_targets import command_of, http_of
-from onthedot.app.options import checked, trigger_of
+from onthedot.app.enabled import DECLARED_PAUSE
+from onthedot.app.options import checked, checked_for_runs, trigger_of
 from onthedot.app.schedules import Put
 from onthedot.app.sync import Declarations, Declared
 from onthedot.app.tasks import Task, Tasks
@@ -62,7 +63,10 @@ class Declaring:
     def schedule(
         self, trigger: Trigger, *, name: str | None = None, args: Mapping[str, Any] | None = None, **options: Any
     ) -> Callable[[Callable[P, R]], Task[P, R]]:
-        """Declare a schedule for a function, which becomes a task. It is written to the store by `sync`, not here."""
+        """Declare a schedule for a function, which becomes a task. It is written to the store by `sync`, not here.
+
+        `enabled=False` declares it paused: until the code says otherwise, or somebody resumes it.
+        """
         trigger_of(trigger, name or "@app.schedule")
 
         def declare(function: Callable[P, R]) -> Task[P, R]:
@@ -71,8 +75,9 @@ class Declaring:
             schedule_name = name or task.name
             if schedule_name in self._declared and name is None and isinstance(function, Task):
                 raise SettingsError(f"{task.name!r} has a schedule already; give the second one a name=")
-            put = Put(schedule_name, task, trigger, args, checked(options, schedule_name))
-            self._declared.add(Declared(put))
+            given = checked(options, schedule_name)
+            paused = f"{DECLARED_PAUSE}code" if given.pop("enabled", True) is False else None
+            self._declared.add(Declared(Put(schedule_name, task, trigger, args, given), paused=paused))
             return task
 
         return declare
@@ -121,7 +126,7 @@ class Declaring:
     def _work(
         self, name: str, work: Command | HttpCall, aliases: Sequence[str], options: Mapping[str, Any]
     ) -> Task[..., Any]:
-        given = checked(options, name)
+        given = checked_for_runs(options, name)
         if given.get("pool") == "process":
             raise SettingsError(f"{name!r}: pool='process' is for Python functions; leave it out here")
         task: Task[..., Any] = Task(name, work, tuple(aliases), given, declared_in=_caller(), arounds=self._arounds)
@@ -138,14 +143,14 @@ class Declaring:
         if isinstance(function, Task):
             task: Task[P, R] = function
             if options:
-                task = replace(task, options={**task.options, **checked(options, task.name)})
+                task = replace(task, options={**task.options, **checked_for_runs(options, task.name)})
         else:
             plain = _without_task(function)
             check_callable(plain, name or "@app.task")
             task_name = name or name_of(plain)
             if task_name is None:
                 raise SettingsError(f'{brief(plain)} has no name of its own; give it one: app.task(name="…")(…)')
-            task = Task(task_name, plain, tuple(aliases), checked(options, task_name), arounds=self._arounds)
+            task = Task(task_name, plain, tuple(aliases), checked_for_runs(options, task_name), arounds=self._arounds)
         if task.pool == "process" and not is_importable(task.function):
             raise SettingsError(f"{task.name!r}: pool='process' needs a function at the top of a module")
         self.tasks.add(task)

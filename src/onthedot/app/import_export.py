@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from onthedot.app.arguments import Signature, check_size
+from onthedot.app.enabled import and_pause
 from onthedot.app.files.names import name_problem
 from onthedot.app.options import checked, policy_of
 from onthedot.app.remedies import did_you_mean
-from onthedot.app.sync import put_and_pause
 from onthedot.durations import format_duration
 from onthedot.errors import FileError, OnthedotError, TriggerError
 from onthedot.model.policy import Policy
@@ -70,7 +70,7 @@ def imported(store: Store, document: object, by: Author, *, path: str, dry_run: 
 
 
 def _write(store: Store, names: Sequence[str], wanted: Mapping[str, Document], by: Author) -> None:
-    writes = {name: put_and_pause(_definition(wanted[name]), _pause(wanted[name])) for name in names}
+    writes = {name: and_pause(edits.put(_definition(wanted[name])), _pause(wanted[name])) for name in names}
     for first in range(0, len(names), _BATCH):
         batch = list(names[first : first + _BATCH])
         store.change(batch, lambda before, now_ms: writes[before.name](before, now_ms), by)

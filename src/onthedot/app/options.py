@@ -36,6 +36,15 @@ def checked(options: Options, where: str) -> dict[str, Any]:
     return given
 
 
+def checked_for_runs(options: Options, where: str) -> dict[str, Any]:
+    """The same for an app, a task or a single run, which have only what concerns runs; `SettingsError` else."""
+    given = checked(options, where)
+    for name in given:
+        if name in _OF_THE_SCHEDULE:
+            raise SettingsError(f"{where}: {name} belongs to a schedule; give it to @app.schedule or put")
+    return given
+
+
 def trigger_of(value: object, where: str) -> Trigger:
     """What was given as a trigger, if it is one; `SettingsError` else."""
     if isinstance(value, Trigger):

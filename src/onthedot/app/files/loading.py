@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import Any, assert_never
 
 from onthedot.app.declared_targets import command_of, http_of
+from onthedot.app.enabled import DECLARED_PAUSE
 from onthedot.app.files.entry import Command, Entry, Http, JobFile, NamedTask, Refused, Shell
 from onthedot.app.files.from_crontab import from_crontab
 from onthedot.app.files.open import read_file
 from onthedot.app.schedules import Put, Schedules
-from onthedot.app.sync import DECLARED_PAUSE, Declarations, Declared
+from onthedot.app.sync import Declarations, Declared
 from onthedot.app.tasks import Task, Tasks
 from onthedot.errors import Conflict, FileError, OnthedotError
 from onthedot.execution.around import Around
