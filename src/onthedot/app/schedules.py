@@ -8,6 +8,7 @@ from datetime import datetime
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
+from onthedot.app.dependencies import warn_of_missing
 from onthedot.app.enabled import as_asked
 from onthedot.app.ends import check_fires, refuse_ended, unless_past
 from onthedot.app.files.names import name_problem
@@ -100,6 +101,7 @@ class Schedules:
         """
         definition = self.define(Put(name, task, trigger, args, options), unchecked=unchecked)
         refuse_ended(self._open_store(), {name: definition.trigger})
+        warn_of_missing(self._open_store(), {name: definition})
         return self._change_one(name, unless_past(as_asked(edits.put(definition), options, "put")), "put")
 
     def put_many(self, puts: Iterable[Put], *, unchecked: bool = False) -> list[Schedule]:
@@ -112,6 +114,7 @@ class Schedules:
         triggers = {name: definition.trigger for name, definition in defined.items()}
         refuse_ended(self._open_store(), triggers)
         warn_of_herds(self._open_store(), triggers)
+        warn_of_missing(self._open_store(), defined)
 
         def edit_of(name: str) -> Edit:
             return unless_past(as_asked(edits.put(defined[name]), wanted[name].options, "put"))
@@ -146,7 +149,10 @@ class Schedules:
                 **of_the_schedule(given),
             )
 
-        return self._change_one(name, unless_past(as_asked(edits.update(change), options, "update")), "update")
+        changed = self._change_one(name, unless_past(as_asked(edits.update(change), options, "update")), "update")
+        if "depends_on" in given:
+            warn_of_missing(self._open_store(), {name: edits.definition_of(changed)})
+        return changed
 
     def define(
         self, put: Put, *, unchecked: bool = False, origin: Origin = "api", declared: str | None = None

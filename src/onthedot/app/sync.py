@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+from onthedot.app.dependencies import warn_of_missing
 from onthedot.app.enabled import and_pause, was_declared
 from onthedot.app.herds import warn_of_herds
 from onthedot.app.schedules import Put, Schedules
@@ -98,6 +99,7 @@ class Declarations:
         changed = [name for name in meant if name in held and name not in set(same)]
         if new or changed:
             warn_of_herds(store, {name: each.definition.trigger for name, each in meant.items()})
+            warn_of_missing(store, {name: each.definition for name, each in meant.items()})
         self._change(store, [*new, *changed], lambda name: _declare(meant[name]))
         self._touch(store, {name: meant[name].definition.declared_hash for name in same})
         self._said = {name: each.definition.declared_hash for name, each in meant.items()}

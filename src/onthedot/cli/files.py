@@ -12,6 +12,7 @@ import typer
 
 from onthedot.cli.apps import open_app
 from onthedot.cli.file_notes import exit_if_refused, notes_of
+from onthedot.cli.notes import show_note
 from onthedot.cli.options import AsJson, StoreUrl
 from onthedot.cli.screen import show_json
 from onthedot.cli.texts import counted, visible
@@ -161,7 +162,7 @@ def _convert(file: str, output: str | None, force: bool, system: bool | None, tz
     if not converted.is_crontab:
         raise FileError(file, ["this is TOML, not a crontab; onthedot run takes it as it is"])
     for note in converted.notes:
-        typer.echo(f"note: {visible(f'{file}: {note}')}", err=True)
+        show_note(f"{file}: {note}")
     _write(write_jobs(converted), output, force, counted(len(converted.entries), "schedule"))
     exit_if_refused(converted)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import closing
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,6 +11,7 @@ import typer
 
 from onthedot.app.json_documents import change_document, run_document, schedule_document, schedule_state
 from onthedot.cli.apps import open_app
+from onthedot.cli.notes import show_note, warnings_as_notes
 from onthedot.cli.options import Args, AsJson, FoldRule, GapRule, ScheduleName, StoreUrl, Zone
 from onthedot.cli.overrides import read_pairs, read_schedule_trigger, zone_of
 from onthedot.cli.run_tables import runs_table, short_id
@@ -157,8 +158,11 @@ def put(
     if trigger is None:
         raise typer.BadParameter("one of them is needed", param_hint="'--cron' / '--every' / '--at'")
     args, options = read_pairs(arg, "--arg"), read_pairs(option, "--option") or {}
-    with closing(open_app(store)) as app:
+    with closing(open_app(store)) as app, warnings_as_notes():
         unchecked = _is_unknown(app, task)
+        if _follows_unknown(app, options) and not unchecked:
+            _, args = app.tasks.checked(task, args, unchecked=False)
+            unchecked = True
         _show_changed(app, app.schedules.put(name, task, trigger, args=args, unchecked=unchecked, **options), as_json)
 
 
@@ -182,8 +186,12 @@ def update(
     args, options = read_pairs(arg, "--arg"), read_pairs(option, "--option") or {}
     if trigger is None and args is None and not options:
         raise typer.BadParameter("nothing is to be changed: give a trigger, --arg or --option")
-    with closing(open_app(store)) as app:
-        unchecked = args is not None and _is_unknown(app, app.schedules.get(name).task)
+    with closing(open_app(store)) as app, warnings_as_notes():
+        task = app.schedules.get(name).task
+        unchecked = args is not None and _is_unknown(app, task)
+        if _follows_unknown(app, options) and not unchecked:
+            args = None if args is None else app.tasks.checked(task, args, unchecked=False)[1]
+            unchecked = True
         _show_changed(
             app, app.schedules.update(name, trigger=trigger, args=args, unchecked=unchecked, **options), as_json
         )
@@ -383,5 +391,16 @@ def _is_unknown(app: App, task: str) -> bool:
     if task in known:
         return False
     listed = f"; known are {', '.join(known)}" if known else ""
-    typer.echo(f"note: no live node has a task {visible(task)!r}, so its arguments are not checked{listed}", err=True)
+    show_note(f"no live node has a task {visible(task)!r}, so its arguments are not checked{listed}")
     return True
+
+
+def _follows_unknown(app: App, options: Mapping[str, Any]) -> bool:
+    """Whether a task that shall follow is one that no live node has published, which is said."""
+    known = {each.name for each in app.tasks.list()}
+    named = [(option, options[option]) for option in ("then", "on_failure") if option in options]
+    tasks = [(option, task) for option, value in named for task in (value if isinstance(value, list) else [value])]
+    unknown = [(option, task) for option, task in tasks if isinstance(task, str) and task not in known]
+    for option, task in unknown:
+        show_note(f"{option}: no live node has a task {task!r} yet; it waits for one")
+    return bool(unknown)
