@@ -11,6 +11,7 @@ from onthedot.durations import to_duration_ms
 from onthedot.errors import SettingsError
 from onthedot.execution.targets.command import Command
 from onthedot.execution.targets.http import HttpCall, require_httpx
+from onthedot.storable import NotStorable, json_size
 
 
 def command_of(
@@ -62,6 +63,10 @@ def http_of(
         raise SettingsError(f"{name!r}: a url begins with https:// or http://, or is env:NAME, unlike {url!r}")
     if body is not None and json is not None:
         raise SettingsError(f"{name!r}: give body= or json=, not both")
+    try:
+        json_size(json)
+    except NotStorable as error:
+        raise SettingsError(f"{name!r}: json: it is no JSON value: {error}") from None
     codes = (expect,) if isinstance(expect, int) else tuple(expect)
     if not all(isinstance(code, int) and 100 <= code <= 599 for code in codes):
         raise SettingsError(f"{name!r}: expect takes status codes, like [200, 204], not {expect!r}")

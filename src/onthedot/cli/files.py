@@ -14,7 +14,7 @@ from onthedot.cli.apps import open_app
 from onthedot.cli.file_notes import exit_if_refused, notes_of
 from onthedot.cli.notes import show_note
 from onthedot.cli.options import AsJson, StoreUrl
-from onthedot.cli.screen import show_json
+from onthedot.cli.screen import finite, json_text, show_json
 from onthedot.cli.texts import counted, visible
 from onthedot.clock import SystemClock
 from onthedot.errors import ArgumentsError, FileError, SettingsError, TriggerError
@@ -115,7 +115,10 @@ def export_file(
     """Write all schedules of a store as one JSON document, for import into this or another one."""
     with closing(open_app(store)) as app:
         document = app.schedules.export()
-    text = json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+    for schedule in document["schedules"]:
+        if finite(schedule) != schedule:
+            show_note(f"{schedule['name']}: a number that JSON does not have is exported as null")
+    text = json_text(document, indent=2) + "\n"
     _write(text, output, force, counted(len(document["schedules"]), "schedule"))
 
 
