@@ -30,6 +30,14 @@ def name_of(function: Any) -> str | None:
     return name if isinstance(name, str) and name != "<lambda>" else None
 
 
+def described(value: Any) -> str:
+    """What somebody gave in place of something else, for a message."""
+    if getattr(value, "__name__", "") == "<lambda>":
+        return "a lambda"
+    name = name_of(value) if callable(value) else None
+    return brief(value) if name is None else f"the function {name}"
+
+
 def place_of(function: Any) -> str | None:
     """Where it is written, as file:line; None for what is not written in Python."""
     code = getattr(underlying(function), "__code__", None)
@@ -69,6 +77,19 @@ def check_callable(function: Any, where: str) -> None:
     problem = _problem(function)
     if problem is not None:
         raise SettingsError(f"{where}: {problem}")
+
+
+def check_hook(function: Any, where: str) -> None:
+    """`SettingsError` for what cannot be called with an event."""
+    if not callable(function):
+        raise SettingsError(f"{where}: {brief(function)} is no function")
+    try:
+        inspect.signature(function).bind(None)
+    except TypeError:
+        name = getattr(function, "__name__", None) or brief(function)
+        raise SettingsError(f"{where}: {name} is called with the event, and must take it as its one argument") from None
+    except ValueError:  # of a builtin: nobody can tell
+        return
 
 
 def _problem(function: Any) -> str | None:

@@ -10,7 +10,7 @@ from datetime import timedelta
 from functools import partial
 from typing import Any, ParamSpec, TypeVar, overload
 
-from onthedot.app.callables import check_callable, is_importable, name_of
+from onthedot.app.callables import check_callable, described, is_importable, name_of
 from onthedot.app.declared_targets import command_of, http_of
 from onthedot.app.enabled import DECLARED_PAUSE
 from onthedot.app.options import checked, checked_for_runs, trigger_of
@@ -21,7 +21,6 @@ from onthedot.errors import SettingsError
 from onthedot.execution.around import Around, around_of
 from onthedot.execution.targets.command import Command
 from onthedot.execution.targets.http import HttpCall
-from onthedot.storable import brief
 from onthedot.triggers.base import Trigger
 
 P = ParamSpec("P")
@@ -56,7 +55,7 @@ class Declaring:
         """Register a function as a task. What it gives can still be called as the function."""
 
         def register(plain: Callable[..., Any]) -> Task[..., Any]:
-            return self._task(plain, name, aliases, options)
+            return self._task(plain, name, checked_aliases(aliases), options)
 
         return register if function is None else register(function)
 
@@ -70,9 +69,11 @@ class Declaring:
         trigger_of(trigger, name or "@app.schedule")
 
         def declare(function: Callable[P, R]) -> Task[P, R]:
+            if isinstance(function, str):
+                raise SettingsError(f"{function!r} is no function; app.schedules.put schedules a task by its name")
             own_name = isinstance(function, Task) or name_of(function) is not None
             task = self._task(function, None if own_name else name, (), {})
-            schedule_name = name or task.name
+            schedule_name = task.name if name is None else name
             if schedule_name in self._declared and name is None and isinstance(function, Task):
                 raise SettingsError(f"{task.name!r} has a schedule already; give the second one a name=")
             given = checked(options, schedule_name)
@@ -129,7 +130,8 @@ class Declaring:
         given = checked_for_runs(options, name)
         if given.get("pool") == "process":
             raise SettingsError(f"{name!r}: pool='process' is for Python functions; leave it out here")
-        task: Task[..., Any] = Task(name, work, tuple(aliases), given, declared_in=_caller(), arounds=self._arounds)
+        others = checked_aliases(aliases)
+        task: Task[..., Any] = Task(name, work, others, given, declared_in=_caller(), arounds=self._arounds)
         self.tasks.add(task)
         return task
 
@@ -147,9 +149,9 @@ class Declaring:
         else:
             plain = _without_task(function)
             check_callable(plain, name or "@app.task")
-            task_name = name or name_of(plain)
+            task_name = name_of(plain) if name is None else name
             if task_name is None:
-                raise SettingsError(f'{brief(plain)} has no name of its own; give it one: app.task(name="…")(…)')
+                raise SettingsError(f'{described(plain)} has no name of its own; give it one: app.task(name="…")(…)')
             task = Task(task_name, plain, tuple(aliases), checked_for_runs(options, task_name), arounds=self._arounds)
         if task.pool == "process" and not is_importable(task.function):
             raise SettingsError(f"{task.name!r}: pool='process' needs a function at the top of a module")
@@ -164,6 +166,13 @@ class Declaring:
         """
         self._arounds.append(around_of(generator))
         return generator
+
+
+def checked_aliases(aliases: Sequence[str]) -> tuple[str, ...]:
+    """The other names of a task; `SettingsError` for a text, whose letters would be taken for names."""
+    if isinstance(aliases, str):
+        raise SettingsError(f"aliases: write a list, [{aliases!r}]")
+    return tuple(aliases)
 
 
 def _without_task(function: Callable[P, R]) -> Callable[P, R]:

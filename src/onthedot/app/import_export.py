@@ -130,6 +130,8 @@ def _read(document: object, path: str, max_args_bytes: int) -> dict[str, Documen
     if not isinstance(document, dict) or not isinstance(document.get("schedules"), list):
         raise FileError(path, ["this is no export of schedules; onthedot export makes one"])
     version = document.get("onthedot")
+    if not isinstance(version, int):
+        raise FileError(path, ["this is no export of schedules; onthedot export makes one"])
     if version != VERSION:
         raise FileError(path, [f"it is of version {version!r}, and this onthedot reads {VERSION}; upgrade onthedot"])
     problems: list[str] = []

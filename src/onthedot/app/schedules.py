@@ -16,6 +16,7 @@ from onthedot.app.herds import warn_of_herds
 from onthedot.app.options import (
     Options,
     checked,
+    count_of,
     key_of,
     of_the_schedule,
     policy_of,
@@ -160,7 +161,7 @@ class Schedules:
         """The definition that a put stands for, checked; touches the store only for tasks that are unknown here."""
         problem = name_problem(put.name)
         if problem is not None:
-            raise SettingsError(problem)
+            raise SettingsError(f"schedule: {problem}")
         task, args = self._tasks.checked(put.task, put.args, unchecked=unchecked)
         given = self._given(put.name, put.options, unchecked=unchecked)
         local = self._tasks.lookup(task)
@@ -186,7 +187,7 @@ class Schedules:
         given = {option: value for option, value in checked(options, name).items() if option != "enabled"}
         for option in ("then", "on_failure"):
             for task in texts_of(given.get(option, ())):
-                self._tasks.check_known(task, unchecked=unchecked)
+                self._tasks.check_known(task, f"{name}: {option}", unchecked=unchecked)
         return given
 
     # steering
@@ -242,16 +243,17 @@ class Schedules:
         """A page of schedules by name."""
         if tag is not None and not can_be_kept(tag):
             return Page([], None)
-        found = self._open_store().schedules(tag=tag, after=text_of(cursor, "cursor"), limit=limit)
+        most = count_of(limit, "limit")
+        found = self._open_store().schedules(tag=tag, after=text_of(cursor, "cursor"), limit=most)
         return Page(found, found[-1].name if len(found) == limit else None)
 
     def next(self, name: str, count: int = 5) -> Sequence[datetime]:
         """The coming moments at which it will run, as things stand."""
-        schedule = self.get(name)
+        wanted, schedule = count_of(count, "count"), self.get(name)
         trigger = decode(schedule.trigger)
         moments: list[datetime] = []
         moment = schedule.next_run_ms
-        while moment is not None and len(moments) < count:
+        while moment is not None and len(moments) < wanted:
             moments.append(from_ms(moment))
             moment = trigger.next_ms(moment)
         return moments

@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any, Generic, ParamSpec, TypeVar
 
 from onthedot.app.arguments import MISSING, Parameter, Signature, check_size, signature_of
-from onthedot.app.callables import identity_of, is_async, place_of, underlying
+from onthedot.app.callables import described, identity_of, is_async, place_of, underlying
 from onthedot.app.files.names import name_problem
 from onthedot.app.options import policy_of
 from onthedot.errors import Conflict, SettingsError, TaskNotFound
@@ -18,7 +18,7 @@ from onthedot.execution.around import Around, within_async, within_sync
 from onthedot.execution.context import Context
 from onthedot.execution.targets.command import Command
 from onthedot.execution.targets.http import HttpCall
-from onthedot.storable import beginning, brief, shown
+from onthedot.storable import beginning, shown
 from onthedot.stores.base import Store, TaskInfo
 
 _MOST_ANNOTATION_BYTES = 200
@@ -138,6 +138,7 @@ class Tasks:
         """Register. The same function again (a reloaded module, a notebook cell) replaces itself."""
         for name in (task.name, *task.aliases):
             check_name(name)
+        self._refuse_taken_alias(task)
         held = self._by_name.get(task.name)
         if held is not None and identity(held) != identity(task):
             raise Conflict(
@@ -146,6 +147,13 @@ class Tasks:
         self._by_name[task.name] = task
         self._infos = None
         self._aliases.update(dict.fromkeys(task.aliases, task.name))
+
+    def _refuse_taken_alias(self, task: Task[..., Any]) -> None:
+        """Two tasks that answer to one name: nobody could tell which of them runs."""
+        for name in (task.name, *task.aliases):
+            held = self._by_name.get(self._aliases.get(name, name))
+            if held is not None and held.name != task.name and identity(held) != identity(task):
+                raise Conflict(f"{task.name!r} and {held.name!r} are both called {name!r}; give one another name")
 
     def replace(self, names: Iterable[str], tasks: Iterable[Task[..., Any]]) -> None:
         """Forget the tasks of these names and register others, at once: what a file says now instead of before."""
@@ -181,7 +189,9 @@ class Tasks:
     ) -> tuple[str, dict[str, Any]]:
         """The task's name and its arguments as JSON, checked against the function here, else the published one."""
         if not isinstance(task, str | Task):
-            raise SettingsError(f"{brief(task)} is no task; give its name, or what @app.task has made of the function")
+            raise SettingsError(
+                f"{described(task)} is no task; give its name, or what @app.task has made of the function"
+            )
         name = task if isinstance(task, str) else task.name
         local = self.lookup(name)
         signature = self._published_signature(name, unchecked=unchecked) if local is None else local.signature
@@ -196,15 +206,15 @@ class Tasks:
         published = self._published(name).parameters
         return Signature(tuple(Parameter(str(each["name"]), bool(each["required"])) for each in published))
 
-    def check_known(self, name: str, *, unchecked: bool) -> None:
+    def check_known(self, name: str, where: str, *, unchecked: bool) -> None:
         """`TaskNotFound` if nobody has such a task, unless that is not asked."""
         if not unchecked and self.lookup(name) is None:
-            self._published(name)
+            self._published(name, where)
 
-    def _published(self, name: str) -> TaskInfo:
+    def _published(self, name: str, where: str = "") -> TaskInfo:
         published = {info.name: info for info in self._open_store().tasks()}
         if name not in published:
-            raise TaskNotFound(name, tuple(sorted({*published, *self._by_name})))
+            raise TaskNotFound(name, tuple(sorted({*published, *self._by_name})), where)
         return published[name]
 
 

@@ -13,11 +13,11 @@ from onthedot.app.json_documents import change_document, run_document, schedule_
 from onthedot.cli.apps import open_app
 from onthedot.cli.notes import show_note, warnings_as_notes
 from onthedot.cli.options import Args, AsJson, FoldRule, GapRule, ScheduleName, StoreUrl, Zone
-from onthedot.cli.overrides import read_pairs, read_schedule_trigger, zone_of
+from onthedot.cli.overrides import read_options, read_pairs, read_schedule_trigger, zone_of
 from onthedot.cli.run_tables import runs_table, short_id
 from onthedot.cli.screen import Screen, plain_table, show_json
 from onthedot.cli.texts import counted, local_moment, local_text, needs_seconds, span_text, utc_text, visible
-from onthedot.errors import OnthedotError, ScheduleNotFound
+from onthedot.errors import NotFound, OnthedotError, ScheduleNotFound
 from onthedot.events import Paused
 from onthedot.moments import from_ms, iso
 from onthedot.triggers import decode
@@ -157,7 +157,7 @@ def put(
     trigger = read_schedule_trigger(cron_text=cron, interval=every, moment=at, tz=tz, gap=gap, fold=fold)
     if trigger is None:
         raise typer.BadParameter("one of them is needed", param_hint="'--cron' / '--every' / '--at'")
-    args, options = read_pairs(arg, "--arg"), read_pairs(option, "--option") or {}
+    args, options = read_pairs(arg, "--arg"), read_options(option, name)
     with closing(open_app(store)) as app, warnings_as_notes():
         unchecked = _is_unknown(app, task)
         if _follows_unknown(app, options) and not unchecked:
@@ -183,7 +183,7 @@ def update(
 ) -> None:
     """Change what is named, and leave the rest."""
     trigger = read_schedule_trigger(cron_text=cron, interval=every, moment=at, tz=tz, gap=gap, fold=fold)
-    args, options = read_pairs(arg, "--arg"), read_pairs(option, "--option") or {}
+    args, options = read_pairs(arg, "--arg"), read_options(option, name)
     if trigger is None and args is None and not options:
         raise typer.BadParameter("nothing is to be changed: give a trigger, --arg or --option")
     with closing(open_app(store)) as app, warnings_as_notes():
@@ -237,7 +237,7 @@ def pause(
     done: dict[str, Paused] = {}
     with closing(open_app(store)) as app:
         app.events.subscribe(Paused, lambda event: done.update({event.schedule: event}))
-        changed = app.schedules.pause(name, where=where, note=note)
+        changed = _some(app.schedules.pause(name, where=where, note=note), tag)
         if as_json:
             documents = [_paused_document(each, done[each.name]) for each in _as_list(changed)]
             show_json({"schedules": documents} if isinstance(changed, list) else documents[0])
@@ -253,7 +253,7 @@ def resume(name: MaybeName = None, *, tag: Tag = None, store: StoreUrl = None, a
     """Let a paused schedule, or all with a tag, go on from now."""
     where = _where(name, tag)
     with closing(open_app(store)) as app:
-        _show_all_changed(app, app.schedules.resume(name, where=where), as_json)
+        _show_all_changed(app, _some(app.schedules.resume(name, where=where), tag), as_json)
 
 
 @group.command("trigger")
@@ -383,6 +383,13 @@ def _where(name: str | None, tag: str | None) -> dict[str, str] | None:
     if (name is None) == (tag is None):
         raise typer.BadParameter("give a name, or --tag", param_hint="'NAME'")
     return None if tag is None else {"tag": tag}
+
+
+def _some(changed: Any, tag: str | None) -> Any:
+    """What was changed, if there was anything: a tag that nobody has is most often mistyped."""
+    if changed == []:
+        raise NotFound(f"no schedule has the tag {tag!r}; nothing was changed")
+    return changed
 
 
 def _is_unknown(app: App, task: str) -> bool:

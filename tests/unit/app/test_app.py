@@ -163,8 +163,10 @@ def test_a_task_that_nobody_here_knows_is_refused_unless_told_otherwise(app: App
     @app.task
     def known() -> None: ...
 
-    with pytest.raises(TaskNotFound, match=r"No task named 'unknwon'\. Known: known\."):
+    with pytest.raises(TaskNotFound, match=r"No task named 'unknwon'\. Did you mean known\?"):
         app.enqueue("unknwon")
+    with pytest.raises(TaskNotFound, match=r"No task named 'xyz'\. Known: known\."):
+        app.enqueue("xyz")
     run = app.enqueue("elsewhere", unchecked=True)
     with app.running():
         assert ended(app, app.enqueue(known)).state == "succeeded"
