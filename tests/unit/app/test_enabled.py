@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from onthedot import App, Schedule, every
@@ -83,7 +85,7 @@ def test_waiting_runs_of_what_is_put_disabled_are_skipped_and_told(app: App) -> 
 # code
 
 
-def declared(app: App, **options: bool) -> App:
+def declared(app: App, **options: Any) -> App:
     again = new_app(app.open_store())  # type: ignore[arg-type]  # it is the one in memory
     again.schedule(every("1h"), name="s", **options)(job)
     return again
