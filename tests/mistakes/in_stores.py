@@ -82,6 +82,13 @@ STORES = Section(
             code=1,
         ),
         Mistake(
+            "onthedot status",
+            "/srv/jobs.db cannot be written by this user, and SQLite writes both a file and beside it",
+            given="jobs.db may not be written",
+            read_only="jobs.db",
+            code=1,
+        ),
+        Mistake(
             "onthedot status --store sqlite:///shop.db",
             "no onthedot store at sqlite:////srv/shop.db: run `onthedot migrate` or start a node",
             given="a database of somebody else",

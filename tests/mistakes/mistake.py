@@ -21,6 +21,8 @@ class Mistake:
     given: str = ""
     """What else is so, in words; `prepare` makes it so."""
     prepare: Callable[[Path], None] | None = None
+    read_only: str = ""
+    """A file that may not be written."""
     without: str = ""
     """A package that is not installed."""
     code: int = 2
