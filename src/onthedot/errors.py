@@ -29,7 +29,10 @@ Each carries its values as attributes, and its text says what to do.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from difflib import get_close_matches
 from typing import Any, Self
+
+_MOST_LISTED = 10
 
 
 class OnthedotError(Exception):
@@ -153,11 +156,21 @@ class ScheduleNotFound(NotFound):
 class TaskNotFound(NotFound):
     """No task of that name is known here, nor was one published."""
 
-    def __init__(self, name: str, known: tuple[str, ...] = ()) -> None:
-        listed = f" Known: {', '.join(known)}." if known else ""
-        super().__init__(f"No task named {name!r}.{listed} Import its module before start, or pass unchecked=True.")
+    def __init__(self, name: str, known: tuple[str, ...] = (), where: str = "") -> None:
+        place = f"{where}: no" if where else "No"
+        remedy = "Import its module before start, or pass unchecked=True."
+        super().__init__(f"{place} task named {name!r}.{_known(name, known)} {remedy}")
         self.name = name
         self.known = known
+
+
+def _known(name: str, known: tuple[str, ...]) -> str:
+    """What there is instead: the nearest, or the first of them all."""
+    near = get_close_matches(name, known, n=1)
+    if near:
+        return f" Did you mean {near[0]}?"
+    more = f" and {len(known) - _MOST_LISTED:,} more" if len(known) > _MOST_LISTED else ""
+    return f" Known: {', '.join(known[:_MOST_LISTED])}{more}." if known else ""
 
 
 class RunNotFound(NotFound):

@@ -188,7 +188,8 @@ def _checked(name: str, value: Any, place: str) -> Any:
         least, most = _NUMBERS[name]
         return _whole(value, place, least=least, most=most)
     if not isinstance(value, str):
-        raise SettingsError(f"{place}: {value!r} is not text")
+        written = f'; write it like "{value}s"' if name in _DURATIONS else ""
+        raise SettingsError(f"{place}: {value!r} is not text{written}")
     _check_text(name, value, place)
     if name in _DURATIONS:
         try:

@@ -20,6 +20,7 @@ MOST_DEPTH = 100
 _MOST_SHOWN = 200
 _short = Repr()
 _short.maxstring = _short.maxother = 80
+_NO_NUMBER = "NaN and infinities are no numbers of JSON"
 _encode = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
 
 
@@ -64,7 +65,8 @@ def _as_text(value: Any) -> str:
     except RecursionError:
         raise NotStorable(f"it is nested deeper than {MOST_DEPTH} levels") from None
     except (TypeError, ValueError) as error:
-        raise NotStorable(shown(error)) from None
+        said = shown(error)
+        raise NotStorable(_NO_NUMBER if said.startswith("Out of range float") else said) from None
     except BaseException as error:  # methods of the user's own classes may raise anything, SystemExit too
         raise NotStorable(f"{type(error).__name__}: {shown(error)}") from None
     if text.count("[") + text.count("{") > MOST_DEPTH and _depth(text) > MOST_DEPTH:

@@ -230,6 +230,23 @@ def test_an_imported_crontab_does_what_the_crontab_did(place: Place) -> None:
     assert place.refused("import", "crontab", "mine.cron", "-o", "new.toml").endswith("or add --force")
 
 
+def test_one_bad_line_of_a_crontab_is_told_and_the_others_are_checked_and_imported(place: Place) -> None:
+    (place.folder / "mixed.cron").write_text("0 9 * * * good\n0 25 * * * bad\n*/5 * * * * also\n", encoding="utf-8")
+    said = "error: mixed.cron: line 2: hour: 25 is not 0-23 (column 3)\n"
+    done = place.run("check", "mixed.cron")
+    assert (done.code, done.stderr) == (2, said)
+    assert done.stdout == "mixed.cron has 1 line that cannot be read; without it, it is well: 2 schedules\n"
+    told = json.loads(place.run("check", "mixed.cron", "--json").stdout)
+    assert (told["schedules"], told["problems"]) == (["good", "also"], ["line 2: hour: 25 is not 0-23 (column 3)"])
+    done = place.run("import", "crontab", "mixed.cron", "-o", "mixed.toml")
+    assert (done.code, done.stdout, done.stderr) == (2, "2 schedules in mixed.toml\n", said)
+    assert place.printed("check", "mixed.toml") == "mixed.toml is well: 2 schedules\n"
+    written = (place.folder / "mixed.toml").read_text(encoding="utf-8")
+    assert written.startswith("# left out: line 2: hour: 25 is not 0-23 (column 3)\n")
+    done = place.run("forecast", "mixed.cron", "--hours", "1")
+    assert (done.code, done.stderr, "mixed.cron: 2 schedules" in done.stdout) == (2, said, True)
+
+
 def test_an_export_goes_into_another_store_and_a_dry_run_shows_what_differs(place: Place) -> None:
     place.printed("migrate")
     place.printed("sync", "jobs.toml")

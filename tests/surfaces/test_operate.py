@@ -664,3 +664,25 @@ def test_the_store_may_stand_in_a_file_of_the_current_folder(place: Place, store
 def test_a_password_is_never_shown(place: Place) -> None:
     line = place.refused("status", "--store", "postgresql://me:geheim@example.invalid/db", code=1)
     assert "geheim" not in line
+
+
+def test_json_is_strict_json_whatever_stands_in_the_store(place: Place, store: Store) -> None:
+    place.printed("schedules", "trigger", "digest")
+    with closing(sqlite3.connect(place.file)) as connection, connection:
+        connection.execute("""UPDATE onthedot_schedules SET args = '{"to": Infinity}'""")
+        connection.execute("""UPDATE onthedot_runs SET args = '{"to": [NaN, 1e999]}'""")
+    (run,) = strict(place.printed("runs", "list", "--json"))["runs"]
+    assert run["args"] == {"to": [None, None]}
+    for command in (["schedules", "list"], ["schedules", "show", "digest"], ["runs", "show", run["id"]]):
+        strict(place.printed(*command, "--json"))
+    strict(place.run("status", "--json").stdout)
+    done = place.run("export")
+    assert [each["args"] for each in strict(done.stdout)["schedules"]] == [{"to": None}, {"to": None}]
+    assert done.stderr.splitlines()[0] == "note: digest: a number that JSON does not have is exported as null"
+
+
+def strict(text: str) -> Any:
+    def refuse(word: str) -> None:
+        raise AssertionError(f"{word} is not JSON")
+
+    return json.loads(text, parse_constant=refuse)

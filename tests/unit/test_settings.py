@@ -88,7 +88,7 @@ def test_a_variable_that_cannot_be_honoured_is_refused_with_the_remedy(
     [
         ('stroe = "x"', "onthedot.toml: no setting 'stroe'; did you mean store?"),
         ("workers = true", "onthedot.toml: workers: True is not a whole number of 1 or more"),
-        ("lease = 30", "onthedot.toml: lease: 30 is not text"),
+        ("lease = 30", 'onthedot.toml: lease: 30 is not text; write it like "30s"'),
         ("lease = ", "onthedot.toml: Invalid value (at end of document)"),
     ],
 )

@@ -18,6 +18,7 @@ from datetime import datetime, timedelta
 from threading import current_thread, main_thread
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
+from onthedot.app.callables import check_hook
 from onthedot.app.declaring import Declaring
 from onthedot.app.files import JobFile
 from onthedot.app.files.loading import LoadedFile
@@ -25,7 +26,8 @@ from onthedot.app.files.watching import FileWatch
 from onthedot.app.importing import refuse_while_importing
 from onthedot.app.modules import modules_of
 from onthedot.app.nodes import Nodes
-from onthedot.app.options import checked, checked_node, key_of, policy_of
+from onthedot.app.options import checked_for_runs, checked_node, key_of, policy_of
+from onthedot.app.remedies import did_you_mean
 from onthedot.app.running import Running
 from onthedot.app.runs import Runs
 from onthedot.app.schedules import Schedules
@@ -36,7 +38,7 @@ from onthedot.app.telemetry.metrics import Metrics
 from onthedot.app.telemetry.tracing import Asking, Tracing, untraced
 from onthedot.clock import Clock, SystemClock
 from onthedot.durations import to_duration_ms
-from onthedot.errors import OnthedotError, SettingsError
+from onthedot.errors import DurationError, MomentError, OnthedotError, SettingsError, TriggerError
 from onthedot.events import NAMES, TOPICS, Emitter, Event, Failure, Topic
 from onthedot.execution.around import Around, around_of
 from onthedot.hooks import LAST_WORDS_MS
@@ -49,6 +51,7 @@ from onthedot.node.settings import NodeSettings
 from onthedot.settings import load_settings
 from onthedot.signals import Patience, signals_heard
 from onthedot.stores.base import Author, Store
+from onthedot.triggers.zones import get_zone
 
 if TYPE_CHECKING:
     from onthedot.app.telemetry.endpoint import Endpoint
@@ -83,13 +86,15 @@ class App(Declaring):
         )
         self._settings = settings
         self.url = settings.store
-        self.timezone = settings.timezone
+        self.timezone = _checked_zone(settings.timezone)
         self.surface = "python"
         """From where changes are made; kept with them."""
-        self.include = tuple(include)
+        self.include = _checked_include(include)
         self._clock = clock or SystemClock()
         self._node_settings = checked_node(node or NodeSettings.of(settings))
-        self._defaults = checked(defaults, "App")
+        self._defaults = checked_for_runs(defaults, "App")
+        if isinstance(store, str):
+            raise SettingsError(f"App: store= takes a store that is open; for a URL write App({store!r})")
         self._given_store = store
         self._stores: dict[int, Store] = {}
         self._stands_elsewhere = False
@@ -129,9 +134,10 @@ class App(Declaring):
         nor hold it up: one that is slower than what happens misses events, which is logged and counted.
         """
         if topic not in TOPICS:
-            raise SettingsError(f"no topic {topic!r}; there are {', '.join(TOPICS)}")
+            raise SettingsError(f"app.on: no topic {topic!r}; {did_you_mean(str(topic), TOPICS)}")
 
         def take(hook: Callable[[Any], object]) -> Callable[[Any], object]:
+            check_hook(hook, f"app.on({topic!r})")
             self._emitter.hook(TOPICS[topic], hook)
             return hook
 
@@ -216,7 +222,7 @@ class App(Declaring):
         name, values = self.tasks.checked(task, args, unchecked=unchecked)
         store = self.open_store()
         now_ms = store.now_ms()
-        due_ms = ceil_ms(at) if at is not None else now_ms + (0 if delay is None else to_duration_ms(delay))
+        due_ms = _due_ms(now_ms, delay, at)
         local = self.tasks.lookup(name)
         with self._asking(name, None) as trace:
             run = Run(
@@ -226,7 +232,9 @@ class App(Declaring):
                 scheduled_ms=due_ms,
                 due_ms=due_ms,
                 args=values,
-                policy=policy_of(self._defaults, {} if local is None else local.options, checked(options, name)),
+                policy=policy_of(
+                    self._defaults, {} if local is None else local.options, checked_for_runs(options, name)
+                ),
                 key=None if key is None else _key_of(name, key_of(key, "enqueue: key")),
                 trace=trace,
             )
@@ -237,11 +245,15 @@ class App(Declaring):
     def sync(self, *, prune: bool = False) -> Synced:
         """Create what is new, update what was changed in its declaration; an operator's edits and pauses stay."""
         self._import_included()
+        refused = [problem for file in self._files for problem in file.refused]
+        if prune and refused:
+            raise SettingsError(f"prune might delete what stands in lines that cannot be read; mend them: {refused[0]}")
         return self._declared.sync(prune=prune)
 
     def load_file(self, path: str | os.PathLike[str]) -> JobFile:
         """Declare the schedules of a jobs.toml or crontab, its commands and HTTP calls as tasks; `FileError` if wrong.
 
+        A line of a crontab that is wrong is left out alone, logged, and among `refused` of what this gives.
         A node that is started looks at the file once a second, and takes what it says then.
         """
         loaded = LoadedFile(path, self.tasks, self.schedules, self._declared, self._arounds)
@@ -274,7 +286,7 @@ class App(Declaring):
     def _import_included(self) -> None:
         for pattern in self.include:
             for module in modules_of(pattern):
-                importlib.import_module(module)
+                _import(module)
 
     # running
 
@@ -449,8 +461,43 @@ def _key_of(task: str, key: str) -> str:
     return f"k:{task}/{key}."
 
 
+def _due_ms(now_ms: int, delay: timedelta | str | None, at: datetime | str | None) -> int:
+    try:
+        if at is not None:
+            return ceil_ms(at)
+        return now_ms + (0 if delay is None else to_duration_ms(delay))
+    except DurationError as error:
+        raise DurationError(f"enqueue: delay: {error}") from None
+    except MomentError as error:
+        raise MomentError(f"enqueue: at: {error}") from None
+
+
 def _on_or_off(value: bool | None) -> str | None:
     return None if value is None else "on" if value else "off"
+
+
+def _checked_zone(name: str) -> str:
+    try:
+        get_zone(name)
+    except TriggerError as error:
+        raise SettingsError(f"timezone: {error.line}") from None
+    return name
+
+
+def _checked_include(include: Sequence[str]) -> tuple[str, ...]:
+    if isinstance(include, str):
+        raise SettingsError(f"App: include= takes a list of modules: [{include!r}]")
+    return tuple(include)
+
+
+def _import(module: str) -> None:
+    """What a module itself raises is its own matter."""
+    try:
+        importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name is None or not f"{module}.".startswith(f"{error.name}."):
+            raise
+        raise SettingsError(f"include: there is no module {error.name!r}") from None
 
 
 def _user() -> str:

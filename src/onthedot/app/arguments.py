@@ -13,12 +13,15 @@ from math import isfinite
 from typing import Any, Union, get_args, get_origin, get_type_hints
 from uuid import UUID
 
+from onthedot.app.callables import underlying
 from onthedot.durations import format_duration, to_duration_ms
 from onthedot.errors import ArgumentsError, OnthedotError
 from onthedot.execution.context import Context
 from onthedot.storable import MOST_DEPTH, NotStorable, brief, json_size, label_problem, shown, text_problem
 
 MISSING = inspect.Parameter.empty
+_BY_PLACE = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.VAR_POSITIONAL)
+"""Arguments have names: what takes none is left as it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +104,7 @@ def signature_of(function: Callable[..., Any]) -> Signature:
             context = name
         elif parameter.kind is inspect.Parameter.VAR_KEYWORD:
             is_open = True
-        elif parameter.kind is not inspect.Parameter.VAR_POSITIONAL:
+        elif parameter.kind not in _BY_PLACE:
             parameters.append(Parameter(name, parameter.default is MISSING, annotation))
     return Signature(tuple(parameters), context, is_open)
 
@@ -159,7 +162,7 @@ def _number(number: float, where: str) -> float:
 
 def _hints(function: Callable[..., Any]) -> dict[str, Any]:
     try:
-        return get_type_hints(function)
+        return get_type_hints(underlying(function))
     except Exception:  # an annotation may name what is imported only for type checkers
         return {}
 

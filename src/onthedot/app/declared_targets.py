@@ -8,9 +8,10 @@ from datetime import timedelta
 from typing import Any
 
 from onthedot.durations import to_duration_ms
-from onthedot.errors import SettingsError
+from onthedot.errors import DurationError, SettingsError
 from onthedot.execution.targets.command import Command
 from onthedot.execution.targets.http import HttpCall, require_httpx
+from onthedot.storable import NotStorable, brief, json_size
 
 
 def command_of(
@@ -37,12 +38,15 @@ def command_of(
     words = (line,) if line is not None else tuple(command)
     if not words or not all(isinstance(word, str) for word in words) or not words[0]:
         raise SettingsError(f'{name!r}: {list(words)!r} is no list of words; write ["pg_dump", "shop"]')
-    given = dict(env or {})
-    for key, value in given.items():
-        if not isinstance(key, str) or not isinstance(value, str):
-            raise SettingsError(f"{name!r}: env: {key!r} = {value!r} is not text")
+    given = _texts(name, "env", env)
+    if not isinstance(cwd, str | os.PathLike | None):
+        raise SettingsError(f"{name!r}: cwd: {brief(cwd)} is no path")
     folder = None if cwd is None else os.fspath(cwd)
-    return Command(words, shell, given, folder, to_duration_ms(kill_after))
+    try:
+        kill_after_ms = to_duration_ms(kill_after)
+    except DurationError as error:
+        raise SettingsError(f"{name!r}: kill_after: {error}") from None
+    return Command(words, shell, given, folder, kill_after_ms)
 
 
 def http_of(
@@ -62,8 +66,23 @@ def http_of(
         raise SettingsError(f"{name!r}: a url begins with https:// or http://, or is env:NAME, unlike {url!r}")
     if body is not None and json is not None:
         raise SettingsError(f"{name!r}: give body= or json=, not both")
+    try:
+        json_size(json)
+    except NotStorable as error:
+        raise SettingsError(f"{name!r}: json: it is no JSON value: {error}") from None
     codes = (expect,) if isinstance(expect, int) else tuple(expect)
     if not all(isinstance(code, int) and 100 <= code <= 599 for code in codes):
         raise SettingsError(f"{name!r}: expect takes status codes, like [200, 204], not {expect!r}")
     require_httpx(name)
-    return HttpCall(method.upper(), url, dict(headers or {}), body, json, codes)
+    return HttpCall(method.upper(), url, _texts(name, "headers", headers), body, json, codes)
+
+
+def _texts(name: str, what: str, given: Mapping[str, str] | None) -> dict[str, str]:
+    """Names with texts; `SettingsError` for anything else."""
+    if given is not None and not isinstance(given, Mapping):
+        raise SettingsError(f"{name!r}: {what}: {brief(given)} does not map names to texts")
+    texts = dict(given or {})
+    for key, value in texts.items():
+        if not isinstance(key, str) or not isinstance(value, str):
+            raise SettingsError(f"{name!r}: {what}: {key!r} = {brief(value)} is not text")
+    return texts

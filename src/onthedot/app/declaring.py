@@ -7,10 +7,13 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
+from functools import partial
 from typing import Any, ParamSpec, TypeVar, overload
 
+from onthedot.app.callables import check_callable, described, is_importable, name_of
 from onthedot.app.declared_targets import command_of, http_of
-from onthedot.app.options import checked, trigger_of
+from onthedot.app.enabled import DECLARED_PAUSE
+from onthedot.app.options import checked, checked_for_runs, trigger_of
 from onthedot.app.schedules import Put
 from onthedot.app.sync import Declarations, Declared
 from onthedot.app.tasks import Task, Tasks
@@ -52,23 +55,30 @@ class Declaring:
         """Register a function as a task. What it gives can still be called as the function."""
 
         def register(plain: Callable[..., Any]) -> Task[..., Any]:
-            return self._task(plain, name, aliases, options)
+            return self._task(plain, name, checked_aliases(aliases), options)
 
         return register if function is None else register(function)
 
     def schedule(
         self, trigger: Trigger, *, name: str | None = None, args: Mapping[str, Any] | None = None, **options: Any
     ) -> Callable[[Callable[P, R]], Task[P, R]]:
-        """Declare a schedule for a function, which becomes a task. It is written to the store by `sync`, not here."""
+        """Declare a schedule for a function, which becomes a task. It is written to the store by `sync`, not here.
+
+        `enabled=False` declares it paused: until the code says otherwise, or somebody resumes it.
+        """
         trigger_of(trigger, name or "@app.schedule")
 
         def declare(function: Callable[P, R]) -> Task[P, R]:
-            task = self._task(function, None, (), {})
-            schedule_name = name or task.name
+            if isinstance(function, str):
+                raise SettingsError(f"{function!r} is no function; app.schedules.put schedules a task by its name")
+            own_name = isinstance(function, Task) or name_of(function) is not None
+            task = self._task(function, None if own_name else name, (), {})
+            schedule_name = task.name if name is None else name
             if schedule_name in self._declared and name is None and isinstance(function, Task):
                 raise SettingsError(f"{task.name!r} has a schedule already; give the second one a name=")
-            put = Put(schedule_name, task, trigger, args, checked(options, schedule_name))
-            self._declared.add(Declared(put))
+            given = checked(options, schedule_name)
+            paused = f"{DECLARED_PAUSE}code" if given.pop("enabled", True) is False else None
+            self._declared.add(Declared(Put(schedule_name, task, trigger, args, given), paused=paused))
             return task
 
         return declare
@@ -117,10 +127,11 @@ class Declaring:
     def _work(
         self, name: str, work: Command | HttpCall, aliases: Sequence[str], options: Mapping[str, Any]
     ) -> Task[..., Any]:
-        given = checked(options, name)
+        given = checked_for_runs(options, name)
         if given.get("pool") == "process":
             raise SettingsError(f"{name!r}: pool='process' is for Python functions; leave it out here")
-        task: Task[..., Any] = Task(name, work, tuple(aliases), given, declared_in=_caller(), arounds=self._arounds)
+        others = checked_aliases(aliases)
+        task: Task[..., Any] = Task(name, work, others, given, declared_in=_caller(), arounds=self._arounds)
         self.tasks.add(task)
         return task
 
@@ -134,11 +145,15 @@ class Declaring:
         if isinstance(function, Task):
             task: Task[P, R] = function
             if options:
-                task = replace(task, options={**task.options, **checked(options, task.name)})
+                task = replace(task, options={**task.options, **checked_for_runs(options, task.name)})
         else:
-            task_name = name or function.__name__
-            task = Task(task_name, function, tuple(aliases), checked(options, task_name), arounds=self._arounds)
-        if task.pool == "process" and "<" in task.function.__qualname__:
+            plain = _without_task(function)
+            check_callable(plain, name or "@app.task")
+            task_name = name_of(plain) if name is None else name
+            if task_name is None:
+                raise SettingsError(f'{described(plain)} has no name of its own; give it one: app.task(name="…")(…)')
+            task = Task(task_name, plain, tuple(aliases), checked_for_runs(options, task_name), arounds=self._arounds)
+        if task.pool == "process" and not is_importable(task.function):
             raise SettingsError(f"{task.name!r}: pool='process' needs a function at the top of a module")
         self.tasks.add(task)
         return task
@@ -151,6 +166,20 @@ class Declaring:
         """
         self._arounds.append(around_of(generator))
         return generator
+
+
+def checked_aliases(aliases: Sequence[str]) -> tuple[str, ...]:
+    """The other names of a task; `SettingsError` for a text, whose letters would be taken for names."""
+    if isinstance(aliases, str):
+        raise SettingsError(f"aliases: write a list, [{aliases!r}]")
+    return tuple(aliases)
+
+
+def _without_task(function: Callable[P, R]) -> Callable[P, R]:
+    """A partial of a task as one of its function, whose parameters can be told."""
+    if isinstance(function, partial) and isinstance(function.func, Task):
+        return partial(function.func.function, *function.args, **function.keywords)
+    return function
 
 
 def _caller() -> str:

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from onthedot.app.arguments import Signature, check_size
+from onthedot.app.enabled import and_pause
 from onthedot.app.files.names import name_problem
 from onthedot.app.options import checked, policy_of
 from onthedot.app.remedies import did_you_mean
-from onthedot.app.sync import put_and_pause
 from onthedot.durations import format_duration
 from onthedot.errors import FileError, OnthedotError, TriggerError
 from onthedot.model.policy import Policy
@@ -70,7 +70,7 @@ def imported(store: Store, document: object, by: Author, *, path: str, dry_run: 
 
 
 def _write(store: Store, names: Sequence[str], wanted: Mapping[str, Document], by: Author) -> None:
-    writes = {name: put_and_pause(_definition(wanted[name]), _pause(wanted[name])) for name in names}
+    writes = {name: and_pause(edits.put(_definition(wanted[name])), _pause(wanted[name])) for name in names}
     for first in range(0, len(names), _BATCH):
         batch = list(names[first : first + _BATCH])
         store.change(batch, lambda before, now_ms: writes[before.name](before, now_ms), by)
@@ -130,6 +130,8 @@ def _read(document: object, path: str, max_args_bytes: int) -> dict[str, Documen
     if not isinstance(document, dict) or not isinstance(document.get("schedules"), list):
         raise FileError(path, ["this is no export of schedules; onthedot export makes one"])
     version = document.get("onthedot")
+    if not isinstance(version, int):
+        raise FileError(path, ["this is no export of schedules; onthedot export makes one"])
     if version != VERSION:
         raise FileError(path, [f"it is of version {version!r}, and this onthedot reads {VERSION}; upgrade onthedot"])
     problems: list[str] = []

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from datetime import timedelta
 from typing import Any
 
+from onthedot.app.callables import described
 from onthedot.app.policies import POLICIES
 from onthedot.app.remedies import did_you_mean
 from onthedot.durations import to_duration_ms
@@ -15,6 +15,7 @@ from onthedot.model.policy import Policy
 from onthedot.node.settings import NodeSettings
 from onthedot.storable import MOST_BYTES, brief, label_problem, text_problem
 from onthedot.triggers.base import Trigger
+from onthedot.triggers.dates import Calendar, Dates
 
 MOST_KEY_CHARACTERS = 400
 _DURATIONS = {"grace", "catch_up_window", "timeout", "within", "jitter", "backoff", "max_backoff"}
@@ -30,9 +31,18 @@ def checked(options: Options, where: str) -> dict[str, Any]:
         check = POLICIES.get(name)
         if check is None:
             raise SettingsError(f"{where}: no option {name!r}; {did_you_mean(name, POLICIES)}")
-        problem = None if isinstance(value, timedelta) else check(list(value) if isinstance(value, tuple) else value)
+        problem = check(list(value) if isinstance(value, tuple) else value)
         if problem is not None:
             raise SettingsError(f"{where}: {name}: {problem}")
+    return given
+
+
+def checked_for_runs(options: Options, where: str) -> dict[str, Any]:
+    """The same for an app, a task or a single run, which have only what concerns runs; `SettingsError` else."""
+    given = checked(options, where)
+    for name in given:
+        if name in _OF_THE_SCHEDULE:
+            raise SettingsError(f"{where}: {name} belongs to a schedule; give it to @app.schedule or put")
     return given
 
 
@@ -43,7 +53,12 @@ def trigger_of(value: object, where: str) -> Trigger:
     meant = (
         f"cron({value!r})" if isinstance(value, str) and " " in value.strip() else 'every("15m") or cron("0 8 * * *")'
     )
-    raise SettingsError(f"{where}: {value!r} is no trigger; write {meant}")
+    if isinstance(value, Dates | Calendar):
+        raise SettingsError(
+            f'{where}: dates are what a trigger leaves out; write cron("0 8 * * *") - dates("2026-12-25")'
+        )
+    given = "a task" if hasattr(value, "signature") else described(value)
+    raise SettingsError(f"{where}: {given} is no trigger; write {meant}")
 
 
 def text_of(value: str, where: str, most_bytes: int = MOST_BYTES) -> str:
@@ -55,8 +70,10 @@ def text_of(value: str, where: str, most_bytes: int = MOST_BYTES) -> str:
 
 
 def key_of(value: str, where: str) -> str:
-    """A key that stands for one run: a text of at most so many characters; `SettingsError` else."""
+    """A key that stands for one run: a text of at most so many characters, and not empty; `SettingsError` else."""
     text_of(value, where)
+    if not value:
+        raise SettingsError(f"{where}: it is empty, and would stand for all runs; leave it out")
     if len(value) > MOST_KEY_CHARACTERS:
         raise SettingsError(
             f"{where}: it has {len(value):,} characters; the most is {MOST_KEY_CHARACTERS}: take a hash of it instead"
@@ -64,8 +81,17 @@ def key_of(value: str, where: str) -> str:
     return value
 
 
+def count_of(value: object, where: str) -> int:
+    """How many are wanted: a whole number of 1 or more; `SettingsError` else."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise SettingsError(f"{where}: {brief(value)} is not a whole number of 1 or more")
+    return value
+
+
 def checked_node(node: NodeSettings) -> NodeSettings:
     """How a node shall behave, if every store can keep what it is called; `SettingsError` else."""
+    if not isinstance(node, NodeSettings):
+        raise SettingsError(f"App: node= takes NodeSettings, not {brief(node)}")
     labels = [("label", text) for pair in node.labels.items() for text in pair]
     for what, text in (("name", node.name or None), ("group", node.group), *labels):
         problem = None if text is None else label_problem(text)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import timedelta
 
 from onthedot.app.remedies import did_you_mean
 from onthedot.durations import to_duration_ms
@@ -19,7 +20,8 @@ _MOST = 2**31 - 1
 
 def _duration(value: object) -> str | None:
     try:
-        to_duration_ms(str(value))  # a number lacks its unit, which is what the error then says
+        # a number lacks its unit, which is what the error of its text says
+        to_duration_ms(value if isinstance(value, timedelta) else str(value))
     except DurationError as error:
         return str(error)
     return None

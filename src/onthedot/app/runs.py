@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from datetime import timedelta
 from threading import Event
 
-from onthedot.app.options import text_of
+from onthedot.app.options import count_of, text_of
 from onthedot.app.page import Page
 from onthedot.clock import Clock
 from onthedot.durations import to_duration_ms
@@ -47,7 +47,7 @@ class Runs:
         if schedule is not None and not can_be_kept(schedule):
             return Page([], None)
         before = None if cursor is None else text_of(cursor, "cursor")
-        found = self._open_store().runs(schedule=schedule, state=wanted, before=before, limit=limit)
+        found = self._open_store().runs(schedule=schedule, state=wanted, before=before, limit=count_of(limit, "limit"))
         return Page(found, found[-1].id if len(found) == limit else None)
 
     def cancel(self, run_id: str, *, reason: str = "cancelled by an operator") -> Run:

@@ -8,12 +8,15 @@ from datetime import datetime
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
+from onthedot.app.dependencies import warn_of_missing
+from onthedot.app.enabled import as_asked
 from onthedot.app.ends import check_fires, refuse_ended, unless_past
 from onthedot.app.files.names import name_problem
 from onthedot.app.herds import warn_of_herds
 from onthedot.app.options import (
     Options,
     checked,
+    count_of,
     key_of,
     of_the_schedule,
     policy_of,
@@ -94,22 +97,30 @@ class Schedules:
     ) -> Schedule:
         """Create the schedule, or replace its definition. An operator's pause and its history stay.
 
+        `enabled=False` puts it paused, `enabled=True` resumes it; left out, a pause stays as it is.
         `TriggerError` if it could never fire again; one that is here already and has come to its end stays as it is.
         """
         definition = self.define(Put(name, task, trigger, args, options), unchecked=unchecked)
         refuse_ended(self._open_store(), {name: definition.trigger})
-        return self._change_one(name, unless_past(edits.put(definition)), "put")
+        warn_of_missing(self._open_store(), {name: definition})
+        return self._change_one(name, unless_past(as_asked(edits.put(definition), options, "put")), "put")
 
     def put_many(self, puts: Iterable[Put], *, unchecked: bool = False) -> list[Schedule]:
         """Put many at once: all are checked before the first is written, then written in batches.
 
         Where hundreds of them would begin in one minute, a warning names it, and the `H` that spreads them.
         """
-        defined = {put.name: self.define(put, unchecked=unchecked) for put in puts}
+        wanted = {put.name: put for put in puts}
+        defined = {name: self.define(put, unchecked=unchecked) for name, put in wanted.items()}
         triggers = {name: definition.trigger for name, definition in defined.items()}
         refuse_ended(self._open_store(), triggers)
         warn_of_herds(self._open_store(), triggers)
-        return self._change_many([*defined], lambda name: unless_past(edits.put(defined[name])), "put")
+        warn_of_missing(self._open_store(), defined)
+
+        def edit_of(name: str) -> Edit:
+            return unless_past(as_asked(edits.put(defined[name]), wanted[name].options, "put"))
+
+        return self._change_many([*defined], edit_of, "put")
 
     def update(
         self,
@@ -120,7 +131,7 @@ class Schedules:
         unchecked: bool = False,
         **options: Any,
     ) -> Schedule:
-        """Change the named fields, and leave the rest."""
+        """Change the named fields, and leave the rest; `enabled` pauses or resumes it."""
         given = self._given(name, options, unchecked=unchecked)
         values = None if args is None else self._tasks.checked(self.get(name).task, args, unchecked=unchecked)[1]
         new = None if trigger is None else self._trigger(trigger, name)
@@ -136,10 +147,13 @@ class Schedules:
                 trigger=old.trigger if new is None else new,
                 policy=policy,
                 given=tuple(sorted({*old.given, *given})),
-                **_without_enabled(of_the_schedule(given)),
+                **of_the_schedule(given),
             )
 
-        return self._change_one(name, unless_past(edits.update(change)), "update")
+        changed = self._change_one(name, unless_past(as_asked(edits.update(change), options, "update")), "update")
+        if "depends_on" in given:
+            warn_of_missing(self._open_store(), {name: edits.definition_of(changed)})
+        return changed
 
     def define(
         self, put: Put, *, unchecked: bool = False, origin: Origin = "api", declared: str | None = None
@@ -147,11 +161,9 @@ class Schedules:
         """The definition that a put stands for, checked; touches the store only for tasks that are unknown here."""
         problem = name_problem(put.name)
         if problem is not None:
-            raise SettingsError(problem)
+            raise SettingsError(f"schedule: {problem}")
         task, args = self._tasks.checked(put.task, put.args, unchecked=unchecked)
         given = self._given(put.name, put.options, unchecked=unchecked)
-        if "enabled" in given:
-            raise SettingsError(f"{put.name}: put leaves a pause as it is; use pause() and resume() instead of enabled")
         local = self._tasks.lookup(task)
         return edits.Definition(
             task=task,
@@ -161,7 +173,7 @@ class Schedules:
             given=tuple(sorted(given)),
             origin=origin,
             declared_hash=declared,
-            **_without_enabled(of_the_schedule(given)),
+            **of_the_schedule(given),
         )
 
     def _trigger(self, given: Trigger, name: str) -> Trigger:
@@ -171,10 +183,11 @@ class Schedules:
         return trigger
 
     def _given(self, name: str, options: Options, *, unchecked: bool) -> dict[str, Any]:
-        given = checked(options, name)
+        """The options that are part of the definition, checked; whether it is paused is not."""
+        given = {option: value for option, value in checked(options, name).items() if option != "enabled"}
         for option in ("then", "on_failure"):
             for task in texts_of(given.get(option, ())):
-                self._tasks.check_known(task, unchecked=unchecked)
+                self._tasks.check_known(task, f"{name}: {option}", unchecked=unchecked)
         return given
 
     # steering
@@ -230,16 +243,17 @@ class Schedules:
         """A page of schedules by name."""
         if tag is not None and not can_be_kept(tag):
             return Page([], None)
-        found = self._open_store().schedules(tag=tag, after=text_of(cursor, "cursor"), limit=limit)
+        most = count_of(limit, "limit")
+        found = self._open_store().schedules(tag=tag, after=text_of(cursor, "cursor"), limit=most)
         return Page(found, found[-1].name if len(found) == limit else None)
 
     def next(self, name: str, count: int = 5) -> Sequence[datetime]:
         """The coming moments at which it will run, as things stand."""
-        schedule = self.get(name)
+        wanted, schedule = count_of(count, "count"), self.get(name)
         trigger = decode(schedule.trigger)
         moments: list[datetime] = []
         moment = schedule.next_run_ms
-        while moment is not None and len(moments) < count:
+        while moment is not None and len(moments) < wanted:
             moments.append(from_ms(moment))
             moment = trigger.next_ms(moment)
         return moments
@@ -320,7 +334,3 @@ def _fields_of(given: Options) -> dict[str, Any]:
     layer = policy_of(given)
     names = [name if hasattr(layer, name) else f"{name}_ms" for name in given]
     return {name: getattr(layer, name) for name in names if hasattr(layer, name)}
-
-
-def _without_enabled(options: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in options.items() if name != "enabled"}

@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+from onthedot.app.dependencies import warn_of_missing
+from onthedot.app.enabled import and_pause, was_declared
 from onthedot.app.herds import warn_of_herds
 from onthedot.app.schedules import Put, Schedules
 from onthedot.app.tasks import Task, identity
@@ -15,7 +17,7 @@ from onthedot.errors import Conflict
 from onthedot.model.schedule import Origin, Schedule
 from onthedot.node.upkeep import DECLARE_MS
 from onthedot.rules import edits
-from onthedot.rules.effects import Before, Edit, Effects
+from onthedot.rules.effects import Edit
 from onthedot.stores.base import Author, Store
 from onthedot.triggers.codec import encode
 
@@ -97,6 +99,7 @@ class Declarations:
         changed = [name for name in meant if name in held and name not in set(same)]
         if new or changed:
             warn_of_herds(store, {name: each.definition.trigger for name, each in meant.items()})
+            warn_of_missing(store, {name: each.definition for name, each in meant.items()})
         self._change(store, [*new, *changed], lambda name: _declare(meant[name]))
         self._touch(store, {name: meant[name].definition.declared_hash for name in same})
         self._said = {name: each.definition.declared_hash for name, each in meant.items()}
@@ -144,35 +147,8 @@ def _refuse_two(held: Put, put: Put) -> None:
         )
 
 
-DECLARED_PAUSE = "enabled = false in "
-"""How the note of a pause begins that a file asked for: such a pause ends when the file no longer asks for it."""
-
-
 def _declare(meant: _Meant) -> Edit:
-    def may_resume(schedule: Schedule) -> bool:
-        return (schedule.paused_note or "").startswith(DECLARED_PAUSE)
-
-    return put_and_pause(meant.definition, meant.paused, may_resume)
-
-
-def put_and_pause(
-    definition: edits.Definition, paused: str | None, may_resume: Callable[[Schedule], bool] = lambda schedule: True
-) -> Edit:
-    """Put the definition, paused with this note or, at None, not paused any more; all in one edit."""
-
-    def edit(before: Before, now_ms: int) -> Effects:
-        put = edits.put(definition)(before, now_ms)
-        schedule = put.schedule or before.schedule
-        assert schedule is not None
-        now = replace(before, schedule=schedule)
-        if paused is not None and schedule.enabled:
-            return replace(edits.pause(paused)(now, now_ms), decisions=put.decisions)
-        if paused is None and not schedule.enabled and may_resume(schedule):
-            resumed = edits.resume()(now, now_ms)
-            return replace(resumed, decisions=put.decisions + resumed.decisions)
-        return put
-
-    return edit
+    return and_pause(edits.put(meant.definition), meant.paused, was_declared)
 
 
 def _is_older(store: Store, held: Schedule, definition: edits.Definition) -> bool:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import importlib
 import inspect
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Generic, ParamSpec, TypeVar
 
 from onthedot.app.arguments import MISSING, Parameter, Signature, check_size, signature_of
+from onthedot.app.callables import described, identity_of, is_async, place_of, underlying
 from onthedot.app.files.names import name_problem
 from onthedot.app.options import policy_of
 from onthedot.errors import Conflict, SettingsError, TaskNotFound
@@ -44,7 +46,7 @@ class Task(Generic[P, R]):
 
     def __post_init__(self) -> None:
         self.signature = signature_of(self.function)
-        self.is_async = inspect.iscoroutinefunction(self.function) or self.is_http
+        self.is_async = is_async(self.function)
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         return self.function(*args, **kwargs)
@@ -72,8 +74,8 @@ class Task(Generic[P, R]):
     @property
     def place(self) -> str:
         """Where it is written."""
-        code = getattr(self.function, "__code__", None)
-        return f"{code.co_filename}:{code.co_firstlineno}" if code else f"{self.function} in {self.declared_in}"
+        place = None if self.stops_itself else place_of(self.function)
+        return place or f"{self.function} in {self.declared_in}"
 
     def call(self, context: Context, args: Mapping[str, Any]) -> Any | Awaitable[Any]:
         """Call it for a run: with its context if it asks for one, and arguments as objects."""
@@ -88,8 +90,9 @@ class Task(Generic[P, R]):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickled by where it is written: the other process imports it from there."""
-        function = inspect.unwrap(self.function)
-        return found_task, (function.__module__, function.__qualname__, self.name)
+        inner, given = underlying(self.function), self.function
+        beforehand = (given.args, given.keywords) if isinstance(given, partial) else ()
+        return found_task, (inner.__module__, inner.__qualname__, self.name, *beforehand)
 
     def info(self) -> TaskInfo:
         """What a node publishes of it."""
@@ -98,12 +101,14 @@ class Task(Generic[P, R]):
             for each in self.signature.parameters
         )
         named = self.is_command or self.is_http
-        doc = f"{self.function}" if named else inspect.getdoc(self.function) or ""
+        doc = f"{self.function}" if named else inspect.getdoc(underlying(self.function)) or ""
         return TaskInfo(self.name, parameters, beginning(doc), policy_of(self.options).as_json())
 
 
-def found_task(module: str, qualname: str, name: str) -> Task[..., Any]:
-    """The task that is written there, in a process that may not have imported it yet."""
+def found_task(
+    module: str, qualname: str, name: str, args: tuple[Any, ...] = (), keywords: Mapping[str, Any] | None = None
+) -> Task[..., Any]:
+    """The task that is written there, in a process that may not have imported it yet; a partial is made anew."""
     if "<" in qualname:
         raise SettingsError(f"{name!r}: pool='process' needs a function at the top of a module, not {qualname}")
     found: Any = importlib.import_module(module)
@@ -113,7 +118,10 @@ def found_task(module: str, qualname: str, name: str) -> Task[..., Any]:
                 f"{name!r}: pool='process' imports {module} and finds no {qualname} there; put the task into a file"
             )
         found = getattr(found, part)
-    return found if isinstance(found, Task) else Task(name, found)
+    task = found if isinstance(found, Task) else Task(name, found)
+    if keywords is None:
+        return task
+    return replace(task, name=name, function=partial(task.function, *args, **keywords))
 
 
 class Tasks:
@@ -130,6 +138,7 @@ class Tasks:
         """Register. The same function again (a reloaded module, a notebook cell) replaces itself."""
         for name in (task.name, *task.aliases):
             check_name(name)
+        self._refuse_taken_alias(task)
         held = self._by_name.get(task.name)
         if held is not None and identity(held) != identity(task):
             raise Conflict(
@@ -138,6 +147,13 @@ class Tasks:
         self._by_name[task.name] = task
         self._infos = None
         self._aliases.update(dict.fromkeys(task.aliases, task.name))
+
+    def _refuse_taken_alias(self, task: Task[..., Any]) -> None:
+        """Two tasks that answer to one name: nobody could tell which of them runs."""
+        for name in (task.name, *task.aliases):
+            held = self._by_name.get(self._aliases.get(name, name))
+            if held is not None and held.name != task.name and identity(held) != identity(task):
+                raise Conflict(f"{task.name!r} and {held.name!r} are both called {name!r}; give one another name")
 
     def replace(self, names: Iterable[str], tasks: Iterable[Task[..., Any]]) -> None:
         """Forget the tasks of these names and register others, at once: what a file says now instead of before."""
@@ -173,7 +189,9 @@ class Tasks:
     ) -> tuple[str, dict[str, Any]]:
         """The task's name and its arguments as JSON, checked against the function here, else the published one."""
         if not isinstance(task, str | Task):
-            raise SettingsError(f"{task!r} is no task; give its name, or what @app.task has made of the function")
+            raise SettingsError(
+                f"{described(task)} is no task; give its name, or what @app.task has made of the function"
+            )
         name = task if isinstance(task, str) else task.name
         local = self.lookup(name)
         signature = self._published_signature(name, unchecked=unchecked) if local is None else local.signature
@@ -188,15 +206,15 @@ class Tasks:
         published = self._published(name).parameters
         return Signature(tuple(Parameter(str(each["name"]), bool(each["required"])) for each in published))
 
-    def check_known(self, name: str, *, unchecked: bool) -> None:
+    def check_known(self, name: str, where: str, *, unchecked: bool) -> None:
         """`TaskNotFound` if nobody has such a task, unless that is not asked."""
         if not unchecked and self.lookup(name) is None:
-            self._published(name)
+            self._published(name, where)
 
-    def _published(self, name: str) -> TaskInfo:
+    def _published(self, name: str, where: str = "") -> TaskInfo:
         published = {info.name: info for info in self._open_store().tasks()}
         if name not in published:
-            raise TaskNotFound(name, tuple(sorted({*published, *self._by_name})))
+            raise TaskNotFound(name, tuple(sorted({*published, *self._by_name})), where)
         return published[name]
 
 
@@ -207,13 +225,12 @@ def check_name(name: str) -> None:
         raise SettingsError(f"task: {problem}")
 
 
-def identity(task: Task[..., Any]) -> tuple[str, str]:
+def identity(task: Task[..., Any]) -> tuple[str, ...]:
+    """What it has in common with itself when it is declared again; no other task has it."""
     if task.is_command or task.is_http:
         kind = type(task.function).__name__
         return ("" if task.declared_in == "__main__" else task.declared_in, f"{kind} {task.name}")
-    function = inspect.unwrap(task.function)
-    module = getattr(function, "__module__", "")
-    return ("" if module == "__main__" else module, getattr(function, "__qualname__", ""))
+    return identity_of(task.function)
 
 
 def _annotation_text(annotation: Any) -> str:

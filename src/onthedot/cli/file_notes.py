@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import typer
+
 from onthedot.app.files import Entry, JobFile
+from onthedot.cli.failures import show_error
+from onthedot.cli.texts import visible
 from onthedot.moments import END_MS, iso
 from onthedot.triggers.herd import find_herds
 
@@ -13,6 +17,13 @@ def notes_of(job_file: JobFile, now_ms: int) -> list[str]:
     """What was read but cannot be honoured, what will never run again, and minutes in which hundreds begin."""
     running = [entry.trigger.with_key(entry.name) for entry in job_file.entries if entry.enabled]
     return [*job_file.notes, *_ended(job_file.entries, now_ms), *map(str, find_herds(running, now_ms))]
+
+
+def exit_if_refused(job_file: JobFile) -> None:
+    """Tell each line of a crontab that was left out, and let the exit code say that there were some: 2."""
+    if job_file.refused:
+        show_error(*(visible(problem) for problem in job_file.problems))
+        raise typer.Exit(2)
 
 
 def _ended(entries: tuple[Entry, ...], now_ms: int) -> Iterator[str]:

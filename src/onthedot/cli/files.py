@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from onthedot.cli.apps import open_app
-from onthedot.cli.file_notes import notes_of
+from onthedot.cli.file_notes import exit_if_refused, notes_of
+from onthedot.cli.notes import show_note
 from onthedot.cli.options import AsJson, StoreUrl
-from onthedot.cli.screen import show_json
+from onthedot.cli.screen import finite, json_text, show_json
 from onthedot.cli.texts import counted, visible
 from onthedot.clock import SystemClock
 from onthedot.errors import ArgumentsError, FileError, SettingsError, TriggerError
@@ -47,17 +48,19 @@ def check_file(
     tz: Zone = None,
     as_json: AsJson = False,
 ) -> None:
-    """Say whether a file of schedules can be read, and everything that is wrong with it. Exit code 2 if it is."""
+    """Say whether a file of schedules can be read, and all that is wrong with it. Exit code 2 if it is not well."""
     job_file = _checked(file, system, tz)
     _check_sizes(job_file)
     notes = notes_of(job_file, SystemClock().now_ms())
     if as_json:
         names = [entry.name for entry in job_file.entries]
-        show_json({"file": job_file.path, "schedules": names, "notes": notes})
-        return
-    for note in notes:
-        typer.echo(f"note: {visible(f'{job_file.path}: {note}')}")
-    typer.echo(f"{visible(job_file.path)} is well: {counted(len(job_file.entries), 'schedule')}")
+        problems = [str(each) for each in job_file.refused]
+        show_json({"file": job_file.path, "schedules": names, "notes": notes, "problems": problems})
+    else:
+        for note in notes:
+            typer.echo(f"note: {visible(f'{job_file.path}: {note}')}")
+        typer.echo(f"{visible(job_file.path)} {_verdict(job_file)}")
+    exit_if_refused(job_file)
 
 
 def import_file(
@@ -112,7 +115,10 @@ def export_file(
     """Write all schedules of a store as one JSON document, for import into this or another one."""
     with closing(open_app(store)) as app:
         document = app.schedules.export()
-    text = json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+    for schedule in document["schedules"]:
+        if finite(schedule) != schedule:
+            show_note(f"{schedule['name']}: a number that JSON does not have is exported as null")
+    text = json_text(document, indent=2) + "\n"
     _write(text, output, force, counted(len(document["schedules"]), "schedule"))
 
 
@@ -125,6 +131,14 @@ def _checked(file: str, system: bool | None, tz: str | None) -> JobFile:
         get_zone(tz)
     job_file = read_file(file, system=system, timezone=tz)
     return from_crontab(job_file) if job_file.is_crontab else job_file
+
+
+def _verdict(job_file: JobFile) -> str:
+    count = counted(len(job_file.entries), "schedule")
+    if not job_file.refused:
+        return f"is well: {count}"
+    without = "it, it" if len(job_file.refused) == 1 else "them, it"
+    return f"has {counted(len(job_file.refused), 'line')} that cannot be read; without {without} is well: {count}"
 
 
 def _check_sizes(job_file: JobFile) -> None:
@@ -151,8 +165,9 @@ def _convert(file: str, output: str | None, force: bool, system: bool | None, tz
     if not converted.is_crontab:
         raise FileError(file, ["this is TOML, not a crontab; onthedot run takes it as it is"])
     for note in converted.notes:
-        typer.echo(f"note: {visible(f'{file}: {note}')}", err=True)
+        show_note(f"{file}: {note}")
     _write(write_jobs(converted), output, force, counted(len(converted.entries), "schedule"))
+    exit_if_refused(converted)
 
 
 def _write(text: str, output: str | None, force: bool, what: str) -> None:

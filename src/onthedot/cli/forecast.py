@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from onthedot.app.files import Entry, JobFile, read_file, read_text
-from onthedot.cli.file_notes import notes_of
+from onthedot.cli.file_notes import exit_if_refused, notes_of
 from onthedot.cli.heat_map import Layout, Window, draw, hour_bounds, read_rows
+from onthedot.cli.notes import show_note
 from onthedot.cli.options import AsJson
 from onthedot.cli.screen import Screen, plain_table, show_json
 from onthedot.cli.texts import counted, local_moment, visible
@@ -74,6 +75,7 @@ def show_forecast(
         show_json(_document(outlook))
     else:
         show_outlook(outlook)
+    exit_if_refused(job_file)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +112,7 @@ def show_outlook(outlook: Outlook) -> None:
     """All of it, for people."""
     screen, entries = Screen(), outlook.job_file.entries
     for note in outlook.notes():
-        typer.echo(f"note: {visible(f'{outlook.job_file.path}: {note}')}", err=True)
+        show_note(f"{outlook.job_file.path}: {note}")
     screen.print(_title(outlook), soft_wrap=True)
     if not entries:
         return
@@ -216,6 +218,7 @@ def _document(outlook: Outlook) -> dict[str, Any]:
         ],
         "schedules": [_schedule_document(outlook, entry, runs) for entry in outlook.job_file.entries],
         "notes": outlook.notes(),
+        "problems": [str(each) for each in outlook.job_file.refused],
     }
 
 

@@ -9,6 +9,7 @@ from typing import Any, cast
 
 import typer
 
+from onthedot.app.options import checked
 from onthedot.triggers import Trigger, at, cron, every
 from onthedot.triggers.at import At
 from onthedot.triggers.bounds import to_instant_ms
@@ -32,8 +33,13 @@ def read_pairs(texts: Sequence[str] | None, option: str) -> dict[str, Any] | Non
             raise typer.BadParameter(f"{text!r} is not NAME=VALUE", param_hint=f"'{option}'")
         if name.strip() in pairs:
             raise typer.BadParameter(f"{name.strip()} is given twice", param_hint=f"'{option}'")
-        pairs[name.strip()] = _value(value)
+        pairs[name.strip()] = _value(value, name.strip(), option)
     return pairs
+
+
+def read_options(texts: Sequence[str] | None, schedule: str) -> dict[str, Any]:
+    """The policies that were given for a schedule; `SettingsError` for what is none, or has a value that it cannot."""
+    return checked(read_pairs(texts, "--option") or {}, schedule)
 
 
 def read_schedule_trigger(
@@ -100,8 +106,13 @@ def _instants_ms(zone: Zone, label: int, now_ms: int) -> list[int]:
     return [each * 1000 for each in zone.resolve(label, "shift", "both") if each * 1000 <= now_ms]
 
 
-def _value(text: str) -> Any:
+def _value(text: str, name: str, option: str) -> Any:
     try:
         return json.loads(text)
-    except (ValueError, RecursionError):
+    except json.JSONDecodeError as error:
+        if text.lstrip()[:1] not in ("{", "[", '"'):
+            return text
+        said = f"{name} begins as JSON and is none, at column {error.colno}: {error.msg}; a text stands in quotes"
+        raise typer.BadParameter(said, param_hint=f"'{option}'") from None
+    except (ValueError, RecursionError):  # a number of more digits, or levels, than Python reads
         return text

@@ -10,6 +10,7 @@ import typer
 
 from onthedot.cli.apps import load_app
 from onthedot.cli.event_lines import show_events
+from onthedot.cli.notes import show_note, warnings_as_notes
 from onthedot.cli.options import AsJson, StoreUrl
 from onthedot.cli.screen import show_json
 from onthedot.cli.texts import visible
@@ -81,11 +82,11 @@ def sync_app(
     as_json: AsJson = False,
 ) -> None:
     """Write the schedules that an app declares to its store: a step for deployments."""
-    with closing(load_app(text)) as app:
+    with closing(load_app(text)) as app, warnings_as_notes():
         app.override(url=store)
         done = {what: list(names) for what, names in asdict(app.sync(prune=prune)).items()}
         for note in _unresolved(app):
-            typer.echo(f"note: {visible(note)}", err=True)
+            show_note(note)
     if as_json:
         show_json(done)
         return

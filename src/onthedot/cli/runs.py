@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Iterable
 from contextlib import closing
@@ -14,7 +13,7 @@ from onthedot.app.json_documents import log_document, run_document
 from onthedot.cli.apps import open_app
 from onthedot.cli.options import AsJson, RunId, StoreUrl
 from onthedot.cli.run_tables import runs_table, took_text
-from onthedot.cli.screen import Screen, show_json
+from onthedot.cli.screen import Screen, json_text, show_json
 from onthedot.cli.texts import utc_text, visible
 from onthedot.errors import Conflict, RunNotFound
 
@@ -110,7 +109,7 @@ def show_logs(
         for line in app.runs.follow(run.id) if follow else app.runs.logs(run.id):
             said = True
             if as_json:  # one document a line: nobody can wait for the end of one that is not over
-                typer.echo(json.dumps(log_document(line), ensure_ascii=False))
+                typer.echo(json_text(log_document(line)))
             else:
                 typer.echo(f"{utc_text(line.at_ms, seconds=True)}  {line.level:<8} {_kept(line.text)}")
             sys.stdout.flush()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import closing
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,12 +11,13 @@ import typer
 
 from onthedot.app.json_documents import change_document, run_document, schedule_document, schedule_state
 from onthedot.cli.apps import open_app
+from onthedot.cli.notes import show_note, warnings_as_notes
 from onthedot.cli.options import Args, AsJson, FoldRule, GapRule, ScheduleName, StoreUrl, Zone
-from onthedot.cli.overrides import read_pairs, read_schedule_trigger, zone_of
+from onthedot.cli.overrides import read_options, read_pairs, read_schedule_trigger, zone_of
 from onthedot.cli.run_tables import runs_table, short_id
 from onthedot.cli.screen import Screen, plain_table, show_json
 from onthedot.cli.texts import counted, local_moment, local_text, needs_seconds, span_text, utc_text, visible
-from onthedot.errors import OnthedotError, ScheduleNotFound
+from onthedot.errors import NotFound, OnthedotError, ScheduleNotFound
 from onthedot.events import Paused
 from onthedot.moments import from_ms, iso
 from onthedot.triggers import decode
@@ -156,9 +157,12 @@ def put(
     trigger = read_schedule_trigger(cron_text=cron, interval=every, moment=at, tz=tz, gap=gap, fold=fold)
     if trigger is None:
         raise typer.BadParameter("one of them is needed", param_hint="'--cron' / '--every' / '--at'")
-    args, options = read_pairs(arg, "--arg"), read_pairs(option, "--option") or {}
-    with closing(open_app(store)) as app:
+    args, options = read_pairs(arg, "--arg"), read_options(option, name)
+    with closing(open_app(store)) as app, warnings_as_notes():
         unchecked = _is_unknown(app, task)
+        if _follows_unknown(app, options) and not unchecked:
+            _, args = app.tasks.checked(task, args, unchecked=False)
+            unchecked = True
         _show_changed(app, app.schedules.put(name, task, trigger, args=args, unchecked=unchecked, **options), as_json)
 
 
@@ -179,11 +183,15 @@ def update(
 ) -> None:
     """Change what is named, and leave the rest."""
     trigger = read_schedule_trigger(cron_text=cron, interval=every, moment=at, tz=tz, gap=gap, fold=fold)
-    args, options = read_pairs(arg, "--arg"), read_pairs(option, "--option") or {}
+    args, options = read_pairs(arg, "--arg"), read_options(option, name)
     if trigger is None and args is None and not options:
         raise typer.BadParameter("nothing is to be changed: give a trigger, --arg or --option")
-    with closing(open_app(store)) as app:
-        unchecked = args is not None and _is_unknown(app, app.schedules.get(name).task)
+    with closing(open_app(store)) as app, warnings_as_notes():
+        task = app.schedules.get(name).task
+        unchecked = args is not None and _is_unknown(app, task)
+        if _follows_unknown(app, options) and not unchecked:
+            args = None if args is None else app.tasks.checked(task, args, unchecked=False)[1]
+            unchecked = True
         _show_changed(
             app, app.schedules.update(name, trigger=trigger, args=args, unchecked=unchecked, **options), as_json
         )
@@ -229,7 +237,7 @@ def pause(
     done: dict[str, Paused] = {}
     with closing(open_app(store)) as app:
         app.events.subscribe(Paused, lambda event: done.update({event.schedule: event}))
-        changed = app.schedules.pause(name, where=where, note=note)
+        changed = _some(app.schedules.pause(name, where=where, note=note), tag)
         if as_json:
             documents = [_paused_document(each, done[each.name]) for each in _as_list(changed)]
             show_json({"schedules": documents} if isinstance(changed, list) else documents[0])
@@ -245,7 +253,7 @@ def resume(name: MaybeName = None, *, tag: Tag = None, store: StoreUrl = None, a
     """Let a paused schedule, or all with a tag, go on from now."""
     where = _where(name, tag)
     with closing(open_app(store)) as app:
-        _show_all_changed(app, app.schedules.resume(name, where=where), as_json)
+        _show_all_changed(app, _some(app.schedules.resume(name, where=where), tag), as_json)
 
 
 @group.command("trigger")
@@ -377,11 +385,29 @@ def _where(name: str | None, tag: str | None) -> dict[str, str] | None:
     return None if tag is None else {"tag": tag}
 
 
+def _some(changed: Any, tag: str | None) -> Any:
+    """What was changed, if there was anything: a tag that nobody has is most often mistyped."""
+    if changed == []:
+        raise NotFound(f"no schedule has the tag {tag!r}; nothing was changed")
+    return changed
+
+
 def _is_unknown(app: App, task: str) -> bool:
     """Whether no live node has published the task: then its arguments cannot be checked, which is said."""
     known = [each.name for each in app.tasks.list()]
     if task in known:
         return False
     listed = f"; known are {', '.join(known)}" if known else ""
-    typer.echo(f"note: no live node has a task {visible(task)!r}, so its arguments are not checked{listed}", err=True)
+    show_note(f"no live node has a task {visible(task)!r}, so its arguments are not checked{listed}")
     return True
+
+
+def _follows_unknown(app: App, options: Mapping[str, Any]) -> bool:
+    """Whether a task that shall follow is one that no live node has published, which is said."""
+    known = {each.name for each in app.tasks.list()}
+    named = [(option, options[option]) for option in ("then", "on_failure") if option in options]
+    tasks = [(option, task) for option, value in named for task in (value if isinstance(value, list) else [value])]
+    unknown = [(option, task) for option, task in tasks if isinstance(task, str) and task not in known]
+    for option, task in unknown:
+        show_note(f"{option}: no live node has a task {task!r} yet; it waits for one")
+    return bool(unknown)

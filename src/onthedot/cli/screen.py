@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from math import isfinite
+from typing import Any
 
 import typer
 from rich.box import SIMPLE_HEAD
@@ -28,4 +30,25 @@ def plain_table() -> Table:
 
 def show_json(document: object) -> None:
     """One JSON document."""
-    typer.echo(json.dumps(document, indent=2, ensure_ascii=False))
+    typer.echo(json_text(document, indent=2))
+
+
+def json_text(document: object, *, indent: int | None = None) -> str:
+    """Strict JSON: numbers that it does not have, which a row written by others may hold, are null."""
+    try:
+        return json.dumps(document, indent=indent, ensure_ascii=False, allow_nan=False)
+    except ValueError:
+        return json.dumps(finite(document), indent=indent, ensure_ascii=False, allow_nan=False)
+
+
+def finite(value: Any) -> Any:
+    """The same with None for NaN and infinities."""
+    match value:
+        case float():
+            return value if isfinite(value) else None
+        case dict():
+            return {key: finite(each) for key, each in value.items()}
+        case list() | tuple():
+            return [finite(each) for each in value]
+        case _:
+            return value

@@ -63,6 +63,9 @@ class Expansion:
     """Triggers prepared for expansion; each `index` call costs about as much as its runs."""
 
     def __init__(self, triggers: Mapping[str, Trigger]) -> None:
+        for name, trigger in triggers.items():
+            if not isinstance(trigger, Trigger):
+                raise TriggerError(f"{name}: {trigger!r} is no trigger", hint="write cron(…), every(…) or at(…)")
         self._names = sorted(triggers)
         self._triggers = list(map(triggers.__getitem__, self._names))
         # Triggers that were defined alike share their search, so there are far fewer of these to look at.

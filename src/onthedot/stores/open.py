@@ -67,7 +67,7 @@ def mask_url(url: str) -> str:
 
 def _split(url: str) -> tuple[str, str]:
     if not isinstance(url, str) or "://" not in url:
-        shown = mask_url(url) if isinstance(url, str) else repr(url)
+        shown = mask_url(url) if isinstance(url, str) and url else repr(url)
         raise SettingsError(f"{shown} is no URL of a store; write it like {_EXAMPLES}")
     scheme, _, rest = url.partition("://")
     name = scheme.lower().partition("+")[0]  # postgresql+psycopg: which driver is used is our choice

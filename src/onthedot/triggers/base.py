@@ -8,6 +8,7 @@ from datetime import datetime
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from onthedot.errors import TriggerError
 from onthedot.moments import ceil_ms, floor_ms, from_ms
 
 if TYPE_CHECKING:
@@ -101,9 +102,10 @@ class Trigger(ABC):
         return None
 
     def __or__(self, other: Trigger) -> Trigger:
-        if not isinstance(other, Trigger):
-            return NotImplemented
         from onthedot.triggers.combine import union
+
+        if not isinstance(other, Trigger):
+            raise TriggerError(f"{other!r} is no trigger", hint="write trigger | cron(…), | every(…) or | at(…)")
 
         return union(self, other)
 

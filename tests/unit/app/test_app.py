@@ -163,8 +163,10 @@ def test_a_task_that_nobody_here_knows_is_refused_unless_told_otherwise(app: App
     @app.task
     def known() -> None: ...
 
-    with pytest.raises(TaskNotFound, match=r"No task named 'unknwon'\. Known: known\."):
+    with pytest.raises(TaskNotFound, match=r"No task named 'unknwon'\. Did you mean known\?"):
         app.enqueue("unknwon")
+    with pytest.raises(TaskNotFound, match=r"No task named 'xyz'\. Known: known\."):
+        app.enqueue("xyz")
     run = app.enqueue("elsewhere", unchecked=True)
     with app.running():
         assert ended(app, app.enqueue(known)).state == "succeeded"
@@ -217,7 +219,7 @@ def test_a_follower_that_there_is_not_is_refused(app: App) -> None:
 
 def test_an_unknown_option_is_refused_with_the_nearest_name(app: App) -> None:
     with pytest.raises(SettingsError, match=r"no option 'overlapp'; did you mean overlap\?"):
-        app.schedule(cron("0 9 * * *"), overlapp="discard")(lambda: None)
+        app.schedule(cron("0 9 * * *"), name="nightly", overlapp="discard")(lambda: None)
 
 
 def test_an_operators_edit_survives_a_sync_and_a_changed_declaration_wins(app: App) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from onthedot import App, FileError, cron, every
+from onthedot import App, FileError, SettingsError, cron, every
 from onthedot.app.files.watching import FileWatch
 from onthedot.clock import ManualClock
 from onthedot.events import Event, FileBroken, FileLoaded
@@ -124,6 +124,46 @@ def test_all_that_does_not_fit_the_app_is_told_with_its_place(place: Place) -> N
     )
 
 
+# a crontab of which one line is bad
+
+
+def crontab(place: Place, text: str) -> App:
+    place.file = place.file.with_name("crontab")
+    return place.app(text)
+
+
+def test_a_bad_line_of_a_crontab_is_left_out_and_logged_and_the_others_are_declared(
+    place: Place, caplog: pytest.LogCaptureFixture
+) -> None:
+    app = crontab(place, "0 9 * * * good\n0 25 * * * bad\n")
+    assert app.sync().created == ("good",)
+    assert app.tasks.names() == ("good",)
+    assert caplog.messages == [
+        f"{place.file}: line 2: hour: 25 is not 0-23 (column 3); the other lines count",
+    ]
+
+
+def test_a_line_whose_name_the_app_has_already_is_left_out_alone(place: Place) -> None:
+    app = place.app()
+
+    @app.task
+    def bad() -> None: ...
+
+    path = place.file.with_name("crontab")
+    path.write_text("0 9 * * * good\n0 10 * * * bad\n", encoding="utf-8")
+    file = app.load_file(path)
+    assert file.problems == (f"{path}: line 2: the app has a task of this name; give the schedule another name",)
+    assert app.sync().created == ("good",)
+
+
+def test_nothing_is_pruned_while_a_line_cannot_be_read(place: Place) -> None:
+    crontab(place, "0 9 * * * good\n0 5 * * * other\n").sync()
+    app = crontab(place, "0 9 * * * good\n0 25 * * * other\n")
+    with pytest.raises(SettingsError, match=r"mend them: .*crontab: line 2: hour: 25 is not 0-23"):
+        app.sync(prune=True)
+    assert {each.name for each in app.schedules.list()} == {"good", "other"}
+
+
 # reload
 
 
@@ -177,6 +217,19 @@ def test_a_broken_file_changes_nothing_and_is_told_once(place: Place) -> None:
     place.file.unlink()
     assert watched.look() == [FileBroken(str(place.file), ("no such file or directory",))]
     assert watched.look(HELLO + BYE) == [FileLoaded(str(place.file), created=("bye",))]
+
+
+def test_a_schedule_stays_as_it_was_while_its_line_of_a_crontab_is_bad(place: Place) -> None:
+    place.file = place.file.with_name("crontab")
+    watched = Watched(place, "0 9 * * * good\n0 5 * * * other\n")
+    (event,) = watched.look("0 10 * * * good\n0 25 * * * other\n")
+    assert isinstance(event, FileLoaded)
+    assert (event.updated, event.removed) == (("good",), ())
+    assert watched.app.tasks.names() == ("good", "other")
+    assert watched.app.schedules.get("other").trigger["text"] == "0 5 * * *"
+    (event,) = watched.look("0 10 * * * good\n0 6 * * * other\n")
+    assert isinstance(event, FileLoaded)
+    assert event.updated == ("other",)
 
 
 def test_a_command_may_become_a_call_and_a_task_of_code_again(place: Place) -> None:

@@ -14,6 +14,7 @@ import pytest
 from tests.unit.execution.places import app_in_memory, done, ended, lives, said, until
 
 from onthedot import App, ArgumentsError, Conflict, SettingsError, cron
+from onthedot.cli.run_tables import why
 from onthedot.execution.context import MOST_LOG_BYTES
 from onthedot.execution.targets.listening import Child
 from onthedot.node.settings import NodeSettings
@@ -50,13 +51,25 @@ def test_the_exit_code_is_the_outcome_and_what_it_says_is_kept(app: App) -> None
 
 
 def test_another_exit_code_fails_the_run_with_its_last_words(app: App) -> None:
-    run = done(app, app.command("fails", python("import sys; print('no disk', file=sys.stderr); sys.exit(3)")))
-    assert (run.state, run.result, run.error) == ("failed", {"exit_code": 3}, "exit code 3\nno disk")
+    code = "import sys; print('hello'); print('sorry\\nno disk\\n', file=sys.stderr); sys.exit(3)"
+    run = done(app, app.command("fails", python(code)))
+    assert (run.state, run.result) == ("failed", {"exit_code": 3})
+    assert run.error == "sorry\ncommand ended with exit code 3: no disk"
+
+
+def test_the_exit_code_stands_in_the_line_that_lists_and_logs_show(app: App) -> None:
+    run = done(app, app.command("fails", python("import sys; print('the disk\\nis full'); sys.exit(4)")))
+    assert why(run) == "command ended with exit code 4: is full"
+    assert why(done(app, app.command("silent", shell="exit 5"))) == "command ended with exit code 5"
 
 
 def test_a_command_that_is_killed_from_outside_fails_and_names_the_signal(app: App) -> None:
     run = done(app, app.command("killed", python("import os; os.kill(os.getpid(), 9)")))
-    assert (run.state, run.result, run.error) == ("failed", {"exit_code": -9}, "ended by signal 9")
+    assert (run.state, run.result, run.error) == (
+        "failed",
+        {"exit_code": -9},
+        "command was ended by signal 9 (SIGKILL)",
+    )
 
 
 def test_a_command_to_which_we_cannot_listen_is_ended_and_its_run_fails(
@@ -219,7 +232,7 @@ def test_a_secret_is_read_when_it_runs_and_shown_nowhere(app: App, monkeypatch: 
     run = done(app, task)
     shown = [text for _, text in said(app, run)]
     assert sorted(shown) == ['*** "***"', "bad password ***"]
-    assert run.error == "exit code 1\nbad password ***" or "hunter2" not in (run.error or "")
+    assert run.error == "command ended with exit code 1: bad password ***"
     assert "hunter2" not in f"{run} {app.tasks.list()} {task}"
 
 

@@ -84,7 +84,7 @@ def test_a_union_hands_key_zone_and_calendars_to_its_parts() -> None:
 
 
 def test_a_trigger_joined_with_what_is_no_trigger_is_an_error() -> None:
-    with pytest.raises(TypeError):
+    with pytest.raises(TriggerError, match=r"is no trigger; write trigger \| cron"):
         DAILY | dates("2026-12-25")  # type: ignore[operator]
 
 

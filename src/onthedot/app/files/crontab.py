@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from types import MappingProxyType
 
-from onthedot.app.files.entry import Entry, JobFile, Shell
+from onthedot.app.files.entry import Entry, JobFile, Refused, Shell
 from onthedot.app.files.names import name_from_command, unique
 from onthedot.errors import FileError, TriggerError
 from onthedot.triggers import Trigger, cron
@@ -20,31 +20,52 @@ _ZONES = ("CRON_TZ", "TZ")
 
 
 def read_crontab(text: str, *, path: str, timezone: str, system: bool = False) -> JobFile:
-    """All entries of a crontab; `FileError` with every problem of it. `timezone` counts until CRON_TZ or TZ is set."""
+    """All entries of a crontab. A line that cannot be honoured is refused alone; `FileError` where no line is left.
+
+    `timezone` counts until CRON_TZ or TZ is set.
+    """
     reader = _Reader(timezone, system)
     for number, line in enumerate(text.split("\n"), 1):
-        reader.line = number
+        reader.begin(number)
         try:
             reader.read(line.strip())
         except TriggerError as error:
-            reader.problems.append(f"line {number}: {error.line}")
-    if reader.problems:
-        raise FileError(path, reader.problems)
-    return JobFile(path, tuple(reader.entries), timezone=timezone, notes=tuple(reader.notes), is_crontab=True)
+            reader.refuse(error.line)
+    if reader.refused and not reader.entries:
+        raise FileError(path, [str(each) for each in reader.refused])
+    return JobFile(
+        path,
+        tuple(reader.entries),
+        timezone=timezone,
+        notes=tuple(reader.notes),
+        refused=tuple(reader.refused),
+        is_crontab=True,
+    )
 
 
 class _Reader:
-    """What has been read so far; `line` is the number of the line being read."""
+    """What has been read so far; `line` is the number of the line being read, `name` what it is called."""
 
     def __init__(self, timezone: str, system: bool) -> None:
         self.timezone = timezone
         self.system = system
         self.line = 0
+        self.name: str | None = None
         self.environment: dict[str, str] = {}
+        self.unknown_zones: dict[str, int] = {}
+        """The zones that are set and cannot be read, each with its line: no moment can be told below them."""
         self.names: set[str] = set()
         self.entries: list[Entry] = []
-        self.problems: list[str] = []
+        self.refused: list[Refused] = []
         self.notes: list[str] = []
+
+    def begin(self, number: int) -> None:
+        """The line of this number is read next."""
+        self.line, self.name = number, None
+
+    def refuse(self, reason: str) -> None:
+        """Leave out the line that is being read; its name stays taken, so that the lines below it keep theirs."""
+        self.refused.append(Refused(self.line, reason, self.name))
 
     def read(self, line: str) -> None:
         """One line, without blanks around it."""
@@ -58,6 +79,7 @@ class _Reader:
     def _set(self, name: str, value: str) -> None:
         if name in _ZONES and value:
             self._check_zone(name, value)
+        self.unknown_zones.pop(name, None)
         self.environment[name] = value
 
     def _check_zone(self, name: str, value: str) -> None:
@@ -66,6 +88,7 @@ class _Reader:
         try:
             get_zone(value)
         except TriggerError as error:
+            self.unknown_zones[name] = self.line
             raise TriggerError(f"{name}: {error.reason}", hint=error.hint) from None
         if name == "TZ":
             self.notes.append(
@@ -77,7 +100,7 @@ class _Reader:
         if when.lower() == "@reboot":
             self.notes.append(f"line {self.line}: @reboot names no moment; run {command!r} when the machine starts")
             return
-        name = unique(name_from_command(_INPUT.split(command)[0]), self.names)
+        self.name = name = unique(name_from_command(_INPUT.split(command)[0]), self.names)
         self.names.add(name)
         work = Shell(command, self._command_environment(), user)
         self.entries.append(Entry(name, self._trigger(when, line).with_key(name), work, line=self.line))
@@ -110,13 +133,22 @@ class _Reader:
             self.notes.append(f"line {self.line}: 'root' is read as the command; is this the system's format?")
 
     def _trigger(self, when: str, line: str) -> Trigger:
-        zone = next((self.environment[name] for name in _ZONES if self.environment.get(name)), self.timezone)
         try:
-            return cron(when).with_default_zone(zone)
+            trigger = cron(when)
         except TriggerError as error:
             if error.text != when or error.column is None:
                 raise
             raise TriggerError(error.reason, line, error.column, error.hint) from None
+        return trigger.with_default_zone(self._zone())
+
+    def _zone(self) -> str:
+        """The zone that counts here; a line below one that cannot be read would run at another hour than was meant."""
+        for name in _ZONES:
+            if name in self.unknown_zones:
+                raise TriggerError("its zone cannot be told", hint=f"mend {name} in line {self.unknown_zones[name]}")
+            if self.environment.get(name):
+                return self.environment[name]
+        return self.timezone
 
     def _command_environment(self) -> MappingProxyType[str, str]:
         return MappingProxyType({name: value for name, value in self.environment.items() if name != "CRON_TZ"})

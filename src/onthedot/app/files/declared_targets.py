@@ -12,7 +12,7 @@ from onthedot.app.files.names import name_problem
 from onthedot.app.remedies import did_you_mean, exactly_one
 from onthedot.durations import to_duration_ms
 from onthedot.errors import ArgumentsError, DurationError
-from onthedot.storable import brief
+from onthedot.storable import NotStorable, brief, json_size
 
 Table = dict[str, Any]
 
@@ -109,6 +109,10 @@ def _http(value: object, table: Table) -> Work:
         raise _Wrong(f"body: {value['body']!r} is not text")
     if "body" in value and "json" in value:
         raise _Wrong("body and json: only one of them can stand here")
+    try:
+        json_size(value.get("json"))
+    except NotStorable as error:
+        raise _Wrong(f"json: it is no JSON value: {error}") from None
     _expect(value.get("expect", []))
     options = {key: item for key, item in value.items() if key not in {"method", "url"}}
     return Http(method.upper(), url, MappingProxyType(options))

@@ -72,6 +72,19 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
+class Refused:
+    """A line of a crontab that cannot be honoured: it alone is left out."""
+
+    line: int
+    reason: str
+    name: str | None = None
+    """The name that its schedule would have, where its command could be read."""
+
+    def __str__(self) -> str:
+        return f"line {self.line}: {self.reason}"
+
+
+@dataclass(frozen=True, slots=True)
 class JobFile:
     """A whole file. `notes` tell what was read but cannot be honoured, each with its place; they are no errors."""
 
@@ -83,4 +96,10 @@ class JobFile:
     timezone: str | None = None
     """The zone of entries that name none; a crontab always has one."""
     notes: tuple[str, ...] = ()
+    refused: tuple[Refused, ...] = ()
     is_crontab: bool = False
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """What was refused, with the file's name before each line."""
+        return tuple(f"{self.path}: {each}" for each in self.refused)

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import Any, assert_never
 
 from onthedot.app.declared_targets import command_of, http_of
-from onthedot.app.files.entry import Command, Entry, Http, JobFile, NamedTask, Shell
+from onthedot.app.enabled import DECLARED_PAUSE
+from onthedot.app.files.entry import Command, Entry, Http, JobFile, NamedTask, Refused, Shell
 from onthedot.app.files.from_crontab import from_crontab
 from onthedot.app.files.open import read_file
 from onthedot.app.schedules import Put, Schedules
-from onthedot.app.sync import DECLARED_PAUSE, Declarations, Declared
+from onthedot.app.sync import Declarations, Declared
 from onthedot.app.tasks import Task, Tasks
 from onthedot.errors import Conflict, FileError, OnthedotError
 from onthedot.execution.around import Around
+
+_log = logging.getLogger("onthedot.files")
 
 _HTTP_TIMEOUT = {"timeout": "1m"}
 
@@ -39,30 +44,46 @@ class LoadedFile:
         self._task_names: tuple[str, ...] = ()
         self.names: tuple[str, ...] = ()
         """The schedules that it declares."""
+        self.refused: tuple[str, ...] = ()
+        """The lines of a crontab that were left out, each with its place and the reason."""
         declarations.origins.add("file")
 
     def load(self) -> JobFile:
-        """Read it anew and declare what it says; `FileError` with all that is wrong."""
-        job_file = read_file(self.path)
-        if job_file.is_crontab:
-            job_file = from_crontab(job_file)
-        problems: list[str] = []
+        """Read it anew and declare what it says; `FileError` with all that is wrong.
+
+        Of a crontab only the lines that are wrong are left out, and told: a schedule of such a line stays as it was.
+        """
+        read = read_file(self.path)
+        job_file, own, declared = self._taken(from_crontab(read) if read.is_crontab else read)
+        stays = {each.name for each in job_file.refused} & {*self.names}
+        self._tasks.replace([name for name in self._task_names if name not in stays], own)
+        self._declarations.replace([name for name in self.names if name not in stays], declared)
+        self._task_names = (*(task.name for task in own), *(name for name in self._task_names if name in stays))
+        self.names = (*(each.put.name for each in declared), *(name for name in self.names if name in stays))
+        self.refused = job_file.problems
+        for problem in self.refused:
+            _log.error("%s; the other lines count", problem)
+        return job_file
+
+    def _taken(self, job_file: JobFile) -> tuple[JobFile, list[Task[..., Any]], list[Declared]]:
+        """The file without what does not fit the app, and the tasks and declarations of the rest."""
+        entries: list[Entry] = []
         own: list[Task[..., Any]] = []
         declared: list[Declared] = []
+        wrong: list[tuple[Entry, str]] = []
         for entry in job_file.entries:
             try:
                 task = self._task(entry)
                 declared.append(self._declared(entry, task))
-                own += [] if task is None else [task]
             except OnthedotError as error:
-                problems.append(f"[schedules.{entry.name}] {' '.join(str(error).split())}")
-        if problems:
-            raise FileError(str(self.path), problems)
-        self._tasks.replace(self._task_names, own)
-        self._declarations.replace(self.names, declared)
-        self._task_names = tuple(task.name for task in own)
-        self.names = tuple(entry.name for entry in job_file.entries)
-        return job_file
+                wrong.append((entry, " ".join(str(error).split())))
+            else:
+                entries.append(entry)
+                own += [] if task is None else [task]
+        if wrong and not (job_file.is_crontab and entries):
+            raise FileError(str(self.path), [f"[schedules.{entry.name}] {reason}" for entry, reason in wrong])
+        refused = [Refused(entry.line or 0, reason, entry.name) for entry, reason in wrong]
+        return replace(job_file, entries=tuple(entries), refused=(*job_file.refused, *refused)), own, declared
 
     def _task(self, entry: Entry) -> Task[..., Any] | None:
         """The task that an entry brings with it; none where it only names one."""

@@ -21,6 +21,9 @@ def read_file(path: str | PathLike[str], *, system: bool | None = None, timezone
     `system` says whether a crontab has a user before the command; left out, only /etc/crontab and those in /etc/cron.d
     have. `timezone` counts where the file names none; left out, that is the machine's for a crontab.
     """
+    if Path(path).suffix == ".py":
+        app = Path(path).stem
+        raise FileError(str(path), [f"this is a program, not a file of schedules; onthedot run {app}:app runs its app"])
     try:
         text = Path(path).read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -15,8 +15,9 @@ _ESCAPES = {"\b": "\\b", "\t": "\\t", "\n": "\\n", "\f": "\\f", "\r": "\\r", '"'
 
 
 def write_jobs(job_file: JobFile) -> str:
-    """The whole file; its notes stand as comments at the top."""
-    lines = [f"# {' '.join(note.split())}" for note in job_file.notes]
+    """The whole file; its notes, and what was refused, stand as comments at the top."""
+    refused = [f"left out: {each}" for each in job_file.refused]
+    lines = [f"# {' '.join(note.split())}" for note in (*refused, *job_file.notes)]
     if lines:
         lines.append("")
     tops = {"store": job_file.store, "timezone": job_file.timezone, "app": job_file.app}

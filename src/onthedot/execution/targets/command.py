@@ -48,7 +48,7 @@ class Command:
             why = "it took longer than its time-out" if context.timed_out else "it was asked to stop"
             raise WorkFailed(f"{why}, and {child.end}", result)
         if exit_code != 0:
-            raise WorkFailed("\n".join([_meaning(exit_code), *child.last_words]), result)
+            raise WorkFailed(_failure(exit_code, child.last_words), result)
         return result
 
     def _start(self, context: Context, secrets: Secrets) -> subprocess.Popen[bytes]:
@@ -83,7 +83,15 @@ def of_run(context: Context) -> dict[str, str]:
     return {f"ONTHEDOT_{name}": value for name, value in told.items()}
 
 
-def _meaning(exit_code: int) -> str:
-    if exit_code >= 0:
-        return f"exit code {exit_code}"
-    return f"ended by signal {-exit_code}"
+def _failure(exit_code: int, last_words: list[str]) -> str:
+    """The last lines that it said, and in the very last how it ended: that line is what lists of runs show."""
+    meaning = f"command ended with exit code {exit_code}" if exit_code >= 0 else f"command {_signalled(-exit_code)}"
+    said = [line for line in last_words if line.strip()]
+    return "\n".join([*said[:-1], f"{meaning}: {said[-1]}"]) if said else meaning
+
+
+def _signalled(number: int) -> str:
+    try:
+        return f"was ended by signal {number} ({signal.Signals(number).name})"
+    except ValueError:  # a real-time signal has no name
+        return f"was ended by signal {number}"

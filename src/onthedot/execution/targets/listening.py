@@ -35,7 +35,12 @@ class Child:
         self._streams = [_Stream(process.stdout, "STDOUT", self), _Stream(process.stderr, "STDERR", self)]
         self._secrets = secrets
         self._ending = Ending(process, kill_after_ms)
-        self.last_words: deque[str] = deque(maxlen=_LAST_WORDS)
+        self._last_lines = {level: deque[str](maxlen=_LAST_WORDS) for level in ("STDOUT", "STDERR")}
+
+    @property
+    def last_words(self) -> list[str]:
+        """The last lines of its errors; of its output where it wrote no errors."""
+        return [*self._last_lines["STDERR"]] or [*self._last_lines["STDOUT"]]
 
     @property
     def end(self) -> str:
@@ -74,7 +79,7 @@ class Child:
     def say(self, level: str, line: bytes) -> None:
         """Keep a line."""
         text = line.decode("utf-8", "replace").rstrip("\r\n")
-        self.last_words.append(text)
+        self._last_lines[level].append(text)
         self._context.keep(level, text)
 
 

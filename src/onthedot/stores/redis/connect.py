@@ -55,6 +55,9 @@ def open_redis(url: str, shown: str, *, create: bool, now_ms: Callable[[], int] 
 def _read(url: str, shown: str) -> tuple[str, Options]:
     """The URL without our options, and these."""
     parts = urlsplit(url)
+    database = parts.path.strip("/")
+    if database and not database.isdecimal():
+        raise SettingsError(f"{shown}: a database of Redis is a number, like redis://host:6379/0; not {database!r}")
     given = dict(parse_qsl(parts.query, keep_blank_values=True))
     for name in given.keys() - set(_OPTIONS):
         raise SettingsError(f"{shown}: a redis:// URL has no option {name}; it has {', '.join(_OPTIONS)}")

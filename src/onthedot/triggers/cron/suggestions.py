@@ -16,6 +16,8 @@ _RANGE_HINTS = {
     ("month", 0): "January is 1",
     ("day of week", 8): "Sunday is 0 or 7, Monday 1, Saturday 6",
 }
+_FIELD = re.compile(r"[\d*?/,#LWH()~-]*(?:[a-z]{3}[\d/,#-]*)*", re.IGNORECASE)
+"""What may be a field, if it stands at the right place; "every" and "at" may not."""
 _EVERY = re.compile(r"(?:every\s+)?(\d+)\s*([smhd])\w*", re.IGNORECASE)
 
 
@@ -28,6 +30,8 @@ def wrong_count(text: str, words: list[str]) -> TriggerError:
     every = _EVERY.fullmatch(text.strip())
     if every:
         hint = f'did you mean every("{every[1]}{every[2].lower()}")?'
+    elif len(words) < 5 and not all(_FIELD.fullmatch(word) for word in words):
+        hint = "write five fields, such as 0 9 * * mon-fri"
     elif len(words) < 5:
         hint = f"did you mean {' '.join([*words, *['*'] * (5 - len(words))])}?"
     else:

@@ -148,7 +148,7 @@ def test_h_is_settled_by_the_name() -> None:
 
 
 def test_all_problems_are_told_at_once_with_their_lines_and_columns() -> None:
-    assert problems("0 25 * * * a\n\n  */5 2 * * * ok\n0 0 * * 8  b\n1 2 3\n* * * * *\nCRON_TZ=Mars\n@dayly c") == (
+    assert problems("0 25 * * * a\n\n  # ok\n0 0 * * 8  b\n1 2 3\n* * * * *\nCRON_TZ=Mars\n@dayly c") == (
         "line 1: hour: 25 is not 0-23 (column 3)",
         "line 4: day of week: 8 is not 0-7 or sun-sat (column 9); Sunday is 0 or 7, Monday 1, Saturday 6",
         (
@@ -172,3 +172,35 @@ def test_a_zone_before_the_fields_on_one_line_is_refused_with_the_remedy() -> No
     assert problems("CRON_TZ=Europe/Berlin 0 9 * * * a") == (
         "line 1: CRON_TZ stands on a line of its own; move the fields and the command below it",
     )
+
+
+# one bad line
+
+
+def refused(file: JobFile) -> list[str]:
+    return [str(each) for each in file.refused]
+
+
+def test_one_bad_line_refuses_that_line_only_with_its_number_and_column() -> None:
+    file = read("0 9 * * * good\n0 25 * * * bad\n*/5 * * * * also\n")
+    assert [(entry.name, entry.line) for entry in file.entries] == [("good", 1), ("also", 3)]
+    assert refused(file) == ["line 2: hour: 25 is not 0-23 (column 3)"]
+    assert file.problems == ("crontab: line 2: hour: 25 is not 0-23 (column 3)",)
+
+
+def test_the_lines_below_a_refused_one_keep_their_names() -> None:
+    file = read("0 25 * * * backup\n0 9 * * * backup\n")
+    assert [entry.name for entry in file.entries] == ["backup-2"]
+    assert [each.name for each in file.refused] == ["backup"]
+
+
+def test_lines_below_a_zone_that_cannot_be_read_are_refused_until_another_is_set() -> None:
+    file = read("0 1 * * * a\nCRON_TZ=Mars\n0 2 * * * b\nCRON_TZ=Asia/Tokyo\n0 3 * * * c\n")
+    assert [str(entry.trigger) for entry in file.entries] == [
+        "cron('0 1 * * *', tz='UTC')",
+        "cron('0 3 * * *', tz='Asia/Tokyo')",
+    ]
+    assert refused(file) == [
+        "line 2: CRON_TZ: no time zone 'Mars'; zones are named like Europe/Berlin or America/New_York",
+        "line 3: its zone cannot be told; mend CRON_TZ in line 2",
+    ]
