@@ -15,7 +15,7 @@ from onthedot.model.outcome import Outcome
 from onthedot.model.values import replace
 from onthedot.node.lease import Ask, Claim, Here, Lease, Orders
 from onthedot.node.settings import NodeSettings
-from onthedot.stores.base import Store, TaskInfo
+from onthedot.stores.base import Author, Store, TaskInfo
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +128,8 @@ class Heartbeat:
     def _take_over(self, node_id: str, renewals: int) -> None:
         around = self._around
         around.on_suspect()
-        taken = around.store.take_over(node_id, renewals)
+        by = Author(self.lease.node.name, "node", "take over")
+        taken = around.store.take_over(node_id, renewals, by)
         if not taken:
             return
         around.emitter.emit(TookOver(node_id, len(taken)))
