@@ -404,9 +404,9 @@ class Store(ABC):
         """Declare a node dead and give its runs back, if its lease is over and it has not renewed since it was seen.
 
         First the node is marked dead, in the same transaction: from then on it cannot renew, plan, start or record.
-        Its runs wait again (`crashes` + 1), or end: `lost` if at most once, `failed` after too many crashes. Each leaves
-        a line in the audit: which node died, when it was last heard of, and who took over. Taking over twice is taking
-        over once.
+        Its runs wait again (`crashes` + 1), or end: `lost` if at most once, `failed` after too many crashes. Each
+        leaves a line in the audit: which node died, when it was last heard of, and who took over. Taking over twice is
+        taking over once.
         """
 
     # history
