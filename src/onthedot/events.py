@@ -186,6 +186,7 @@ class TookOver(Event):
 
     node_id: str
     runs: int
+    name: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,6 +55,8 @@ class Heartbeat:
         self._lease: Lease | None = None
         self.is_draining = False
         self.is_alone = True
+        self._names: dict[str, str] = {}
+        """What the nodes are called that were seen at the last renewal, by their ids."""
 
     @property
     def lease(self) -> Lease:
@@ -101,6 +103,7 @@ class Heartbeat:
             return self._go_on_as_another(lease)
         self._around.clock.measure()
         orders = lease.answered(ask, renewal, self._here(), self._now_ms(), self._around.clock.now_ms())
+        self._names = {node.id: node.name for node in renewal.nodes}
         self._carry_out(orders)
         return self._settings.heartbeat_ms
 
@@ -132,7 +135,7 @@ class Heartbeat:
         taken = around.store.take_over(node_id, renewals, by)
         if not taken:
             return
-        around.emitter.emit(TookOver(node_id, len(taken)))
+        around.emitter.emit(TookOver(node_id, len(taken), self._names.get(node_id, "")))
         for run in taken:
             if run.is_final:
                 around.emitter.emit(RunEnded(run.id, run.task, run.schedule, run.state.value))
