@@ -160,7 +160,7 @@ def test_a_misfire_says_that_no_node_was_alive(scene: Scene) -> None:
 
 
 def test_a_run_whose_node_died_says_which_when_and_who_took_over(scene: Scene) -> None:
-    web, batch = scene.node("web"), scene.node("batch", tasks=[])
+    web, batch = scene.node("web"), scene.node("batch", lease_ms=HOUR)
     run = scene.running(web)
     scene.wait(LEASE_MS)
     scene.store.take_over(web, 0, Author("batch", "node", "take over"))
@@ -169,14 +169,29 @@ def test_a_run_whose_node_died_says_which_when_and_who_took_over(scene: Scene) -
         "and node batch took over at 2027-01-15T08:01:30Z"
     )
     assert told(scene).startswith(f"run {run.id} waiting; {died}")
-    scene.wait(5 * SECOND)
-    assert batch in {node.id for node in scene.store.nodes()}
-    (again,) = scene.start(scene.node("third"))
+    (again,) = scene.start(batch)
     scene.end(again)
     assert told(scene) == (
-        f"run {run.id} succeeded, begun 2027-01-15T08:01:35Z on node third, attempt 2, ended 2027-01-15T08:01:35Z; "
+        f"run {run.id} succeeded, begun 2027-01-15T08:01:30Z on node batch, attempt 2, ended 2027-01-15T08:01:30Z; "
         f"{died}"
     )
+
+
+def test_runs_that_crashed_a_node_say_that_they_wait_for_one_another(scene: Scene) -> None:
+    web, batch = scene.node("web"), scene.node("batch", lease_ms=HOUR)
+    scene.put("first")
+    scene.put("second")
+    scene.wait(MINUTE)
+    scene.plan(web, free=2)
+    scene.kill(web)
+    (begun,) = scene.start(batch)
+    other = "second" if begun.schedule == "first" else "first"
+    scene.wait(10 * SECOND)
+    behind = f"runs that have crashed a node begin one at a time, and run {begun.id} of {begun.schedule}"
+    assert told(scene, name=other).endswith(f"it has waited for 10s: {behind} runs")
+    scene.end(begun)
+    scene.start(batch)
+    assert f"then it waited for 10s: {behind} ran" in told(scene, name=other)
 
 
 def test_a_run_that_its_node_gave_back_when_it_stopped_says_so(scene: Scene) -> None:
@@ -278,6 +293,18 @@ def test_a_tick_that_overlap_left_out_says_which_run_was_under_way(scene: Scene)
     scene.wait(5 * SECOND)
     scene.end(first)
     assert told(scene, FIRST + MINUTE).endswith(f"{left_out}: {began} and ended at 2027-01-15T08:02:05Z")
+
+
+def test_a_tick_that_had_no_room_to_wait_says_which_run_waited_and_why(scene: Scene) -> None:
+    scene.put(grace_ms=HOUR)
+    node = scene.node("web", tasks=[], lease_ms=HOUR)
+    first = planned(scene, node)
+    scene.wait(MINUTE)
+    scene.plan(node)
+    assert told(scene, FIRST + MINUTE) == (
+        "it did not run at 2027-01-15T08:02:00Z: an earlier run still waited, and the overlap policy left it out: "
+        f"run {first.id} of 2027-01-15T08:01:00Z waiting: it has been due for 1m: no live node has the task job"
+    )
 
 
 def test_a_run_that_waits_or_waited_for_a_place_of_its_group_says_behind_whom(scene: Scene) -> None:

@@ -20,7 +20,7 @@ SKEW_PROBLEM_MS = 60_000
 _SHOWN = 10
 
 _SET_THE_CLOCK = "set it by NTP: runs start by the store's clock, but tasks and logs see the wrong time"
-_START_ONE = "start a node that can: `onthedot run` with the app that has the task, ONTHEDOT_GROUP for the group"
+_START_ONE = "start a node that can: `onthedot run` with the app that has the task, in the group if it has one"
 
 
 def examine(store: Store, clock: Clock, *, old_ms: int = OLD_MS) -> list[Finding]:

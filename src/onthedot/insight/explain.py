@@ -19,7 +19,7 @@ from onthedot.triggers.codec import decode
 _REASONS = {
     "misfire": "it was noticed too late, and the misfire policy left it out",
     "paused": "the schedule was paused",
-    "overlap": "an earlier run was still under way, and the overlap policy left it out",
+    "overlap": "an earlier run was still under way or waited, and the overlap policy left it out",
     "rescheduled": "the schedule had been moved to another moment",
     "replaced": "the schedule was changed before it was planned",
     "undeclared": "no live node declared the schedule any more",
@@ -80,29 +80,51 @@ def _without_trace(store: Store, schedule: Schedule, moment_ms: int, facts: Fact
 
 def _left_out(decision: Decision, moment_ms: int, facts: Facts) -> str:
     count = "" if decision.count in (None, 1) else f" (one of {decision.count:,} ticks)"
-    why = _more_of(decision.reason, moment_ms, decision.decided_ms, facts)
-    return f"it did not run at {iso(moment_ms)}: {_REASONS.get(decision.reason, decision.reason)}{count}{why}"
+    reason, why = _REASONS.get(decision.reason, decision.reason), ""
+    if decision.reason == "overlap":
+        reason = _overlapped(moment_ms, facts) or reason
+    else:
+        why = _more_of(decision.reason, moment_ms, decision.decided_ms, facts)
+    return f"it did not run at {iso(moment_ms)}: {reason}{count}{why}"
 
 
 def _more_of(reason: str, moment_ms: int, decided_ms: int, facts: Facts) -> str:
-    """What else is known of a reason: who paused it, what was under way, who was not there."""
+    """What else is known of a reason: who paused or changed it, who was not there."""
     if reason == "paused":
         pause = facts.history.pause_at(moment_ms, decided_ms)
         return "" if pause is None else f": {pause}"
     if reason == "misfire":
         absent = why_not_planned(moment_ms, facts)
         return "" if absent is None else f": {absent}"
-    if reason == "overlap":
-        holders = under_way(facts.runs, moment_ms, facts.now_ms)
-        return "" if not holders else f": {' and '.join(_holder(run) for run in holders)}"
     author = facts.history.author_at(decided_ms) if reason in _BY_SOMEBODY else None
     return "" if author is None else f", by {author} at {iso(decided_ms // 1000 * 1000)}"
 
 
+def _overlapped(moment_ms: int, facts: Facts) -> str | None:
+    """Which runs were in the way of a tick: those that ran, else those that waited, with what they waited for."""
+    policy = "and the overlap policy left it out"
+    holders = under_way((run for run in facts.runs if not run.is_shard), moment_ms, facts.now_ms)
+    if holders:
+        return f"an earlier run was still under way, {policy}: {' and '.join(map(_holder, holders))}"
+    waited = [run for run in facts.runs if _waited_at(run, moment_ms)]
+    if not waited:
+        return None
+    oldest = min(waited, key=lambda run: (run.due_ms, run.id))
+    why = "; ".join(filter(None, [_waits_for(oldest, facts) or _because(oldest, facts), *hindrances(oldest, facts)]))
+    return f"an earlier run still waited, {policy}: run {oldest.id} of {iso(oldest.scheduled_ms)} {oldest.state}: {why}"
+
+
+def _waited_at(run: Run, moment_ms: int) -> bool:
+    if run.scheduled_ms >= moment_ms or run.created_ms > moment_ms:
+        return False
+    if run.state is State.WAITING:
+        return True
+    return (run.started_ms or run.finished_ms or 0) > moment_ms
+
+
 def _holder(run: Run) -> str:
-    return f"run {run.id} began at {iso(run.started_ms or 0)} and " + (
-        "still runs" if run.finished_ms is None else f"ended at {iso(run.finished_ms)}"
-    )
+    end = "still runs" if run.finished_ms is None else f"ended at {iso(run.finished_ms)}"
+    return f"run {run.id} began at {iso(run.started_ms or 0)} and {end}"
 
 
 def _undecided(schedule: Schedule, moment_ms: int, facts: Facts) -> str:

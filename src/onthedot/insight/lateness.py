@@ -30,13 +30,22 @@ class Cause(NamedTuple):
 
 
 def why_late(run: Run, facts: Facts) -> str | None:
-    """ "it began 12m late: no node was alive from … until …"; None where it is not late, or was given back."""
+    """ "it began 12m late: no node was alive from … until …"; None where it is not late.
+
+    Of a run that was given back: why it did not go on at once.
+    """
     until_ms = _waited_until(run, facts.now_ms)
-    if until_ms is None or until_ms - run.due_ms <= LATE_MS or facts.history.losses_of(run.id):
+    losses = facts.history.losses_of(run.id)
+    since_ms = max([run.due_ms, *(each.change.at_ms for each in losses)])
+    if until_ms is None or until_ms - since_ms <= LATE_MS:
         return None
-    late = format_duration((until_ms - run.due_ms) // 1000 * 1000)
-    how = f"it has been due for {late}" if run.state is State.WAITING else f"it began {late} late"
-    causes = [*_planned_late(run, facts), *_waited(run, facts, until_ms)]
+    causes = [] if losses else list(_planned_late(run, facts))
+    causes += _waited(run, facts, max(since_ms, run.created_ms), until_ms)
+    waited = format_duration((until_ms - since_ms) // 1000 * 1000)
+    if run.state is State.WAITING:
+        how = f"it has {'waited' if losses else 'been due'} for {waited}"
+    else:
+        how = f"then it waited for {waited}" if losses else f"it began {waited} late"
     return f"{how}: {'; then '.join(causes)}" if causes else how
 
 
@@ -69,9 +78,8 @@ def _planned_late(run: Run, facts: Facts) -> Iterator[str]:
     yield why_not_planned(run.due_ms, facts) or f"it was planned only at {at(run.created_ms)}"
 
 
-def _waited(run: Run, facts: Facts, until_ms: int) -> Iterator[str]:
+def _waited(run: Run, facts: Facts, since_ms: int, until_ms: int) -> Iterator[str]:
     """One cause after the other, as far as they explain the time from its moment to its start."""
-    since_ms = max(run.due_ms, run.created_ms)
     for _ in range(_MOST_CAUSES):
         if until_ms - since_ms <= LATE_MS:
             return
@@ -161,6 +169,10 @@ def why_not_taken(run: Run, able: Sequence[Node], running: Iterable[Run], name: 
     if not busy or not all(busy.values()):
         return None
     waits = run.state is State.WAITING
+    suspects = [[each for each in busy[node.id] if each.crashes] for node in able]
+    if run.crashes and all(suspects):
+        beside = " and ".join(_of(each[0]) for each in suspects)
+        return f"runs that have crashed a node begin one at a time, and {beside} {'runs' if waits else 'ran'}"
     is_full = all(len(busy[node.id]) >= _places(node, run.policy.pool) for node in able)
     full = f"the pool {'is' if waits else 'was'} full" if is_full else "no worker took it sooner"
     has = "has" if waits else "had"
@@ -210,7 +222,11 @@ def _last_to_end(runs: Iterable[Run], run: Run, since_ms: int, until_ms: int) ->
 
 def _told(run: Run) -> str:
     end = f", which ended at {at(run.finished_ms)}" if run.finished_ms is not None else ", which still runs"
-    return f"run {run.id} of {run.schedule or run.task}{end}"
+    return f"{_of(run)}{end}"
+
+
+def _of(run: Run) -> str:
+    return f"run {run.id} of {run.schedule or run.task}"
 
 
 def _ran_in(run: Run, moment_ms: int, now_ms: int) -> bool:

@@ -159,11 +159,11 @@ def _late_schedules(schedules: Sequence[Schedule], alive: Sequence[Node], now_ms
 
 
 def _late_runs(waiting: Sequence[Run], running: Sequence[Run], alive: Sequence[Node], now_ms: int) -> Iterator[Late]:
-    names, reasons = labels_of(alive), dict[tuple[str, str | None, str | None], str]()
+    names, reasons = labels_of(alive), dict[tuple[str, str | None, str | None, bool], str]()
     for run in waiting:
         if run.blocked or now_ms - run.due_ms <= LATE_MS:
             continue
-        kind = run.task, run.policy.group, run.policy.pool
+        kind = run.task, run.policy.group, run.policy.pool, run.crashes > 0
         if kind not in reasons:  # the same for all of a kind, of which there may be thousands
             reasons[kind] = _why_waiting(run, running, alive, names)
         reason = "its row cannot be read" if isinstance(run, UnreadableRun) else reasons[kind]
