@@ -150,9 +150,9 @@ def test_a_run_that_was_planned_late_says_that_no_node_was_alive(scene: Scene) -
 def test_a_misfire_says_that_no_node_was_alive(scene: Scene) -> None:
     after_an_outage(scene)
     assert told(scene) == (
-        "it did not run at 2027-01-15T08:01:00Z: it was noticed too late, and the misfire policy left it out (one of 4 "
-        "ticks): no node was alive from 2027-01-15T08:00:10Z, when node web was last heard of, until "
-        "2027-01-15T08:05:30Z, when node next started"
+        "it did not run at 2027-01-15T08:01:00Z: it was noticed too late, and the misfire policy left it out: "
+        "no node was alive from 2027-01-15T08:00:10Z, when node web was last heard of, until "
+        "2027-01-15T08:05:30Z, when node next started (one of 4 ticks)"
     )
 
 
@@ -222,8 +222,8 @@ def test_a_tick_inside_a_pause_says_who_paused_it_and_with_which_note(scene: Sce
     assert told(scene) == f"it did not run at 2027-01-15T08:01:00Z: the schedule is {paused}"
     scene.edit(edits.resume(), by=BOB)
     assert told(scene) == (
-        f"it did not run at 2027-01-15T08:01:00Z: the schedule was paused (one of 2 ticks): {paused}, "
-        "and resumed by bob (http) at 2027-01-15T08:02:00Z"
+        f"it did not run at 2027-01-15T08:01:00Z: the schedule was {paused}, "
+        "and resumed by bob (http) at 2027-01-15T08:02:00Z (one of 2 ticks)"
     )
 
 
@@ -251,7 +251,7 @@ def test_a_waiting_run_that_a_pause_skipped_says_who_paused_it(scene: Scene) -> 
     planned(scene, scene.node("web"))
     scene.wait(SECOND)
     scene.edit(edits.pause("fire drill"), by=ADA)
-    assert told(scene).endswith("the schedule was paused: paused by ada (cli) at 2027-01-15T08:01:01Z (fire drill)")
+    assert told(scene).endswith("the schedule was paused by ada (cli) at 2027-01-15T08:01:01Z (fire drill)")
 
 
 def test_a_run_that_waits_for_the_resume_says_who_paused_it(scene: Scene) -> None:
@@ -278,7 +278,7 @@ def test_a_run_that_began_late_says_behind_which_run_it_waited(scene: Scene) -> 
     scene.end(first)
     scene.start(node)
     assert told(scene, FIRST + MINUTE).endswith(
-        f"it began 15s late: it waited behind run {first.id} of s, which ended at 2027-01-15T08:02:15Z"
+        f"it began 15s late: it was behind run {first.id} of s, which ended at 2027-01-15T08:02:15Z"
     )
 
 
@@ -320,7 +320,7 @@ def test_a_run_that_waits_or_waited_for_a_place_of_its_group_says_behind_whom(sc
     scene.end(begun)
     scene.start(node)
     assert told(scene, name=other).endswith(
-        f"it began 15s late: it waited for a place of mail:1, behind run {begun.id} of {begun.schedule}, "
+        f"it began 15s late: for a place of mail:1 it was behind run {begun.id} of {begun.schedule}, "
         "which ended at 2027-01-15T08:01:15Z"
     )
 
@@ -361,6 +361,33 @@ def test_a_run_that_began_late_says_that_the_pool_was_full_and_with_what(scene: 
     )
 
 
+def test_a_tick_that_gave_way_says_that_the_pool_was_full_and_with_what(scene: Scene) -> None:
+    node = scene.node("web", capacity=1, lease_ms=HOUR)
+    scene.put("long", at("2027-01-15T08:00:30Z"))
+    scene.wait(30 * SECOND)
+    scene.plan(node, free=1)
+    scene.put()
+    planned(scene, node)
+    scene.wait(MINUTE)
+    scene.plan(node)
+    assert told(scene).endswith(
+        "it had not begun in time, and gave way to a newer tick: no worker took it in time; it waited for 1m: "
+        "the pool was full: node web (1 worker) had 1 run: long"
+    )
+
+
+def test_a_tick_that_gave_way_says_behind_which_run_it_had_waited(scene: Scene) -> None:
+    node = scene.node("web", lease_ms=HOUR)
+    first = scene.running(node)
+    for _ in range(2):
+        scene.wait(MINUTE)
+        scene.plan(node)
+    assert told(scene, FIRST + MINUTE).endswith(
+        "it had not begun in time, and gave way to a newer tick: an earlier run was still under way; it waited for 1m: "
+        f"it was behind run {first.id} of s, which still runs"
+    )
+
+
 def test_one_cause_after_the_other_is_told(scene: Scene) -> None:
     node = scene.node("web", capacity=1, lease_ms=HOUR)
     first = scene.running(node)
@@ -374,7 +401,7 @@ def test_one_cause_after_the_other_is_told(scene: Scene) -> None:
     scene.wait(10 * SECOND)
     scene.end(other)
     scene.start(node)
-    behind = f"it waited behind run {first.id} of s, which ended at 2027-01-15T08:02:10Z"
+    behind = f"it was behind run {first.id} of s, which ended at 2027-01-15T08:02:10Z"
     full = "the pool was full: node web (1 worker) had 1 run: other"
     assert f"it began 20s late: {behind}; then {full}" in told(scene, FIRST + MINUTE)
 
@@ -421,7 +448,7 @@ def test_ticks_that_a_change_took_away_say_whose_change(scene: Scene) -> None:
     scene.put()
     scene.wait(2 * MINUTE)
     scene.edit(edits.reschedule(START_MS + 60 * MINUTE), by=ADA)
-    assert told(scene).endswith("moved to another moment (one of 2 ticks), by ada (cli) at 2027-01-15T08:02:00Z")
+    assert told(scene).endswith("moved to another moment, by ada (cli) at 2027-01-15T08:02:00Z (one of 2 ticks)")
 
 
 # names

@@ -150,6 +150,18 @@ def test_nodes_of_one_name_are_told_apart_by_their_ids(url: str) -> None:
     assert found.what.startswith("web (n-1) has not renewed its lease for 2m")
 
 
+def test_a_node_that_died_is_a_warning_for_a_day(url: str) -> None:
+    now_ms = [SystemClock().now_ms()]
+    with closing(open_store(url, create=True, now_ms=lambda: now_ms[0])) as store:
+        store.join(Node("n-1", "gone"), [])
+        now_ms[0] += MINUTE
+        store.join(Node("n-2", "new"), [])
+        store.take_over("n-1", 0)
+        (found,) = wrong(examine(store, ManualClock(now_ms[0])))
+    assert found.level is Level.WARNING
+    assert found.what.startswith("gone died, last heard of at ")
+
+
 def test_schedules_without_a_node_are_a_problem(url: str, store: Store) -> None:
     App(url, store=store).schedules.put("nightly", "report", every("1h"), unchecked=True)
     code, findings = doctor(url)

@@ -74,6 +74,10 @@ def _show(status: Status, store: str) -> None:
     names = labels_of(status.nodes)
     for node in status.nodes:
         screen.print(_node_line(node, names[node.id], status.now_ms), soft_wrap=True)
+    for deaths in status.died[:_SHOWN]:
+        screen.print(f"died: node {visible(str(deaths))}", soft_wrap=True)
+    for paused in status.pauses[:_SHOWN]:
+        screen.print(f"paused: {visible(str(paused))}", soft_wrap=True)
     for name in status.undeclared[:_SHOWN]:
         said = "no live node has declared it for an hour, and it does not run; onthedot sync --prune deletes it"
         screen.print(f"undeclared: {visible(name)}: {said}", soft_wrap=True)
@@ -115,6 +119,8 @@ def _document(status: Status, store: str) -> dict[str, Any]:
         "problems": list(status.problems),
         "schedules": status.schedules,
         "paused": status.paused,
+        "pauses": [{"name": each.name, "told": str(each)} for each in status.pauses],
+        "died": [{"name": each.name, "count": each.count, "heard_at": iso(each.last_ms)} for each in status.died],
         "undeclared": list(status.undeclared),
         "parked": [{"name": each.name, "error": each.error} for each in status.parked],
         "waiting": status.waiting,

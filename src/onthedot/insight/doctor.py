@@ -43,6 +43,8 @@ def _judge(status: Status) -> Iterator[Finding]:
     names = labels_of(status.alive)
     for node, skew_ms in _skews(status.alive):
         yield judge_clock(f"the clock of node {names[node.id]}", skew_ms)
+    for deaths in status.died[:_SHOWN]:
+        yield Finding(Level.WARNING, "node", str(deaths), "its runs were taken over; see why it died")
     yield from judge_zones(status.alive)
     yield from judge_schedules(status)
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from onthedot.errors import TriggerError
 from onthedot.insight.facts import Facts
 from onthedot.insight.lateness import under_way, why_late, why_not_planned
+from onthedot.insight.node_history import at
 from onthedot.model.decision import Decision
 from onthedot.model.run import Run
 from onthedot.model.schedule import Schedule
@@ -80,24 +81,22 @@ def _without_trace(store: Store, schedule: Schedule, moment_ms: int, facts: Fact
 
 def _left_out(decision: Decision, moment_ms: int, facts: Facts) -> str:
     count = "" if decision.count in (None, 1) else f" (one of {decision.count:,} ticks)"
-    reason, why = _REASONS.get(decision.reason, decision.reason), ""
-    if decision.reason == "overlap":
-        reason = _overlapped(moment_ms, facts) or reason
-    else:
-        why = _more_of(decision.reason, moment_ms, decision.decided_ms, facts)
-    return f"it did not run at {iso(moment_ms)}: {reason}{count}{why}"
+    return f"it did not run at {iso(moment_ms)}: {_why(decision.reason, moment_ms, decision.decided_ms, facts)}{count}"
 
 
-def _more_of(reason: str, moment_ms: int, decided_ms: int, facts: Facts) -> str:
-    """What else is known of a reason: who paused or changed it, who was not there."""
+def _why(reason: str, moment_ms: int, decided_ms: int, facts: Facts) -> str:
+    """The reason, with what else is known: who paused or changed it, what was in its way, who was not there."""
+    plain = _REASONS.get(reason, reason)
     if reason == "paused":
         pause = facts.history.pause_at(moment_ms, decided_ms)
-        return "" if pause is None else f": {pause}"
+        return plain if pause is None else f"the schedule was {pause}"
+    if reason == "overlap":
+        return _overlapped(moment_ms, facts) or plain
     if reason == "misfire":
         absent = why_not_planned(moment_ms, facts)
-        return "" if absent is None else f": {absent}"
+        return plain if absent is None else f"{plain}: {absent}"
     author = facts.history.author_at(decided_ms) if reason in _BY_SOMEBODY else None
-    return "" if author is None else f", by {author} at {iso(decided_ms // 1000 * 1000)}"
+    return plain if author is None else f"{plain}, by {author} at {at(decided_ms)}"
 
 
 def _overlapped(moment_ms: int, facts: Facts) -> str | None:
@@ -228,8 +227,9 @@ def _because(run: Run, facts: Facts) -> str:
     reason, _, detail = run.reason.partition(": ")
     if reason == "misfire" and detail:
         return f"{_GAVE_WAY}: {detail}"
-    more = _more_of(reason, run.scheduled_ms, run.finished_ms or facts.now_ms, facts) if reason == "paused" else ""
-    return _REASONS.get(run.reason, run.reason) + more
+    if reason == "paused":
+        return _why(reason, run.scheduled_ms, run.finished_ms or facts.now_ms, facts)
+    return _REASONS.get(run.reason, run.reason)
 
 
 def _waits_for(run: Run, facts: Facts) -> str:

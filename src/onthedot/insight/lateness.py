@@ -42,11 +42,16 @@ def why_late(run: Run, facts: Facts) -> str | None:
     causes = [] if losses else list(_planned_late(run, facts))
     causes += _waited(run, facts, max(since_ms, run.created_ms), until_ms)
     waited = format_duration((until_ms - since_ms) // 1000 * 1000)
-    if run.state is State.WAITING:
-        how = f"it has {'waited' if losses else 'been due'} for {waited}"
-    else:
-        how = f"then it waited for {waited}" if losses else f"it began {waited} late"
+    how = _how_late(run, waited, given_back=bool(losses))
     return f"{how}: {'; then '.join(causes)}" if causes else how
+
+
+def _how_late(run: Run, waited: str, *, given_back: bool) -> str:
+    if run.state is State.WAITING:
+        return f"it has {'waited' if given_back else 'been due'} for {waited}"
+    if run.attempt == 0:
+        return f"it waited for {waited}"
+    return f"then it waited for {waited}" if given_back else f"it began {waited} late"
 
 
 def why_not_planned(moment_ms: int, facts: Facts) -> str | None:
@@ -69,6 +74,8 @@ def under_way(runs: Iterable[Run], moment_ms: int, now_ms: int) -> list[Run]:
 def _waited_until(run: Run, now_ms: int) -> int | None:
     if run.state is State.WAITING:
         return None if run.blocked else now_ms  # what it waits for is told by itself
+    if run.attempt == 0 and (run.reason or "").startswith("misfire"):
+        return run.finished_ms
     return run.started_ms if run.attempt else None
 
 
@@ -118,7 +125,7 @@ def _behind_its_own(run: Run, facts: Facts, since_ms: int, until_ms: int) -> Cau
     if run.policy.slots is None or run.is_shard:
         return None
     before = _last_to_end((each for each in facts.runs if not each.is_shard), run, since_ms, until_ms)
-    return None if before is None else Cause(f"it waited behind {_told(before)}", before.finished_ms or until_ms)
+    return None if before is None else Cause(f"it was behind {_told(before)}", before.finished_ms or until_ms)
 
 
 def _behind_its_limit(run: Run, facts: Facts, since_ms: int, until_ms: int) -> Cause | None:
@@ -130,7 +137,7 @@ def _behind_its_limit(run: Run, facts: Facts, since_ms: int, until_ms: int) -> C
     before = _last_to_end(group, run, since_ms, until_ms)
     if before is None:
         return None
-    return Cause(f"it waited for a place of {run.policy.limit}, behind {_told(before)}", before.finished_ms or until_ms)
+    return Cause(f"for a place of {run.policy.limit} it was behind {_told(before)}", before.finished_ms or until_ms)
 
 
 def _before_a_success(run: Run, facts: Facts, since_ms: int, until_ms: int) -> Cause | None:
@@ -213,11 +220,20 @@ _CAUSES: tuple[Callable[[Run, Facts, int, int], Cause | None], ...] = (
 
 
 def _last_to_end(runs: Iterable[Run], run: Run, since_ms: int, until_ms: int) -> Run | None:
-    """Of those that were under way after `since_ms` the last that ended, or else one that still runs."""
+    """Of those that were under way after `since_ms` the last that ended by then; where the run had not begun by then,
+    rather one that was still under way."""
     others = [each for each in runs if each.id != run.id and each.started_ms is not None]
-    ended = [each for each in others if each.is_final and since_ms < (each.finished_ms or 0) <= until_ms]
-    running = [each for each in others if each.state is State.RUNNING and run.state is State.WAITING]
-    return max(ended, key=lambda each: each.finished_ms or 0) if ended else next(iter(running), None)
+    never = run.state is State.WAITING or run.attempt == 0
+    still = [each for each in others if never and (each.started_ms or 0) <= until_ms and _ended_ms(each) > until_ms]
+    ended = [each for each in others if each.is_final and since_ms < _ended_ms(each) <= until_ms]
+    return max(still or ended, key=_ended_ms, default=None)
+
+
+def _ended_ms(run: Run) -> int:
+    """Far ahead of a run that still runs, long ago of one that waits again."""
+    if run.finished_ms is not None:
+        return run.finished_ms
+    return 1 << 62 if run.state is State.RUNNING else 0
 
 
 def _told(run: Run) -> str:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import islice
 
-from onthedot.insight.failures import MOST_COUNTED, Failures, read_failures
+from onthedot.insight.failures import LATELY_MS, MOST_COUNTED, Failures, read_failures
 from onthedot.insight.lateness import LATE_MS, why_not_taken
-from onthedot.insight.node_history import labels_of
+from onthedot.insight.node_history import at, labels_of
+from onthedot.insight.schedule_history import Pause, read_history
 from onthedot.model.node import Node, NodeState
 from onthedot.model.run import Run, UnreadableRun
 from onthedot.model.schedule import Schedule
@@ -22,6 +24,7 @@ OVERDUE_MS = 60_000
 
 _PAGE = 1000
 _MOST_NAMES = 3
+_MOST_PAUSES = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +53,32 @@ class Unable:
 
 
 @dataclass(frozen=True, slots=True)
+class Paused:
+    """A schedule that somebody paused."""
+
+    name: str
+    pause: Pause | None
+    """None where the audit of it is forgotten."""
+
+    def __str__(self) -> str:
+        return f"{self.name} is {self.pause or 'paused'}"
+
+
+@dataclass(frozen=True, slots=True)
+class Deaths:
+    """How often nodes of one name died within the last day."""
+
+    name: str
+    count: int
+    last_ms: int
+    """When the last of them was last heard of."""
+
+    def __str__(self) -> str:
+        often = "" if self.count == 1 else f" {self.count:,} times in the last day"
+        return f"{self.name} died{often}, last heard of at {at(self.last_ms)}"
+
+
+@dataclass(frozen=True, slots=True)
 class Status:
     """What there is to know at one moment of the store's time."""
 
@@ -57,6 +86,10 @@ class Status:
     nodes: tuple[Node, ...]
     schedules: int
     paused: int
+    pauses: tuple[Paused, ...]
+    """The first few of them, with who paused them."""
+    died: tuple[Deaths, ...]
+    """Nodes that died within the last day and were noticed; who was heard of last comes first."""
     undeclared: tuple[str, ...]
     """The schedules that nobody declares any more: they do not run."""
     parked: tuple[Schedule, ...]
@@ -116,6 +149,8 @@ def read_status(store: Store) -> Status:
         nodes=nodes,
         schedules=len(schedules),
         paused=sum(not each.enabled for each in schedules),
+        pauses=tuple(_paused(store, schedules, now_ms)),
+        died=tuple(_deaths(store, now_ms)),
         undeclared=tuple(each.name for each in schedules if each.is_undeclared(now_ms)),
         parked=tuple(each for each in schedules if each.error is not None),
         late=tuple(sorted(late, key=lambda each: each.due_ms)),
@@ -135,6 +170,20 @@ def _schedules(store: Store) -> Iterator[Schedule]:
 
 def _alive(nodes: Sequence[Node], now_ms: int) -> tuple[Node, ...]:
     return tuple(node for node in nodes if node.lives and not node.expired(now_ms))
+
+
+def _paused(store: Store, schedules: Sequence[Schedule], now_ms: int) -> Iterator[Paused]:
+    for each in islice((each for each in schedules if not each.enabled), _MOST_PAUSES):
+        yield Paused(each.name, read_history(store, each.name).pause_at(now_ms, now_ms))
+
+
+def _deaths(store: Store, now_ms: int) -> Iterator[Deaths]:
+    heard: dict[str, list[int]] = {}
+    for node in store.gone_nodes():
+        if node.state is NodeState.DEAD and node.renewed_ms > now_ms - LATELY_MS:
+            heard.setdefault(node.name, []).append(node.renewed_ms)
+    for name, moments in heard.items():
+        yield Deaths(name, len(moments), max(moments))
 
 
 def _unable(schedules: Sequence[Schedule], alive: Sequence[Node], now_ms: int) -> Iterator[Unable]:

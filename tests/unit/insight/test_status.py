@@ -213,6 +213,28 @@ def test_a_late_run_says_that_the_pool_is_full_and_with_what(app: App, store: Me
     assert late.reason == "the pool is full: node one (1 worker) has 1 run: known"
 
 
+def test_paused_schedules_are_told_with_who_paused_them_and_why(app: App, store: MemoryStore) -> None:
+    app.schedules.put("a", "known", every("1s"), unchecked=True)
+    app.schedules.pause("a", note="moving")
+    (told,) = map(str, read_status(store).pauses)
+    assert told.startswith("a is paused by ")
+    assert told.endswith(" at 2027-01-15T08:00:00Z (moving)")
+
+
+def test_nodes_that_died_are_told_for_a_day_one_line_for_each_name(store: MemoryStore, clock: ManualClock) -> None:
+    for number in range(3):
+        store.join(Node(f"n{number}", "web"), [])
+        clock.pass_by(30_000)
+        store.take_over(f"n{number}", 0)
+    store.join(Node("n4", "batch"), [])
+    store.leave("n4")
+    assert [str(each) for each in read_status(store).died] == [
+        "web died 3 times in the last day, last heard of at 2027-01-15T08:01:00Z"
+    ]
+    clock.pass_by(86_400_000)
+    assert read_status(store).died == ()
+
+
 def test_what_fails_again_and_again_is_one_line(store: MemoryStore) -> None:
     for number in range(12):
         _failed(store, f"{number:02}", START + number * 60_000, schedule="report", error="Traceback\nKeyError: 'x'")
