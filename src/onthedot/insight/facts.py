@@ -21,6 +21,7 @@ class Facts:
     def __init__(self, store: Store, schedule: str | None) -> None:
         self._store = store
         self._schedule = schedule
+        self._neighbours: dict[int, list[Run]] = {}
 
     @cached_property
     def now_ms(self) -> int:
@@ -44,8 +45,10 @@ class Facts:
 
     def neighbours(self, until_ms: int) -> list[Run]:
         """The newest runs of all schedules that were made up to that moment, and all that run now."""
-        made = self._store.runs(before=least_id(until_ms + 1), limit=_NEIGHBOURS)
-        return list({run.id: run for run in (*made, *self.running)}.values())
+        if until_ms not in self._neighbours:
+            made = self._store.runs(before=least_id(until_ms + 1), limit=_NEIGHBOURS)
+            self._neighbours[until_ms] = list({run.id: run for run in (*made, *self.running)}.values())
+        return self._neighbours[until_ms]
 
     @cached_property
     def running(self) -> list[Run]:

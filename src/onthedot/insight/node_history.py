@@ -34,6 +34,7 @@ class NodeHistory:
         self._seen = seen or {}
         """By id when a node is known to have been there, also without a renewal: it began a run then."""
         self.alive = tuple(node for node in self._nodes.values() if node.lives and not node.expired(now_ms))
+        self._living = frozenset(node.id for node in self.alive)
 
     def name(self, node_id: str) -> str:
         """Its name; the id besides where another node of that name was there at the same time, and alone where the
@@ -49,7 +50,7 @@ class NodeHistory:
 
     def heard_ms(self, node: Node) -> int:
         """Until when it is known to have been there: now, if it lives."""
-        return self._now_ms if node in self.alive else max(node.renewed_ms, self._seen.get(node.id, 0))
+        return self._now_ms if node.id in self._living else max(node.renewed_ms, self._seen.get(node.id, 0))
 
     def there_at(self, moment_ms: int, may: May) -> list[Node]:
         """Who of them was there at that moment, in the order in which they started."""

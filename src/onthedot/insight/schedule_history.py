@@ -63,8 +63,13 @@ class Loss:
         if not self.died:
             return f"{told}node {after['node']} stopped, and gave it back at {when}"
         heard = at(int(after["renewed_ms"]))
-        taker = self.change.by.who if self.change.by.who == "another node" else f"node {self.change.by.who}"
-        return f"{told}node {after['node']} died, last heard of at {heard}, and {taker} took over at {when}"
+        return f"{told}node {after['node']} died, last heard of at {heard}, and {self._taker()} took over at {when}"
+
+    def _taker(self) -> str:
+        who = self.change.by.who
+        if who == self.change.after["node"]:  # it was started again under its name
+            return "another node of that name"
+        return who if who == "another node" else f"node {who}"
 
 
 class ScheduleHistory:
