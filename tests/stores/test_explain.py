@@ -150,9 +150,10 @@ def test_a_run_that_was_planned_late_says_that_no_node_was_alive(scene: Scene) -
 def test_a_misfire_says_that_no_node_was_alive(scene: Scene) -> None:
     after_an_outage(scene)
     assert told(scene) == (
-        "it did not run at 2027-01-15T08:01:00Z: it was noticed too late, and the misfire policy left it out: "
+        "it did not run at 2027-01-15T08:01:00Z (one of 4 ticks): it was noticed too late, and the misfire policy "
+        "left it out: "
         "no node was alive from 2027-01-15T08:00:10Z, when node web was last heard of, until "
-        "2027-01-15T08:05:30Z, when node next started (one of 4 ticks)"
+        "2027-01-15T08:05:30Z, when node next started"
     )
 
 
@@ -184,6 +185,7 @@ def test_runs_that_crashed_a_node_say_that_they_wait_for_one_another(scene: Scen
     scene.wait(MINUTE)
     scene.plan(web, free=2)
     scene.kill(web)
+    scene.wait(50)
     (begun,) = scene.start(batch)
     other = "second" if begun.schedule == "first" else "first"
     scene.wait(10 * SECOND)
@@ -222,8 +224,8 @@ def test_a_tick_inside_a_pause_says_who_paused_it_and_with_which_note(scene: Sce
     assert told(scene) == f"it did not run at 2027-01-15T08:01:00Z: the schedule is {paused}"
     scene.edit(edits.resume(), by=BOB)
     assert told(scene) == (
-        f"it did not run at 2027-01-15T08:01:00Z: the schedule was {paused}, "
-        "and resumed by bob (http) at 2027-01-15T08:02:00Z (one of 2 ticks)"
+        f"it did not run at 2027-01-15T08:01:00Z (one of 2 ticks): the schedule was {paused}, "
+        "and resumed by bob (http) at 2027-01-15T08:02:00Z"
     )
 
 
@@ -448,7 +450,7 @@ def test_ticks_that_a_change_took_away_say_whose_change(scene: Scene) -> None:
     scene.put()
     scene.wait(2 * MINUTE)
     scene.edit(edits.reschedule(START_MS + 60 * MINUTE), by=ADA)
-    assert told(scene).endswith("moved to another moment, by ada (cli) at 2027-01-15T08:02:00Z (one of 2 ticks)")
+    assert told(scene).endswith("moved to another moment, by ada (cli) at 2027-01-15T08:02:00Z")
 
 
 # names

@@ -75,7 +75,7 @@ def _show(status: Status, store: str) -> None:
     for node in status.nodes:
         screen.print(_node_line(node, names[node.id], status.now_ms), soft_wrap=True)
     for deaths in status.died[:_SHOWN]:
-        screen.print(f"died: node {visible(str(deaths))}", soft_wrap=True)
+        screen.print(f"node {visible(str(deaths))}", soft_wrap=True)
     for paused in status.pauses[:_SHOWN]:
         screen.print(f"paused: {visible(str(paused))}", soft_wrap=True)
     for name in status.undeclared[:_SHOWN]:

@@ -81,7 +81,7 @@ def _without_trace(store: Store, schedule: Schedule, moment_ms: int, facts: Fact
 
 def _left_out(decision: Decision, moment_ms: int, facts: Facts) -> str:
     count = "" if decision.count in (None, 1) else f" (one of {decision.count:,} ticks)"
-    return f"it did not run at {iso(moment_ms)}: {_why(decision.reason, moment_ms, decision.decided_ms, facts)}{count}"
+    return f"it did not run at {iso(moment_ms)}{count}: {_why(decision.reason, moment_ms, decision.decided_ms, facts)}"
 
 
 def _why(reason: str, moment_ms: int, decided_ms: int, facts: Facts) -> str:

@@ -158,9 +158,9 @@ def _while_paused(run: Run, facts: Facts, since_ms: int, until_ms: int) -> Cause
 
 
 def _all_busy(run: Run, facts: Facts, since_ms: int, until_ms: int) -> Cause | None:
-    """The nodes that could have taken it were running others: when it became due, or now if it still waits."""
-    waits = run.state is State.WAITING
-    moment_ms = until_ms if waits else since_ms
+    """The nodes that could have taken it were running others: a moment after it became due, or now if it still waits.
+    Not at its very moment: what was given back or became due with it may have begun some milliseconds later."""
+    moment_ms = until_ms if run.state is State.WAITING else min(since_ms + LATE_MS, until_ms)
     able = facts.nodes.there_at(moment_ms, lambda node: routing.suits(node, run.task, run.policy.group))
     beside = [each for each in facts.neighbours(until_ms) if each.id != run.id and each.owner is not None]
     told = why_not_taken(run, able, under_way(beside, moment_ms, facts.now_ms), facts.nodes.name)
