@@ -245,6 +245,7 @@ class TookOver(Event):
 
     node_id: str
     runs: int
+    node: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import subprocess
 import sys
@@ -13,6 +14,8 @@ import pytest
 from tests.cluster.cluster import LONGEST_S, TICKING, Cluster
 
 from onthedot import every
+from onthedot.insight.explain import hindrances
+from onthedot.insight.facts import Facts
 
 Make = Callable[[str], Cluster]
 
@@ -70,6 +73,8 @@ def test_a_run_whose_node_was_killed_is_run_again_under_the_same_id(cluster: Mak
     again = world.app.runs.get(run.id)
     assert (again.state, again.attempt, again.crashes, again.result) == ("succeeded", 2, 1, "done")
     assert [words[2] for words in world.notes()] == ["1", "2"]
+    told, *_ = hindrances(again, Facts(world.app.open_store(), None))
+    assert re.search(r"node same name died, last heard of at \S+, and another node of that name took over at ", told)
 
 
 def test_a_run_that_may_happen_once_at_most_is_lost_with_its_node(cluster: Make) -> None:
@@ -98,6 +103,7 @@ def test_a_node_that_restarts_under_its_name_takes_over_from_the_old_one_and_not
 
 
 POISON = """
+import re
 import signal
 
 @app.task(crash_retries=2)

@@ -73,7 +73,7 @@ IN_THE_STORE = (
         name="takeover-leaves-it-alive",
         rule="Takeover first marks the incarnation dead.",
         file="stores/engine/leases.py",
-        find="    if node.lives:\n        tx.save_node(replace(node, state=state))\n    return _give_back",
+        find="    if node.lives:\n        tx.save_node(_heard_of(node, parting.state, tx.now_ms))\n    return _give_back",
         replace="    return _give_back",
         tests=memory("TestLeases::test_a_dead_stopped_or_unknown_node_cannot_renew"),
     ),

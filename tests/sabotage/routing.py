@@ -89,8 +89,8 @@ ROUTES = (
         name="draining-node-chosen",
         rule="Nothing is routed to a node that drains.",
         file="rules/routing.py",
-        find="        node.state is NodeState.ALIVE\n        and",
-        replace="        node.lives\n        and",
+        find="    return node.state is NodeState.ALIVE and suits(",
+        replace="    return node.lives and suits(",
         tests=memory("TestDraining::test_nothing_is_routed_to_a_node_that_drains"),
     ),
     Sabotage(
@@ -156,8 +156,8 @@ CLAIMING = (
         name="unknown-task-planned",
         rule="Born running only where the node knows the task.",
         file="rules/routing.py",
-        find="        and task in node.tasks\n",
-        replace="",
+        find=" and task in node.tasks and ",
+        replace=" and ",
         tests=memory("TestPlanning::test_a_run_of_an_unknown_task_waits_for_a_node_that_knows_it"),
     ),
     Sabotage(

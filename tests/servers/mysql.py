@@ -58,7 +58,7 @@ class MySQL(Server):
 
 
 def kind_or_skip() -> type[MySQL]:
-    """MySQL 9; without one the test is skipped, also where servers are required: it comes from packages that change daily."""
+    """MySQL 9; without one the test is skipped, always: its packages change from day to day."""
     folder = Path(os.environ.get("ONTHEDOT_MYSQL_9") or Path(sys.prefix) / "mysql-9")
     if not (folder / "usr" / "sbin" / "mysqld").exists():
         pytest.skip(f"no MySQL 9 here: scripts/mysql-9 {folder}")

@@ -14,7 +14,7 @@ import pymongo
 import pytest
 import sqlalchemy
 
-from onthedot import App
+from onthedot import App, every
 from onthedot.cli import main
 from onthedot.clock import ManualClock, SystemClock
 from onthedot.events import Emitter
@@ -22,9 +22,12 @@ from onthedot.insight.doctor import examine, judge_zones
 from onthedot.model.finding import Finding, Level
 from onthedot.model.ids import new_id
 from onthedot.model.node import Node
+from onthedot.model.run import Run
+from onthedot.model.states import State
 from onthedot.node.node import NodeRunner
 from onthedot.node.settings import NodeSettings
 from onthedot.stores.base import Store
+from onthedot.stores.engine import Engine
 from onthedot.stores.open import open_store
 
 MINUTE = 60_000
@@ -134,7 +137,69 @@ def test_a_node_that_is_silent_is_a_warning_while_another_lives_and_a_problem_wh
         store.join(Node("n-2", "new"), [])
         (accompanied,) = wrong(examine(store, clock))
     assert (alone.level, accompanied.level) == (Level.PROBLEM, Level.WARNING)
-    assert alone.what.startswith("gone (n-1) has not renewed its lease for 2m")
+    assert alone.what.startswith("gone has not renewed its lease for 2m")
+
+
+def test_nodes_of_one_name_are_told_apart_by_their_ids(url: str) -> None:
+    now_ms = [SystemClock().now_ms()]
+    with closing(open_store(url, create=True, now_ms=lambda: now_ms[0])) as store:
+        store.join(Node("n-1", "web", lease_ms=MINUTE), [])
+        now_ms[0] += 2 * MINUTE
+        store.join(Node("n-2", "web"), [])
+        (found,) = wrong(examine(store, ManualClock(now_ms[0])))
+    assert found.what.startswith("web (n-1) has not renewed its lease for 2m")
+
+
+def test_a_node_that_died_is_a_warning_for_a_day(url: str) -> None:
+    now_ms = [SystemClock().now_ms()]
+    with closing(open_store(url, create=True, now_ms=lambda: now_ms[0])) as store:
+        store.join(Node("n-1", "gone"), [])
+        now_ms[0] += MINUTE
+        store.join(Node("n-2", "new"), [])
+        store.take_over("n-1", 0)
+        (found,) = wrong(examine(store, ManualClock(now_ms[0])))
+    assert found.level is Level.WARNING
+    assert found.what.startswith("gone died, last heard of at ")
+
+
+def test_schedules_without_a_node_are_a_problem(url: str, store: Store) -> None:
+    App(url, store=store).schedules.put("nightly", "report", every("1h"), unchecked=True)
+    code, findings = doctor(url)
+    (found,) = [each for each in findings if each["level"] == "problem"]
+    assert (code, found["about"], found["what"]) == (1, "node", "none is alive: nothing will run")
+
+
+def test_a_schedule_that_no_live_node_could_run_is_a_problem_with_its_remedy(url: str, store: Store) -> None:
+    joined(store, ManualClock(store.now_ms()), name="web")
+    App(url, store=store).schedules.put("nightly", "report", every("1h"), unchecked=True)
+    code, findings = doctor(url)
+    (found,) = [each for each in findings if each["level"] == "problem"]
+    assert (code, found["about"]) == (1, "schedule")
+    assert found["what"] == "nightly cannot run: no live node has the task report"
+    assert "onthedot run" in found["remedy"]
+
+
+def test_what_failed_again_and_again_is_one_warning(url: str, store: Store) -> None:
+    joined(store, ManualClock(store.now_ms()), name="web")
+    now_ms = store.now_ms()
+    runs = [Run(new_id(now_ms), "known", "enqueue", 1, 1, State.FAILED, finished_ms=now_ms, error="no") for _ in "abc"]
+    assert isinstance(store, Engine)
+    with store.begin() as rows:
+        rows.end_runs(runs)
+    code, findings = doctor(url)
+    (found,) = [each for each in findings if each["level"] == "warning"]
+    assert (code, found["about"]) == (0, "run")
+    assert found["what"].startswith("known failed 3 times since ")
+    assert found["what"].endswith(", last: no")
+    assert found["remedy"] == f"onthedot runs show {runs[-1].id}"
+
+
+def test_where_a_table_is_missing_that_must_be_read_the_rest_is_told(url: str, store: Store, tmp_path: Path) -> None:
+    with closing(sqlite3.connect(tmp_path / "jobs.db")) as connection:
+        connection.execute("DROP TABLE onthedot_history")
+    code, findings = doctor(url)
+    assert code == 1
+    assert "the table onthedot_history is missing" in {each["what"] for each in findings}
 
 
 def test_a_store_without_nodes_is_a_warning_only(url: str, store: Store) -> None:

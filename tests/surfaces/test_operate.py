@@ -8,6 +8,7 @@ import os
 import re
 import selectors
 import signal
+import socket
 import sqlite3
 import subprocess
 import sys
@@ -605,13 +606,21 @@ def test_show_tells_the_story_of_a_run(past: Place) -> None:
     text = past.printed("runs", "show", whole)
     assert "state:     failed\n" in text
     assert "schedule:  poor (manual)\n" in text
+    assert re.search(
+        rf"^started: +\S+ \S+Z, attempt 1, node {re.escape(socket.gethostname())}:\d+$", text, re.MULTILINE
+    )
     assert text.rstrip().endswith("ValueError: no luck")
     assert past.document("runs", "logs", whole) == {"run": whole, "lines": []}
 
 
 def test_a_failed_run_is_told_by_status_and_explained(past: Place) -> None:
     found = json.loads(past.run("status", "--json").stdout)
-    assert [run["schedule"] for run in found["failed"]] == ["poor"]
+    assert [(each["name"], each["count"], each["last"]["state"]) for each in found["failed"]] == [("poor", 1, "failed")]
+    assert re.search(
+        r"^failed: poor failed once, at \S+Z: ValueError: no luck \(run [0-9a-f]{12}\)$",
+        past.run("status").stdout,
+        re.MULTILINE,
+    )
     run = past.document("runs", "list", "--schedule", "poor")["runs"][0]
     told = past.document("explain", "poor", run["scheduled_at"])
     assert [each["id"] for each in told["runs"]] == [run["id"]]
@@ -625,6 +634,30 @@ def test_a_waiting_run_can_be_cancelled_and_then_retried(place: Place) -> None:
     assert line.endswith("only one that ended without success can be retried")
     assert place.document("runs", "cancel", run["id"])["state"] == "cancelled"
     assert place.printed("runs", "retry", run["id"]) == f"run {run['id']} of digest is waiting\n"
+
+
+def test_a_schedule_that_nobody_can_run_is_told_by_status_with_exit_code_1(place: Place, store: Store) -> None:
+    store.join(Node("n-1", "web", tasks=("count",)), [])
+    done = place.run("status")
+    assert (done.code, done.stderr) == (1, "")
+    assert "is not healthy: digest cannot run: no live node has the task send" in done.stdout
+    found = json.loads(place.run("status", "--json").stdout)
+    assert found["unable"] == [{"schedules": ["digest"], "reason": "no live node has the task send"}]
+    told = place.printed("explain", "digest", "2090-01-01T06:00Z")
+    assert "is still to come" in told
+    assert told.endswith("; but it could not run now: no live node has the task send\n")
+
+
+def test_nodes_are_listed_by_name_and_with_their_ids_only_where_two_are_equal(place: Place, store: Store) -> None:
+    for node_id, name in (("n-1", "web"), ("n-2", "batch")):
+        store.join(Node(node_id, name), [])
+    assert "n-1" not in place.printed("nodes", "list") + place.run("status").stdout
+    store.join(Node("n-3", "web"), [])
+    for shown in (place.printed("nodes", "list"), place.run("status").stdout):
+        assert "web (n-1)" in shown
+        assert "web (n-3)" in shown
+        assert "n-2" not in shown
+    assert {each["id"] for each in place.document("nodes", "list")["nodes"]} == {"n-1", "n-2", "n-3"}
 
 
 # settings and processes

@@ -56,6 +56,7 @@ def test_what_is_kept_is_what_nodes_keep(tmp_path: Path) -> None:
     settings = loaded(tmp_path, ONTHEDOT_HISTORY="7d", ONTHEDOT_HISTORY_PER_SCHEDULE="50", ONTHEDOT_CHANGES="1d")
     kept = NodeSettings.of(settings).retention
     assert (kept.history_ms, kept.per_schedule, kept.changes_ms) == (7 * 86_400_000, 50, 86_400_000)
+    assert kept.nodes_ms == kept.history_ms, "history names them"
 
 
 def test_variables_of_the_projects_own_scripts_and_tests_are_no_settings(tmp_path: Path) -> None:

@@ -34,18 +34,19 @@ def list_nodes(*, store: StoreUrl = None, as_json: AsJson = False) -> None:
 
 
 def _show(nodes: Sequence[Node], now_ms: int) -> None:
-    table = plain_table()
-    for heading in ("node", "state", "group", "roles", "workers", "renewed", "id"):
+    from onthedot.insight.node_history import labels_of
+
+    table, names = plain_table(), labels_of(nodes)
+    for heading in ("node", "state", "group", "roles", "workers", "renewed"):
         table.add_column(heading)
     for node in nodes:
         table.add_row(
-            visible(node.name),
+            visible(names[node.id]),
             "expired" if node.expired(now_ms) else str(node.state),
             visible(node.group or ""),
             ", ".join(node.roles),
             f"{node.capacity:,}",
             f"{span_text(max(now_ms - node.renewed_ms, 0))} ago",
-            node.id,
         )
     Screen().print(table)
 

@@ -10,7 +10,7 @@ import typer
 from onthedot.app.json_documents import node_document, run_document, task_document
 from onthedot.cli.apps import open_app
 from onthedot.cli.options import AsJson, StoreUrl
-from onthedot.cli.run_tables import runs_table
+from onthedot.cli.run_tables import short_id
 from onthedot.cli.screen import Screen, plain_table, show_json
 from onthedot.cli.texts import counted, span_text, visible
 from onthedot.model.node import NodeState
@@ -60,6 +60,8 @@ def show_tasks(*, store: StoreUrl = None, as_json: AsJson = False) -> None:
 
 
 def _show(status: Status, store: str) -> None:
+    from onthedot.insight.node_history import labels_of
+
     screen = Screen()
     verdict = "healthy" if status.healthy else f"not healthy: {'; '.join(status.problems)}"
     screen.print(f"{visible(store)} is {visible(verdict)}", style="green" if status.healthy else "red", soft_wrap=True)
@@ -69,8 +71,13 @@ def _show(status: Status, store: str) -> None:
         f"{_at_most(status.running)} running",
     ]
     screen.print(", ".join(counts))
+    names = labels_of(status.nodes)
     for node in status.nodes:
-        screen.print(_node_line(node, status.now_ms), soft_wrap=True)
+        screen.print(_node_line(node, names[node.id], status.now_ms), soft_wrap=True)
+    for deaths in status.died[:_SHOWN]:
+        screen.print(f"node {visible(str(deaths))}", soft_wrap=True)
+    for paused in status.pauses[:_SHOWN]:
+        screen.print(f"paused: {visible(str(paused))}", soft_wrap=True)
     for name in status.undeclared[:_SHOWN]:
         said = "no live node has declared it for an hour, and it does not run; onthedot sync --prune deletes it"
         screen.print(f"undeclared: {visible(name)}: {said}", soft_wrap=True)
@@ -81,23 +88,25 @@ def _show(status: Status, store: str) -> None:
         screen.print(line, soft_wrap=True)
     if len(status.late) > _SHOWN:
         screen.print(f"late: {len(status.late) - _SHOWN:,} more")
-    if status.failed:
-        screen.print(f"\n{counted(len(status.failed), 'run')} failed in the last day")
-        screen.print(runs_table(status.failed[:_SHOWN]))
+    for failures in status.failed[:_SHOWN]:
+        line = f"failed: {visible(str(failures))} (run {short_id(failures.last.id)})"
+        screen.print(line, soft_wrap=True)
+    if len(status.failed) > _SHOWN:
+        screen.print(f"failed: {len(status.failed) - _SHOWN:,} others too")
 
 
-def _node_line(node: Node, now_ms: int) -> str:
+def _node_line(node: Node, name: str, now_ms: int) -> str:
     seen = f"renewed {span_text(max(now_ms - node.renewed_ms, 0))} ago"
     state = str(node.state)
     if node.expired(now_ms):
         state = "expired (its runs are taken over by the others)"
     elif node.state is NodeState.DRAINING:
         state = "draining (it takes no more runs)"
-    return f"node {visible(node.name)}: {state}, {seen}, {counted(node.capacity, 'worker')}"
+    return f"node {visible(name)}: {state}, {seen}, {counted(node.capacity, 'worker')}"
 
 
 def _at_most(number: int) -> str:
-    from onthedot.insight.status import MOST_COUNTED
+    from onthedot.insight.failures import MOST_COUNTED
 
     return f"{number:,}" if number < MOST_COUNTED else f"{number:,} or more"
 
@@ -110,6 +119,8 @@ def _document(status: Status, store: str) -> dict[str, Any]:
         "problems": list(status.problems),
         "schedules": status.schedules,
         "paused": status.paused,
+        "pauses": [{"name": each.name, "told": str(each)} for each in status.pauses],
+        "died": [{"name": each.name, "count": each.count, "heard_at": iso(each.last_ms)} for each in status.died],
         "undeclared": list(status.undeclared),
         "parked": [{"name": each.name, "error": each.error} for each in status.parked],
         "waiting": status.waiting,
@@ -124,6 +135,15 @@ def _document(status: Status, store: str) -> dict[str, Any]:
             }
             for each in status.late
         ],
-        "failed": [run_document(run) for run in status.failed],
+        "unable": [{"schedules": list(each.names), "reason": each.reason} for each in status.unable],
+        "failed": [
+            {
+                "name": each.name,
+                "count": each.count,
+                "since": iso(each.since_ms),
+                "last": run_document(each.last),
+            }
+            for each in status.failed
+        ],
         "nodes": [node_document(node, status.now_ms) for node in status.nodes],
     }

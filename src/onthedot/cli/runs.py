@@ -20,6 +20,7 @@ from onthedot.errors import Conflict, RunNotFound
 if TYPE_CHECKING:
     from onthedot.app.app import App
     from onthedot.model.run import Run
+    from onthedot.stores.base import Store
 
 group = typer.Typer(help="Look at runs, cancel or retry them.")
 
@@ -67,7 +68,7 @@ def show_one(run_id: RunId, *, store: StoreUrl = None, as_json: AsJson = False) 
         if as_json:
             show_json(run_document(run))
             return
-        for label, text in _facts(run):
+        for label, text in _facts(run, app.open_store()):
             typer.echo(f"{label + ':':<10} {visible(text)}")
         if run.error:
             typer.echo("error:")
@@ -137,7 +138,11 @@ def _find(app: App, text: str) -> Run:
     return found[0]
 
 
-def _facts(run: Run) -> Iterable[tuple[str, str]]:
+def _facts(run: Run, store: Store) -> Iterable[tuple[str, str]]:
+    from onthedot.insight.explain import hindrances
+    from onthedot.insight.facts import Facts
+
+    facts = Facts(store, run.schedule)
     yield "run", run.id
     yield "state", str(run.state) + (" (asked to stop)" if run.cancel_requested_ms and not run.is_final else "")
     if run.reason:
@@ -149,10 +154,10 @@ def _facts(run: Run) -> Iterable[tuple[str, str]]:
     if run.due_ms != run.scheduled_ms:
         yield "due", utc_text(run.due_ms, seconds=True)
     if run.started_ms is not None:
-        yield (
-            "started",
-            f"{utc_text(run.started_ms, seconds=True)}, attempt {run.attempt}, node {run.owner or 'unknown'}",
-        )
+        node = "" if run.owner is None else f", node {facts.nodes.name(run.owner)}"
+        yield "started", f"{utc_text(run.started_ms, seconds=True)}, attempt {run.attempt}{node}"
+    for hindrance in hindrances(run, facts):
+        yield "note", hindrance
     if run.finished_ms is not None:
         took = took_text(run)
         yield "finished", utc_text(run.finished_ms, seconds=True) + (f", after {took}" if took else "")

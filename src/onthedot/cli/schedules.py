@@ -308,6 +308,8 @@ def _facts(schedule: Schedule, now_ms: int) -> Iterable[tuple[str, str]]:
 
 def _describe(change: Change) -> str:
     run = f" of run {short_id(str(change.after['run']))}" if "run" in change.after else ""
+    if "node" in change.after:
+        run += f" from node {change.after['node']}"
     by = f"by {change.by.who} ({change.by.surface})"
     return f"{utc_text(change.at_ms, seconds=True)}  {change.by.what}{run} {by}"
 

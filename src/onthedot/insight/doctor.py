@@ -7,6 +7,9 @@ from collections.abc import Iterator, Sequence
 
 from onthedot.clock import Clock, StoreClock
 from onthedot.durations import format_duration
+from onthedot.errors import StoreError
+from onthedot.insight.node_history import labels_of
+from onthedot.insight.status import Status, read_status
 from onthedot.model.finding import Finding, Level
 from onthedot.model.node import SKEW_LABEL, ZONES_LABEL, Node
 from onthedot.stores.base import OLD_MS, Store
@@ -14,22 +17,36 @@ from onthedot.stores.base import OLD_MS, Store
 SKEW_WARNING_MS = 1000
 SKEW_PROBLEM_MS = 60_000
 
+_SHOWN = 10
+
 _SET_THE_CLOCK = "set it by NTP: runs start by the store's clock, but tasks and logs see the wrong time"
+_START_ONE = "start a node that can: `onthedot run` with the app that has the task, in the group if it has one"
 
 
 def examine(store: Store, clock: Clock, *, old_ms: int = OLD_MS) -> list[Finding]:
     """Everything that can be seen from here; a transaction elsewhere counts as old from `old_ms` on."""
     here = StoreClock(store.now_ms, clock)
     here.measure()
-    nodes, now_ms = store.nodes(), store.now_ms()
-    alive = [node for node in nodes if not node.expired(now_ms)]
-    return [
-        judge_clock("this machine's clock", here.skew_ms),
-        *store.examine(old_ms),
-        *judge_nodes(nodes, now_ms),
-        *(judge_clock(f"the clock of node {node.name}", skew_ms) for node, skew_ms in _skews(alive)),
-        *judge_zones(alive),
-    ]
+    found = [judge_clock("this machine's clock", here.skew_ms), *store.examine(old_ms)]
+    try:
+        status = read_status(store)
+    except StoreError:
+        if any(each.level is Level.PROBLEM for each in found):  # which says what is broken
+            return found
+        raise
+    return [*found, *_judge(status)]
+
+
+def _judge(status: Status) -> Iterator[Finding]:
+    """The nodes and the schedules."""
+    yield from judge_nodes(status.nodes, status.now_ms, status.schedules)
+    names = labels_of(status.alive)
+    for node, skew_ms in _skews(status.alive):
+        yield judge_clock(f"the clock of node {names[node.id]}", skew_ms)
+    for deaths in status.died[:_SHOWN]:
+        yield Finding(Level.WARNING, "node", str(deaths), "its runs were taken over; see why it died")
+    yield from judge_zones(status.alive)
+    yield from judge_schedules(status)
 
 
 def judge_clock(whose: str, skew_ms: int) -> Finding:
@@ -42,21 +59,44 @@ def judge_clock(whose: str, skew_ms: int) -> Finding:
     return Finding(level, "clock", f"{whose} is {about} {side} the store's", _SET_THE_CLOCK)
 
 
-def judge_nodes(nodes: Sequence[Node], now_ms: int) -> Iterator[Finding]:
+def judge_nodes(nodes: Sequence[Node], now_ms: int, schedules: int = 0) -> Iterator[Finding]:
     """Who is alive, and who has not said so for longer than its lease."""
     expired = [node for node in nodes if node.expired(now_ms)]
-    living = len(nodes) - len(expired)
+    living, names = len(nodes) - len(expired), labels_of(nodes)
     if living:
         yield Finding(Level.OK, "node", f"{living:,} alive")
     elif not expired:
-        yield Finding(Level.WARNING, "node", "none is alive: nothing will run", "start one with `onthedot run`")
+        level = Level.PROBLEM if schedules else Level.WARNING
+        yield Finding(level, "node", "none is alive: nothing will run", "start one with `onthedot run`")
     for node in expired:
         silent = format_duration((now_ms - node.renewed_ms) // 1000 * 1000)
-        what = f"{node.name} ({node.id}) has not renewed its lease for {silent}"
+        what = f"{names[node.id]} has not renewed its lease for {silent}"
         if living:
             yield Finding(Level.WARNING, "node", what, "the others take its runs over; see why it stopped or froze")
         else:
             yield Finding(Level.PROBLEM, "node", f"{what}, and no other is alive", "start one with `onthedot run`")
+
+
+def judge_schedules(status: Status) -> Iterator[Finding]:
+    """What cannot run, what is overdue, and what failed again and again: the same that `status` says."""
+    for unable in status.unable if status.alive else ():
+        yield Finding(Level.PROBLEM, "schedule", str(unable), _START_ONE)
+    for schedule in status.parked[:_SHOWN]:
+        what = f"{schedule.name} is parked, since it cannot be planned: {schedule.error}"
+        yield Finding(Level.PROBLEM, "schedule", what, "put it anew when that is mended")
+    for name in status.undeclared[:_SHOWN]:
+        what = f"no live node has declared {name} for an hour, and it does not run"
+        yield Finding(Level.WARNING, "schedule", what, "onthedot sync --prune deletes it")
+    for late in status.overdue[:_SHOWN]:
+        what = f"{late.name} was due {format_duration(late.late_ms // 1000 * 1000)} ago: {late.reason}"
+        yield Finding(Level.PROBLEM, "late", what, f"onthedot explain {late.name}" if late.run_id is None else "")
+    for failures in status.failed[:_SHOWN]:
+        yield Finding(Level.WARNING, "run", str(failures), f"onthedot runs show {failures.last.id}")
+    for kind, those in (("parked", status.parked), ("undeclared", status.undeclared), ("late", status.overdue)):
+        if len(those) > _SHOWN:
+            yield Finding(
+                Level.PROBLEM, "schedule", f"{len(those) - _SHOWN:,} more are {kind}", "see `onthedot status`"
+            )
 
 
 def judge_zones(nodes: Sequence[Node]) -> Iterator[Finding]:

@@ -1,22 +1,26 @@
-"""Why did it, or did it not, run at that moment? Answered from runs, decisions and revisions."""
+"""Why did it, or did it not, run at that moment? Answered from runs, decisions, revisions, nodes and the audit."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from onthedot.errors import TriggerError
+from onthedot.insight.facts import Facts
+from onthedot.insight.lateness import under_way, why_late, why_not_planned
+from onthedot.insight.node_history import at
 from onthedot.model.decision import Decision
 from onthedot.model.run import Run
 from onthedot.model.schedule import Schedule
+from onthedot.model.states import State
 from onthedot.moments import iso
+from onthedot.rules.routing import why_nobody
 from onthedot.stores.base import Store
 from onthedot.triggers.codec import decode
 
 _REASONS = {
     "misfire": "it was noticed too late, and the misfire policy left it out",
     "paused": "the schedule was paused",
-    "overlap": "an earlier run was still under way, and the overlap policy left it out",
+    "overlap": "an earlier run was still under way or waited, and the overlap policy left it out",
     "rescheduled": "the schedule had been moved to another moment",
     "replaced": "the schedule was changed before it was planned",
     "undeclared": "no live node declared the schedule any more",
@@ -26,6 +30,7 @@ _REASONS = {
     "parked": "the schedule could not be planned, and was parked",
     "max_runs": "the schedule had had all of its runs",
 }
+_BY_SOMEBODY = frozenset({"rescheduled", "replaced", "deleted"})
 _GAVE_WAY = "it had not begun in time, and gave way to a newer tick"
 
 
@@ -43,99 +48,124 @@ class Explanation:
 
 def explain(store: Store, schedule: Schedule, moment_ms: int) -> Explanation:
     """What became of the tick at that moment."""
-    runs = tuple(run for run in store.runs(schedule=schedule.name, limit=10_000) if run.scheduled_ms == moment_ms)
+    facts = Facts(store, schedule.name)
+    runs = tuple(run for run in facts.runs if run.scheduled_ms == moment_ms)
     if runs:
-        names = {node.id: node.name for node in store.nodes()}
         in_order = sorted(runs, key=lambda run: (run.is_shard, run.shard or 0, run.id))
-        return Explanation("; ".join(_describe(run, names) for run in in_order), runs)
+        return Explanation("; ".join(describe_run(run, facts) for run in in_order), runs)
     decisions = tuple(store.decisions(schedule.id, first_ms=moment_ms, last_ms=moment_ms))
+    if decisions:
+        return Explanation(_left_out(decisions[0], moment_ms, facts), (), decisions)
+    return Explanation(_without_trace(store, schedule, moment_ms, facts))
+
+
+def _without_trace(store: Store, schedule: Schedule, moment_ms: int, facts: Facts) -> str:
+    """What is to be said of a moment of which there is neither a run nor a decision."""
+    gap = facts.history.gap_at(moment_ms)
+    if gap is not None:
+        return f"{schedule.name} did not exist at {iso(moment_ms)}: {gap}"
     revision = _in_force(store, schedule, moment_ms)
     if revision is None:
-        return Explanation(_pruned(moment_ms), (), decisions)
-    trigger = decode(revision.trigger)
-    if not trigger.ticks_at(moment_ms) and not decisions:
-        before, after = trigger.prev_ms(moment_ms), trigger.next_ms(moment_ms)
-        near = " and ".join(iso(tick) for tick in (before, after) if tick is not None)
-        return Explanation(f"{iso(moment_ms)} was no moment of {schedule.name}: the nearest are {near}", (), decisions)
-    if decisions:
-        decision = decisions[0]
-        count = "" if decision.count in (None, 1) else f" (one of {decision.count:,} ticks)"
-        return Explanation(
-            f"it did not run at {iso(moment_ms)}: {_REASONS.get(decision.reason, decision.reason)}{count}",
-            (),
-            decisions,
-        )
+        return _pruned(moment_ms)
+    if not _ticks_at(revision, moment_ms):
+        return _no_moment(schedule, revision, moment_ms)
     if moment_ms > schedule.settled_ms:
-        return Explanation(_undecided(schedule, moment_ms, store.now_ms()))
+        return _undecided(schedule, moment_ms, facts)
     if moment_ms < schedule.created_ms:
-        return Explanation(f"{schedule.name} did not exist yet: it was created at {iso(schedule.created_ms)}")
-    return Explanation(_pruned(moment_ms))
+        return f"{schedule.name} did not exist yet: it was created at {iso(schedule.created_ms)}"
+    return _pruned(moment_ms)
+
+
+# a tick that became no run
+
+
+def _left_out(decision: Decision, moment_ms: int, facts: Facts) -> str:
+    count = "" if decision.count in (None, 1) else f" (one of {decision.count:,} ticks)"
+    return f"it did not run at {iso(moment_ms)}{count}: {_why(decision.reason, moment_ms, decision.decided_ms, facts)}"
+
+
+def _why(reason: str, moment_ms: int, decided_ms: int, facts: Facts) -> str:
+    """The reason, with what else is known: who paused or changed it, what was in its way, who was not there."""
+    plain = _REASONS.get(reason, reason)
+    if reason == "paused":
+        pause = facts.history.pause_at(moment_ms, decided_ms)
+        return plain if pause is None else f"the schedule was {pause}"
+    if reason == "overlap":
+        return _overlapped(moment_ms, facts) or plain
+    if reason == "misfire":
+        absent = why_not_planned(moment_ms, facts)
+        return plain if absent is None else f"{plain}: {absent}"
+    author = facts.history.author_at(decided_ms) if reason in _BY_SOMEBODY else None
+    return plain if author is None else f"{plain}, by {author} at {at(decided_ms)}"
+
+
+def _overlapped(moment_ms: int, facts: Facts) -> str | None:
+    """Which runs were in the way of a tick: those that ran, else those that waited, with what they waited for."""
+    policy = "and the overlap policy left it out"
+    holders = under_way((run for run in facts.runs if not run.is_shard), moment_ms, facts.now_ms)
+    if holders:
+        return f"an earlier run was still under way, {policy}: {' and '.join(map(_holder, holders))}"
+    waited = [run for run in facts.runs if _waited_at(run, moment_ms)]
+    if not waited:
+        return None
+    oldest = min(waited, key=lambda run: (run.due_ms, run.id))
+    why = "; ".join(filter(None, [_waits_for(oldest, facts) or _because(oldest, facts), *hindrances(oldest, facts)]))
+    return f"an earlier run still waited, {policy}: run {oldest.id} of {iso(oldest.scheduled_ms)} {oldest.state}: {why}"
+
+
+def _waited_at(run: Run, moment_ms: int) -> bool:
+    if run.scheduled_ms >= moment_ms or run.created_ms > moment_ms:
+        return False
+    if run.state is State.WAITING:
+        return True
+    return (run.started_ms or run.finished_ms or 0) > moment_ms
+
+
+def _holder(run: Run) -> str:
+    end = "still runs" if run.finished_ms is None else f"ended at {iso(run.finished_ms)}"
+    return f"run {run.id} began at {iso(run.started_ms or 0)} and {end}"
+
+
+def _undecided(schedule: Schedule, moment_ms: int, facts: Facts) -> str:
+    nobody = why_nobody(facts.nodes.alive, schedule.task, schedule.policy.group)
+    if moment_ms > facts.now_ms:
+        but = "" if nobody is None else f"; but it could not run now: {nobody}"
+        return f"{iso(moment_ms)} is still to come: everything up to {iso(schedule.settled_ms)} is decided{but}"
+    why = _why_undecided(schedule, moment_ms, facts)
+    if why is not None:
+        return f"it did not run at {iso(moment_ms)}: {why}"
+    absent = why_not_planned(facts.now_ms, facts) or nobody
+    return f"{iso(moment_ms)} is due, but no node has planned it yet" + ("" if absent is None else f": {absent}")
+
+
+def _why_undecided(schedule: Schedule, moment_ms: int, facts: Facts) -> str | None:
+    """Why the schedule itself is not planned."""
+    if schedule.error is not None:
+        return f"the schedule is parked, since it cannot be planned: {schedule.error}"
+    if not schedule.enabled:
+        pause = facts.history.pause_at(moment_ms, facts.now_ms)
+        note = f" ({schedule.paused_note})" if schedule.paused_note else ""
+        return f"the schedule is {pause or f'paused{note}'}"
+    if schedule.next_run_ms is None:
+        return "the schedule had ended before"
+    if schedule.next_run_ms > moment_ms:
+        return f"the schedule was moved to {iso(schedule.next_run_ms)}"
+    return None
 
 
 def _pruned(moment_ms: int) -> str:
     return f"what became of {iso(moment_ms)} has been pruned with its history"
 
 
-def _undecided(schedule: Schedule, moment_ms: int, now_ms: int) -> str:
-    if moment_ms > now_ms:
-        return f"{iso(moment_ms)} is still to come: everything up to {iso(schedule.settled_ms)} is decided"
-    if schedule.error is not None:
-        return (
-            f"it did not run at {iso(moment_ms)}: the schedule is parked, since it cannot be planned: {schedule.error}"
-        )
-    if not schedule.enabled:
-        note = f" ({schedule.paused_note})" if schedule.paused_note else ""
-        return f"it did not run at {iso(moment_ms)}: the schedule is paused{note}"
-    if schedule.next_run_ms is None:
-        return f"it did not run at {iso(moment_ms)}: the schedule had ended before"
-    if schedule.next_run_ms > moment_ms:
-        return f"it did not run at {iso(moment_ms)}: the schedule was moved to {iso(schedule.next_run_ms)}"
-    return f"{iso(moment_ms)} is due, but no node has planned it yet"
+def _no_moment(schedule: Schedule, revision: Schedule, moment_ms: int) -> str:
+    trigger = decode(revision.trigger)
+    before, after = trigger.prev_ms(moment_ms), trigger.next_ms(moment_ms)
+    near = " and ".join(iso(tick) for tick in (before, after) if tick is not None)
+    return f"{iso(moment_ms)} was no moment of {schedule.name}: the nearest are {near}"
 
 
-def _describe(run: Run, names: Mapping[str, str]) -> str:
-    story = f"run {run.id} {run.state}"
-    if run.is_broadcast:
-        story = f"broadcast {run.id} to {run.shards} nodes {run.state}"
-    elif run.is_shard:
-        story = f"shard {run.shard} of {run.shards}: {story}"
-    if run.target is not None:
-        why = "" if run.is_shard else f" by route {run.policy.route}"
-        story += f", sent to node {_named(run.target, names)}{why}"
-    if run.started_ms is not None and run.owner is not None:
-        story += f", begun {iso(run.started_ms)} on node {_named(run.owner, names)}, attempt {run.attempt}"
-    if run.finished_ms is not None:
-        story += f", ended {iso(run.finished_ms)}"
-    because = _waits_for(run) or _because(run)
-    return f"{story}: {because}" if because else story
-
-
-def _named(node_id: str, names: Mapping[str, str]) -> str:
-    return names.get(node_id, node_id)
-
-
-def _because(run: Run) -> str:
-    if run.reason is not None:
-        reason, _, detail = run.reason.partition(": ")
-        if reason == "misfire" and detail:
-            return f"{_GAVE_WAY}: {detail}"
-        return _REASONS.get(run.reason, run.reason)
-    return (run.error or "").strip().rpartition("\n")[2]
-
-
-def _waits_for(run: Run) -> str:
-    what, _, name = (run.waits_for or "").partition(":")
-    match what:
-        case "slot":
-            return "it waits for another run of the schedule to end"
-        case "limit":
-            return f"it waits for a place of {run.policy.limit}"
-        case "resume":
-            return "it waits for the schedule to be resumed"
-        case "success":
-            return f"it waits for {name} to succeed"
-        case _:
-            return ""
+def _ticks_at(revision: Schedule, moment_ms: int) -> bool:
+    return decode(revision.trigger).ticks_at(moment_ms)
 
 
 def _in_force(store: Store, schedule: Schedule, moment_ms: int) -> Schedule | None:
@@ -153,3 +183,77 @@ def _is_readable(revision: Schedule) -> bool:
     except TriggerError:
         return False
     return True
+
+
+# a run
+
+
+def describe_run(run: Run, facts: Facts) -> str:
+    """Where it was, how it went, which nodes died under it, and why it was late."""
+    because = _waits_for(run, facts) or _because(run, facts)
+    told = [f"{_course(run, facts)}: {because}" if because else _course(run, facts)]
+    return "; ".join([*told, *hindrances(run, facts)])
+
+
+def hindrances(run: Run, facts: Facts) -> list[str]:
+    """What came between the run and its moment: nodes that died or stopped while they had it, and lateness."""
+    losses = facts.history.losses_of(run.id)
+    told = [str(each) for each in losses]
+    forgotten = run.crashes - sum(each.died for each in losses)
+    if forgotten > 0:
+        told.append("its node died while it ran" if forgotten == 1 else f"its node died {forgotten} times while it ran")
+    late = why_late(run, facts)
+    return told if late is None else [*told, late]
+
+
+def _course(run: Run, facts: Facts) -> str:
+    """From its plan to its end."""
+    story = f"run {run.id} {run.state}"
+    if run.is_broadcast:
+        story = f"broadcast {run.id} to {run.shards} nodes {run.state}"
+    elif run.is_shard:
+        story = f"shard {run.shard} of {run.shards}: {story}"
+    if run.target is not None:
+        why = "" if run.is_shard else f" by route {run.policy.route}"
+        story += f", sent to node {facts.nodes.name(run.target)}{why}"
+    if run.started_ms is not None and run.owner is not None:
+        story += f", begun {iso(run.started_ms)} on node {facts.nodes.name(run.owner)}, attempt {run.attempt}"
+    return story if run.finished_ms is None else f"{story}, ended {iso(run.finished_ms)}"
+
+
+def _because(run: Run, facts: Facts) -> str:
+    if run.reason is None:
+        return (run.error or "").strip().rpartition("\n")[2]
+    reason, _, detail = run.reason.partition(": ")
+    if reason == "misfire" and detail:
+        return f"{_GAVE_WAY}: {detail}"
+    if reason == "paused":
+        return _why(reason, run.scheduled_ms, run.finished_ms or facts.now_ms, facts)
+    return _REASONS.get(run.reason, run.reason)
+
+
+def _waits_for(run: Run, facts: Facts) -> str:
+    what, _, name = (run.waits_for or "").partition(":")
+    match what:
+        case "slot":
+            return f"it waits for another run of the schedule to end{_held_by(facts.runs, run)}"
+        case "limit":
+            same = [each for each in facts.running if (each.policy.group_limit or ("",))[0] == name]
+            return f"it waits for a place of {run.policy.limit}{_held_by(same, run)}"
+        case "resume":
+            pause = facts.history.pause_at(facts.now_ms, facts.now_ms)
+            return "it waits for the schedule to be resumed" + ("" if pause is None else f": {pause}")
+        case "success":
+            return f"it waits for {name} to succeed"
+        case _:
+            return ""
+
+
+def _held_by(runs: list[Run], waiting: Run) -> str:
+    holders = [run for run in runs if run.state is State.RUNNING and run.id != waiting.id and not run.is_shard]
+    named = [
+        f"run {run.id}" if run.schedule == waiting.schedule else f"run {run.id} of {run.schedule or run.task}"
+        for run in holders[:3]
+    ]
+    more = f" and {len(holders) - 3:,} more" if len(holders) > 3 else ""
+    return f": {', '.join(named)}{more}" if named else ""

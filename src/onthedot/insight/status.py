@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
+from itertools import islice
 
+from onthedot.insight.failures import LATELY_MS, MOST_COUNTED, Failures, read_failures
+from onthedot.insight.lateness import LATE_MS, why_not_taken
+from onthedot.insight.node_history import at, labels_of
+from onthedot.insight.schedule_history import Pause, read_history
 from onthedot.model.node import Node, NodeState
 from onthedot.model.run import Run, UnreadableRun
 from onthedot.model.schedule import Schedule
 from onthedot.model.states import State
+from onthedot.rules import routing
 from onthedot.stores.base import Store
+from onthedot.texts import counted
 
 OVERDUE_MS = 60_000
 """What is later than this makes a store unhealthy: a node that lives looks once a second."""
-LATE_MS = 1000
-"""What is less late than this is not worth a word."""
-LATELY_MS = 86_400_000
-MOST_COUNTED = 10_000
 
 _PAGE = 1000
-_FAILED = (State.FAILED, State.TIMED_OUT, State.LOST)
+_MOST_NAMES = 3
+_MOST_PAUSES = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +40,45 @@ class Late:
 
 
 @dataclass(frozen=True, slots=True)
+class Unable:
+    """Schedules that cannot run as things stand, for one reason."""
+
+    names: tuple[str, ...]
+    reason: str
+
+    def __str__(self) -> str:
+        more = len(self.names) - _MOST_NAMES
+        listed = ", ".join(self.names[:_MOST_NAMES]) + (f" and {more:,} more" if more > 0 else "")
+        return f"{listed} cannot run: {self.reason}"
+
+
+@dataclass(frozen=True, slots=True)
+class Paused:
+    """A schedule that somebody paused."""
+
+    name: str
+    pause: Pause | None
+    """None where the audit of it is forgotten."""
+
+    def __str__(self) -> str:
+        return f"{self.name} is {self.pause or 'paused'}"
+
+
+@dataclass(frozen=True, slots=True)
+class Deaths:
+    """How often nodes of one name died within the last day."""
+
+    name: str
+    count: int
+    last_ms: int
+    """When the last of them was last heard of."""
+
+    def __str__(self) -> str:
+        often = "" if self.count == 1 else f" {self.count:,} times in the last day"
+        return f"{self.name} died{often}, last heard of at {at(self.last_ms)}"
+
+
+@dataclass(frozen=True, slots=True)
 class Status:
     """What there is to know at one moment of the store's time."""
 
@@ -42,13 +86,19 @@ class Status:
     nodes: tuple[Node, ...]
     schedules: int
     paused: int
+    pauses: tuple[Paused, ...]
+    """The first few of them, with who paused them."""
+    died: tuple[Deaths, ...]
+    """Nodes that died within the last day and were noticed; who was heard of last comes first."""
     undeclared: tuple[str, ...]
     """The schedules that nobody declares any more: they do not run."""
     parked: tuple[Schedule, ...]
     late: tuple[Late, ...]
     """The latest first."""
-    failed: tuple[Run, ...]
-    """Of the last day, newest first."""
+    unable: tuple[Unable, ...]
+    """The schedules that no live node could run."""
+    failed: tuple[Failures, ...]
+    """Of the last day, one for each schedule or task; who failed last comes first."""
     waiting: int
     running: int
     """Both counted up to MOST_COUNTED."""
@@ -56,7 +106,7 @@ class Status:
     @property
     def alive(self) -> tuple[Node, ...]:
         """The nodes whose lease is not over."""
-        return tuple(node for node in self.nodes if node.lives and not node.expired(self.now_ms))
+        return _alive(self.nodes, self.now_ms)
 
     @property
     def problems(self) -> tuple[str, ...]:
@@ -66,10 +116,18 @@ class Status:
             found.append("no node is alive: start one with onthedot run")
         if self.alive and all(node.state is NodeState.DRAINING for node in self.alive):
             found.append("every node is draining and takes no more runs: start another with onthedot run")
-        overdue = sum(each.late_ms > OVERDUE_MS for each in self.late)
-        if overdue:
-            found.append(f"{overdue:,} overdue by more than a minute")
+        else:
+            found += [str(each) for each in self.unable if self.alive]
+        if self.parked:
+            found.append(f"{counted(len(self.parked), 'schedule')} parked: what cannot be planned does not run")
+        if self.overdue:
+            found.append(f"{len(self.overdue):,} overdue by more than a minute")
         return tuple(found)
+
+    @property
+    def overdue(self) -> tuple[Late, ...]:
+        """What is so late that somebody should look."""
+        return tuple(each for each in self.late if each.late_ms > OVERDUE_MS)
 
     @property
     def healthy(self) -> bool:
@@ -83,19 +141,23 @@ def read_status(store: Store) -> Status:
     schedules = list(_schedules(store))
     nodes = tuple(store.nodes())
     waiting = store.runs(state=State.WAITING, limit=MOST_COUNTED)
-    known = frozenset(task for node in nodes if not node.expired(now_ms) for task in node.tasks)
-    late = [*_late_schedules(schedules, now_ms), *_late_runs(waiting, known, now_ms)]
+    running = store.runs(state=State.RUNNING, limit=MOST_COUNTED)
+    alive = _alive(nodes, now_ms)
+    late = [*_late_schedules(schedules, alive, now_ms), *_late_runs(waiting, running, alive, now_ms)]
     return Status(
         now_ms=now_ms,
         nodes=nodes,
         schedules=len(schedules),
         paused=sum(not each.enabled for each in schedules),
+        pauses=tuple(_paused(store, schedules, now_ms)),
+        died=tuple(_deaths(store, now_ms)),
         undeclared=tuple(each.name for each in schedules if each.is_undeclared(now_ms)),
         parked=tuple(each for each in schedules if each.error is not None),
         late=tuple(sorted(late, key=lambda each: each.due_ms)),
-        failed=_failed(store, now_ms),
+        unable=tuple(_unable(schedules, alive, now_ms)),
+        failed=read_failures(store, now_ms),
         waiting=len(waiting),
-        running=len(store.runs(state=State.RUNNING, limit=MOST_COUNTED)),
+        running=len(running),
     )
 
 
@@ -106,22 +168,60 @@ def _schedules(store: Store) -> Iterator[Schedule]:
         page = store.schedules(after=page[-1].name, limit=_PAGE) if len(page) == _PAGE else []
 
 
-def _late_schedules(schedules: list[Schedule], now_ms: int) -> Iterator[Late]:
+def _alive(nodes: Sequence[Node], now_ms: int) -> tuple[Node, ...]:
+    return tuple(node for node in nodes if node.lives and not node.expired(now_ms))
+
+
+def _paused(store: Store, schedules: Sequence[Schedule], now_ms: int) -> Iterator[Paused]:
+    for each in islice((each for each in schedules if not each.enabled), _MOST_PAUSES):
+        yield Paused(each.name, read_history(store, each.name).pause_at(now_ms, now_ms))
+
+
+def _deaths(store: Store, now_ms: int) -> Iterator[Deaths]:
+    heard: dict[str, list[int]] = {}
+    for node in store.gone_nodes():
+        if node.state is NodeState.DEAD and node.renewed_ms > now_ms - LATELY_MS:
+            heard.setdefault(node.name, []).append(node.renewed_ms)
+    for name, moments in heard.items():
+        yield Deaths(name, len(moments), max(moments))
+
+
+def _unable(schedules: Sequence[Schedule], alive: Sequence[Node], now_ms: int) -> Iterator[Unable]:
+    """Those that will fire and that no live node could run, together where the reason is the same."""
+    why = cache(lambda task, group: routing.why_nobody(alive, task, group))
+    names: dict[str, list[str]] = {}
+    for each in schedules:
+        will_fire = each.enabled and each.error is None and each.next_run_ms is not None
+        reason = why(each.task, each.policy.group) if will_fire and not each.is_undeclared(now_ms) else None
+        if reason is not None:
+            names.setdefault(reason, []).append(each.name)
+    for reason, those in names.items():
+        yield Unable(tuple(those), reason)
+
+
+def _late_schedules(schedules: Sequence[Schedule], alive: Sequence[Node], now_ms: int) -> Iterator[Late]:
+    planned = any("plan" in node.roles for node in alive)
+    reason = "not planned yet" if planned else f"no node {'that plans ' if alive else ''}is alive"
     for each in schedules:
         if each.plannable and each.next_run_ms is not None and now_ms - each.next_run_ms > LATE_MS:
-            yield Late(each.name, each.next_run_ms, now_ms - each.next_run_ms, reason="not planned yet")
+            yield Late(each.name, each.next_run_ms, now_ms - each.next_run_ms, reason=reason)
 
 
-def _late_runs(waiting: list[Run], known: frozenset[str], now_ms: int) -> Iterator[Late]:
+def _late_runs(waiting: Sequence[Run], running: Sequence[Run], alive: Sequence[Node], now_ms: int) -> Iterator[Late]:
+    names, reasons = labels_of(alive), dict[tuple[str, str | None, str | None, bool], str]()
     for run in waiting:
-        if not run.blocked and now_ms - run.due_ms > LATE_MS:
-            reason = "not started yet" if run.task in known else f"no live node has the task {run.task}"
-            if isinstance(run, UnreadableRun):
-                reason = "its row cannot be read"
-            yield Late(run.schedule or run.task, run.due_ms, now_ms - run.due_ms, run.id, reason)
+        if run.blocked or now_ms - run.due_ms <= LATE_MS:
+            continue
+        kind = run.task, run.policy.group, run.policy.pool, run.crashes > 0
+        if kind not in reasons:  # the same for all of a kind, of which there may be thousands
+            reasons[kind] = _why_waiting(run, running, alive, names)
+        reason = "its row cannot be read" if isinstance(run, UnreadableRun) else reasons[kind]
+        yield Late(run.schedule or run.task, run.due_ms, now_ms - run.due_ms, run.id, reason)
 
 
-def _failed(store: Store, now_ms: int) -> tuple[Run, ...]:
-    found = [run for state in _FAILED for run in store.runs(state=state, limit=100)]
-    recent = [run for run in found if (run.finished_ms or 0) > now_ms - LATELY_MS]
-    return tuple(sorted(recent, key=lambda run: run.finished_ms or 0, reverse=True))
+def _why_waiting(run: Run, running: Sequence[Run], alive: Sequence[Node], names: Mapping[str, str]) -> str:
+    nobody = routing.why_nobody(alive, run.task, run.policy.group)
+    if nobody is not None:
+        return nobody
+    able = routing.eligible(alive, run.task, run.policy.group)
+    return why_not_taken(run, able, running, names.__getitem__) or "not started yet"

@@ -47,6 +47,11 @@ def new_id(now_ms: int) -> str:
     return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
 
 
+def least_id(ms: int) -> str:
+    """No id that is made in this millisecond or later is less; every one that was made before is."""
+    return f"{ms >> 16 & 0xFFFFFFFF:08x}-{ms & 0xFFFF:04x}-7000-8000-000000000000"
+
+
 def made_ms(made_id: str) -> int | None:
     """The millisecond that an id of `new_id` was made in; None of an id that is none of those."""
     digits = made_id[:8] + made_id[9:13]

@@ -16,7 +16,7 @@ from onthedot.model.values import replace
 from onthedot.node.lease import Ask, Claim, Here, Lease, Orders
 from onthedot.node.run_events import emit_ended
 from onthedot.node.settings import NodeSettings
-from onthedot.stores.base import Store, TaskInfo
+from onthedot.stores.base import Author, Store, TaskInfo
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +56,8 @@ class Heartbeat:
         self._lease: Lease | None = None
         self.is_draining = False
         self.is_alone = True
+        self._names: dict[str, str] = {}
+        """What the nodes are called that were seen at the last renewal, by their ids."""
 
     @property
     def lease(self) -> Lease:
@@ -102,6 +104,7 @@ class Heartbeat:
             return self._go_on_as_another(lease)
         self._around.clock.measure()
         orders = lease.answered(ask, renewal, self._here(), self._now_ms(), self._around.clock.now_ms())
+        self._names = {node.id: node.name for node in renewal.nodes}
         self._carry_out(orders)
         return self._settings.heartbeat_ms
 
@@ -129,10 +132,11 @@ class Heartbeat:
     def _take_over(self, node_id: str, renewals: int) -> None:
         around = self._around
         around.on_suspect()
-        taken = around.store.take_over(node_id, renewals)
+        by = Author(self.lease.node.name, "node", "take over")
+        taken = around.store.take_over(node_id, renewals, by)
         if not taken:
             return
-        around.emitter.emit(TookOver(node_id, len(taken)))
+        around.emitter.emit(TookOver(node_id, len(taken), self._names.get(node_id, "")))
         emit_ended(around.emitter, taken)
         around.wake()
 

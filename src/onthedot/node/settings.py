@@ -46,6 +46,7 @@ class NodeSettings:
                 history_ms=settings.history_ms,
                 per_schedule=settings.history_per_schedule,
                 changes_ms=settings.changes_ms,
+                nodes_ms=settings.history_ms,
             ),
         )
 

@@ -49,12 +49,26 @@ def eligible(nodes: Iterable[Node], task: str, group: str | None, not_: str | No
 
 def takes(node: Node, task: str, group: str | None) -> bool:
     """Whether a node takes runs of this task and group at all."""
-    return (
-        node.state is NodeState.ALIVE
-        and "execute" in node.roles
-        and task in node.tasks
-        and (group is None or node.group == group)
-    )
+    return node.state is NodeState.ALIVE and suits(node, task, group)
+
+
+def suits(node: Node, task: str, group: str | None) -> bool:
+    """Whether runs of this task and group are for such a node, whatever has become of it."""
+    return "execute" in node.roles and task in node.tasks and (group is None or node.group == group)
+
+
+def why_nobody(nodes: Sequence[Node], task: str, group: str | None) -> str | None:
+    """Why none of the live nodes takes runs of this task and group; None where one does."""
+    if any(takes(node, task, group) for node in nodes):
+        return None
+    if not nodes:
+        return "no node is alive"
+    if group is not None and not any(node.group == group for node in nodes):
+        return f"no live node is in the group {group}"
+    inside = "" if group is None else f" of the group {group}"
+    if any(suits(node, task, group) for node in nodes):
+        return f"every node{inside} that has the task {task} is draining"
+    return f"no live node{inside} has the task {task}"
 
 
 def is_routed(run: Run) -> bool:
@@ -101,13 +115,7 @@ class Router:
 
     def why_nobody(self, run: Run) -> str | None:
         """Why no live node takes such a run; None where one does."""
-        if self.able(run):
-            return None
-        task, group = run.task, run.policy.group
-        if group is not None and not any(node.group == group for node in self._nodes):
-            return f"no live node is in the group {group}"
-        inside = "" if group is None else f" of the group {group}"
-        return f"no live node{inside} has the task {task}"
+        return None if self.able(run) else why_nobody(self._nodes, run.task, run.policy.group)
 
 
 def used_after(used: Mapping[str, int], route: str, chosen: Node, turn: int, nodes: Iterable[Node]) -> dict[str, int]:

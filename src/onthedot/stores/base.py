@@ -46,7 +46,8 @@ class Author:
 class Change:
     """One line of the audit: who changed what, when. Written in the transaction of the change.
 
-    Of a run, if `after` has a `run`: triggered, cancelled or retried. One-off work has no schedule: both are empty.
+    Of a run, if `after` has a `run`: triggered, cancelled, retried, or given back by a node that died or stopped
+    (`node`). One-off work has no schedule: both are empty.
     """
 
     id: str
@@ -157,8 +158,9 @@ class Retention:
     """Lines of the audit."""
     most_changes: int = 100_000
     """So many of them; at times a tenth more."""
-    nodes_ms: int = _DAY_MS
-    """Nodes that have stopped or died and hold no runs, with the tasks that they published: since they last renewed."""
+    nodes_ms: int = 30 * _DAY_MS
+    """Nodes that have stopped or died and hold no runs, with the tasks that they published: since they last renewed. As
+    long as history, which names them and is explained by them."""
     tombstones_ms: int = 365 * _DAY_MS
     """Tombstones of deleted schedules, with the keys of their ticks; never before their history. After that the name
     is new: its fence begins at nothing, and a single moment of before, put again, is one that never was."""
@@ -392,7 +394,10 @@ class Store(ABC):
 
     @abstractmethod
     def leave(self, node_id: str) -> None:
-        """The node ends its own incarnation. What it still holds is given back at once, and no crash is counted."""
+        """The node ends its own incarnation. What it still holds is given back at once, and no crash is counted.
+
+        Each run that is given back leaves a line in the audit.
+        """
 
     @abstractmethod
     def drain(self, node_id: str) -> Node:
@@ -405,12 +410,17 @@ class Store(ABC):
         """Those that are neither dead nor stopped."""
 
     @abstractmethod
-    def take_over(self, node_id: str, seen_renewals: int) -> list[Run]:
+    def gone_nodes(self, limit: int = 1000) -> list[Node]:
+        """Those that have stopped or died, as far as they are kept; who was heard of last comes first."""
+
+    @abstractmethod
+    def take_over(self, node_id: str, seen_renewals: int, by: Author | None = None) -> list[Run]:
         """Declare a node dead and give its runs back, if its lease is over and it has not renewed since it was seen.
 
         First the node is marked dead, in the same transaction: from then on it cannot renew, plan, start or record.
-        Its runs wait again (`crashes` + 1), or end: `lost` if at most once, `failed` after too many crashes. Taking
-        over twice is taking over once.
+        Its runs wait again (`crashes` + 1), or end: `lost` if at most once, `failed` after too many crashes. Each
+        leaves a line in the audit: which node died, when it was last heard of, and who took over. Taking over twice is
+        taking over once.
         """
 
     # history

@@ -139,6 +139,11 @@ class MemoryStore(Engine):
                 (node for node in self._tables.nodes.values() if node.lives), key=lambda node: node.started_ms
             )
 
+    def gone_nodes(self, limit: int = 1000) -> list[Node]:
+        with self._lock:
+            gone = (node for node in self._tables.nodes.values() if not node.lives)
+            return sorted(gone, key=lambda node: (node.renewed_ms, node.id), reverse=True)[:limit]
+
     def tasks(self) -> list[TaskInfo]:
         with self._lock:
             live = {node.id for node in self._tables.nodes.values() if node.lives}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -11,7 +12,9 @@ from onthedot import App, every
 from onthedot.insight.explain import explain
 from onthedot.insight.status import read_status
 from onthedot.model.node import Node
+from onthedot.model.run import Run
 from onthedot.model.schedule import Schedule
+from onthedot.model.states import State
 from onthedot.rules.effects import Effects
 from onthedot.stores.base import Author
 from onthedot.stores.memory import MemoryStore
@@ -54,7 +57,7 @@ def test_when_every_node_drains_somebody_should_look(app: App, store: MemoryStor
     store.drain(join().id)
     (problem,) = read_status(store).problems
     assert problem == "every node is draining and takes no more runs: start another with onthedot run"
-    store.join(Node("n2", "two"), [])
+    store.join(Node("n2", "two", tasks=("known",)), [])
     assert read_status(store).healthy
 
 
@@ -135,9 +138,124 @@ def test_a_moment_that_is_past_but_undecided_is_not_called_still_to_come(
     moment_ms = schedule.next_run_ms or 0
     assert "is still to come" in explain(store, schedule, moment_ms).text
     clock.now_ms = moment_ms + 5000
+    assert explain(store, schedule, moment_ms).text.endswith("no node has planned it yet: no node is alive")
+    store.join(Node("n1", "one", tasks=("known",)), [])
     assert explain(store, schedule, moment_ms).text.endswith("is due, but no node has planned it yet")
     paused = app.schedules.pause("a", note="moving")
-    assert explain(store, paused, moment_ms).text.endswith("the schedule is paused (moving)")
+    assert explain(store, paused, moment_ms).text.endswith("(moving)")
+
+
+def test_a_schedule_whose_task_no_live_node_has_is_not_healthy(
+    app: App, store: MemoryStore, join: Callable[[], Node]
+) -> None:
+    join()
+    app.schedules.put("fine", "known", every("1h"), unchecked=True)
+    assert read_status(store).healthy
+    app.schedules.put("nightly", "report", every("1h"), unchecked=True)
+    assert read_status(store).problems == ("nightly cannot run: no live node has the task report",)
+
+
+def test_a_schedule_whose_group_no_live_node_is_in_is_not_healthy(
+    app: App, store: MemoryStore, join: Callable[[], Node]
+) -> None:
+    join()
+    app.schedules.put("train", "known", every("1h"), group="gpu", unchecked=True)
+    assert read_status(store).problems == ("train cannot run: no live node is in the group gpu",)
+    store.join(Node("n2", "two", "gpu", tasks=("known",)), [])
+    assert read_status(store).healthy
+
+
+def test_a_schedule_is_not_healthy_while_all_who_have_its_task_drain(
+    app: App, store: MemoryStore, join: Callable[[], Node]
+) -> None:
+    app.schedules.put("a", "known", every("1h"), unchecked=True)
+    store.drain(join().id)
+    store.join(Node("n2", "two"), [])
+    assert read_status(store).problems == ("a cannot run: every node that has the task known is draining",)
+
+
+def test_schedules_that_cannot_run_for_one_reason_are_told_in_one_line(
+    app: App, store: MemoryStore, join: Callable[[], Node]
+) -> None:
+    join()
+    for name in "abcde":
+        app.schedules.put(name, "report", every("1h"), unchecked=True)
+    assert read_status(store).problems == ("a, b, c and 2 more cannot run: no live node has the task report",)
+
+
+def test_a_schedule_that_is_paused_or_has_ended_needs_nobody(
+    app: App, store: MemoryStore, join: Callable[[], Node], clock: ManualClock
+) -> None:
+    join()
+    app.schedules.put("paused", "report", every("1h"), unchecked=True)
+    app.schedules.pause("paused")
+    app.schedules.put("ended", "report", every("1h"), max_runs=1, unchecked=True)
+    ended = replace(_existing(store.schedules(names=["ended"])[0]), next_run_ms=None)
+    store.change(["ended"], lambda before, now_ms: Effects(schedule=ended), Author("me", "test", "end"))
+    assert read_status(store).healthy
+
+
+def test_a_parked_schedule_is_not_healthy(app: App, store: MemoryStore, join: Callable[[], Node]) -> None:
+    join()
+    row = app.schedules.put("a", "known", every("1h"), unchecked=True)
+    store.change(["a"], lambda before, now_ms: Effects(schedule=replace(row, error="x")), Author("me", "test", "park"))
+    assert read_status(store).problems == ("1 schedule parked: what cannot be planned does not run",)
+
+
+def test_a_late_run_says_that_the_pool_is_full_and_with_what(app: App, store: MemoryStore, clock: ManualClock) -> None:
+    store.join(Node("n1", "one", tasks=("known",), capacity=1), [])
+    app.enqueue("known", unchecked=True)
+    store.start_due("n1", ["known"], 1)
+    clock.pass_by(1)
+    app.enqueue("known", unchecked=True)
+    clock.pass_by(2000)
+    (late,) = read_status(store).late
+    assert late.reason == "the pool is full: node one (1 worker) has 1 run: known"
+
+
+def test_paused_schedules_are_told_with_who_paused_them_and_why(app: App, store: MemoryStore) -> None:
+    app.schedules.put("a", "known", every("1s"), unchecked=True)
+    app.schedules.pause("a", note="moving")
+    (told,) = map(str, read_status(store).pauses)
+    assert told.startswith("a is paused by ")
+    assert told.endswith(" at 2027-01-15T08:00:00Z (moving)")
+
+
+def test_nodes_that_died_are_told_for_a_day_one_line_for_each_name(store: MemoryStore, clock: ManualClock) -> None:
+    for number in range(3):
+        store.join(Node(f"n{number}", "web"), [])
+        clock.pass_by(30_000)
+        store.take_over(f"n{number}", 0)
+    store.join(Node("n4", "batch"), [])
+    store.leave("n4")
+    assert [str(each) for each in read_status(store).died] == [
+        "web died 3 times in the last day, last heard of at 2027-01-15T08:01:00Z"
+    ]
+    clock.pass_by(86_400_000)
+    assert read_status(store).died == ()
+
+
+def test_what_fails_again_and_again_is_one_line(store: MemoryStore) -> None:
+    for number in range(12):
+        _failed(store, f"{number:02}", START + number * 60_000, schedule="report", error="Traceback\nKeyError: 'x'")
+    _failed(store, "once", START + 30_000, error="ValueError: no luck")
+    _failed(store, "long ago", START - 86_400_000, schedule="older", error="no")
+    assert [str(each) for each in read_status(store).failed] == [
+        "report failed 12 times since 2027-01-15T08:00:00Z, last: KeyError: 'x'",
+        "known failed once, at 2027-01-15T08:00:30Z: ValueError: no luck",
+    ]
+
+
+def test_thousands_of_failures_are_counted(store: MemoryStore) -> None:
+    for number in range(2500):
+        _failed(store, f"{number:04}", START, schedule="report", error="no")
+    assert [each.count for each in read_status(store).failed] == [2500]
+
+
+def _failed(store: MemoryStore, run_id: str, finished_ms: int, **fields: Any) -> None:
+    run = Run(run_id, "known", "enqueue", 1, 1, State.FAILED, finished_ms=finished_ms, attempt=1, **fields)
+    with store.begin() as rows:
+        rows.end_runs([run])
 
 
 def _existing(schedule: Schedule | None) -> Schedule:

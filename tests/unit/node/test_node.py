@@ -205,7 +205,7 @@ def test_a_superseded_node_cannot_record_and_goes_on_as_another(world: World) ->
     assert frozen.node.id != old_id
     assert frozen.heartbeat_once() is not None
     told = [event for event in world.events if isinstance(event, TookOver | OutcomeRefused | LeaseLost)]
-    assert told == [TookOver(old_id, 1), OutcomeRefused(run_id), LeaseLost(old_id, "frozen", 0)]
+    assert told == [TookOver(old_id, 1, "frozen"), OutcomeRefused(run_id), LeaseLost(old_id, "frozen", 0)]
 
 
 def test_a_node_that_cannot_renew_stops_its_runs_before_another_may_take_them(world: World) -> None:

@@ -133,7 +133,10 @@ def _of_a_node(
             stopped = f"{counted(event.runs, 'run')} stopped"
             return "lost", f"node {visible(event.node)} has lost its lease: {stopped}; it goes on as a new one"
         case TookOver():
-            return "took over", f"{counted(event.runs, 'run')} of node {event.node_id}, which died"
+            return (
+                "took over",
+                f"{counted(event.runs, 'run')} of node {visible(event.node or event.node_id)}, which died",
+            )
 
 
 def _of_the_end(event: Stopping | HandedBack) -> tuple[str, str]:

@@ -7,6 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from onthedot.model.ids import new_id
+from onthedot.model.node import Node
 from onthedot.model.run import Run
 from onthedot.model.schedule import Schedule
 from onthedot.stores.base import Author, Change
@@ -54,6 +55,28 @@ def run_changed(before: Run | None, after: Run, by: Author, now_ms: int) -> list
             after={"run": after.id, "task": after.task, **{name: new[name] for name in differ}},
         )
     ]
+
+
+def run_given_back(before: Run, after: Run, node: Node, by: Author, now_ms: int) -> Change:
+    """The line of a run whose node died or stopped: which node, and when it was last heard of."""
+    return Change(
+        id=new_id(now_ms),
+        schedule_id=after.schedule_id or "",
+        schedule=after.schedule or "",
+        revision=after.revision or 0,
+        at_ms=now_ms,
+        by=by,
+        before={"state": str(before.state), "started_ms": before.started_ms},
+        after={
+            "run": after.id,
+            "task": after.task,
+            "state": str(after.state),
+            "node": node.name,
+            "node_id": node.id,
+            "renewed_ms": node.renewed_ms,
+            "died": after.crashes > before.crashes,
+        },
+    )
 
 
 def _as_json(schedule: Schedule | None) -> dict[str, Any]:

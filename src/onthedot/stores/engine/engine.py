@@ -37,6 +37,8 @@ T = TypeVar("T")
 _TRIES = 50
 _WAKE_AT_ONCE = 100
 """How many things that may be awaited are looked at in one transaction."""
+_TAKER = Author("another node", "node", "take over")
+"""Where nobody says who took over."""
 
 
 class Engine(Store):
@@ -288,27 +290,28 @@ class Engine(Store):
             if is_of_the_store(error):
                 raise
             self._transact(lambda tx: leases.mark_stopped(tx, node_id))
-            given_back = self._give_back_apart(node_id)
+            given_back = self._give_back_apart(node_id, _TAKER)
         self._after_give_back(given_back)
 
-    def take_over(self, node_id: str, seen_renewals: int) -> list[Run]:
+    def take_over(self, node_id: str, seen_renewals: int, by: Author | None = None) -> list[Run]:
+        taker = by or _TAKER
         try:
-            given_back = self._transact(lambda tx: leases.take_over(tx, node_id, seen_renewals, self.tasks))
+            given_back = self._transact(lambda tx: leases.take_over(tx, node_id, seen_renewals, self.tasks, taker))
         except Exception as error:
             if is_of_the_store(error):
                 raise
             dead = self._transact(lambda tx: leases.mark_dead(tx, node_id, seen_renewals))
-            given_back = self._give_back_apart(node_id) if dead else []
+            given_back = self._give_back_apart(node_id, taker) if dead else []
         self._after_give_back(given_back)
         return given_back
 
-    def _give_back_apart(self, node_id: str) -> list[Run]:
+    def _give_back_apart(self, node_id: str, by: Author) -> list[Run]:
         """The runs of a dead node, one by one where they are refused together; the culprit stays with it, and is told
         of by whoever looks at the node."""
         ids = [run.id for run in self._transact(lambda tx: tx.owned_by(node_id))]
 
         def some(part: Sequence[str]) -> list[Run]:
-            return self._transact(lambda tx: leases.give_back_of_dead(tx, node_id, frozenset(part), self.tasks))
+            return self._transact(lambda tx: leases.give_back_of_dead(tx, node_id, frozenset(part), self.tasks, by))
 
         parts = in_parts(ids, some, lambda run_id, error: None)
         return [run for part in parts for run in part]
@@ -360,6 +363,6 @@ class Engine(Store):
         """Runs of dead nodes whose takeover was cut short."""
         alive = {node.id for node in self.nodes()}
         owners = self._transact(lambda tx: tx.owners()) - alive
-        found = [run for node_id in sorted(owners) for run in self._give_back_apart(node_id)]
+        found = [run for node_id in sorted(owners) for run in self._give_back_apart(node_id, _TAKER)]
         self._after_end(found)
         return len(found)

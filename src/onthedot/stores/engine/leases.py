@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import NamedTuple
 
 from onthedot.errors import NodeDead, NodeNotFound
 from onthedot.model.node import Node, NodeState
@@ -11,13 +12,23 @@ from onthedot.model.schedule import Schedule, ScheduleSummary
 from onthedot.model.states import LIVE, State
 from onthedot.model.values import replace
 from onthedot.rules import end
-from onthedot.stores.base import Renewal, TaskInfo
+from onthedot.stores.base import Author, Renewal, TaskInfo
+from onthedot.stores.engine.audit import run_given_back
 from onthedot.stores.engine.finishing import Tasks, follow
 from onthedot.stores.engine.settling import put_down, raise_versions
 from onthedot.stores.transaction import Transaction, TryAgain
 
 Fate = Callable[[Run, ScheduleSummary | None, int], Run]
 """What becomes of a run whose node is gone."""
+
+
+class Parting(NamedTuple):
+    """How a node goes: what it is from then on, what becomes of its runs, and who says so."""
+
+    state: NodeState
+    fate: Fate
+    by: Author | None = None
+    """None: the node itself."""
 
 
 def join(tx: Transaction, node: Node, tasks: Sequence[TaskInfo]) -> Node:
@@ -59,25 +70,26 @@ def drain(tx: Transaction, node_id: str) -> Node:
 
 def leave(tx: Transaction, node_id: str, tasks: Tasks) -> list[Run]:
     """The node ends its own incarnation: what it still holds is given back, and no crash is counted."""
-    return _end(tx, node_id, tasks, lambda node: node.lives, (NodeState.STOPPED, end.given_back))
+    return _end(tx, node_id, tasks, lambda node: node.lives, Parting(NodeState.STOPPED, end.given_back))
 
 
-def take_over(tx: Transaction, node_id: str, seen_renewals: int, tasks: Tasks) -> list[Run]:
+def take_over(tx: Transaction, node_id: str, seen_renewals: int, tasks: Tasks, by: Author) -> list[Run]:
     """From a node whose lease is over and that has not renewed since it was seen."""
 
     def is_dead(node: Node) -> bool:
         return node.renewals == seen_renewals and (not node.lives or node.expired(tx.now_ms))
 
-    return _end(tx, node_id, tasks, is_dead, (NodeState.DEAD, end.take_over))
+    return _end(tx, node_id, tasks, is_dead, Parting(NodeState.DEAD, end.take_over, by))
 
 
-def give_back_of_dead(tx: Transaction, node_id: str, only: Collection[str], tasks: Tasks) -> list[Run]:
+def give_back_of_dead(tx: Transaction, node_id: str, only: Collection[str], tasks: Tasks, by: Author) -> list[Run]:
     """Some runs of a node that is dead already, where they must be given back one by one."""
     locked = _lock_schedules_of(tx, node_id)
     node = tx.node(node_id)
     if node is not None and node.lives:
         return []
-    return _give_back(tx, node_id, end.take_over, tasks, locked, only)
+    gone = Node(node_id, node_id) if node is None else node
+    return _give_back(tx, gone, Parting(NodeState.DEAD, end.take_over, by), tasks, locked, only)
 
 
 def mark_dead(tx: Transaction, node_id: str, seen_renewals: int) -> bool:
@@ -94,46 +106,49 @@ def mark_stopped(tx: Transaction, node_id: str) -> None:
     """The node ends its incarnation without its runs, for where they must be given back one by one."""
     node = tx.node(node_id)
     if node is not None and node.lives:
-        tx.save_node(replace(node, state=NodeState.STOPPED))
+        tx.save_node(_heard_of(node, NodeState.STOPPED, tx.now_ms))
 
 
-def _end(
-    tx: Transaction, node_id: str, tasks: Tasks, may: Callable[[Node], bool], becomes: tuple[NodeState, Fate]
-) -> list[Run]:
+def _end(tx: Transaction, node_id: str, tasks: Tasks, may: Callable[[Node], bool], parting: Parting) -> list[Run]:
     """Its runs wait again, which adds to their schedules: those are locked first, then the node, then the runs."""
-    state, fate = becomes
     locked = _lock_schedules_of(tx, node_id)
     node = tx.node(node_id)
     if node is None or not may(node):
         return []
     if node.lives:
-        tx.save_node(replace(node, state=state))
-    return _give_back(tx, node_id, fate, tasks, locked)
+        tx.save_node(_heard_of(node, parting.state, tx.now_ms))
+    return _give_back(tx, node, parting, tasks, locked)
+
+
+def _heard_of(node: Node, state: NodeState, now_ms: int) -> Node:
+    """The node as it goes. One that says so itself is heard of now, unless it was cut off for longer than its lease."""
+    says_so = state is NodeState.STOPPED and not node.expired(now_ms)
+    return replace(node, state=state, renewed_ms=now_ms if says_so else node.renewed_ms)
 
 
 def _give_back(  # noqa: PLR0917  (all are needed, and nobody else calls it)
     tx: Transaction,
-    node_id: str,
-    fate: Fate,
+    node: Node,
+    parting: Parting,
     tasks: Tasks,
     locked: Mapping[str, Schedule],
     only: Collection[str] | None = None,
 ) -> list[Run]:
     """The runs of a node that can no longer do anything, all or some of them."""
-    own = [run.id for run in tx.owned_by(node_id) if only is None or run.id in only]
+    own = [run.id for run in tx.owned_by(node.id) if only is None or run.id in only]
     runs = tx.live_runs(own)
     ids = {run.schedule_id for run in runs.values() if run.schedule_id is not None}
     if not ids <= locked.keys():  # it planned one more before its row was locked
         raise TryAgain
     summaries = tx.summaries(ids)
-    given_back = [
-        fate(run, summaries.get(run.schedule_id or ""), tx.now_ms)
-        for run in runs.values()
-        if run.owner == node_id and run.state is State.RUNNING
-    ]
+    held = [run for run in runs.values() if run.owner == node.id and run.state is State.RUNNING]
+    given_back = [parting.fate(run, summaries.get(run.schedule_id or ""), tx.now_ms) for run in held]
     waiting = {run.schedule_id for run in given_back if run.state in LIVE and run.schedule_id is not None}
     raise_versions(tx, [locked[each] for each in waiting])
     follow(tx, put_down(tx, given_back), summaries, tasks)
+    by = parting.by or Author(node.name, "node", "leave")
+    both = zip(held, given_back, strict=True)
+    tx.add_changes([run_given_back(before, after, node, by, tx.now_ms) for before, after in both])
     return given_back
 
 

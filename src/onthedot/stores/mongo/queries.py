@@ -94,6 +94,11 @@ class Queries(Engine):
         living = {"state": {"$in": ["alive", "draining"]}}
         return [documents.node_from(each) for each in self._all(schema.NODES, living, [("started_ms", 1), ("_id", 1)])]
 
+    def gone_nodes(self, limit: int = 1000) -> list[Node]:
+        gone = {"state": {"$in": ["stopped", "dead"]}}
+        found = self._all(schema.NODES, gone, [("renewed_ms", -1), ("_id", -1)], limit)
+        return [documents.node_from(each) for each in found]
+
     def tasks(self) -> list[TaskInfo]:
         nodes = [node.id for node in self.nodes()]
         found = self._all(schema.TASKS, {"_id": {"$in": nodes}}, [("_id", 1)])

@@ -135,6 +135,13 @@ def nodes(server: Server) -> list[Node]:
     return [mapping.node_from(each, text[STAMP:]) for each, text in zip(ids, texts, strict=True) if text]
 
 
+def gone_nodes(server: Server, limit: int) -> list[Node]:
+    """Those that have stopped or died; who was heard of last comes first."""
+    ids = server.ask("ZREVRANGE", "gone", 0, limit - 1) if limit > 0 else []
+    texts = zip(ids, _hash(server, "nodes", ids), strict=True)
+    return [mapping.node_from(each, text[STAMP:]) for each, text in texts if text]
+
+
 def tasks(server: Server) -> list[TaskInfo]:
     """What live nodes have published, by name; of two the one that started last."""
     _, ids, _ = server.read_script("living")

@@ -129,6 +129,9 @@ class RedisStore(Engine):
     def nodes(self) -> list[Node]:
         return queries.nodes(self._server)
 
+    def gone_nodes(self, limit: int = 1000) -> list[Node]:
+        return queries.gone_nodes(self._server, limit)
+
     def tasks(self) -> list[TaskInfo]:
         return queries.tasks(self._server)
 

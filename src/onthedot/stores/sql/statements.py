@@ -222,6 +222,8 @@ _THE_NODE = _NODES.where(_nodes.id == bindparam("node_id"))
 NODE = _THE_NODE.with_for_update(key_share=True)
 NODE_SHARED = _THE_NODE.with_for_update(read=True)
 NODES = _NODES.where(_LIVES).order_by(_nodes.started_ms, _nodes.id)
+_IS_GONE = _nodes.state.in_([NodeState.STOPPED.value, NodeState.DEAD.value])
+GONE_NODES = _NODES.where(_IS_GONE).order_by(_nodes.renewed_ms.desc(), _nodes.id.desc()).limit(bindparam("most"))
 INSERT_NODES = Batch(insert(tables.nodes), mapping.NODE)
 CHANGE_NODES = changing(tables.nodes.c.id, mapping.NODE[1:])
 TASKS = (
@@ -320,7 +322,7 @@ CHANGED_SPAN = select(
 GONE = Aging(
     _nodes.id,
     _nodes.renewed_ms,
-    _nodes.state.in_([NodeState.STOPPED.value, NodeState.DEAD.value]),
+    _IS_GONE,
     ~select(_runs.id).where(_runs.owner == _nodes.id).exists(),
     in_order=False,  # two states are two ranges of the index
 )

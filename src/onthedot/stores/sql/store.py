@@ -312,6 +312,9 @@ class SqlStore(Engine):
     def nodes(self) -> list[Node]:
         return [mapping.node_from(row) for row in self._all(statements.NODES)]
 
+    def gone_nodes(self, limit: int = 1000) -> list[Node]:
+        return [mapping.node_from(row) for row in self._all(statements.GONE_NODES, {"most": limit})]
+
     def tasks(self) -> list[TaskInfo]:
         published = {task.name: task for task in map(mapping.task_from, self._all(statements.TASKS))}
         return [published[name] for name in sorted(published)]

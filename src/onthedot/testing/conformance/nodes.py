@@ -9,7 +9,7 @@ from onthedot.model.node import Node, NodeState
 from onthedot.model.policy import Policy
 from onthedot.model.states import State
 from onthedot.rules import edits
-from onthedot.stores.base import LogLine, TaskInfo
+from onthedot.stores.base import Author, LogLine, TaskInfo
 from onthedot.testing.conformance.scene import BY, LEASE_MS, MINUTE, SECOND, START_MS, Promises, Scene
 
 
@@ -114,8 +114,64 @@ class TestLeases(Promises):
         scene.store.take_over(node, 2)
         assert scene.store.nodes() == []
 
+    def test_nodes_that_stopped_or_died_are_remembered_with_when_they_were_last_heard_of(self, scene: Scene) -> None:
+        stopped, dead, lives = scene.node("a"), scene.node("b", group="eu", capacity=4), scene.node("c")
+        assert scene.store.gone_nodes() == []
+        scene.wait(5 * SECOND)
+        scene.store.leave(stopped)
+        scene.kill(dead)
+        gone = scene.store.gone_nodes()
+        assert [(each.id, each.name, each.state) for each in gone] == [
+            (stopped, "a", NodeState.STOPPED),
+            (dead, "b", NodeState.DEAD),
+        ]
+        assert [each.renewed_ms for each in gone] == [START_MS + 5 * SECOND, START_MS]
+        assert (gone[1].group, gone[1].capacity, gone[1].tasks) == ("eu", 4, ("job",))
+        assert [each.id for each in scene.store.gone_nodes(limit=1)] == [stopped]
+        assert [each.id for each in scene.store.nodes()] == [lives]
+
+    def test_a_node_that_was_cut_off_before_it_leaves_was_last_heard_of_when_it_renewed(self, scene: Scene) -> None:
+        node = scene.node()
+        scene.wait(LEASE_MS)
+        scene.store.leave(node)
+        (gone,) = scene.store.gone_nodes()
+        assert (gone.state, gone.renewed_ms) == (NodeState.STOPPED, START_MS)
+
 
 class TestTakeover(Promises):
+    def test_a_takeover_leaves_a_line_for_each_run_that_says_which_node_died_and_who_took_over(
+        self, scene: Scene
+    ) -> None:
+        node = scene.node("a")
+        run = scene.running(node)
+        scene.waiting_run()
+        (alone,) = scene.start(node)
+        scene.wait(LEASE_MS)
+        scene.store.take_over(node, 0, Author("b", "node", "take over"))
+        change = scene.store.changes(name="s")[0]
+        assert (change.by, change.at_ms) == (Author("b", "node", "take over"), scene.now_ms)
+        assert (change.schedule_id, change.before["started_ms"]) == (run.schedule_id, START_MS + MINUTE)
+        assert dict(change.after) == {
+            "run": run.id,
+            "task": "job",
+            "state": "waiting",
+            "node": "a",
+            "node_id": node,
+            "renewed_ms": START_MS,
+            "died": True,
+        }
+        assert [each.after["run"] for each in scene.store.changes(name="")] == [alone.id]
+        scene.store.take_over(node, 0)
+        assert scene.store.changes(name="s")[0] == change, "taking over twice is taking over once"
+
+    def test_what_a_leaving_node_gives_back_leaves_a_line_too(self, scene: Scene) -> None:
+        node = scene.node("a")
+        run = scene.running(node)
+        scene.store.leave(node)
+        change = scene.store.changes(name="s")[0]
+        assert change.by == Author("a", "node", "leave")
+        assert (change.after["run"], change.after["node"], change.after["died"]) == (run.id, "a", False)
+
     def test_a_node_is_not_taken_over_before_its_lease_is_over(self, scene: Scene) -> None:
         node = scene.node()
         run = scene.running(node)

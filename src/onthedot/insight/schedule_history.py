@@ -1,0 +1,140 @@
+"""What people did to a schedule, from its audit: who paused it, when it did not exist, whose node died."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from onthedot.insight.node_history import at
+from onthedot.stores.base import Change, Store
+
+MOST_CHANGES = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Pause:
+    """From one change to another."""
+
+    began: Change
+    note: str | None
+    ended: Change | None = None
+
+    def __str__(self) -> str:
+        told = f"paused by {_who(self.began)} at {at(self.began.at_ms)}"
+        if self.note:
+            told += f" ({self.note})"
+        if self.ended is not None:
+            how = "deleted" if self.ended.after.get("deleted") is True else "resumed"
+            told += f", and {how} by {_who(self.ended)} at {at(self.ended.at_ms)}"
+        return told
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """A time in which the schedule did not exist: it had been deleted or removed, and was put again."""
+
+    since_ms: int
+    revived: Change
+    deleted: Change | None = None
+    """None where it had removed itself, or the line is forgotten."""
+
+    def __str__(self) -> str:
+        deleted = "" if self.deleted is None else f" by {_who(self.deleted)}"
+        how = "was deleted" if self.deleted is not None else "was gone"
+        again = f"and put again by {_who(self.revived)} at {at(self.revived.at_ms)}"
+        return f"it {how}{deleted} at {at(self.since_ms)}, {again}"
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """A node died or stopped while it had a run, and the run was given back."""
+
+    change: Change
+
+    @property
+    def died(self) -> bool:
+        """It crashed, or was cut off; else it stopped of its own accord."""
+        return bool(self.change.after.get("died"))
+
+    def __str__(self) -> str:
+        after = self.change.after
+        began_ms, when = self.change.before.get("started_ms"), at(self.change.at_ms)
+        told = "" if began_ms is None else f"it had begun at {at(began_ms)}; "
+        if not self.died:
+            return f"{told}node {after['node']} stopped, and gave it back at {when}"
+        heard = at(int(after["renewed_ms"]))
+        return f"{told}node {after['node']} died, last heard of at {heard}, and {self._taker()} took over at {when}"
+
+    def _taker(self) -> str:
+        who = self.change.by.who
+        if who == self.change.after["node"]:  # it was started again under its name
+            return "another node of that name"
+        return who if who == "another node" else f"node {who}"
+
+
+class ScheduleHistory:
+    """The audit of one schedule, oldest first."""
+
+    def __init__(self, changes: Sequence[Change]) -> None:
+        self._changes = sorted(changes, key=lambda change: (change.at_ms, change.id))
+
+    def pause_at(self, moment_ms: int, until_ms: int) -> Pause | None:
+        """The pause in which the moment lies; else the first that began after it, up to `until_ms`: a tick that no
+        planner had seen before it is left out by it too."""
+        pauses = self._pauses()
+        inside = [each for each in pauses if each.began.at_ms <= moment_ms and not _is_over(each, moment_ms)]
+        later = [each for each in pauses if moment_ms < each.began.at_ms <= until_ms]
+        return next(iter((*inside, *later)), None)
+
+    def gap_at(self, moment_ms: int) -> Gap | None:
+        """The time around the moment in which there was no such schedule; None if there was."""
+        for change in self._changes:
+            if not (change.before.get("deleted") is True and change.after.get("deleted") is False):
+                continue
+            since_ms = int(change.before.get("settled_ms", change.at_ms))
+            if since_ms < moment_ms < change.at_ms:
+                return Gap(since_ms, change, self._deletion_at(since_ms))
+        return None
+
+    def losses_of(self, run_id: str) -> list[Loss]:
+        """The nodes that went while they had this run."""
+        return [Loss(each) for each in self._changes if each.after.get("run") == run_id and "node" in each.after]
+
+    def author_at(self, moment_ms: int) -> str | None:
+        """Who changed the schedule in that very millisecond."""
+        found = [each for each in self._changes if each.at_ms == moment_ms and "run" not in each.after]
+        return _who(found[-1]) if found else None
+
+    def resume_in(self, since_ms: int, until_ms: int) -> Pause | None:
+        """The last pause that ended in this time."""
+        ended = [each for each in self._pauses() if each.ended and since_ms < each.ended.at_ms <= until_ms]
+        return ended[-1] if ended else None
+
+    def _deletion_at(self, moment_ms: int) -> Change | None:
+        found = (each for each in self._changes if each.at_ms == moment_ms and each.after.get("deleted") is True)
+        return next(found, None)
+
+    def _pauses(self) -> list[Pause]:
+        pauses: list[Pause] = []
+        for change in self._changes:
+            is_open = bool(pauses) and pauses[-1].ended is None
+            if change.after.get("enabled") is False:
+                pauses.append(Pause(change, change.after.get("paused_note")))
+            elif is_open and (change.after.get("enabled") is True or change.after.get("deleted") is True):
+                pauses[-1] = replace(pauses[-1], ended=change)
+            elif is_open and change.after.get("paused_note"):  # paused once more, with another note
+                pauses[-1] = replace(pauses[-1], note=change.after["paused_note"])
+        return pauses
+
+
+def read_history(store: Store, schedule: str) -> ScheduleHistory:
+    """As far as the audit is kept; of one-off work where the name is empty."""
+    return ScheduleHistory(store.changes(name=schedule, limit=MOST_CHANGES))
+
+
+def _is_over(pause: Pause, moment_ms: int) -> bool:
+    return pause.ended is not None and pause.ended.at_ms < moment_ms
+
+
+def _who(change: Change) -> str:
+    return f"{change.by.who} ({change.by.surface})" if change.by.surface else change.by.who
