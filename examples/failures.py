@@ -23,7 +23,7 @@ def charge(card: str) -> None:
 
 @app.on("run_ended")
 def alert(event: RunEnded) -> None:
-    if event.state == "failed":
+    if event.outcome == "failed":
         print("somebody should know:", event.task, "failed")
         heard.set()
 
