@@ -61,6 +61,7 @@ class SqlTransaction:
         """Nobody else changes them until the transaction ends."""
         self._read_keys: dict[str, Key | None] = {}
         self._read_nodes: set[str] = set()
+        self._shared_nodes: dict[str, Node | None] = {}
         self._read_decisions: set[str] = set()
         self.started: list[Run] = []
         self.ended: list[str] = []
@@ -386,7 +387,9 @@ class SqlTransaction:
         return self._node(statements.NODE, node_id)
 
     def node_shared(self, node_id: str) -> Node | None:
-        return self._node(statements.NODE_SHARED, node_id)
+        if node_id not in self._shared_nodes:  # nobody changes it until the transaction ends
+            self._shared_nodes[node_id] = self._node(statements.NODE_SHARED, node_id)
+        return self._shared_nodes[node_id]
 
     def _node(self, statement: Select[Any], node_id: str) -> Node | None:
         row = self._connection.execute(statement, {"node_id": node_id}).one_or_none()
@@ -403,6 +406,7 @@ class SqlTransaction:
 
     def save_node(self, node: Node) -> None:
         row = mapping.node_row(node)
+        self._shared_nodes.pop(node.id, None)
         if node.id in self._read_nodes:
             statements.CHANGE_NODES.run(self._connection, [(*row[1:], node.id)])
         else:
