@@ -130,7 +130,7 @@ class FastForward:
     def _advance(self, foresight: Foresight, nodes: Sequence[VirtualNode], turn: Turn) -> tuple[bool, int]:
         """Whether there was anything to do, and when there may be more."""
         last: dict[str, tuple[Course, VirtualNode]] = {}
-        again_ms, next_end_ms = 0, _next_end_ms(nodes)
+        again_ms, next_end_ms, now_ms = 0, _next_end_ms(nodes), self._clock.now_ms()
         try:
             for moment in foresight.moments():
                 node = nodes[turn(moment.at_ms, len(nodes))]
@@ -138,23 +138,27 @@ class FastForward:
                     break
                 if next_end_ms <= moment.at_ms:
                     next_end_ms = self._end_runs(nodes, moment.at_ms)
-                self._clock.advance(moment.at_ms - self._clock.now_ms())
+                now_ms = moment.at_ms
                 for course, _ in moment.due:
                     last[course.schedule.id] = course, node
                 self._make_runs(moment, node.id, foresight)
             else:
                 again_ms = foresight.horizon_ms
         finally:
+            self._go_to(now_ms)
             self._write(list(last.values()))
         return bool(last), again_ms
 
     def _end_runs(self, nodes: Sequence[VirtualNode], until_ms: int) -> int:
         """Let those end that nodes had begun themselves; when the next of them does."""
         while (end_ms := _next_end_ms(nodes)) <= until_ms:
-            self._clock.advance(end_ms - self._clock.now_ms())
+            self._go_to(end_ms)
             for node in nodes:
                 node.end_runs(end_ms)
         return end_ms
+
+    def _go_to(self, moment_ms: int) -> None:
+        self._clock.advance(moment_ms - self._clock.now_ms())
 
     def _make_runs(self, moment: Moment, owner: str, foresight: Foresight) -> None:
         at_ms = moment.at_ms
@@ -169,6 +173,8 @@ class FastForward:
             course.next_ms = following_ms
 
     def _asked(self, course: Course, at_ms: int, run_id: str, owner: str) -> int:
+        """What the function says, which may look at the time."""
+        self._go_to(at_ms)
         try:
             return self._script.takes_ms(course.begun_at(at_ms, run_id, owner))
         except Exception as error:
