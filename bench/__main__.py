@@ -9,7 +9,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from bench import dispatch, documents, execution, planning, pruning, running, stores, timing
+from bench import dispatch, documents, execution, planning, pruning, running, simulation, stores, timing
 from bench.places import STORES
 from bench.report import Report, machine
 
@@ -21,6 +21,7 @@ TOPICS: dict[str, Callable[[Report, Say], None]] = {
     "execution": execution.run,
     "documents": documents.run,
     "stores": stores.run,
+    "simulation": simulation.run,
 }
 BY_STORE: dict[str, Callable[[Report, Say, str], None]] = {
     "planning": planning.run,

@@ -225,6 +225,18 @@ class NodeRunner:
         return self._pass.agenda.is_woken
 
     @property
+    def is_at_rest(self) -> bool:
+        """Whether no pass is asked for, and none will be when a run ends: it acts when something is due."""
+        agenda = self._pass.agenda
+        busy = agenda.is_woken or agenda.is_hungry or self._heartbeat.is_draining
+        return not busy and not any(loop.is_woken for loop in self.loops.values())
+
+    @property
+    def is_careful(self) -> bool:
+        """Whether a process may have died of a plan: what was due then is tried one by one."""
+        return self._planner.is_careful
+
+    @property
     def is_drained(self) -> bool:
         """Whether it was asked from outside to take no more, and has nothing left to do."""
         return self._heartbeat.is_draining and not self.worker.executing() and not self._outcomes.pending()

@@ -40,6 +40,11 @@ class Planner:
         """A process may have died of a plan: what is due by this moment is tried one by one."""
         self._asked.append(since_ms)
 
+    @property
+    def is_careful(self) -> bool:
+        """Whether anything is still to be tried one by one, as far as is known."""
+        return self._quarantine is not None or bool(self._asked)
+
     def run_once(self, node_id: str, free_workers: int) -> Planned:
         """Plan a batch of what is due; if that has failed again and again, plan its schedules one by one."""
         try:

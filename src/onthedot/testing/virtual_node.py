@@ -38,6 +38,11 @@ class VirtualNode:
         """Of the present incarnation."""
         return self.runner.node.id
 
+    @property
+    def is_at_rest(self) -> bool:
+        """Whether it does nothing before something is due, or a run ends, or it is to look."""
+        return self.runner.is_at_rest and self._next_ms["outcomes"] == NEVER
+
     def leave(self) -> None:
         """Nobody drives it any more."""
         self._unlisten()
@@ -59,6 +64,13 @@ class VirtualNode:
                 self._next_ms[name] = NEVER if wait_ms is None else now_ms + wait_ms
                 acted = True
         return acted
+
+    def end_runs(self, now_ms: int) -> None:
+        """Let only the runs end whose time is over, with all that it takes to write that down."""
+        self.runner.assume_renewed()
+        while self.worker.end_due() or self._next_ms["outcomes"] <= now_ms:
+            wait_ms = self.runner.loops["outcomes"].step()
+            self._next_ms["outcomes"] = NEVER if wait_ms is None else now_ms + wait_ms
 
     def _is_due(self, name: str, now_ms: int, looks: bool) -> bool:
         """A heartbeat is left out as long as nobody looks, and this node plans nothing."""
@@ -88,5 +100,5 @@ class VirtualNode:
 
 
 def _after(now_ms: int, next_ms: int, every_ms: int) -> int:
-    """When the first pass after now would be, had none been left out."""
-    return next_ms if next_ms > now_ms else next_ms + ((now_ms - next_ms) // every_ms + 1) * every_ms
+    """When the first pass after now is. Where passes were left out, nothing hangs on when the last one was."""
+    return next_ms if next_ms > now_ms else (now_ms // every_ms + 1) * every_ms

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any
 
 from onthedot.heap import IndexedHeap
@@ -55,10 +55,16 @@ class VirtualStore(MemoryStore):
 
     def next_due_ms(self, after_ms: int = -1) -> int | None:
         """The first moment after this one at which a schedule or a waiting run is due."""
-        tables = self._tables
-        heads = [_first_after(heap, after_ms) for heap in (tables.due_runs, *([tables.due_schedules] * self.ticks))]
+        heads = [self.next_aside_ms(after_ms)]
+        if self.ticks:
+            heads.append(_first_after(self._tables.due_schedules, after_ms))
+        return min((head for head in heads if head is not None), default=None)
+
+    def next_aside_ms(self, after_ms: int = -1) -> int | None:
+        """The same, but for the schedules that planners plan together: of waiting runs, and in `local` mode."""
+        heads = [_first_after(self._tables.due_runs, after_ms)]
         if self._local:
-            rows = [tables.schedules[each] for each in self._local]
+            rows = [self._tables.schedules[each] for each in self._local]
             heads += [row.next_run_ms for row in rows if row.enabled and not row.deleted and row.error is None]
         return min((head for head in heads if head is not None and head > after_ms), default=None)
 
@@ -77,6 +83,39 @@ class VirtualStore(MemoryStore):
         if all(self._tables.succeeded.get(name, -1) >= since_ms for name in run.policy.depends_on):
             return now_ms
         return max(run.due_ms + patience_ms + 1, now_ms)
+
+    # what is advanced in bulk
+
+    def coming_schedules(self) -> list[Schedule]:
+        """Those that planners plan together, and that have a next tick, in no promised order."""
+        return [self._tables.schedules[each] for each in self._tables.due_schedules]
+
+    def live_runs(self) -> Collection[Run]:
+        """All that run or wait."""
+        return self._tables.runs.values()
+
+    def followers_of(self, run: Run) -> tuple[str, ...]:
+        """What is enqueued when the run succeeds."""
+        schedule = self._tables.schedules.get(run.schedule_id or "")
+        return () if schedule is None else schedule.then
+
+    def put_made(self, schedules: Sequence[Schedule], ended: Iterable[Sequence[Run]], live: Sequence[Run]) -> None:
+        """Write rows that are known to be what nodes would have written, without asking for anything.
+
+        What ended, succeeded. It comes by schedule, the latest last.
+        """
+        with self.begin() as tx:
+            tx.save_schedules(schedules)
+            tx.save_runs(live)
+        history, succeeded = self._tables.history, self._tables.succeeded
+        for runs in ended:
+            for run in runs:
+                history[run.id] = run
+            if runs:
+                name, finished_ms = runs[-1].schedule or "", runs[-1].finished_ms or 0
+                succeeded[name] = max(finished_ms, succeeded.get(name, 0))
+
+    # what there was
 
     def all_runs(self) -> Iterable[Run]:
         """All that ever were, in no promised order."""

@@ -16,6 +16,7 @@ from onthedot.execution.execute import execute, execute_async
 from onthedot.execution.worker import Execution, Worker
 from onthedot.model.outcome import Outcome
 from onthedot.model.run import Run
+from onthedot.model.schedule import Schedule
 from onthedot.testing.virtual_time import CallClock, VirtualLoop
 
 Takes = Mapping[str, Any]
@@ -31,8 +32,16 @@ class Script:
 
     def takes_ms(self, run: Run) -> int:
         """How long the run takes, beside what its task waits."""
-        said = self.takes.get(run.schedule or "", self.takes.get(run.task, "0s"))
+        said = self._said(run.schedule, run.task)
         return to_duration_ms(said(run) if callable(said) else said)
+
+    def fixed_ms(self, schedule: Schedule) -> int | None:
+        """How long each run of the schedule takes; None where a function says so for each."""
+        said = self._said(schedule.name, schedule.task)
+        return None if callable(said) else to_duration_ms(said)
+
+    def _said(self, schedule: str | None, task: str) -> Any:
+        return self.takes.get(schedule or "", self.takes.get(task, "0s"))
 
 
 class VirtualWorker(Worker):
@@ -50,6 +59,14 @@ class VirtualWorker(Worker):
             if execution is not None and self._enter(execution):
                 outcome, took_ms = self._outcome(execution)
                 heappush(self._ends, (self._clock.now_ms() + took_ms, next(self._numbers), execution, outcome))
+
+    def go_on_with(self, run: Run, end_ms: int) -> None:
+        """Take a run that has begun before now, and will end well at this moment."""
+        execution = self._take(run)
+        if execution is not None and self._enter(execution):
+            execution.entered_ms = run.started_ms or 0
+            outcome = Outcome(run.id, run.claim_no, "succeeded")
+            heappush(self._ends, (end_ms, next(self._numbers), execution, outcome))
 
     def cancel(self, run_id: str, claim_no: int | None = None) -> None:
         """A simulated task stops as soon as it is asked to."""
@@ -69,6 +86,11 @@ class VirtualWorker(Worker):
         while self._ends and self._ends[0][2].given_up:
             heappop(self._ends)
         return self._ends[0][0] if self._ends else None
+
+    def successes(self) -> list[tuple[int, Run]]:
+        """The runs here that will end well, and when."""
+        here = [(end_ms, execution, outcome.ending) for end_ms, _, execution, outcome in self._ends]
+        return [(end_ms, each.run) for end_ms, each, ending in here if ending == "succeeded" and not each.given_up]
 
     def end_due(self) -> bool:
         """Report the runs whose time is over; whether there were any."""

@@ -3,6 +3,8 @@
 A world drives the loops of real nodes by hand. Time jumps from one moment at which something happens to the next. In
 between, nodes would only renew their leases and find nothing to do, so these passes are left out, unless something
 hangs on them: a node that died, a run that nobody took, a cancellation or a dependency that only a look will find.
+
+Where nothing but plain ticks is due, the nodes are not driven at all: see `bulk`.
 """
 
 from __future__ import annotations
@@ -32,6 +34,7 @@ from onthedot.node.node import NodeRunner
 from onthedot.node.settings import NodeSettings
 from onthedot.rules.effects import Before, Effects
 from onthedot.stores.base import Author, TaskInfo
+from onthedot.testing.fast_forward import FastForward
 from onthedot.testing.virtual_node import VirtualNode
 from onthedot.testing.virtual_store import NEVER, VirtualStore
 from onthedot.testing.virtual_time import WorldClock
@@ -89,6 +92,10 @@ class World:
         self._nodes: dict[int, VirtualNode] = {}
         self._numbers: dict[str, int] = {}
         self._dead: set[str] = set()
+        self._script = Script(cast.takes, self._is_called)
+        self._fast_forward = FastForward(self.store, self._clock, self._script, self._lookup, self._settings(0))
+        self.in_bulk = True
+        """Whether plain ticks may be advanced without driving the nodes: it only saves time."""
         self._looks_until_ms = self._caught_up_ms = start_ms
         self.is_moving = False
         self._known: tuple[int, tuple[str, ...], list[TaskInfo]] | None = None
@@ -133,10 +140,20 @@ class World:
         end_ms = self._clock.now_ms() + by_ms
         self._look_for_a_while()
         self.settle()
+        self._fast_forward.begin()
         while (moment := self.next_ms()) <= end_ms:
+            if self._skip_plain_ticks(end_ms):
+                continue
             self._clock.advance(moment - self._clock.now_ms())
             self.settle()
         self._clock.advance(end_ms - self._clock.now_ms())
+
+    def _skip_plain_ticks(self, end_ms: int) -> bool:
+        """Advance as far as there are only plain ticks; whether there were any."""
+        looks = self._clock.now_ms() < self._looks_until_ms or self._dead
+        if looks or not (self.in_bulk and self.store.ticks):
+            return False
+        return self._fast_forward.run_once(list(self._nodes.values()), self._turn, end_ms)
 
     def _look_for_a_while(self) -> None:
         """What is done from outside may only be seen at the next renewal."""
@@ -198,8 +215,11 @@ class World:
     def _in_turn(self, now_ms: int) -> list[VirtualNode]:
         """Each moment begins with another node, and always with the same one in each replay."""
         nodes = list(self._nodes.values())
-        first = spread_over(f"{now_ms}", f"{self._seed}", len(nodes)) if len(nodes) > 1 else 0
+        first = self._turn(now_ms, len(nodes))
         return nodes[first:] + nodes[:first]
+
+    def _turn(self, now_ms: int, nodes: int) -> int:
+        return spread_over(f"{now_ms}", f"{self._seed}", nodes) if nodes > 1 else 0
 
     # nodes
 
@@ -225,7 +245,7 @@ class World:
             self._lookup,
             self._tasks,
             settings=settings,
-            make_worker=partial(VirtualWorker, script=Script(self._cast.takes, self._is_called)),
+            make_worker=partial(VirtualWorker, script=self._script),
         )
         runner.join()
         self._nodes[number] = VirtualNode(runner, self.store, settings, self._clock.now_ms(), self._catch_up)
@@ -242,7 +262,8 @@ class World:
         return self._known[1:]
 
     def _settings(self, number: int) -> NodeSettings:
-        return replace(self.app.node_settings, name=f"node-{number}")
+        """There is no hurry: deciding ahead would only cost."""
+        return replace(self.app.node_settings, name=f"node-{number}", plan_ahead=False)
 
     def _lookup(self, name: str) -> Target | None:
         return self._stand_ins.get(name) or self.app.tasks.lookup(name)
