@@ -11,13 +11,24 @@ from tests.cluster.cluster import LONGEST_S, TICKING, Cluster
 STOPS_WHILE_PLANNING = """
 import signal, threading
 from onthedot.stores.engine import planning
+from onthedot.stores.sql.transaction import SqlTransaction
 
 alive = planning.alive
 stops = "STOPS" in os.environ
 
+def noting(lock):
+    def locking(tx, *args):
+        found = lock(tx, *args)
+        tx.has_locked = bool(found[0] if isinstance(found, tuple) else found)
+        return found
+    return locking
+
+SqlTransaction.unchanged = noting(SqlTransaction.unchanged)  # what was decided ahead
+SqlTransaction.due_schedules = noting(SqlTransaction.due_schedules)
+
 def stop_while_it_is_locked(tx, node_id):
     global stops
-    if stops and tx._read_schedules:
+    if stops and getattr(tx, "has_locked", False):
         stops = False
         note("stops")
         signal.pthread_kill(threading.get_ident(), signal.SIGSTOP)  # so that this thread goes no further

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import io
 import json
 import os
@@ -151,6 +152,9 @@ class Running:
 
     process: subprocess.Popen[str]
     lines: list[str] = field(default_factory=list)
+    _begun: str = ""
+    """The beginning of a line of which the rest has not come yet."""
+    _decoder: codecs.IncrementalDecoder = field(default_factory=codecs.getincrementaldecoder("utf-8"))
 
     def wait_for(self, pattern: str) -> str:
         """The first line, old or new, that matches; fails after a bounded time."""
@@ -163,7 +167,7 @@ class Running:
         self.process.send_signal(number)
         code = self.process.wait(PATIENCE)
         assert self.process.stderr is not None
-        self.lines += self.process.stderr.read().splitlines()
+        self.lines += (self._begun + self.process.stderr.read()).splitlines()
         return code
 
     def _arriving(self) -> Iterator[str]:
@@ -173,11 +177,13 @@ class Running:
         with selectors.DefaultSelector() as selector:
             selector.register(self.process.stderr, selectors.EVENT_READ)
             while selector.select(max(end - time.monotonic(), 0)):
-                line = self.process.stderr.readline()
-                if not line:
+                # Not line by line: a second one that came with the first would wait in a buffer, and nobody see it.
+                some = os.read(self.process.stderr.fileno(), 65_536)
+                if not some:
                     return
-                self.lines.append(line.rstrip("\n"))
-                yield self.lines[-1]
+                *whole, self._begun = (self._begun + self._decoder.decode(some)).split("\n")
+                self.lines += whole
+                yield from whole
 
 
 @pytest.fixture

@@ -7,7 +7,9 @@ import multiprocessing
 import os
 import pickle
 import signal
+import sys
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -137,6 +139,7 @@ class _Child:
             done = self._done(self._tasks.get())
             if os.getpid() != self._pid:  # the task has forked, and its fork has come here
                 os._exit(0)
+            _flush()
             self._send(done)
 
     def _done(self, call: Call) -> Done:
@@ -207,6 +210,13 @@ class _Remote:
 
     def complete(self, run: Run, outcome: Outcome, connection: Any) -> None:
         raise OnthedotError("ctx.complete() works in threads and on event loops, not with pool='process'")
+
+
+def _flush() -> None:
+    """What a task has printed is out before its run has ended: this process may be ended at any time then."""
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(Exception):  # a task may have closed it, or put anything in its place
+            stream.flush()
 
 
 def _used_bytes() -> int:
