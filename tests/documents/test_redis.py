@@ -98,3 +98,8 @@ def test_what_json_has_nothing_for_and_ids_that_cannot_be_keys_are_refused(place
         place.put({"id": (1, 2), "sleep_until": ago(1)})
     with pytest.raises(SettingsError, match="a name without braces"):
         RedisJobStore(place.client, "{mails}")
+
+
+def test_what_is_no_client_is_refused_in_one_line() -> None:
+    with pytest.raises(SettingsError, match=r"client is a redis\.Redis, like .*, not 'redis://localhost'$"):
+        RedisJobStore("redis://localhost", "mails")

@@ -27,6 +27,8 @@ class RedisJobStore:
     def __init__(self, client: Any, name: str, *, fields: Fields | None = None) -> None:
         if not name or set("{}") & set(name):
             raise SettingsError(f"the documents need a name without braces, like 'mails', not {name!r}")
+        if not hasattr(client, "register_script"):
+            raise SettingsError(f"client is a redis.Redis, like redis.Redis.from_url(…), not {client!r}")
         self._prefix = f"{{{name}}}:"
         self._client = client
         self._fields = fields or Fields()
