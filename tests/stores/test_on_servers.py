@@ -23,6 +23,8 @@ from onthedot.rules import edits
 from onthedot.stores.base import Author, Store
 from onthedot.stores.open import open_store
 from onthedot.stores.sql import include_name, schema, tables, views
+from onthedot.stores.sql.mysql import MYSQL
+from onthedot.stores.sql.postgresql import POSTGRESQL
 
 BY = Author("test", "test", "put")
 LONGEST_S = 60
@@ -98,6 +100,21 @@ def test_many_who_open_an_empty_database_at_once_make_its_tables_once(url: str) 
     assert len(stores[0].schedules()) == 6
     for store in stores:
         store.close()
+
+
+def test_who_waits_for_the_tables_is_not_cut_off_by_the_time_out_of_its_own_url(
+    url: str, engine: sqlalchemy.Engine, opened: Open
+) -> None:
+    hold = (POSTGRESQL if engine.dialect.name == "postgresql" else MYSQL).hold_creation
+    assert hold is not None
+    with ThreadPoolExecutor(1) as pool, engine.connect() as other:
+        assert hold(other)
+        opening = pool.submit(opened, f"{url}?read_timeout=1&connect_timeout=2")
+        time.sleep(1.5)  # longer than its time-out
+        assert not opening.done()
+        other.rollback()
+        other.invalidate()
+        assert opening.result(LONGEST_S).nodes() == []
 
 
 def test_a_store_is_not_created_unless_asked(url: str, opened: Open) -> None:

@@ -74,9 +74,10 @@ class Dialect:
     """Execution options of a transaction that makes one read only."""
     take_write_lock: str | None = None
     """First statement in a caller's transaction, where reading before writing could fail; None: not needed."""
-    hold_creation: Callable[[Connection, str], None] | None = None
-    """Wait until nobody else makes the tables of this place; None: the transaction itself is that lock."""
-    let_go_of_creation: Callable[[Connection, str], None] | None = None
+    hold_creation: Callable[[Connection], bool] | None = None
+    """Whether nobody else makes the tables, nor can from now on, asked without waiting; None: the transaction itself
+    is that lock."""
+    let_go_of_creation: Callable[[Connection], None] | None = None
     """Where the lock does not end with the transaction."""
     examine: Callable[[Connection, int], list[Finding]] | None = None
     """What only this database can tell of its health; transactions are old from so many milliseconds on."""

@@ -9,7 +9,7 @@ import sqlalchemy
 from sqlalchemy import URL, BigInteger, Connection, event, literal_column, text
 from sqlalchemy.exc import DBAPIError
 
-from onthedot.errors import SettingsError, StoreUnavailable
+from onthedot.errors import SettingsError
 from onthedot.model.finding import Finding, Level
 from onthedot.stores.sql.connect import (
     ANSWER_S,
@@ -112,17 +112,16 @@ def _fault(error: DBAPIError) -> Fault:
 
 # making the tables
 
-_HOLD_S = 30
+
+_CREATION = "SHA2(CONCAT('onthedot ', DATABASE()), 256)"  # whatever else their URLs say, they mean the same tables
 
 
-def _hold_creation(connection: Connection, place: str) -> None:
-    held = connection.execute(text("SELECT GET_LOCK(SHA2(:place, 256), :most)"), {"place": place, "most": _HOLD_S})
-    if held.scalar_one() != 1:
-        raise StoreUnavailable(f"{place}: another process has been making the tables for {_HOLD_S} s")
+def _hold_creation(connection: Connection) -> bool:
+    return bool(connection.execute(text(f"SELECT GET_LOCK({_CREATION}, 0)")).scalar_one() == 1)
 
 
-def _let_go_of_creation(connection: Connection, place: str) -> None:
-    connection.execute(text("SELECT RELEASE_LOCK(SHA2(:place, 256))"), {"place": place}).scalar_one()
+def _let_go_of_creation(connection: Connection) -> None:
+    connection.execute(text(f"SELECT RELEASE_LOCK({_CREATION})")).scalar_one()
 
 
 # its health

@@ -154,8 +154,8 @@ def _fault(error: DBAPIError) -> Fault:
 # making the tables
 
 
-def _hold_creation(connection: Connection, place: str) -> None:
-    connection.execute(text("SELECT pg_advisory_xact_lock(hashtext(:place))"), {"place": f"onthedot {place}"})
+def _hold_creation(connection: Connection) -> bool:
+    return bool(connection.execute(text("SELECT pg_try_advisory_xact_lock(hashtext('onthedot'))")).scalar_one())
 
 
 # its health

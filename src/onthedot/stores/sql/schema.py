@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -10,7 +11,7 @@ from sqlalchemy import Connection, delete, insert, inspect, make_url
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.schema import CreateSchema
 
-from onthedot.errors import SchemaError
+from onthedot.errors import SchemaError, StoreUnavailable
 from onthedot.stores.sql import statements, tables, views
 from onthedot.stores.sql.dialect import Dialect, Fault
 
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
 
 HEAD = "0001"
 """The version of `tables`; the last file in migrations/versions has the same."""
+
+LONGEST_CREATION_S = 60
+"""How long to wait for another process that makes the tables."""
 
 
 def version_of(connection: Connection, dialect: Dialect) -> str | None:
@@ -44,11 +48,21 @@ def is_current(version: str, place: str) -> bool:
 @contextmanager
 def being_made(connection: Connection, dialect: Dialect, place: str) -> Iterator[None]:
     """Nobody else makes or changes the tables of this place meanwhile."""
-    if dialect.hold_creation is not None:
-        dialect.hold_creation(connection, place)
+    _wait_for_turn(connection, dialect, place)
     yield
     if dialect.let_go_of_creation is not None:
-        dialect.let_go_of_creation(connection, place)
+        dialect.let_go_of_creation(connection)
+
+
+def _wait_for_turn(connection: Connection, dialect: Dialect, place: str) -> None:
+    """Ask again and again: a statement that waited in the server would be cut off by the URL's own time-out."""
+    if dialect.hold_creation is None:
+        return
+    give_up_at = time.monotonic() + LONGEST_CREATION_S
+    while not dialect.hold_creation(connection):
+        if time.monotonic() > give_up_at:
+            raise StoreUnavailable(f"{place}: another process has been making the tables for {LONGEST_CREATION_S} s")
+        time.sleep(0.05)
 
 
 def create(connection: Connection, schema: str | None = None) -> None:
