@@ -12,9 +12,11 @@
     │   ├── ScheduleNotFound
     │   ├── TaskNotFound
     │   ├── RunNotFound
-    │   └── NodeNotFound
+    │   ├── NodeNotFound
+    │   └── TokenNotFound
     ├── SettingsError                      an unknown setting or option, or a value that it cannot have
     ├── Conflict                           somebody else was first: look again
+    │   └── StaleRevision                  the definition was changed since it was read
     ├── StoreError
     │   ├── StoreUnavailable               the database does not answer; onthedot tries again by itself
     │   │   └── Clash                      it answers, but only with clashes of this transaction with others
@@ -145,12 +147,13 @@ class NotFound(OnthedotError, LookupError):
 
 
 class ScheduleNotFound(NotFound):
-    """No schedule has that name."""
+    """No schedule has that name; `nearest` are the names of others that look like it."""
 
-    def __init__(self, name: str, known: tuple[str, ...] = ()) -> None:
-        hint = f" Did you mean {' or '.join(known)}?" if known else ""
+    def __init__(self, name: str, nearest: tuple[str, ...] = ()) -> None:
+        hint = f" Did you mean {' or '.join(nearest)}?" if nearest else ""
         super().__init__(f"No schedule named {name!r}.{hint}")
         self.name = name
+        self.nearest = nearest
 
 
 class TaskNotFound(NotFound):
@@ -192,12 +195,32 @@ class NodeNotFound(NotFound):
         self.node = node
 
 
+class TokenNotFound(NotFound):
+    """No token has that name."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"No token named {name!r}. `onthedot tokens list` shows them.")
+        self.name = name
+
+
 class SettingsError(OnthedotError):
     """An unknown setting or option, or a value that it cannot have."""
 
 
 class Conflict(OnthedotError):
     """Somebody else changed it first: look again, then decide."""
+
+
+class StaleRevision(Conflict):
+    """The definition is of another revision than the one that was to be changed; 0 where there is none."""
+
+    def __init__(self, name: str, expected: int, actual: int) -> None:
+        there = f"is at revision {actual}" if actual else "does not exist"
+        wanted = f"not {expected}" if expected else "and was to be new"
+        super().__init__(f"{name!r} {there}, {wanted}: look at it again, then decide.")
+        self.name = name
+        self.expected = expected
+        self.actual = actual
 
 
 class StoreError(OnthedotError):

@@ -29,6 +29,7 @@ from onthedot.model.outcome import Outcome
 from onthedot.model.run import Run
 from onthedot.model.schedule import Mode, Schedule
 from onthedot.model.states import State
+from onthedot.model.token import Session, Token
 from onthedot.rules.ahead import Ahead
 from onthedot.rules.effects import Decide, Edit, Effects
 
@@ -47,7 +48,8 @@ class Change:
     """One line of the audit: who changed what, when. Written in the transaction of the change.
 
     Of a run, if `after` has a `run`: triggered, cancelled, retried, or given back by a node that died or stopped
-    (`node`). One-off work has no schedule: both are empty.
+    (`node`). Of a node that was asked to drain, if it has a `node` and no run; of a token, if it has a `token`. One-off
+    work, nodes and tokens have no schedule: both are empty.
     """
 
     id: str
@@ -400,9 +402,11 @@ class Store(ABC):
         """
 
     @abstractmethod
-    def drain(self, node_id: str) -> Node:
+    def drain(self, node_id: str, by: Author | None = None) -> Node:
         """Ask a node to take no more runs, and to stop when it has none. It learns of it at its next renewal, and
         stays so whatever it says of itself then. Asking twice is asking once; `NodeNotFound` if it is gone.
+
+        Where it is said who asks, the first time leaves a line in the audit.
         """
 
     @abstractmethod
@@ -467,6 +471,35 @@ class Store(ABC):
         run that an operator has revived, an expired key that was taken anew) stays. What the database refuses to delete
         is passed over, the rest goes.
         """
+
+    # who may use the HTTP API
+
+    @abstractmethod
+    def tokens(self, name: str | None = None) -> list[Token]:
+        """All tokens by name, or the one of that name; those that have expired too."""
+
+    @abstractmethod
+    def add_token(self, token: Token, by: Author) -> Token:
+        """Keep a token, which is made at the store's time; `Conflict` if its name is taken. Kept in the audit."""
+
+    @abstractmethod
+    def remove_token(self, name: str, by: Author) -> Token:
+        """Forget a token, and its sessions with it: when this returns neither is found. `TokenNotFound`.
+
+        Kept in the audit.
+        """
+
+    @abstractmethod
+    def session(self, session_id: str) -> Session | None:
+        """The session of that id, also one that has expired."""
+
+    @abstractmethod
+    def add_session(self, session: Session) -> None:
+        """Keep a session; those of the same token that have expired are forgotten."""
+
+    @abstractmethod
+    def remove_session(self, session_id: str) -> None:
+        """Forget a session, if it is there."""
 
     # life
 

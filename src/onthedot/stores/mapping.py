@@ -19,6 +19,7 @@ from onthedot.model.policy import Policy
 from onthedot.model.run import Run, UnreadableRun
 from onthedot.model.schedule import Schedule, ScheduleSummary
 from onthedot.model.states import State
+from onthedot.model.token import Role, Session, Token
 from onthedot.model.values import make
 from onthedot.stores.base import Author, Change, LogLine, TaskInfo
 from onthedot.stores.json_text import (
@@ -398,6 +399,8 @@ DECISION = tuple(field.name for field in fields(Decision) if field.name != "afte
 LOG = tuple(field.name for field in fields(LogLine))
 CHANGE = ("id", "schedule_id", "schedule", "revision", "at_ms", "who", "surface", "what", "before", "after")
 REVISION = ("schedule_id", "revision", "made_ms", "body")
+TOKEN = tuple(field.name for field in fields(Token))
+SESSION = tuple(field.name for field in fields(Session))
 
 
 def key_row(key: Key) -> Columns:
@@ -501,3 +504,23 @@ def change_from(row: Sequence[Any]) -> Change:
     change_id, schedule_id, schedule, revision, at_ms, who, surface, what, before, after = row
     by = Author(who, surface, what)
     return Change(change_id, schedule_id, schedule, revision, at_ms, by, object_or_sign(before), object_or_sign(after))
+
+
+def token_row(token: Token) -> Columns:
+    """The columns of `TOKEN`."""
+    return (token.name, token.role.value, token.digest, token.created_ms, token.expires_ms)
+
+
+def token_from(row: Sequence[Any]) -> Token:
+    """The token of a row, always: one that cannot be read opens nothing."""
+    name, role, digest, created_ms, expires_ms = row
+    try:
+        created_ms + (expires_ms or 0)
+        return Token(name, Role(role), f"{digest}", created_ms, expires_ms)
+    except (ValueError, TypeError):
+        return Token(f"{name}", Role.VIEWER, "", 0, 0)
+
+
+def session_row(session: Session) -> Columns:
+    """The columns of `SESSION`."""
+    return (session.id, session.token, session.digest, session.created_ms, session.expires_ms)

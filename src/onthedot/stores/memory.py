@@ -15,6 +15,7 @@ from onthedot.model.node import Node
 from onthedot.model.run import Run
 from onthedot.model.schedule import Mode, Schedule, ScheduleSummary
 from onthedot.model.states import State
+from onthedot.model.token import Session, Token
 from onthedot.model.values import replace
 from onthedot.rules.effects import Effects
 from onthedot.rules.precedence import foremost, turn_of
@@ -152,6 +153,13 @@ class MemoryStore(Engine):
             }
         return [published[name] for name in sorted(published)]
 
+    def tokens(self, name: str | None = None) -> list[Token]:
+        with self._lock:
+            return [each for key, each in sorted(self._tables.tokens.items()) if name in (None, key)]
+
+    def session(self, session_id: str) -> Session | None:
+        return self._tables.sessions.get(session_id)
+
     def prune(self, keep: Retention, limit: int = 5000, *, thorough: bool = False) -> Pruned:
         with self._lock:
             return self._pruner.prune(self._read_clock(), keep, limit, thorough=thorough)
@@ -191,6 +199,8 @@ class _Tables:
         self.changes: list[Change] = []
         self.log: dict[str, list[LogLine]] = {}
         self.revisions: dict[str, list[Schedule]] = {}
+        self.tokens: dict[str, Token] = {}
+        self.sessions: dict[str, Session] = {}
 
     def note_places(self, run: Run) -> None:
         """Put a live run into every index that it belongs to."""
@@ -422,6 +432,30 @@ class _MemoryTransaction:
 
     def save_tasks(self, node_id: str, tasks: Sequence[TaskInfo]) -> None:
         self._put(self._tables.tasks, node_id, tuple(tasks))
+
+    # who may use the HTTP API
+
+    def token(self, name: str) -> Token | None:
+        return self._tables.tokens.get(name)
+
+    def save_token(self, token: Token) -> None:
+        self._put(self._tables.tokens, token.name, token)
+
+    def forget_token(self, name: str) -> None:
+        self._put(self._tables.tokens, name, None)
+        self._forget_sessions(name, 1 << 62)
+
+    def save_session(self, session: Session) -> None:
+        self._forget_sessions(session.token, self._now_ms)
+        self._put(self._tables.sessions, session.id, session)
+
+    def forget_session(self, session_id: str) -> None:
+        self._put(self._tables.sessions, session_id, None)
+
+    def _forget_sessions(self, token: str, until_ms: int) -> None:
+        for each in list(self._tables.sessions.values()):
+            if each.token == token and each.expires_ms <= until_ms:
+                self.forget_session(each.id)
 
     # what happened
 

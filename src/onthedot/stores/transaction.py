@@ -24,6 +24,7 @@ from onthedot.model.policy import Policy
 from onthedot.model.run import Run, UnreadableRun
 from onthedot.model.schedule import Schedule, ScheduleSummary
 from onthedot.model.states import LIVE, State
+from onthedot.model.token import Session, Token
 from onthedot.model.values import make
 from onthedot.rules.effects import Effects
 from onthedot.stores.base import Change, LogLine, TaskInfo
@@ -220,6 +221,23 @@ class Transaction(Protocol):
 
     def save_tasks(self, node_id: str, tasks: Sequence[TaskInfo]) -> None:
         """Replace what the node publishes."""
+
+    # who may use the HTTP API
+
+    def token(self, name: str) -> Token | None:
+        """One token; what is written because of it clashes with whoever changes it."""
+
+    def save_token(self, token: Token) -> None:
+        """Insert. One of that name that somebody else has inserted meanwhile: `TryAgain`."""
+
+    def forget_token(self, name: str) -> None:
+        """Delete the token and all of its sessions."""
+
+    def save_session(self, session: Session) -> None:
+        """Insert, and delete those of the same token that have expired."""
+
+    def forget_session(self, session_id: str) -> None:
+        """Delete, if it is there."""
 
     # what happened
 

@@ -10,6 +10,7 @@ from onthedot.model.ids import new_id
 from onthedot.model.node import Node
 from onthedot.model.run import Run
 from onthedot.model.schedule import Schedule
+from onthedot.model.token import Token
 from onthedot.stores.base import Author, Change
 
 _UNREMARKABLE = frozenset({"version", "updated_ms", "revision", "declared_seen_ms", "plan_attempts"})
@@ -77,6 +78,37 @@ def run_given_back(before: Run, after: Run, node: Node, by: Author, now_ms: int)
             "died": after.crashes > before.crashes,
         },
     )
+
+
+def node_drained(node: Node, by: Author, now_ms: int) -> Change:
+    """The line of a node that was asked to make way."""
+    return _of_no_schedule(
+        {"state": str(node.state)}, {"node": node.name, "node_id": node.id, "state": "draining"}, by, now_ms
+    )
+
+
+def token_changed(before: Token | None, after: Token | None, by: Author, now_ms: int) -> Change:
+    """The line of a token that was made or revoked; never with its digest."""
+    changed = after or before
+    assert changed is not None
+    return _of_no_schedule(_of_token(before), {"token": changed.name, **_of_token(after)}, by, now_ms)
+
+
+def _of_no_schedule(before: Mapping[str, Any], after: Mapping[str, Any], by: Author, now_ms: int) -> Change:
+    return Change(
+        id=new_id(now_ms),
+        schedule_id="",
+        schedule="",
+        revision=0,
+        at_ms=now_ms,
+        by=by,
+        before=before,
+        after=after,
+    )
+
+
+def _of_token(token: Token | None) -> dict[str, Any]:
+    return {} if token is None else {"role": str(token.role), "expires_ms": token.expires_ms}
 
 
 def _as_json(schedule: Schedule | None) -> dict[str, Any]:

@@ -14,11 +14,13 @@ from onthedot.model.node import Node
 from onthedot.model.outcome import Outcome
 from onthedot.model.run import Run, for_slot
 from onthedot.model.states import State
+from onthedot.model.token import Session, Token
 from onthedot.model.values import replace
 from onthedot.rules.ahead import Ahead
 from onthedot.rules.effects import Decide, Edit, Effects
 from onthedot.stores.base import Author, Finished, LogLine, Planned, Renewal, Started, Store, TaskInfo
 from onthedot.stores.engine import (
+    access,
     changing,
     enqueuing,
     finishing,
@@ -278,8 +280,8 @@ class Engine(Store):
     def renew(self, node: Node) -> Renewal:
         return self._transact(lambda tx: leases.renew(tx, node))
 
-    def drain(self, node_id: str) -> Node:
-        node = self._transact(lambda tx: leases.drain(tx, node_id))
+    def drain(self, node_id: str, by: Author | None = None) -> Node:
+        node = self._transact(lambda tx: leases.drain(tx, node_id, by))
         self.notify()
         return node
 
@@ -319,6 +321,20 @@ class Engine(Store):
     def _after_give_back(self, runs: Sequence[Run]) -> None:
         self._after_end(runs)
         self.notify()
+
+    # who may use the HTTP API
+
+    def add_token(self, token: Token, by: Author) -> Token:
+        return self._transact(lambda tx: access.add_token(tx, token, by))
+
+    def remove_token(self, name: str, by: Author) -> Token:
+        return self._transact(lambda tx: access.remove_token(tx, name, by))
+
+    def add_session(self, session: Session) -> None:
+        self._transact(lambda tx: access.add_session(tx, session))
+
+    def remove_session(self, session_id: str) -> None:
+        self._transact(lambda tx: tx.forget_session(session_id))
 
     # after an end
 

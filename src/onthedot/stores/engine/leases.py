@@ -13,7 +13,7 @@ from onthedot.model.states import LIVE, State
 from onthedot.model.values import replace
 from onthedot.rules import end
 from onthedot.stores.base import Author, Renewal, TaskInfo
-from onthedot.stores.engine.audit import run_given_back
+from onthedot.stores.engine.audit import node_drained, run_given_back
 from onthedot.stores.engine.finishing import Tasks, follow
 from onthedot.stores.engine.settling import put_down, raise_versions
 from onthedot.stores.transaction import Transaction, TryAgain
@@ -58,13 +58,15 @@ def renew(tx: Transaction, node: Node) -> Renewal:
     return Renewal(renewed, tuple(tx.owned_by(node.id)), tuple(tx.nodes()))
 
 
-def drain(tx: Transaction, node_id: str) -> Node:
+def drain(tx: Transaction, node_id: str, by: Author | None) -> Node:
     """Asking twice is asking once."""
     node = tx.node(node_id)
     if node is None or not node.lives:
         raise NodeNotFound(node_id)
     draining = replace(node, state=NodeState.DRAINING)
     tx.save_node(draining)
+    if by is not None and node.state is not NodeState.DRAINING:
+        tx.add_changes([node_drained(node, by, tx.now_ms)])
     return draining
 
 

@@ -16,6 +16,7 @@ from onthedot.model.node import Node
 from onthedot.model.run import Run
 from onthedot.model.schedule import Schedule, ScheduleSummary
 from onthedot.model.states import State
+from onthedot.model.token import Session, Token
 from onthedot.stores import mapping
 from onthedot.stores.base import Change, LogLine, TaskInfo
 
@@ -25,6 +26,8 @@ _SCHEDULE = ("_id", *mapping.SCHEDULE[1:])
 _RUN = ("_id", *mapping.RUN[1:])
 _NODE = ("_id", *mapping.NODE[1:])
 _KEY = ("_id", *mapping.KEY[1:])
+_TOKEN = ("_id", *mapping.TOKEN[1:])
+_SESSION = ("_id", *mapping.SESSION[1:])
 _DECISION = ("_id", *mapping.DECISION[1:])
 AT_ONCE = 10_000
 """So many documents come in one answer; the driver would ask for 101 first, and then once more."""
@@ -202,3 +205,23 @@ def revision_document(schedule: Schedule, seq: int) -> Document:
 def revision_from(document: Document) -> Schedule:
     """The schedule that `revision_document` was given."""
     return mapping.revision_from(document.get("schedule_id", ""), document.get("body", ""))
+
+
+def token_document(token: Token) -> Document:
+    """All of it."""
+    return dict(zip(_TOKEN, mapping.token_row(token), strict=True))
+
+
+def token_from(document: Document) -> Token:
+    """The token of a document."""
+    return mapping.token_from(_values(document, _TOKEN))
+
+
+def session_document(session: Session) -> Document:
+    """All of it."""
+    return dict(zip(_SESSION, mapping.session_row(session), strict=True))
+
+
+def session_from(document: Document) -> Session:
+    """The session of a document."""
+    return Session(*_values(document, _SESSION))

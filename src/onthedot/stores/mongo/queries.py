@@ -16,6 +16,7 @@ from onthedot.model.node import Node
 from onthedot.model.run import Run
 from onthedot.model.schedule import Mode, Schedule
 from onthedot.model.states import LIVE, State
+from onthedot.model.token import Session, Token
 from onthedot.stores.base import Change, LogLine, TaskInfo
 from onthedot.stores.engine import Engine
 from onthedot.stores.json_text import word_in_words
@@ -104,6 +105,14 @@ class Queries(Engine):
         found = self._all(schema.TASKS, {"_id": {"$in": nodes}}, [("_id", 1)])
         published = {task.name: task for each in found for task in documents.tasks_from(each)}
         return [published[name] for name in sorted(published)]
+
+    def tokens(self, name: str | None = None) -> list[Token]:
+        wanted = {} if name is None else {"_id": name}
+        return [documents.token_from(each) for each in self._all(schema.TOKENS, wanted, [("_id", 1)])]
+
+    def session(self, session_id: str) -> Session | None:
+        found = self._all(schema.SESSIONS, {"_id": session_id}, [("_id", 1)], 1)
+        return documents.session_from(found[0]) if found else None
 
     def _all(
         self, collection: str, wanted: Document, order: list[tuple[str, int]], limit: int = 0, skip: int = 0

@@ -36,6 +36,8 @@ DECISIONS = f"{PREFIX}decisions"
 CHANGES = f"{PREFIX}changes"
 REVISIONS = f"{PREFIX}revisions"
 LOGS = f"{PREFIX}logs"
+TOKENS = f"{PREFIX}tokens"
+SESSIONS = f"{PREFIX}sessions"
 WAKES = f"{PREFIX}wakes"
 """One of each process that had news, for the others to see; see `notify`."""
 META = f"{PREFIX}meta"
@@ -114,6 +116,9 @@ INDEXES: dict[str, list[IndexModel]] = {
     CHANGES: [_index("schedule", "schedule", "seq"), _index("seq", "seq")],
     REVISIONS: [_index("schedule", "schedule_id", "revision", "seq"), _index("seq", "seq")],
     LOGS: [_index("run", "run_id", "seq")],
+    # Who may use the HTTP API; and which sessions of a token are over?
+    TOKENS: [],
+    SESSIONS: [_index("token", "token", "expires_ms")],
     # Processes that are gone are forgotten after a day, by the server itself.
     WAKES: [IndexModel("at", name="at", expireAfterSeconds=86_400)],
     META: [],

@@ -20,6 +20,7 @@ from onthedot.model.node import Node
 from onthedot.model.run import Run
 from onthedot.model.schedule import Schedule, ScheduleSummary
 from onthedot.model.states import State
+from onthedot.model.token import Session, Token
 from onthedot.model.values import replace
 from onthedot.stores import mapping
 from onthedot.stores.base import Change, LogLine, TaskInfo
@@ -355,6 +356,33 @@ class MongoTransaction:
         by_name = {task.name: task for task in tasks}
         document = documents.tasks_document(node_id, by_name.values())
         self.database[schema.TASKS].replace_one({"_id": node_id}, document, upsert=True, session=self.session)
+
+    # who may use the HTTP API
+
+    def token(self, name: str) -> Token | None:
+        """What is added to it (a session) must clash with its end: so it is touched."""
+        for each in self._reads.find(schema.TOKENS, {"_id": name}):
+            self._writes.touch(schema.TOKENS, [name])
+            return documents.token_from(each)
+        return None
+
+    def save_token(self, token: Token) -> None:
+        self._writes.insert(schema.TOKENS, documents.token_document(token), token.name)
+
+    def forget_token(self, name: str) -> None:
+        self._writes.delete(schema.TOKENS, name)
+        self._forget_sessions({"token": name})
+
+    def save_session(self, session: Session) -> None:
+        self._forget_sessions({"token": session.token, "expires_ms": {"$lte": self.now_ms}})
+        self._writes.insert(schema.SESSIONS, documents.session_document(session), session.id)
+
+    def forget_session(self, session_id: str) -> None:
+        self._writes.delete(schema.SESSIONS, session_id)
+
+    def _forget_sessions(self, which: Document) -> None:
+        for each in self._reads.find(schema.SESSIONS, which, {"_id": 1}):
+            self._writes.delete(schema.SESSIONS, each["_id"])
 
     # what happened
 

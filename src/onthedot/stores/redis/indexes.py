@@ -18,6 +18,11 @@ All keys have one hash tag in front, so that they lie in one slot of a cluster. 
     living, gone   nodes by start, or by last renewal     node_states  what each of them is
     expiring       keys by when
 
+Who may use the HTTP API:
+
+    tokens         by name                                sessions  by id
+    sessions:T     the sessions of token T
+
 What is only appended stands in lists:
 
     decisions:S    the decisions about schedule S         decided   schedules by when their oldest decision was made

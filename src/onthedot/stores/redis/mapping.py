@@ -21,10 +21,11 @@ from onthedot.model.policy import DEFAULT, Policy
 from onthedot.model.run import Run
 from onthedot.model.schedule import Schedule
 from onthedot.model.states import State
+from onthedot.model.token import Session, Token
 from onthedot.model.values import make
 from onthedot.stores.base import Author, Change, LogLine, TaskInfo
 from onthedot.stores.json_text import UNREADABLE_POLICY, Unreadable
-from onthedot.stores.mapping import unreadable_node, unreadable_run
+from onthedot.stores.mapping import session_row, token_from, token_row, unreadable_node, unreadable_run
 
 _encode = json.JSONEncoder(separators=(",", ":"), check_circular=False).encode
 _decoder = json.JSONDecoder()
@@ -291,3 +292,29 @@ def change_from(change_id: str, text: str) -> Change:
     except UNREADABLE as error:
         by = Author("", "", f"this change cannot be read: {error}")
         return Change(change_id, "", "", 0, 0, by, {}, {})
+
+
+def token_text(token: Token) -> str:
+    """The whole row."""
+    return _encode(token_row(token))
+
+
+def token_of(name: str, text: str) -> Token:
+    """What `token_text` gave; one that cannot be read opens nothing."""
+    try:
+        return token_from(_decode(text))
+    except UNREADABLE:
+        return token_from((name, "", "", 0, 0))
+
+
+def session_text(session: Session) -> str:
+    """The whole row."""
+    return _encode(session_row(session))
+
+
+def session_of(text: str) -> Session | None:
+    """What `session_text` gave; one that cannot be read is none."""
+    try:
+        return Session(*_decode(text))
+    except UNREADABLE:
+        return None

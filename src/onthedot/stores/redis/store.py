@@ -14,6 +14,7 @@ from onthedot.model.node import Node
 from onthedot.model.run import Run
 from onthedot.model.schedule import Mode, Schedule
 from onthedot.model.states import State
+from onthedot.model.token import Session, Token
 from onthedot.stores.base import Author, Change, LogLine, Pruned, Retention, TaskInfo
 from onthedot.stores.engine import Engine
 from onthedot.stores.prune import Pruner
@@ -134,6 +135,17 @@ class RedisStore(Engine):
 
     def tasks(self) -> list[TaskInfo]:
         return queries.tasks(self._server)
+
+    def tokens(self, name: str | None = None) -> list[Token]:
+        if name is None:
+            found = sorted(self._server.ask("HGETALL", "tokens").items())
+        else:
+            found = [(name, self._server.ask("HGET", "tokens", name))]
+        return [mapping.token_of(each, text) for each, text in found if text]
+
+    def session(self, session_id: str) -> Session | None:
+        text = self._server.ask("HGET", "sessions", session_id)
+        return mapping.session_of(text) if text else None
 
     def prune(self, keep: Retention, limit: int = 5000, *, thorough: bool = False) -> Pruned:
         return self._pruner.prune(self.now_ms(), keep, limit, thorough=thorough)

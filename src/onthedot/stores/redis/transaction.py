@@ -20,6 +20,7 @@ from onthedot.model.node import Node
 from onthedot.model.run import Run, UnreadableRun
 from onthedot.model.schedule import Schedule, ScheduleSummary
 from onthedot.model.states import FINAL, LIVE, State
+from onthedot.model.token import Session, Token
 from onthedot.model.values import replace
 from onthedot.stores.base import Change, LogLine, TaskInfo
 from onthedot.stores.redis import mapping
@@ -309,6 +310,42 @@ class RedisTransaction:
 
     def save_tasks(self, node_id: str, tasks: Sequence[TaskInfo]) -> None:
         self._commit.write("HSET", "tasks", node_id, mapping.tasks_text(list(tasks)))
+
+    # who may use the HTTP API
+
+    def token(self, name: str) -> Token | None:
+        text = self._server.ask("HGET", "tokens", name)
+        self._commit.expect_values("tokens", {name: text or ""})
+        return mapping.token_of(name, text) if text else None
+
+    def save_token(self, token: Token) -> None:
+        self._commit.write("HSET", "tokens", token.name, mapping.token_text(token))
+
+    def forget_token(self, name: str) -> None:
+        ids = self._server.ask("SMEMBERS", f"sessions:{name}")
+        self._commit.expect_size(f"sessions:{name}", len(ids))
+        self._commit.write("HDEL", "tokens", name)
+        self._forget_sessions(name, sorted(ids))
+
+    def save_session(self, session: Session) -> None:
+        ids = sorted(self._server.ask("SMEMBERS", f"sessions:{session.token}"))
+        texts = self._server.ask("HMGET", "sessions", *ids) if ids else []
+        held = [(each, mapping.session_of(text or "")) for each, text in zip(ids, texts, strict=True)]
+        over = [each for each, known in held if known is None or known.expires_ms <= self.now_ms]
+        self._forget_sessions(session.token, over)
+        self._commit.write("HSET", "sessions", session.id, mapping.session_text(session))
+        self._commit.write("SADD", f"sessions:{session.token}", session.id)
+
+    def forget_session(self, session_id: str) -> None:
+        text = self._server.ask("HGET", "sessions", session_id)
+        known = mapping.session_of(text) if text else None
+        if known is not None:
+            self._forget_sessions(known.token, [session_id])
+
+    def _forget_sessions(self, token: str, ids: Sequence[str]) -> None:
+        if ids:
+            self._commit.write("HDEL", "sessions", *ids)
+            self._commit.write("SREM", f"sessions:{token}", *ids)
 
     # what happened
 

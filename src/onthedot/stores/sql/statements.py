@@ -16,6 +16,7 @@ from sqlalchemy import (
     String,
     Table,
     bindparam,
+    delete,
     func,
     insert,
     literal_column,
@@ -234,6 +235,22 @@ TASKS = (
 )
 INSERT_TASKS = Batch(insert(tables.tasks), mapping.TASK)
 DELETE_TASKS = deleting(tables.tasks.c.node_id)
+
+# who may use the HTTP API
+
+_tokens = tables.tokens.c
+_sessions = tables.sessions.c
+TOKENS = select(*_columns(tables.tokens, mapping.TOKEN)).order_by(_tokens.name)
+TOKEN = TOKENS.where(_tokens.name == bindparam("name"))
+LOCK_TOKEN = TOKEN.with_for_update()
+INSERT_TOKENS = Batch(insert(tables.tokens), mapping.TOKEN)
+DELETE_TOKENS = deleting(_tokens.name)
+SESSION = select(*_columns(tables.sessions, mapping.SESSION)).where(_sessions.id == bindparam("session_id"))
+INSERT_SESSIONS = Batch(insert(tables.sessions), mapping.SESSION)
+DELETE_SESSIONS = deleting(_sessions.id)
+SESSIONS_UNTIL = delete(tables.sessions).where(
+    _sessions.token == bindparam("of_token"), _sessions.expires_ms <= bindparam("until_ms")
+)
 
 # append only
 

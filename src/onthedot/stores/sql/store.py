@@ -22,6 +22,7 @@ from onthedot.model.outcome import Outcome
 from onthedot.model.run import Run
 from onthedot.model.schedule import Mode, Schedule
 from onthedot.model.states import State
+from onthedot.model.token import Session, Token
 from onthedot.stores import mapping
 from onthedot.stores.base import OLD_MS, Author, Change, LogLine, Pruned, Retention, TaskInfo
 from onthedot.stores.engine import Engine, enqueuing, finishing
@@ -318,6 +319,17 @@ class SqlStore(Engine):
     def tasks(self) -> list[TaskInfo]:
         published = {task.name: task for task in map(mapping.task_from, self._all(statements.TASKS))}
         return [published[name] for name in sorted(published)]
+
+    def tokens(self, name: str | None = None) -> list[Token]:
+        if name is None:
+            rows = self._all(statements.TOKENS)
+        else:
+            rows = self._all(statements.TOKEN, {"name": name})
+        return [mapping.token_from(row) for row in rows]
+
+    def session(self, session_id: str) -> Session | None:
+        rows = self._all(statements.SESSION, {"session_id": session_id})
+        return Session(*rows[0]) if rows else None
 
     def _all(
         self,

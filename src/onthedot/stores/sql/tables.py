@@ -360,6 +360,29 @@ logs = Table(
 )
 Index("onthedot_logs_run", logs.c.run_id, logs.c.seq)
 
+# Who may use the HTTP API; each stays until it is revoked.
+tokens = Table(
+    f"{PREFIX}tokens",
+    metadata,
+    Column("name", _string(200), primary_key=True),
+    _word("role"),
+    Column("digest", _string(64), nullable=False),
+    _ms("created_ms"),
+    _ms("expires_ms", nullable=True),
+)
+
+sessions = Table(
+    f"{PREFIX}sessions",
+    metadata,
+    Column("id", _string(64), primary_key=True),
+    _name("token"),
+    Column("digest", _string(64), nullable=False),
+    _ms("created_ms"),
+    _ms("expires_ms"),
+)
+# Which sessions of a token are over?
+Index("onthedot_sessions_token", sessions.c.token, sessions.c.expires_ms)
+
 # One row: the version of these tables. Alembic keeps it there too, so there are no two truths.
 meta = Table(f"{PREFIX}meta", metadata, Column("version_num", String(32), primary_key=True))
 meta.primary_key.name = f"{PREFIX}meta_pkc"

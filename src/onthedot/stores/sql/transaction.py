@@ -13,6 +13,7 @@ from onthedot.model.node import Node
 from onthedot.model.run import Run
 from onthedot.model.schedule import Schedule, ScheduleSummary
 from onthedot.model.states import State
+from onthedot.model.token import Session, Token
 from onthedot.rules.effects import Effects
 from onthedot.rules.precedence import foremost, turn_of
 from onthedot.stores import mapping
@@ -40,6 +41,7 @@ _USUALLY_LIVE = 2
 """Of a schedule; where all together have more than that and a few, those with a crowd are asked one by one."""
 _A_FEW = 64
 _ALL = 1 << 31
+_FOREVER_MS = 1 << 62
 
 
 class SqlTransaction:
@@ -416,6 +418,29 @@ class SqlTransaction:
         statements.DELETE_TASKS.run(self._connection, [(node_id,)])
         by_name = {task.name: mapping.task_row(node_id, task) for task in tasks}
         statements.INSERT_TASKS.run(self._connection, list(by_name.values()))
+
+    # who may use the HTTP API
+
+    def token(self, name: str) -> Token | None:
+        row = self._connection.execute(statements.LOCK_TOKEN, {"name": name}).one_or_none()
+        return None if row is None else mapping.token_from(row)
+
+    def save_token(self, token: Token) -> None:
+        statements.INSERT_TOKENS.run(self._connection, [mapping.token_row(token)])
+
+    def forget_token(self, name: str) -> None:
+        statements.DELETE_TOKENS.run(self._connection, [(name,)])
+        self._forget_sessions(name, _FOREVER_MS)
+
+    def save_session(self, session: Session) -> None:
+        self._forget_sessions(session.token, self._now_ms)
+        statements.INSERT_SESSIONS.run(self._connection, [mapping.session_row(session)])
+
+    def forget_session(self, session_id: str) -> None:
+        statements.DELETE_SESSIONS.run(self._connection, [(session_id,)])
+
+    def _forget_sessions(self, token: str, until_ms: int) -> None:
+        self._connection.execute(statements.SESSIONS_UNTIL, {"of_token": token, "until_ms": until_ms})
 
     # what happened
 

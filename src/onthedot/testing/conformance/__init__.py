@@ -24,6 +24,7 @@ from __future__ import annotations
 import pytest
 
 _TOPICS = (
+    "access",
     "ahead",
     "boundaries",
     "concurrency",
@@ -40,6 +41,7 @@ _TOPICS = (
 # Before they are imported: a failing assert then shows its values.
 pytest.register_assert_rewrite(*(f"{__name__}.{topic}" for topic in _TOPICS))
 
+from onthedot.testing.conformance.access import TestAuditOfDrains, TestSessions, TestTokens  # noqa: E402
 from onthedot.testing.conformance.ahead import TestPlanningAhead  # noqa: E402
 from onthedot.testing.conformance.boundaries import (  # noqa: E402
     TestAtNow,
@@ -103,6 +105,7 @@ __all__ = [
     "START_MS",
     "TestAtNow",
     "TestAudit",
+    "TestAuditOfDrains",
     "TestBadRows",
     "TestBroadcast",
     "TestCancelling",
@@ -143,9 +146,11 @@ __all__ = [
     "TestRouting",
     "TestRunsThatAreListed",
     "TestSelfRemoval",
+    "TestSessions",
     "TestSlotsAfterEdits",
     "TestStarting",
     "TestTakeover",
+    "TestTokens",
     "TestTriggering",
     "TestVersions",
     "TestWaking",

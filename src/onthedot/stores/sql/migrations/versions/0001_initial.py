@@ -327,6 +327,16 @@ def upgrade() -> None:
         op.create_index("onthedot_schedules_mode", "onthedot_schedules", ["mode", "name"])
     op.create_index("onthedot_schedules_name", "onthedot_schedules", ["name"], unique=True)
     _create_table(
+        "onthedot_sessions",
+        sa.Column("id", _string(64), nullable=False),
+        sa.Column("token", _string(200), nullable=False),
+        sa.Column("digest", _string(64), nullable=False),
+        sa.Column("created_ms", sa.BigInteger(), nullable=False),
+        sa.Column("expires_ms", sa.BigInteger(), nullable=False),
+        sa.PrimaryKeyConstraint("id"),
+    )
+    op.create_index("onthedot_sessions_token", "onthedot_sessions", ["token", "expires_ms"])
+    _create_table(
         "onthedot_tasks",
         sa.Column("node_id", _string(36), nullable=False),
         sa.Column("name", _string(200), nullable=False),
@@ -334,6 +344,15 @@ def upgrade() -> None:
         sa.Column("doc", _LONG, nullable=False),
         sa.Column("policy", _LONG, nullable=False),
         sa.PrimaryKeyConstraint("node_id", "name"),
+    )
+    _create_table(
+        "onthedot_tokens",
+        sa.Column("name", _string(200), nullable=False),
+        sa.Column("role", sa.String(20), nullable=False),
+        sa.Column("digest", _string(64), nullable=False),
+        sa.Column("created_ms", sa.BigInteger(), nullable=False),
+        sa.Column("expires_ms", sa.BigInteger(), nullable=True),
+        sa.PrimaryKeyConstraint("name"),
     )
 
 
