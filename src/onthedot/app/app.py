@@ -18,6 +18,7 @@ from datetime import datetime, timedelta
 from threading import current_thread, main_thread
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
+from onthedot.app.acting import author
 from onthedot.app.callables import check_hook
 from onthedot.app.declaring import Declaring
 from onthedot.app.files import JobFile
@@ -36,6 +37,7 @@ from onthedot.app.tasks import Task, Tasks
 from onthedot.app.telemetry.logs import LOGGER, EventLog, event_logger
 from onthedot.app.telemetry.metrics import Metrics
 from onthedot.app.telemetry.tracing import Asking, Tracing, untraced
+from onthedot.app.tokens import Tokens
 from onthedot.clock import Clock, SystemClock
 from onthedot.durations import to_duration_ms
 from onthedot.errors import DurationError, MomentError, OnthedotError, SettingsError, TriggerError
@@ -124,7 +126,8 @@ class App(Declaring):
             asking=self._asking,
         )
         self.runs = Runs(self.open_store, self._clock, self._by)
-        self.nodes = Nodes(self.open_store)
+        self.nodes = Nodes(self.open_store, self._by)
+        self.tokens = Tokens(self.open_store, self._by)
         self._declared = Declarations(self.open_store, self.schedules, self._by)
         self._files: list[LoadedFile] = []
         self._watching: Loop | None = None
@@ -238,7 +241,7 @@ class App(Declaring):
                 key=None if key is None else _key_of(name, key_of(key, "enqueue: key")),
                 trace=trace,
             )
-            return store.enqueue([run], connection)[0]
+            return store.enqueue([run], connection, author("enqueue"))[0]
 
     # declared schedules
 
@@ -444,7 +447,7 @@ class App(Declaring):
             store.close()
 
     def _by(self, what: str) -> Author:
-        return Author(self._who, self.surface, what)
+        return author(what) or Author(self._who, self.surface, what)
 
     def _on_broken_hook(self, event: Event, error: BaseException) -> None:
         if isinstance(event, Failure) or not self._event_log.is_on:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import fields
+from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from onthedot.durations import format_duration
 from onthedot.moments import iso
 
 if TYPE_CHECKING:
+    from onthedot.app.import_export import Imported
+    from onthedot.insight.status import Status
     from onthedot.model.decision import Decision
+    from onthedot.model.finding import Finding
     from onthedot.model.node import Node
     from onthedot.model.policy import Policy
     from onthedot.model.run import Run
@@ -165,3 +169,79 @@ def change_document(change: Change) -> Document:
 def log_document(line: LogLine) -> Document:
     """One line of a run's log."""
     return {"at": moment(line.at_ms), "level": line.level, "text": line.text}
+
+
+def status_document(status: Status, store: str) -> Document:
+    """How a store stands."""
+    return {
+        "store": store,
+        "at": iso(status.now_ms),
+        "healthy": status.healthy,
+        "problems": list(status.problems),
+        "schedules": status.schedules,
+        "paused": status.paused,
+        "pauses": [{"name": each.name, "told": str(each)} for each in status.pauses],
+        "died": [{"name": each.name, "count": each.count, "heard_at": iso(each.last_ms)} for each in status.died],
+        "undeclared": list(status.undeclared),
+        "parked": [{"name": each.name, "error": each.error} for each in status.parked],
+        "waiting": status.waiting,
+        "running": status.running,
+        "late": [
+            {
+                "name": each.name,
+                "run": each.run_id,
+                "due_at": iso(each.due_ms),
+                "late_seconds": each.late_ms / 1000,
+                "reason": each.reason,
+            }
+            for each in status.late
+        ],
+        "unable": [{"schedules": list(each.names), "reason": each.reason} for each in status.unable],
+        "failed": [
+            {
+                "name": each.name,
+                "count": each.count,
+                "since": iso(each.since_ms),
+                "last": run_document(each.last),
+            }
+            for each in status.failed
+        ],
+        "nodes": [node_document(node, status.now_ms) for node in status.nodes],
+    }
+
+
+def finding_document(finding: Finding) -> Document:
+    """What the doctor found."""
+    return {
+        "level": str(finding.level),
+        "about": finding.about,
+        "what": finding.what,
+        "remedy": finding.remedy or None,
+    }
+
+
+def imported_document(done: Imported) -> Document:
+    """What an import did, or would do."""
+    return {
+        "created": list(done.created),
+        "changed": [
+            {"name": each.name, "fields": {key: {"from": old, "to": new} for key, (old, new) in each.fields.items()}}
+            for each in done.changed
+        ],
+        "unchanged": list(done.unchanged),
+        "only_here": list(done.only_here),
+        "written": done.written,
+    }
+
+
+def finite(value: Any) -> Any:
+    """The same with None for NaN and infinities."""
+    match value:
+        case float():
+            return value if isfinite(value) else None
+        case dict():
+            return {key: finite(each) for key, each in value.items()}
+        case list() | tuple():
+            return [finite(each) for each in value]
+        case _:
+            return value

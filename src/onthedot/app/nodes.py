@@ -6,14 +6,15 @@ from collections.abc import Callable, Sequence
 
 from onthedot.errors import Conflict, NodeNotFound
 from onthedot.model.node import Node
-from onthedot.stores.base import Store
+from onthedot.stores.base import Author, Store
 
 
 class Nodes:
     """May be called from any process that can reach the store."""
 
-    def __init__(self, open_store: Callable[[], Store]) -> None:
+    def __init__(self, open_store: Callable[[], Store], by: Callable[[str], Author]) -> None:
         self._open_store = open_store
+        self._by = by
 
     def list(self) -> Sequence[Node]:
         """Those that are neither dead nor stopped, by start."""
@@ -30,4 +31,4 @@ class Nodes:
         if len(found) > 1:
             ids = " or ".join(each.id for each in found)
             raise Conflict(f"{len(found)} live nodes are called {node!r}; give the id of the one that you mean: {ids}")
-        return self._open_store().drain(found[0].id)
+        return self._open_store().drain(found[0].id, self._by("drain"))

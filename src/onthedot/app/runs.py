@@ -61,18 +61,25 @@ class Runs:
             self._refuse_unreadable(self.get(run_id))
             raise
 
-    def retry(self, run_id: str) -> Run:
-        """Have an ended run done again, under the same id; a pause does not hold it."""
+    def retry(self, run_id: str, *, claim_no: int | None = None) -> Run:
+        """Have an ended run done again, under the same id; a pause does not hold it.
+
+        `claim_no` is that of the run as it was seen: `Conflict` if it has been begun again since.
+        """
         run = self.get(run_id)
         self._refuse_unreadable(run)
         if not run.is_final or run.state is State.SUCCEEDED:
             raise Conflict(f"run {run_id} is {run.state}: only one that ended without success can be retried")
-        return self._open_store().retry(run_id, run.claim_no, self._by("retry"))
+        return self._open_store().retry(run_id, run.claim_no if claim_no is None else claim_no, self._by("retry"))
 
     @staticmethod
     def _refuse_unreadable(run: Run) -> None:
         if isinstance(run, UnreadableRun):
             raise Conflict(f"{(run.error or '').rpartition(chr(10))[2]}; mend it, or remove it by hand")
+
+    def log_page(self, run_id: str, *, after: int = 0, limit: int = 1000) -> Lines:
+        """So many lines of what the run said, after so many."""
+        return self._open_store().logs(run_id, after=after, limit=count_of(limit, "limit"))
 
     def logs(self, run_id: str) -> tuple[LogLine, ...]:
         """What the run said, all of it."""

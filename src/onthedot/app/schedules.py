@@ -36,7 +36,7 @@ from onthedot.model.schedule import Json, Origin, Schedule
 from onthedot.model.values import replace as replace_run
 from onthedot.moments import ceil_ms, from_ms
 from onthedot.rules import edits
-from onthedot.rules.effects import Edit, Effects
+from onthedot.rules.effects import Before, Edit, Effects
 from onthedot.storable import can_be_kept
 from onthedot.stores.base import Author, Store
 from onthedot.triggers.base import Trigger
@@ -59,6 +59,15 @@ class Put:
     trigger: Trigger
     args: Mapping[str, Any] | None = None
     options: Options = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Affected:
+    """A schedule as it is after an act, or would be, and what that did to its runs."""
+
+    schedule: Schedule
+    skipped: int = 0
+    running: int = 0
 
 
 class Schedules:
@@ -93,17 +102,20 @@ class Schedules:
         *,
         args: Mapping[str, Any] | None = None,
         unchecked: bool = False,
+        revision: int | None = None,
         **options: Any,
     ) -> Schedule:
         """Create the schedule, or replace its definition. An operator's pause and its history stay.
 
         `enabled=False` puts it paused, `enabled=True` resumes it; left out, a pause stays as it is.
+        `revision` is the one that is to be replaced, 0 for none: `StaleRevision` if it is another by now.
         `TriggerError` if it could never fire again; one that is here already and has come to its end stays as it is.
         """
         definition = self.define(Put(name, task, trigger, args, options), unchecked=unchecked)
         refuse_ended(self._open_store(), {name: definition.trigger})
         warn_of_missing(self._open_store(), {name: definition})
-        return self._change_one(name, unless_past(as_asked(edits.put(definition), options, "put")), "put")
+        edit = unless_past(as_asked(edits.put(definition), options, "put"))
+        return self._change_one(name, edits.expecting(revision, edit), "put")
 
     def put_many(self, puts: Iterable[Put], *, unchecked: bool = False) -> list[Schedule]:
         """Put many at once: all are checked before the first is written, then written in batches.
@@ -129,9 +141,10 @@ class Schedules:
         trigger: Trigger | None = None,
         args: Mapping[str, Any] | None = None,
         unchecked: bool = False,
+        revision: int | None = None,
         **options: Any,
     ) -> Schedule:
-        """Change the named fields, and leave the rest; `enabled` pauses or resumes it."""
+        """Change the named fields, and leave the rest; `enabled` pauses or resumes it. `revision`: see `put`."""
         given = self._given(name, options, unchecked=unchecked)
         values = None if args is None else self._tasks.checked(self.get(name).task, args, unchecked=unchecked)[1]
         new = None if trigger is None else self._trigger(trigger, name)
@@ -150,7 +163,8 @@ class Schedules:
                 **of_the_schedule(given),
             )
 
-        changed = self._change_one(name, unless_past(as_asked(edits.update(change), options, "update")), "update")
+        edit = unless_past(as_asked(edits.update(change), options, "update"))
+        changed = self._change_one(name, edits.expecting(revision, edit), "update")
         if "depends_on" in given:
             warn_of_missing(self._open_store(), {name: edits.definition_of(changed)})
         return changed
@@ -222,12 +236,58 @@ class Schedules:
             run = edits.manual_run(schedule, new_id(store.now_ms()), key, values, store.now_ms())
             return store.enqueue([replace_run(run, trace=trace)], by=self._by("trigger"))[0]
 
-    def delete(self, name: str) -> bool:
-        """Whether there was one. Its history stays, and a later put of the name goes on where it ended."""
+    def delete(self, name: str, *, revision: int | None = None) -> bool:
+        """Whether there was one. Its history stays, and a later put of the name goes on where it ended.
+
+        `revision`: see `put`.
+        """
         if not can_be_kept(name):
             return False
-        effects = self._open_store().change([name], edits.delete(), self._by("delete"))
+        edit = edits.expecting(revision, edits.delete())
+        effects = self._open_store().change([name], edit, self._by("delete"))
         return effects[0].schedule is not None
+
+    # the same, with what it does to runs; `dry_run` writes nothing
+
+    def pause_counted(self, name: str, *, note: str | None = None, dry_run: bool = False) -> Affected:
+        """Pause, and say how many waiting runs were skipped, and how many still run."""
+        kept = None if note is None else text_of(note, "pause: note")
+        return self._counted(name, edits.pause(kept), "pause", dry_run=dry_run)
+
+    def resume_counted(self, name: str, *, dry_run: bool = False) -> Affected:
+        """Resume; nothing is skipped."""
+        return self._counted(name, edits.resume(), "resume", dry_run=dry_run)
+
+    def delete_counted(self, name: str, *, dry_run: bool = False) -> Affected:
+        """Delete, and say the same; `ScheduleNotFound` if there is none."""
+        self.get(name)
+        return self._counted(name, edits.delete(), "delete", dry_run=dry_run)
+
+    def _counted(self, name: str, edit: Edit, what: str, *, dry_run: bool) -> Affected:
+        if not can_be_kept(name):
+            raise ScheduleNotFound(name)
+        try:
+            effects = self._tried(name, edit) if dry_run else self._open_store().change([name], edit, self._by(what))[0]
+        except ScheduleNotFound:
+            self.get(name)  # says the same, with the nearest names
+            raise
+        if what == "pause" and not dry_run:
+            self._answer(effects)
+        schedule = effects.schedule or (effects.answer if isinstance(effects.answer, Schedule) else self.get(name))
+        noted = effects.noted or {}
+        return Affected(schedule, noted.get("skipped", 0), noted.get("running", 0))
+
+    def _tried(self, name: str, edit: Edit) -> Effects:
+        """What the edit would do, judged under the schedule's lock; nothing is written."""
+
+        def judge(before: Before, now_ms: int) -> Effects:
+            raise _NotWritten(edit(before, now_ms))
+
+        try:
+            self._open_store().change([name], judge, self._by("dry run"))
+        except _NotWritten as judged:
+            return judged.effects
+        raise AssertionError("unreachable")
 
     # asking
 
@@ -328,6 +388,14 @@ class Schedules:
         assert isinstance(done, edits.AffectedRuns)
         self._emit(Paused(schedule.name, done.skipped, done.running))
         return schedule
+
+
+class _NotWritten(Exception):
+    """Ends a transaction before it writes, with what it would have written."""
+
+    def __init__(self, effects: Effects) -> None:
+        super().__init__(effects)
+        self.effects = effects
 
 
 def _fields_of(given: Options) -> dict[str, Any]:

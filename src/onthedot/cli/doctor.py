@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from onthedot.app.json_documents import finding_document
 from onthedot.cli.apps import open_app
 from onthedot.cli.options import AsJson, StoreUrl
 from onthedot.cli.screen import Screen, show_json
@@ -28,7 +29,7 @@ def show_findings(*, store: StoreUrl = None, as_json: AsJson = False) -> None:
     with closing(open_app(store)) as app:
         found = _examine(app)
         if as_json:
-            show_json({"store": mask_url(app.url), "findings": [_document(each) for each in found]})
+            show_json({"store": mask_url(app.url), "findings": [finding_document(each) for each in found]})
         else:
             _show(found)
         if any(each.level is Level.PROBLEM for each in found):
@@ -53,12 +54,3 @@ def _show(found: Sequence[Finding]) -> None:
         screen.print(f"{each.level:<8}", style=_STYLES[each.level], end="")
         remedy = f"; {each.remedy}" if each.remedy else ""
         screen.print(visible(f"{each.about}: {each.what}{remedy}"), soft_wrap=True)
-
-
-def _document(finding: Finding) -> dict[str, str | None]:
-    return {
-        "level": str(finding.level),
-        "about": finding.about,
-        "what": finding.what,
-        "remedy": finding.remedy or None,
-    }

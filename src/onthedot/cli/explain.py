@@ -7,10 +7,11 @@ from typing import Annotated
 
 import typer
 
+from onthedot.app.clock_notes import zone_of
 from onthedot.app.json_documents import decision_document, run_document
 from onthedot.cli.apps import open_app
 from onthedot.cli.options import AsJson, ScheduleName, StoreUrl
-from onthedot.cli.overrides import past_moment_ms, zone_of
+from onthedot.cli.overrides import past_moment_ms
 from onthedot.cli.screen import show_json
 from onthedot.cli.texts import local_text, visible
 from onthedot.moments import from_ms, iso

@@ -1,22 +1,12 @@
-"""What is worth knowing about a file of schedules, though nothing is wrong with it."""
+"""What a command says about lines of a file that were left out."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import typer
 
-from onthedot.app.files import Entry, JobFile
+from onthedot.app.files import JobFile
 from onthedot.cli.failures import show_error
 from onthedot.cli.texts import visible
-from onthedot.moments import END_MS, iso
-from onthedot.triggers.herd import find_herds
-
-
-def notes_of(job_file: JobFile, now_ms: int) -> list[str]:
-    """What was read but cannot be honoured, what will never run again, and minutes in which hundreds begin."""
-    running = [entry.trigger.with_key(entry.name) for entry in job_file.entries if entry.enabled]
-    return [*job_file.notes, *_ended(job_file.entries, now_ms), *map(str, find_herds(running, now_ms))]
 
 
 def exit_if_refused(job_file: JobFile) -> None:
@@ -24,12 +14,3 @@ def exit_if_refused(job_file: JobFile) -> None:
     if job_file.refused:
         show_error(*(visible(problem) for problem in job_file.problems))
         raise typer.Exit(2)
-
-
-def _ended(entries: tuple[Entry, ...], now_ms: int) -> Iterator[str]:
-    for entry in entries:
-        trigger = entry.trigger.with_key(entry.name)
-        last = trigger.prev_ms(END_MS) if trigger.next_ms(now_ms) is None else None
-        if last is not None:
-            where = "" if entry.line is None else f"line {entry.line}: "
-            yield f"{where}{entry.name} will not run again; its last tick was {iso(last)}"

@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from onthedot.app.files.notes import notes_of
+from onthedot.app.json_documents import finite, imported_document
 from onthedot.cli.apps import open_app
-from onthedot.cli.file_notes import exit_if_refused, notes_of
+from onthedot.cli.file_notes import exit_if_refused
 from onthedot.cli.notes import show_note
 from onthedot.cli.options import AsJson, StoreUrl
-from onthedot.cli.screen import finite, json_text, show_json
+from onthedot.cli.screen import json_text, show_json
 from onthedot.cli.texts import counted, visible
 from onthedot.clock import SystemClock
 from onthedot.errors import ArgumentsError, FileError, SettingsError, TriggerError
@@ -99,7 +101,7 @@ def import_file(
     with closing(open_app(store)) as app:
         done = app.schedules.import_document(document, dry_run=dry_run, path=what)
     if as_json:
-        show_json(_describe(done))
+        show_json(imported_document(done))
     else:
         _show(done)
 
@@ -209,19 +211,6 @@ def _show(done: Imported) -> None:
     counts = f"{len(done.created):,} new, {len(done.changed):,} changed, {len(done.unchanged):,} as they were"
     others = f", {len(done.only_here):,} only in the store" if done.only_here else ""
     typer.echo(f"{counts}{others}" + ("" if done.written else "; nothing was written"))
-
-
-def _describe(done: Imported) -> dict[str, Any]:
-    return {
-        "created": list(done.created),
-        "changed": [
-            {"name": each.name, "fields": {key: {"from": old, "to": new} for key, (old, new) in each.fields.items()}}
-            for each in done.changed
-        ],
-        "unchanged": list(done.unchanged),
-        "only_here": list(done.only_here),
-        "written": done.written,
-    }
 
 
 def _short(key: str, value: Any) -> str:

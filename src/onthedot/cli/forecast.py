@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from onthedot.app.files import Entry, JobFile, read_file, read_text
-from onthedot.cli.file_notes import exit_if_refused, notes_of
+from onthedot.app.files.notes import notes_of
+from onthedot.cli.file_notes import exit_if_refused
 from onthedot.cli.heat_map import Layout, Window, draw, hour_bounds, read_rows
 from onthedot.cli.notes import show_note
 from onthedot.cli.options import AsJson

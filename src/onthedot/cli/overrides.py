@@ -9,14 +9,11 @@ from typing import Any, cast
 
 import typer
 
+from onthedot.app.clock_notes import zone_of
 from onthedot.app.options import checked
 from onthedot.triggers import Trigger, at, cron, every
-from onthedot.triggers.at import At
 from onthedot.triggers.bounds import to_instant_ms
-from onthedot.triggers.combine import Exclusion, Union
-from onthedot.triggers.cron.trigger import Cron
-from onthedot.triggers.every import Every
-from onthedot.triggers.zones import Fold, Gap, Zone, get_zone
+from onthedot.triggers.zones import Fold, Gap, Zone
 
 _DAY = 86_400
 _TIME = re.compile(r"(\d{1,2}):(\d{2})(?::(\d{2}))?")
@@ -64,19 +61,6 @@ def read_schedule_trigger(
     if interval is not None:
         return every(interval, tz=tz)
     return None if moment is None else at(moment, tz=tz)
-
-
-def zone_of(trigger: Trigger) -> Zone:
-    """The zone whose wall clock a trigger is read by; that of its first part where it has several."""
-    match trigger:
-        case Cron() | Every() | At():
-            return trigger.zone
-        case Exclusion():
-            return trigger.base.zone
-        case Union():
-            return zone_of(trigger.parts[0])
-        case _:
-            return get_zone("UTC")
 
 
 def past_moment_ms(text: str | None, trigger: Trigger, now_ms: int) -> int:

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from contextlib import closing
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import typer
 
-from onthedot.app.json_documents import node_document, run_document, task_document
+from onthedot.app.json_documents import status_document, task_document
 from onthedot.cli.apps import open_app
 from onthedot.cli.options import AsJson, StoreUrl
 from onthedot.cli.run_tables import short_id
 from onthedot.cli.screen import Screen, plain_table, show_json
 from onthedot.cli.texts import counted, span_text, visible
 from onthedot.model.node import NodeState
-from onthedot.moments import iso
 
 if TYPE_CHECKING:
     from onthedot.insight.status import Status
@@ -31,7 +30,7 @@ def show_status(*, store: StoreUrl = None, as_json: AsJson = False) -> None:
     with closing(open_app(store)) as app:
         status = read_status(app.open_store())
         if as_json:
-            show_json(_document(status, mask_url(app.url)))
+            show_json(status_document(status, mask_url(app.url)))
         else:
             _show(status, mask_url(app.url))
         if not status.healthy:
@@ -109,41 +108,3 @@ def _at_most(number: int) -> str:
     from onthedot.insight.failures import MOST_COUNTED
 
     return f"{number:,}" if number < MOST_COUNTED else f"{number:,} or more"
-
-
-def _document(status: Status, store: str) -> dict[str, Any]:
-    return {
-        "store": store,
-        "at": iso(status.now_ms),
-        "healthy": status.healthy,
-        "problems": list(status.problems),
-        "schedules": status.schedules,
-        "paused": status.paused,
-        "pauses": [{"name": each.name, "told": str(each)} for each in status.pauses],
-        "died": [{"name": each.name, "count": each.count, "heard_at": iso(each.last_ms)} for each in status.died],
-        "undeclared": list(status.undeclared),
-        "parked": [{"name": each.name, "error": each.error} for each in status.parked],
-        "waiting": status.waiting,
-        "running": status.running,
-        "late": [
-            {
-                "name": each.name,
-                "run": each.run_id,
-                "due_at": iso(each.due_ms),
-                "late_seconds": each.late_ms / 1000,
-                "reason": each.reason,
-            }
-            for each in status.late
-        ],
-        "unable": [{"schedules": list(each.names), "reason": each.reason} for each in status.unable],
-        "failed": [
-            {
-                "name": each.name,
-                "count": each.count,
-                "since": iso(each.since_ms),
-                "last": run_document(each.last),
-            }
-            for each in status.failed
-        ],
-        "nodes": [node_document(node, status.now_ms) for node in status.nodes],
-    }

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from onthedot.app.clock_notes import zone_of
 from onthedot.app.json_documents import change_document, run_document, schedule_document, schedule_state
 from onthedot.cli.apps import open_app
 from onthedot.cli.notes import show_note, warnings_as_notes
 from onthedot.cli.options import Args, AsJson, FoldRule, GapRule, ScheduleName, StoreUrl, Zone
-from onthedot.cli.overrides import read_options, read_pairs, read_schedule_trigger, zone_of
+from onthedot.cli.overrides import read_options, read_pairs, read_schedule_trigger
 from onthedot.cli.run_tables import runs_table, short_id
 from onthedot.cli.screen import Screen, plain_table, show_json
 from onthedot.cli.texts import counted, local_moment, local_text, needs_seconds, span_text, utc_text, visible

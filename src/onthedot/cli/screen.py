@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from math import isfinite
-from typing import Any
 
 import typer
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
+
+from onthedot.app.json_documents import finite
 
 
 class Screen(Console):
@@ -39,16 +39,3 @@ def json_text(document: object, *, indent: int | None = None) -> str:
         return json.dumps(document, indent=indent, ensure_ascii=False, allow_nan=False)
     except ValueError:
         return json.dumps(finite(document), indent=indent, ensure_ascii=False, allow_nan=False)
-
-
-def finite(value: Any) -> Any:
-    """The same with None for NaN and infinities."""
-    match value:
-        case float():
-            return value if isfinite(value) else None
-        case dict():
-            return {key: finite(each) for key, each in value.items()}
-        case list() | tuple():
-            return [finite(each) for each in value]
-        case _:
-            return value

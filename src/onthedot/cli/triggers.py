@@ -7,10 +7,11 @@ from typing import Annotated, Any
 
 import typer
 
+from onthedot.app.clock_notes import clock_note
+from onthedot.app.trigger_text import read_trigger
 from onthedot.cli.options import AsJson, FoldRule, GapRule, Key, TriggerText, Zone
 from onthedot.cli.screen import Screen, plain_table, show_json
 from onthedot.cli.texts import local_moment, local_text, needs_seconds, span_text, utc_text, visible
-from onthedot.cli.trigger_text import read_trigger
 from onthedot.clock import SystemClock
 from onthedot.moments import END_MS, FIRST_MS, iso
 from onthedot.triggers import encode
@@ -68,23 +69,6 @@ def show_description(
     if isinstance(trigger, Cron) and trigger.zone.instants:
         typer.echo(f"  where the clock jumps over its time: {_GAPS[trigger.effective_gap]}")
         typer.echo(f"  where the clock shows its time twice: {_FOLDS[trigger.effective_fold]}")
-
-
-def clock_note(trigger: Cron | Every, tick_ms: int) -> str:
-    """What a jump of the wall clock did to this tick, if it did anything."""
-    zone, second = trigger.zone, tick_ms // 1000
-    if isinstance(trigger, Cron) and not _shows_its_time(trigger, zone.label(second)):
-        return "moved by a gap"
-    twice = zone.resolve(zone.label(second), "skip", "both")
-    if len(twice) < 2:
-        return ""
-    return "first of two" if second == twice[0] else "second of two"
-
-
-def _shows_its_time(trigger: Cron, label: int) -> bool:
-    fields = trigger.fields
-    hour, minute, second = label // 3600 % 24, label // 60 % 60, label % 60
-    return bool(fields.hours >> hour & fields.minutes >> minute & fields.seconds >> second & 1)
 
 
 def _show_ticks(trigger: Cron | Every, ticks: list[int], after_ms: int, *, from_now: bool) -> None:

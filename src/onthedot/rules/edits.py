@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 
-from onthedot.errors import Conflict, ScheduleNotFound, TriggerError
+from onthedot.errors import Conflict, ScheduleNotFound, StaleRevision, TriggerError
 from onthedot.model.decision import Decision, Reason
 from onthedot.model.ids import new_id
 from onthedot.model.policy import Policy
@@ -82,6 +82,21 @@ def update(change: Callable[[Schedule], Definition]) -> Edit:
         return put(change(_existing(before)))(before, now_ms)
 
     return edit
+
+
+def expecting(revision: int | None, edit: Edit) -> Edit:
+    """The edit, if the schedule is of this revision: 0 means that there is none, None that it does not matter."""
+    if revision is None:
+        return edit
+
+    def checked(before: Before, now_ms: int) -> Effects:
+        old = before.schedule
+        actual = 0 if old is None or old.deleted else old.revision
+        if actual != revision:
+            raise StaleRevision(before.name, revision, actual)
+        return edit(before, now_ms)
+
+    return checked
 
 
 def touch_declared(declared_hash: str | None) -> Edit:

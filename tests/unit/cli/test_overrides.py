@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from onthedot.cli.overrides import past_moment_ms, read_pairs, zone_of
+from onthedot.app.clock_notes import zone_of
+from onthedot.cli.overrides import past_moment_ms, read_pairs
 from onthedot.moments import floor_ms, iso
 from onthedot.triggers import Trigger, cron, dates, every
 

@@ -321,10 +321,7 @@ class SqlStore(Engine):
         return [published[name] for name in sorted(published)]
 
     def tokens(self, name: str | None = None) -> list[Token]:
-        if name is None:
-            rows = self._all(statements.TOKENS)
-        else:
-            rows = self._all(statements.TOKEN, {"name": name})
+        rows = self._all(statements.TOKENS) if name is None else self._all(statements.TOKEN, {"name": name})
         return [mapping.token_from(row) for row in rows]
 
     def session(self, session_id: str) -> Session | None:

@@ -1,4 +1,4 @@
-"""A trigger as it is typed on the command line."""
+"""A trigger as it is typed: on the command line, or in a field of a form."""
 
 from __future__ import annotations
 

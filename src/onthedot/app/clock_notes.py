@@ -1,0 +1,40 @@
+"""Where a tick stands on the wall clock of its trigger, and what jumps of that clock did to it."""
+
+from __future__ import annotations
+
+from onthedot.triggers import Trigger
+from onthedot.triggers.at import At
+from onthedot.triggers.combine import Exclusion, Union
+from onthedot.triggers.cron.trigger import Cron
+from onthedot.triggers.every import Every
+from onthedot.triggers.zones import Zone, get_zone
+
+
+def zone_of(trigger: Trigger) -> Zone:
+    """The zone whose wall clock a trigger is read by; that of its first part where it has several."""
+    match trigger:
+        case Cron() | Every() | At():
+            return trigger.zone
+        case Exclusion():
+            return trigger.base.zone
+        case Union():
+            return zone_of(trigger.parts[0])
+        case _:
+            return get_zone("UTC")
+
+
+def clock_note(trigger: Cron | Every, tick_ms: int) -> str:
+    """What a jump of the wall clock did to this tick, if it did anything."""
+    zone, second = trigger.zone, tick_ms // 1000
+    if isinstance(trigger, Cron) and not _shows_its_time(trigger, zone.label(second)):
+        return "moved by a gap"
+    twice = zone.resolve(zone.label(second), "skip", "both")
+    if len(twice) < 2:
+        return ""
+    return "first of two" if second == twice[0] else "second of two"
+
+
+def _shows_its_time(trigger: Cron, label: int) -> bool:
+    fields = trigger.fields
+    hour, minute, second = label // 3600 % 24, label // 60 % 60, label % 60
+    return bool(fields.hours >> hour & fields.minutes >> minute & fields.seconds >> second & 1)
