@@ -56,6 +56,8 @@ from onthedot.stores.base import Author, Store
 from onthedot.triggers.zones import get_zone
 
 if TYPE_CHECKING:
+    from fastapi import FastAPI
+
     from onthedot.app.telemetry.endpoint import Endpoint
 
 P = ParamSpec("P")
@@ -408,9 +410,31 @@ class App(Declaring):
         return self._node_settings
 
     @property
+    def clock(self) -> Clock:
+        """By which it waits."""
+        return self._clock
+
+    @property
     def events(self) -> Emitter:
         """What `on` subscribes to."""
         return self._emitter
+
+    # other surfaces
+
+    def web(self, *, hosts: Sequence[str] | None = None, **settings: Any) -> FastAPI:
+        """The HTTP API as an ASGI app, to be served, or mounted in a FastAPI or Starlette app of yours.
+
+        It needs tokens: `app.tokens.create`. `hosts` are the names by which it may be called, where nobody before it
+        looks at them; the other settings are those of `onthedot.web.WebSettings`.
+        """
+        # By its name: what lies above this layer is not imported by it.
+        above = importlib.import_module("onthedot.web")
+        chosen = None if hosts is None else tuple(hosts)
+        try:
+            web: FastAPI = above.make_web(self, above.WebSettings(hosts=chosen, **settings))
+        except TypeError as error:
+            raise SettingsError(f"app.web: {error}") from None
+        return web
 
     # the store
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from difflib import get_close_matches
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from onthedot.app.dependencies import warn_of_missing
@@ -34,11 +35,11 @@ from onthedot.model.ids import new_id
 from onthedot.model.run import Run
 from onthedot.model.schedule import Json, Origin, Schedule
 from onthedot.model.values import replace as replace_run
-from onthedot.moments import ceil_ms, from_ms
+from onthedot.moments import END_MS, FIRST_MS, ceil_ms, from_ms
 from onthedot.rules import edits
 from onthedot.rules.effects import Before, Edit, Effects
 from onthedot.storable import can_be_kept
-from onthedot.stores.base import Author, Store
+from onthedot.stores.base import Author, Change, Store
 from onthedot.triggers.base import Trigger
 from onthedot.triggers.codec import decode
 
@@ -321,6 +322,19 @@ class Schedules:
     def explain(self, name: str, moment: datetime | str) -> Explanation:
         """Why it did, or did not, run at that moment."""
         return explain(self._open_store(), self.get(name), ceil_ms(moment))
+
+    def changes(self, name: str | None = None, *, limit: int = 100) -> Sequence[Change]:
+        """The audit, of all or of one name, newest first."""
+        if name is not None and not can_be_kept(name):
+            return []
+        return self._open_store().changes(name=name, limit=count_of(limit, "limit"))
+
+    def preview(self, trigger: Trigger, count: int = 5, *, name: str | None = None) -> tuple[Trigger, Sequence[int]]:
+        """The trigger as it would be kept under that name, and its coming ticks in milliseconds."""
+        kept = self._trigger(trigger, name or "preview")
+        keyed = kept if name is None else kept.with_key(name)
+        after_ms = min(max(self._open_store().now_ms(), FIRST_MS - 1), END_MS - 1)
+        return kept, [*islice(keyed.between_ms(after_ms + 1, END_MS), count_of(count, "count"))]
 
     # from one store to another
 

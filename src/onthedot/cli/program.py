@@ -11,6 +11,7 @@ import typer
 
 from onthedot import __version__
 from onthedot.cli import (
+    dashboard,
     demo,
     doctor,
     explain,
@@ -23,6 +24,7 @@ from onthedot.cli import (
     run,
     runs,
     schedules,
+    tokens,
     triggers,
 )
 from onthedot.cli.failures import UsageError, exit_code, lines_of, show_error, usage_line
@@ -46,6 +48,8 @@ program.command("explain")(explain.show_explanation)
 program.add_typer(schedules.group, name="schedules")
 program.add_typer(runs.group, name="runs")
 program.add_typer(nodes.group, name="nodes")
+program.add_typer(tokens.group, name="tokens")
+program.command("dashboard")(dashboard.serve)
 program.command("tasks")(overview.show_tasks)
 program.command("migrate")(migrate.migrate)
 program.command("prune")(prune.prune)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from contextlib import closing
+from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from onthedot.cli.apps import load_app
+from onthedot.cli.dashboard import HOST, PORT, Host, Port
 from onthedot.cli.event_lines import show_events
 from onthedot.cli.notes import show_note, warnings_as_notes
 from onthedot.cli.options import AsJson, StoreUrl
@@ -53,6 +54,9 @@ def run_app(
     verbose: Annotated[
         bool, typer.Option("-v", "--verbose", help="Tell also what happens all the time: each run that begins.")
     ] = False,
+    dashboard: Annotated[bool, typer.Option("--dashboard", help="Serve the HTTP API beside the node.")] = False,
+    host: Host = HOST,
+    port: Port = PORT,
 ) -> None:
     """Plan and execute until SIGTERM or Ctrl-C, then let what runs finish.
 
@@ -68,8 +72,17 @@ def run_app(
         app.override(url=store, name=name, workers=workers, metrics_port=metrics_port, tune_gc=True)
         form = load_settings({"log_format": log_format}).log_format
         show_events(app, mask_url(app.url), form, verbose=verbose)
-        with prints_kept(), records_shown(form):
+        with prints_kept(), records_shown(form), _web_beside(app, host, port) if dashboard else nullcontext():
             app.run(log=False)
+
+
+def _web_beside(app: App, host: str, port: int) -> AbstractContextManager[None]:
+    from onthedot.web.serving import Place, WebServer
+
+    app.open_store(create=True)
+    server = WebServer(app, Place(host, port))
+    show_note(f"the HTTP API is at {server.address}/api/v1")
+    return server.beside()
 
 
 def sync_app(

@@ -1,0 +1,88 @@
+"""`onthedot tokens`: who may use the HTTP API."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from typing import Annotated, Any
+
+import typer
+
+from onthedot.app.json_documents import moment
+from onthedot.cli.apps import open_app
+from onthedot.cli.options import AsJson, StoreUrl
+from onthedot.cli.screen import Screen, plain_table, show_json
+from onthedot.cli.texts import span_text, utc_text, visible
+from onthedot.model.token import Token
+
+group = typer.Typer(help="Tokens of the HTTP API.", no_args_is_help=True)
+
+TokenName = Annotated[str, typer.Argument(metavar="NAME", help="Its name; changes are kept under it.")]
+
+
+@group.command("create")
+def create(
+    name: TokenName,
+    *,
+    role: Annotated[
+        str, typer.Option("--role", metavar="ROLE", help="viewer looks, operator steers, admin defines.")
+    ] = "viewer",
+    expires: Annotated[
+        str | None, typer.Option("--expires", metavar="DURATION", help="How long it counts.", show_default="for ever")
+    ] = None,
+    store: StoreUrl = None,
+    as_json: AsJson = False,
+) -> None:
+    """Make a token, and print it: this once, since only its digest is kept."""
+    with closing(open_app(store)) as app:
+        app.open_store(create=True)
+        made = app.tokens.create(name, role, expires=expires)
+    if as_json:
+        show_json({**_document(made.token, made.token.created_ms), "text": made.text})
+    else:
+        typer.echo(made.text)
+
+
+@group.command("list")
+def list_tokens(*, store: StoreUrl = None, as_json: AsJson = False) -> None:
+    """List all tokens."""
+    with closing(open_app(store)) as app:
+        tokens, now_ms = app.tokens.list(), app.open_store().now_ms()
+    if as_json:
+        show_json({"tokens": [_document(each, now_ms) for each in tokens]})
+        return
+    if not tokens:
+        typer.echo("no tokens: onthedot tokens create NAME makes one")
+        return
+    table = plain_table()
+    for heading in ("token", "role", "made", "expires"):
+        table.add_column(heading)
+    for each in tokens:
+        table.add_row(visible(each.name), str(each.role), utc_text(each.created_ms), _ends(each, now_ms))
+    Screen().print(table)
+
+
+@group.command("revoke")
+def revoke(name: TokenName, *, store: StoreUrl = None, as_json: AsJson = False) -> None:
+    """Let a token open nothing any more, at once; browsers that have signed in with it are signed out."""
+    with closing(open_app(store)) as app:
+        gone = app.tokens.revoke(name)
+    if as_json:
+        show_json({"name": gone.name, "revoked": True})
+    else:
+        typer.echo(f"{visible(gone.name)} is revoked")
+
+
+def _ends(token: Token, now_ms: int) -> str:
+    if token.expires_ms is None:
+        return "never"
+    return "expired" if token.expired(now_ms) else f"in {span_text(token.expires_ms - now_ms)}"
+
+
+def _document(token: Token, now_ms: int) -> dict[str, Any]:
+    return {
+        "name": token.name,
+        "role": str(token.role),
+        "created_at": moment(token.created_ms),
+        "expires_at": moment(token.expires_ms),
+        "expired": token.expired(now_ms),
+    }

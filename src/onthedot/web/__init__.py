@@ -1,0 +1,25 @@
+"""The HTTP API: a thin surface over `app`. Needs the extra `web`: pip install 'onthedot[web]'.
+
+app         all of it put together, as an ASGI app
+settings    what may be chosen about it
+security    who asks, and whether they may; every route passes through its guard
+limits      sizes of bodies, allowed hosts, attempts to sign in, headers of every answer
+problems    errors as RFC 9457 problems: one table
+models      what goes in and comes out, typed
+reading     what a request says, as values of `app`
+serving     a server for it, alone or beside a node
+routes/     the routes, by what they are about
+"""
+
+from onthedot.errors import ExtraMissing
+
+try:
+    import fastapi as _fastapi  # noqa: F401
+    import uvicorn as _uvicorn  # noqa: F401
+except ImportError:
+    raise ExtraMissing("the HTTP API", "fastapi", "web") from None
+
+from onthedot.web.app import make_web
+from onthedot.web.settings import WebSettings
+
+__all__ = ["WebSettings", "make_web"]

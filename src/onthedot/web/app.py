@@ -1,0 +1,44 @@
+"""All of the HTTP API as one ASGI app: alone, or mounted in another."""
+
+from __future__ import annotations
+
+from fastapi import FastAPI
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from onthedot import __version__
+from onthedot.app.app import App
+from onthedot.web.limits import Bounds, SignInLimit
+from onthedot.web.problems import problem_of
+from onthedot.web.routes import ROUTES
+from onthedot.web.security import Gate
+from onthedot.web.settings import WebSettings
+
+_ABOUT = (
+    "Schedules, runs and nodes of one onthedot store. Send a token: `Authorization: Bearer …`. "
+    "Errors are problems of RFC 9457. `x-role` says which role a route needs."
+)
+
+
+def make_web(app: App, settings: WebSettings) -> FastAPI:
+    """The ASGI app. Making it touches no store."""
+    web = FastAPI(
+        title="onthedot",
+        version=__version__,
+        description=_ABOUT,
+        docs_url=None,  # its pages load scripts from elsewhere
+        redoc_url=None,
+        root_path=settings.root_path,
+    )
+    web.state.gate = Gate(app, settings, SignInLimit(settings.sign_in_attempts, app.clock.monotonic_ms))
+    web.router.routes.extend(ROUTES)
+    web.add_exception_handler(HTTPException, _answer)
+    web.add_middleware(Bounds, hosts=settings.hosts, max_body_bytes=settings.max_body_bytes)
+    app.metrics  # noqa: B018  (from now on they are counted)
+    return web
+
+
+async def _answer(request: Request, error: Exception) -> Response:
+    """To what no route has taken: an unknown path, another method."""
+    return problem_of(error).response()

@@ -1,0 +1,161 @@
+"""What a request says, as values of `app`; and values of `app` as they are told."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, cast
+from zoneinfo import ZoneInfo
+
+from onthedot.app.app import App
+from onthedot.app.clock_notes import clock_note, zone_of
+from onthedot.app.json_documents import (
+    change_document,
+    finite,
+    log_document,
+    moment,
+    node_document,
+    run_document,
+    schedule_document,
+    task_document,
+)
+from onthedot.app.trigger_text import read_trigger
+from onthedot.errors import SettingsError, TriggerError
+from onthedot.model import node as nodes
+from onthedot.model import run as runs
+from onthedot.model import schedule as schedules
+from onthedot.model import token as tokens
+from onthedot.moments import from_ms, iso
+from onthedot.stores import base
+from onthedot.triggers import Trigger, at, cron, decode, every
+from onthedot.triggers.combine import Exclusion
+from onthedot.triggers.cron.trigger import Cron
+from onthedot.triggers.every import Every
+from onthedot.web import models
+
+_BELONGS = {
+    "cron": {"gap", "fold", "starts_at", "repeat_until"},
+    "every": {"anchor", "spread", "starts_at", "repeat_until"},
+    "at": set[str](),
+}
+
+
+# in
+
+
+def trigger_of(given: models.TriggerGiven) -> Trigger:
+    """The trigger that is meant; `TriggerError`, with its column where a text was read."""
+    match given:
+        case str():
+            return read_trigger(given)
+        case models.EncodedTrigger():
+            return decode(given.model_dump())
+        case models.TriggerFields():
+            return _of_fields(given.model_dump(exclude_none=True))
+
+
+def _of_fields(fields: dict[str, Any]) -> Trigger:
+    kinds = [kind for kind in _BELONGS if kind in fields]
+    if len(kinds) != 1:
+        raise TriggerError("trigger: give one of cron, every and at")
+    kind, zone = kinds[0], fields.pop("tz", None)
+    what = fields.pop(kind)
+    for name in fields:
+        if name not in _BELONGS[kind]:
+            raise TriggerError(f"trigger: {name} does not go with {kind}")
+    makers: dict[str, Any] = {"cron": cron, "every": every, "at": at}
+    return cast(Trigger, makers[kind](what, tz=zone, **fields))
+
+
+_ARGUMENTS = frozenset({"name", "task", "trigger", "args", "unchecked", "revision", "connection", "key", "delay", "at"})
+
+
+def options_of(options: dict[str, Any]) -> dict[str, Any]:
+    """Policies only: what else the functions of `app` take has its own place in a request, or none at all."""
+    for name in options:
+        if name in _ARGUMENTS:
+            raise SettingsError(f"options: {name!r} is no option")
+    return options
+
+
+def revision_of(if_match: str | None, if_none_match: str | None = None) -> int | None:
+    """The revision that a change is meant for; 0 where there must be none, None where it does not matter."""
+    if if_none_match is not None:
+        if if_none_match.strip() != "*":
+            raise SettingsError("If-None-Match takes * here: only if there is none yet")
+        return 0
+    if if_match is None or if_match.strip() == "*":
+        return None
+    text = if_match.strip().removeprefix("W/").strip('"')
+    if not text.isascii() or not text.isdecimal() or len(text) > 18:
+        raise SettingsError(f'If-Match takes the ETag of the schedule, such as "3"; not {if_match!r}')
+    return int(text)
+
+
+def etag(schedule: schedules.Schedule) -> str:
+    """The revision, as HTTP has it."""
+    return f'"{schedule.revision}"'
+
+
+# out
+
+
+def schedule_model(schedule: schedules.Schedule, now_ms: int) -> models.Schedule:
+    """A schedule as it is told."""
+    return models.Schedule(**finite(schedule_document(schedule, now_ms)))
+
+
+def run_model(run: runs.Run) -> models.Run:
+    """A run as it is told."""
+    return models.Run(**finite(run_document(run)))
+
+
+def node_model(node: nodes.Node, now_ms: int) -> models.Node:
+    """A node as it is told."""
+    return models.Node(**node_document(node, now_ms))
+
+
+def task_model(task: base.TaskInfo) -> models.Task:
+    """A task as it is told."""
+    return models.Task(**finite(task_document(task)))
+
+
+def line_model(line: base.LogLine) -> models.LogLine:
+    """A line of a log as it is told."""
+    return models.LogLine(**log_document(line))
+
+
+def change_model(change: base.Change) -> models.Change:
+    """A line of the audit as it is told."""
+    told = {"before": finite(dict(change.before)), "after": finite(dict(change.after))}
+    about = {"id": change.id, "schedule": change.schedule or None, "revision": change.revision}
+    return models.Change(**change_document(change), **about, **told)
+
+
+def token_model(token: tokens.Token, now_ms: int) -> models.Token:
+    """A token as it is told."""
+    return models.Token(
+        name=token.name,
+        role=token.role,
+        created_at=moment(token.created_ms),
+        expires_at=moment(token.expires_ms),
+        expired=token.expired(now_ms),
+    )
+
+
+def moment_models(trigger: Trigger, ticks: Iterable[int]) -> list[models.Moment]:
+    """Ticks as they are told."""
+    zone = ZoneInfo(zone_of(trigger).name)
+    told = trigger.base if isinstance(trigger, Exclusion) else trigger
+    return [
+        models.Moment(
+            at=iso(tick),
+            local=from_ms(tick).astimezone(zone).isoformat(),
+            note=clock_note(told, tick) or None if isinstance(told, Cron | Every) and told.ticks_at(tick) else None,
+        )
+        for tick in ticks
+    ]
+
+
+def now_ms_of(app: App) -> int:
+    """The store's time."""
+    return app.open_store().now_ms()

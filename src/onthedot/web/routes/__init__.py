@@ -1,0 +1,14 @@
+"""The routes, by what they are about. A new one needs a role, and so a line in the test of all roles."""
+
+from fastapi.routing import APIRoute
+
+from onthedot.web.routes import access, bulk, files, health, insight, nodes, runs, schedules, steering
+
+ROUTES: tuple[APIRoute, ...] = tuple(
+    route
+    for module in (health, access, schedules, steering, bulk, files, runs, nodes, insight)
+    for route in module.router.routes
+    if isinstance(route, APIRoute)
+)
+
+__all__ = ["ROUTES"]

@@ -1,0 +1,84 @@
+"""Tokens, and browsers that sign in with one."""
+
+from __future__ import annotations
+
+from fastapi import Request, Response
+from starlette.datastructures import URL
+
+from onthedot.app.tokens import SESSION_MS
+from onthedot.web import models
+from onthedot.web.problems import Refused
+from onthedot.web.reading import now_ms_of, token_model
+from onthedot.web.routes.router import ADMIN, ANYBODY, VIEWER, new_router
+from onthedot.web.security import COOKIE, Caller, TheApp, TheCaller, TheGate, address_of, csrf_of
+
+router = new_router()
+
+
+@router.get("/tokens", **ADMIN)
+def list_tokens(app: TheApp) -> models.Tokens:
+    """All tokens by name."""
+    now_ms = now_ms_of(app)
+    return models.Tokens(tokens=[token_model(each, now_ms) for each in app.tokens.list()])
+
+
+@router.post("/tokens", status_code=201, **ADMIN)
+def create_token(app: TheApp, wanted: models.NewToken) -> models.MadeToken:
+    """A new token. Its text is shown this once."""
+    made = app.tokens.create(wanted.name, wanted.role, expires=wanted.expires)
+    return models.MadeToken(**token_model(made.token, made.token.created_ms).model_dump(), text=made.text)
+
+
+@router.delete("/tokens/{name}", status_code=204, **ADMIN)
+def revoke_token(app: TheApp, name: str) -> None:
+    """From now on it opens nothing, nor does a session that was begun with it."""
+    app.tokens.revoke(name)
+
+
+@router.get("/session", **VIEWER)
+def show_session(caller: TheCaller) -> models.Session:
+    """Who is asking, and what they may do."""
+    return _session(caller)
+
+
+@router.post("/session", status_code=201, **ANYBODY)
+def sign_in(gate: TheGate, request: Request, response: Response, given: models.SignIn) -> models.Session:
+    """A cookie for a token: it lasts twelve hours, and no longer than the token."""
+    address = address_of(request)
+    gate.sign_ins.check(address)
+    token = gate.app.tokens.check(given.token)
+    if token is None:
+        gate.sign_ins.failed(address)
+        raise Refused(401, "token-wrong", "this is no token, or it has expired or was revoked")
+    secret, session = gate.app.tokens.sign_in(token)
+    lasts_s = (session.expires_ms - session.created_ms) // 1000
+    _set_cookie(request, response, secret, min(lasts_s, SESSION_MS // 1000))
+    return _session(Caller(token.name, token.role, secret))
+
+
+@router.delete("/session", status_code=204, **VIEWER)
+def sign_out(app: TheApp, caller: TheCaller, request: Request, response: Response) -> None:
+    """The session is over."""
+    if caller.cookie is not None:
+        app.tokens.sign_out(caller.cookie)
+    _set_cookie(request, response, "", 0)
+
+
+def _session(caller: Caller) -> models.Session:
+    assert caller.role is not None
+    csrf = None if caller.cookie is None else csrf_of(caller.cookie)
+    how = "token" if caller.bearer else "local" if csrf is None else "session"
+    return models.Session(name=caller.name, role=caller.role, how=how, csrf=csrf)
+
+
+def _set_cookie(request: Request, response: Response, secret: str, lasts_s: int) -> None:
+    """For our own paths only, out of reach of scripts and of other sites."""
+    response.set_cookie(
+        COOKIE,
+        secret,
+        max_age=lasts_s,
+        path=request.scope.get("root_path") or "/",
+        secure=URL(scope=request.scope).scheme == "https",
+        httponly=True,
+        samesite="strict",
+    )

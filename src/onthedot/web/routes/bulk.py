@@ -1,0 +1,39 @@
+"""One act on many schedules, with what would come of it beforehand."""
+
+from __future__ import annotations
+
+from onthedot.app.bulk import Done, bulk, check_expected, names_tagged
+from onthedot.errors import SettingsError
+from onthedot.model.token import Role
+from onthedot.web import models
+from onthedot.web.problems import Refused, problem_of
+from onthedot.web.reading import now_ms_of, run_model, schedule_model
+from onthedot.web.routes.router import OPERATOR, new_router
+from onthedot.web.security import TheApp, TheCaller
+
+router = new_router()
+
+
+@router.post("/bulk", **OPERATOR)
+def act_on_many(app: TheApp, caller: TheCaller, given: models.BulkAct) -> models.BulkResult:
+    """Each stands for itself: done, or a problem. `dry_run` says what would come of it; deleting needs an admin."""
+    if given.act == "delete" and not caller.may(Role.ADMIN):
+        raise Refused(403, "role", f"admin is needed to delete; {caller.name} is {caller.role}")
+    if (given.names is None) == (given.tag is None):
+        raise SettingsError("bulk: give names, or a tag")
+    names = given.names if given.names is not None else names_tagged(app.schedules, given.tag or "")
+    check_expected(names, given.expect)
+    done = bulk(app.schedules, given.act, names, note=given.note, dry_run=given.dry_run)
+    now_ms = now_ms_of(app)
+    return models.BulkResult(act=given.act, dry_run=given.dry_run, results=[_told(each, now_ms) for each in done])
+
+
+def _told(done: Done, now_ms: int) -> models.BulkDone:
+    if done.error is not None:
+        return models.BulkDone(name=done.name, problem=problem_of(done.error).document())
+    told = models.BulkDone(name=done.name, run=None if done.run is None else run_model(done.run))
+    if done.affected is None:
+        return told
+    told.schedule = schedule_model(done.affected.schedule, now_ms)
+    told.skipped, told.running = done.affected.skipped, done.affected.running
+    return told

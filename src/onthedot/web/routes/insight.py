@@ -1,0 +1,78 @@
+"""How it stands, what is wrong, and what is coming."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import Query
+
+from onthedot.app.json_documents import finding_document, finite, status_document
+from onthedot.app.outlook import outlook
+from onthedot.clock import SystemClock
+from onthedot.durations import format_duration, to_duration_ms
+from onthedot.errors import MomentError
+from onthedot.insight.doctor import examine
+from onthedot.insight.status import read_status
+from onthedot.moments import ceil_ms, iso
+from onthedot.stores.open import mask_url
+from onthedot.web import models
+from onthedot.web.reading import now_ms_of
+from onthedot.web.routes.router import VIEWER, new_router
+from onthedot.web.security import TheApp
+
+router = new_router()
+
+_DAY_MS = 86_400_000
+_MOST_DAYS = 31
+_MOST_BUCKETS = 10_080
+_MOST_COMING = 1000
+_BUSIEST = 5
+
+
+@router.get("/status", **VIEWER)
+def status(app: TheApp) -> dict[str, Any]:
+    """Whether all is well, what is late, what failed lately and who is alive; as `onthedot status --json`."""
+    document: dict[str, Any] = finite(status_document(read_status(app.open_store()), mask_url(app.url)))
+    return document
+
+
+@router.get("/doctor", **VIEWER)
+def doctor(app: TheApp) -> models.Findings:
+    """What is wrong with the store and its nodes; as `onthedot doctor --json`."""
+    found = examine(app.open_store(), SystemClock())
+    return models.Findings(store=mask_url(app.url), findings=[finding_document(each) for each in found])
+
+
+@router.get("/forecast", **VIEWER)
+def forecast(
+    app: TheApp,
+    *,
+    start: Annotated[str | None, Query(alias="from", description="Now, if left out.")] = None,
+    end: Annotated[str | None, Query(alias="to", description="A day later, if left out.")] = None,
+    bucket: str = "1h",
+    tag: str | None = None,
+    at: Annotated[str | None, Query(description="The runs of the bucket that begins here.")] = None,
+) -> models.Forecast:
+    """How many runs begin when, and the busiest of these stretches."""
+    first_ms = now_ms_of(app) if start is None else ceil_ms(start)
+    end_ms = first_ms + _DAY_MS if end is None else ceil_ms(end)
+    step_ms = to_duration_ms(bucket)
+    _check_window(first_ms, end_ms, step_ms)
+    seen = outlook(app.schedules, first_ms, end_ms, tag=tag)
+    chosen = None if at is None else seen.runs_in(ceil_ms(at), ceil_ms(at) + step_ms, _MOST_COMING)
+    return models.Forecast(
+        start=iso(first_ms),
+        end=iso(end_ms),
+        bucket=format_duration(step_ms),
+        runs=len(seen.index),
+        counts=seen.counts(step_ms),
+        busiest=[models.Bucket(at=iso(ms), runs=runs) for ms, runs in seen.busiest(step_ms, _BUSIEST)],
+        coming=None if chosen is None else [models.ComingRun(at=iso(ms), name=name) for ms, name in chosen],
+    )
+
+
+def _check_window(first_ms: int, end_ms: int, step_ms: int) -> None:
+    if not first_ms < end_ms <= first_ms + _MOST_DAYS * _DAY_MS:
+        raise MomentError(f"forecast: `to` must be later than `from`, by {_MOST_DAYS} days at most")
+    if step_ms <= 0 or (end_ms - first_ms) // step_ms > _MOST_BUCKETS:
+        raise MomentError(f"forecast: that is more than {_MOST_BUCKETS:,} buckets; take a longer one")

@@ -1,0 +1,29 @@
+"""Nodes and what they can do."""
+
+from __future__ import annotations
+
+from onthedot.web import models
+from onthedot.web.reading import node_model, now_ms_of, task_model
+from onthedot.web.routes.router import OPERATOR, VIEWER, new_router
+from onthedot.web.security import TheApp
+
+router = new_router()
+
+
+@router.get("/nodes", **VIEWER)
+def list_nodes(app: TheApp) -> models.Nodes:
+    """Those that are alive, by start."""
+    nodes, now_ms = app.nodes.list(), now_ms_of(app)
+    return models.Nodes(nodes=[node_model(node, now_ms) for node in nodes])
+
+
+@router.post("/nodes/{node}/drain", **OPERATOR)
+def drain(app: TheApp, node: str) -> models.Node:
+    """Ask a node, by its id or name, to take no more runs, and to stop when it has none."""
+    return node_model(app.nodes.drain(node), now_ms_of(app))
+
+
+@router.get("/tasks", **VIEWER)
+def list_tasks(app: TheApp) -> models.Tasks:
+    """What can be scheduled and enqueued."""
+    return models.Tasks(tasks=[task_model(task) for task in app.tasks.list()])

@@ -1,0 +1,90 @@
+"""Runs: look at them, ask for one, for one again, or for one to stop."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import anyio
+from fastapi import Header, Query
+from starlette.concurrency import run_in_threadpool
+
+from onthedot.errors import SettingsError
+from onthedot.web import models
+from onthedot.web.reading import line_model, options_of, run_model
+from onthedot.web.routes.router import OPERATOR, VIEWER, new_router
+from onthedot.web.security import TheApp
+
+router = new_router()
+
+_LOOK_S = 0.25
+Limit = Annotated[int, Query(ge=1, le=200)]
+
+
+@router.get("/runs", **VIEWER)
+def list_runs(
+    app: TheApp,
+    schedule: str | None = None,
+    state: str | None = None,
+    cursor: str | None = None,
+    limit: Limit = 50,
+) -> models.RunPage:
+    """A page of runs, newest first."""
+    page = app.runs.list(schedule=schedule, state=state, cursor=cursor, limit=limit)
+    return models.RunPage(runs=[run_model(run) for run in page], cursor=page.cursor)
+
+
+@router.post("/runs", status_code=202, **OPERATOR)
+def enqueue(
+    app: TheApp,
+    given: models.Enqueue,
+    idempotency_key: Annotated[str | None, Header(description="Stands for the key, if none is given.")] = None,
+) -> models.Run:
+    """One-off work, now or later; of a task that somebody has declared."""
+    if given.key is not None and idempotency_key not in (None, given.key):
+        raise SettingsError("enqueue: the key and the header Idempotency-Key differ; give one of them")
+    run = app.enqueue(
+        given.task,
+        args=given.args,
+        delay=given.delay,
+        at=given.at,
+        key=given.key or idempotency_key,
+        **options_of(given.options),
+    )
+    return run_model(run)
+
+
+@router.get("/runs/{run_id}", **VIEWER)
+async def show_run(app: TheApp, run_id: str, wait: Annotated[float, Query(ge=0, le=30)] = 0) -> models.Run:
+    """One run; with `wait` as soon as it has ended, or after so many seconds."""
+    looks = int(wait / _LOOK_S)
+    run = await run_in_threadpool(app.runs.get, run_id)
+    while not run.is_final and looks > 0:  # no thread waits: as many may ask as like
+        await anyio.sleep(_LOOK_S)
+        run = await run_in_threadpool(app.runs.get, run_id)
+        looks -= 1
+    return run_model(run)
+
+
+@router.post("/runs/{run_id}/cancel", **OPERATOR)
+def cancel(app: TheApp, run_id: str, given: models.Reason | None = None) -> models.Run:
+    """A waiting run ends at once; a running one is asked to stop."""
+    return run_model(app.runs.cancel(run_id, reason=(given or models.Reason()).reason))
+
+
+@router.post("/runs/{run_id}/retry", **OPERATOR)
+def retry(app: TheApp, run_id: str, given: models.Again | None = None) -> models.Run:
+    """Have an ended run done again, under the same id."""
+    return run_model(app.runs.retry(run_id, claim_no=None if given is None else given.claim_no))
+
+
+@router.get("/runs/{run_id}/logs", **VIEWER)
+def show_logs(
+    app: TheApp,
+    run_id: str,
+    after: Annotated[int, Query(ge=0, le=1_000_000_000)] = 0,
+    limit: Annotated[int, Query(ge=1, le=1000)] = 1000,
+) -> models.Log:
+    """Lines of what the run said, after so many."""
+    app.runs.get(run_id)
+    lines = app.runs.log_page(run_id, after=after, limit=limit)
+    return models.Log(lines=[line_model(line) for line in lines], after=after + len(lines))

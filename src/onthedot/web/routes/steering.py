@@ -1,0 +1,53 @@
+"""What an operator does with one schedule."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import Header, Response
+
+from onthedot.app.schedules import Affected
+from onthedot.web import models
+from onthedot.web.reading import etag, now_ms_of, run_model, schedule_model
+from onthedot.web.routes.router import OPERATOR, new_router
+from onthedot.web.security import TheApp
+
+router = new_router()
+
+
+@router.post("/schedules/{name}/pause", **OPERATOR)
+def pause(app: TheApp, name: str, given: models.Note | None = None) -> models.Affected:
+    """From now on no tick of it starts; says what was skipped and what still runs."""
+    note = None if given is None else given.note
+    return _told(app.schedules.pause_counted(name, note=note), now_ms_of(app))
+
+
+@router.post("/schedules/{name}/resume", **OPERATOR)
+def resume(app: TheApp, name: str) -> models.Affected:
+    """Go on from now."""
+    return _told(app.schedules.resume_counted(name), now_ms_of(app))
+
+
+@router.post("/schedules/{name}/trigger", status_code=202, **OPERATOR)
+def trigger(
+    app: TheApp,
+    name: str,
+    given: models.TriggerArgs | None = None,
+    idempotency_key: Annotated[str | None, Header(description="The same key gives the same run.")] = None,
+) -> models.Run:
+    """A run now, also while it is paused."""
+    args = None if given is None else given.args
+    return run_model(app.schedules.trigger(name, args=args, token=idempotency_key))
+
+
+@router.post("/schedules/{name}/reschedule", **OPERATOR)
+def reschedule(app: TheApp, name: str, given: models.NewMoment, response: Response) -> models.Schedule:
+    """Run next at this moment instead; it must lie ahead."""
+    moved = app.schedules.reschedule(name, given.at)
+    response.headers["ETag"] = etag(moved)
+    return schedule_model(moved, now_ms_of(app))
+
+
+def _told(affected: Affected, now_ms: int) -> models.Affected:
+    schedule = schedule_model(affected.schedule, now_ms)
+    return models.Affected(schedule=schedule, skipped=affected.skipped, running=affected.running)

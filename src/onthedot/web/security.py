@@ -1,0 +1,203 @@
+"""Who asks, and whether they may. Every route is a `GuardedRoute`: without a role it cannot be made."""
+
+from __future__ import annotations
+
+import hmac
+import logging
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
+from hashlib import sha256
+from ipaddress import ip_address
+from typing import Annotated, Any
+
+from fastapi import Depends
+from fastapi.routing import APIRoute
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response
+
+from onthedot.app.acting import acting_as
+from onthedot.app.app import App
+from onthedot.errors import StoreError
+from onthedot.model.token import Role, Token
+from onthedot.web.limits import SignInLimit, host_name
+from onthedot.web.problems import Refused, problem_of
+from onthedot.web.settings import LOOPBACK, WebSettings
+
+COOKIE = "onthedot_session"
+CSRF_HEADER = "x-csrf-token"
+ROLE = "x-role"
+"""Under this name a route's role stands in the OpenAPI document."""
+OPEN = "open"
+"""In place of a role: anybody."""
+_SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
+_OWN_SITE = frozenset({"same-origin", "none"})
+_LOCAL = "local"
+_log = logging.getLogger("onthedot.web")
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who asks: under which name changes are kept, and what they may do."""
+
+    name: str
+    role: Role | None
+    """None: nobody is known, and may only what is open."""
+    cookie: str | None = None
+    """The secret of their session, if they came by one."""
+    bearer: bool = False
+
+    def may(self, needed: Role) -> bool:
+        """Whether their role is enough."""
+        return self.role is not None and self.role.includes(needed)
+
+
+NOBODY = Caller("nobody", None)
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """Of one ASGI app: finds out who asks."""
+
+    app: App
+    settings: WebSettings
+    sign_ins: SignInLimit
+
+    def caller_of(self, request: Request) -> Caller:
+        """`NOBODY` if no token, session or place speaks for them. What is wrong is never taken for what is missing."""
+        header = request.headers.get("authorization")
+        cookie = request.cookies.get(COOKIE)
+        if header is not None:
+            return _known(self.app.tokens.check(_bearer(header)), bearer=True)
+        if cookie is not None:
+            return _known(self.app.tokens.signed_in(cookie), cookie=cookie)
+        return self._local(request)
+
+    def _local(self, request: Request) -> Caller:
+        """Whoever is on this machine, where that is enough: until somebody makes the first token."""
+        here = self.settings.open_on_loopback and is_loopback(address_of(request))
+        if not here or host_name(request.headers.get("host", "")) not in LOOPBACK or self.app.tokens.list():
+            return NOBODY
+        return Caller(_LOCAL, Role.ADMIN)
+
+
+def _known(token: Token | None, *, cookie: str | None = None, bearer: bool = False) -> Caller:
+    return NOBODY if token is None else Caller(token.name, token.role, cookie, bearer)
+
+
+def _bearer(header: str) -> str:
+    scheme, _, text = header.partition(" ")
+    return text.strip() if scheme.lower() == "bearer" else ""
+
+
+def csrf_of(cookie: str) -> str:
+    """What a page of ours knows and no other site's: made from the secret of the session, which no script can read."""
+    return hmac.new(cookie.encode("utf-8", "surrogatepass"), b"onthedot csrf", sha256).hexdigest()
+
+
+def address_of(request: Request) -> str:
+    """Of whoever asks, as far as the server knows."""
+    return "" if request.client is None else request.client.host
+
+
+def is_loopback(address: str) -> bool:
+    """Whether that is this machine itself."""
+    try:
+        return address == "localhost" or ip_address(address).is_loopback
+    except ValueError:
+        return False
+
+
+# the guard
+
+
+def check(request: Request, caller: Caller, needed: Role | None) -> None:
+    """`Refused` unless they may."""
+    if needed is not None and caller.role is None:
+        said = "a token is needed: Authorization: Bearer …; onthedot tokens create makes one"
+        raise Refused(401, "token-needed", said, headers={"WWW-Authenticate": "Bearer"})
+    if needed is not None and not caller.may(needed):
+        raise Refused(403, "role", f"{needed} is needed here; {caller.name} is {caller.role}")
+    if request.method not in _SAFE and not caller.bearer:
+        check_site(request)
+        if caller.cookie is not None:
+            _check_csrf(request, caller.cookie)
+
+
+def check_site(request: Request) -> None:
+    """A browser says from which page it asks; it must be one of ours."""
+    site, origin = request.headers.get("sec-fetch-site", "none"), request.headers.get("origin")
+    own = origin is None or origin.partition("://")[2] == request.headers.get("host")
+    if site not in _OWN_SITE or not own:
+        raise Refused(403, "other-site", "another site may not ask for changes")
+
+
+def _check_csrf(request: Request, cookie: str) -> None:
+    given = request.headers.get(CSRF_HEADER, "").encode("utf-8", "surrogatepass")
+    if not hmac.compare_digest(given, csrf_of(cookie).encode()):
+        raise Refused(403, "csrf", f"the header {CSRF_HEADER} is missing or wrong; GET /api/v1/session tells it")
+
+
+def needs(role: Role | None) -> dict[str, Any]:
+    """For the decorator of a route: `@router.get("/path", **needs(Role.VIEWER))`; None is open to anybody."""
+    return {"openapi_extra": {ROLE: OPEN if role is None else str(role)}}
+
+
+class GuardedRoute(APIRoute):
+    """Finds out who asks before it reads anything else, and lets them act under their own name."""
+
+    @property
+    def role(self) -> Role | None:
+        """What is needed; None for what is open to anybody."""
+        named = (self.openapi_extra or {}).get(ROLE)
+        if named is None:
+            raise TypeError(f"{self.path} has no role; give it one: **needs(Role.VIEWER)")
+        return None if named == OPEN else Role(named)
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        handle, needed = super().get_route_handler(), self.role
+
+        async def guarded(request: Request) -> Response:
+            try:
+                caller = await _asking(request)
+                check(request, caller, needed)
+                request.state.caller = caller
+                with acting_as(caller.name, "http"):
+                    return await handle(request)
+            except Exception as error:
+                return problem_of(error).response()
+
+        return guarded
+
+
+async def _asking(request: Request) -> Caller:
+    """Where the store is, nobody is told before they are known."""
+    gate: Gate = request.app.state.gate
+    try:
+        return await run_in_threadpool(gate.caller_of, request)
+    except StoreError as error:
+        _log.warning("who asks is not known: %s", error)
+        raise Refused(503, "store-unavailable", "the store does not answer", headers={"Retry-After": "5"}) from None
+
+
+# what routes ask for
+
+
+async def _gate(request: Request) -> Gate:
+    gate: Gate = request.app.state.gate
+    return gate
+
+
+async def _app(request: Request) -> App:
+    gate: Gate = request.app.state.gate
+    return gate.app
+
+
+async def _caller(request: Request) -> Caller:
+    caller: Caller = request.state.caller
+    return caller
+
+
+TheGate = Annotated[Gate, Depends(_gate)]
+TheApp = Annotated[App, Depends(_app)]
+TheCaller = Annotated[Caller, Depends(_caller)]
