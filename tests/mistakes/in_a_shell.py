@@ -13,6 +13,25 @@ COMMANDS = Section(
     (
         Mistake("onthedot schedules pause nihgtly", "No schedule named 'nihgtly'. Did you mean nightly?", code=1),
         Mistake(
+            "onthedot dashboard --host 0.0.0.0",
+            "others could reach 0.0.0.0:8642, and there is no token yet;"
+            " make one first: onthedot tokens create NAME --role admin",
+        ),
+        Mistake(
+            "onthedot dashboard --host 192.0.2.7 --port 0",
+            "others could reach 192.0.2.7:0, and there is no token yet;"
+            " make one first: onthedot tokens create NAME --role admin",
+        ),
+        Mistake(
+            "onthedot tokens create ann --role root",
+            "token: no role 'root'; there are viewer, operator, admin",
+        ),
+        Mistake(
+            "onthedot tokens create 'ann b'",
+            "token: 'ann b' cannot be its name; write up to 100 letters, digits, dots and dashes: deploy-bot",
+        ),
+        Mistake("onthedot tokens revoke ann", "No token named 'ann'. `onthedot tokens list` shows them.", code=1),
+        Mistake(
             "onthedot schedules pause --tag mial",
             "no schedule has the tag 'mial'; nothing was changed",
             code=1,

@@ -76,7 +76,7 @@ def run_app(
             app.run(log=False)
 
 
-def _web_beside(app: App, host: str, port: int) -> AbstractContextManager[None]:
+def _web_beside(app: App, host: str, port: int) -> AbstractContextManager[object]:
     from onthedot.web.serving import Place, WebServer
 
     app.open_store(create=True)

@@ -126,9 +126,14 @@ def line_model(line: base.LogLine) -> models.LogLine:
 
 def change_model(change: base.Change) -> models.Change:
     """A line of the audit as it is told."""
-    told = {"before": finite(dict(change.before)), "after": finite(dict(change.after))}
-    about = {"id": change.id, "schedule": change.schedule or None, "revision": change.revision}
-    return models.Change(**change_document(change), **about, **told)
+    return models.Change(
+        **change_document(change),
+        id=change.id,
+        schedule=change.schedule or None,
+        revision=change.revision,
+        before=finite(dict(change.before)),
+        after=finite(dict(change.after)),
+    )
 
 
 def token_model(token: tokens.Token, now_ms: int) -> models.Token:

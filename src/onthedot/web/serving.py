@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,12 +14,14 @@ import uvicorn
 
 from onthedot.app.app import App
 from onthedot.errors import SettingsError
+from onthedot.signals import signals_heard
 from onthedot.web.app import make_web
 from onthedot.web.security import is_loopback
 from onthedot.web.settings import LOOPBACK, WebSettings
 
 _BACKLOG = 128
 _PATIENCE_S = 5
+_LISTEN_MS = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,15 +73,17 @@ class WebServer:
 
     def run(self) -> None:
         """Serve until SIGTERM or Ctrl-C. Needs the main thread."""
-        self._server.run(sockets=[self._socket])
+        with signals_heard(signal.SIGTERM, signal.SIGINT) as next_signal, self.beside() as thread:
+            while thread.is_alive() and next_signal(_LISTEN_MS) is None:
+                continue
 
     @contextmanager
-    def beside(self) -> Iterator[None]:
+    def beside(self) -> Iterator[Thread]:
         """Serve in a thread of its own while something else goes on."""
-        thread = Thread(target=self.run, name="onthedot-web", daemon=True)
+        thread = Thread(target=self._server.run, args=([self._socket],), name="onthedot-web", daemon=True)
         thread.start()
         try:
-            yield
+            yield thread
         finally:
             self._server.should_exit = True
             thread.join(2 * _PATIENCE_S)
@@ -97,7 +103,12 @@ def _listen(place: Place) -> socket.socket:
         family = socket.AF_INET6 if ":" in place.host else socket.AF_INET
         return socket.create_server((place.host, place.port), family=family, backlog=_BACKLOG)
     except (OSError, OverflowError) as error:
-        said = getattr(error, "strerror", None) or str(error)
         raise SettingsError(
-            f"the dashboard cannot be served on {place.host}:{place.port}: {said.lower()}; choose another --port"
+            f"the dashboard cannot be served on {place.host}:{place.port}: {_reason(error)}; choose another --port"
         ) from None
+
+
+def _reason(error: OSError | OverflowError) -> str:
+    """In the system's own words: Python adds the address, which is told already."""
+    number = getattr(error, "errno", None) or 0
+    return (os.strerror(number) if number > 0 else getattr(error, "strerror", None) or str(error)).lower()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from fastapi import Request, Response
 from starlette.datastructures import URL
 
@@ -67,7 +69,9 @@ def sign_out(app: TheApp, caller: TheCaller, request: Request, response: Respons
 def _session(caller: Caller) -> models.Session:
     assert caller.role is not None
     csrf = None if caller.cookie is None else csrf_of(caller.cookie)
-    how = "token" if caller.bearer else "local" if csrf is None else "session"
+    if caller.bearer:
+        return models.Session(name=caller.name, role=caller.role, how="token", csrf=None)
+    how: Literal["local", "session"] = "local" if csrf is None else "session"
     return models.Session(name=caller.name, role=caller.role, how=how, csrf=csrf)
 
 
