@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from onthedot.app.bulk import MOST_NAMES, Act
 from onthedot.model.token import Role
+from onthedot.storable import can_be_kept
 
 Json = dict[str, Any]
+
+
+def _storable(text: str) -> str:
+    if not can_be_kept(text):
+        raise ValueError("no store can keep this text")
+    return text
+
+
+Name = Annotated[str, AfterValidator(_storable)]
+"""A text that can be told again."""
 
 
 class _Given(BaseModel):
@@ -223,7 +234,7 @@ class BulkAct(_Given):
     )
 
     act: Act
-    names: list[str] | None = Field(default=None, max_length=MOST_NAMES)
+    names: list[Name] | None = Field(default=None, max_length=MOST_NAMES)
     tag: str | None = None
     note: str | None = None
     expect: int | None = Field(default=None, description="How many schedules were shown; others are a conflict.")

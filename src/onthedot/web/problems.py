@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -10,8 +11,8 @@ from http import HTTPStatus
 from typing import Any
 
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
+from starlette.responses import Response
 
 from onthedot import errors
 from onthedot.app.json_documents import finite
@@ -41,9 +42,10 @@ class Problem:
         }
         return {**finite(dict(self.values)), **head}
 
-    def response(self) -> JSONResponse:
-        """The answer."""
-        return JSONResponse(self.document(), self.status, dict(self.headers), media_type=MEDIA_TYPE)
+    def response(self) -> Response:
+        """The answer: in ASCII, since it may show what no other encoding takes."""
+        body = json.dumps(self.document(), allow_nan=False).encode("ascii")
+        return Response(body, self.status, dict(self.headers), media_type=MEDIA_TYPE)
 
 
 class Refused(Exception):
