@@ -23,6 +23,11 @@ COMMANDS = Section(
             " make one first: onthedot tokens create NAME --role admin",
         ),
         Mistake(
+            "onthedot run shop:app --port 8080",
+            "Invalid value for '--host' / '--port': they go with --dashboard (see onthedot run --help)",
+            files=SHOP,
+        ),
+        Mistake(
             "onthedot tokens create ann --role root",
             "token: no role 'root'; there are viewer, operator, admin",
         ),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from onthedot.cli.apps import load_app
-from onthedot.cli.dashboard import HOST, PORT, Host, Port
+from onthedot.cli.dashboard import HOST, PORT
 from onthedot.cli.event_lines import show_events
 from onthedot.cli.notes import show_note, warnings_as_notes
 from onthedot.cli.options import AsJson, StoreUrl
@@ -55,8 +55,15 @@ def run_app(
         bool, typer.Option("-v", "--verbose", help="Tell also what happens all the time: each run that begins.")
     ] = False,
     dashboard: Annotated[bool, typer.Option("--dashboard", help="Serve the HTTP API beside the node.")] = False,
-    host: Host = HOST,
-    port: Port = PORT,
+    host: Annotated[
+        str | None, typer.Option("--host", metavar="ADDRESS", help="Where the HTTP API listens.", show_default=HOST)
+    ] = None,
+    port: Annotated[
+        int | None,
+        typer.Option(
+            "--port", metavar="PORT", min=0, max=65_535, help="On which port it listens.", show_default=str(PORT)
+        ),
+    ] = None,
 ) -> None:
     """Plan and execute until SIGTERM or Ctrl-C, then let what runs finish.
 
@@ -68,6 +75,8 @@ def run_app(
     from onthedot.settings import load_settings
     from onthedot.stores.open import mask_url
 
+    if not dashboard and (host, port) != (None, None):
+        raise typer.BadParameter("they go with --dashboard", param_hint="'--host' / '--port'")
     with closing(load_app(text)) as app:
         app.override(url=store, name=name, workers=workers, metrics_port=metrics_port, tune_gc=True)
         form = load_settings({"log_format": log_format}).log_format
@@ -76,11 +85,11 @@ def run_app(
             app.run(log=False)
 
 
-def _web_beside(app: App, host: str, port: int) -> AbstractContextManager[object]:
+def _web_beside(app: App, host: str | None, port: int | None) -> AbstractContextManager[object]:
     from onthedot.web.serving import Place, WebServer
 
     app.open_store(create=True)
-    server = WebServer(app, Place(host, port))
+    server = WebServer(app, Place(host or HOST, PORT if port is None else port))
     show_note(f"the HTTP API is at {server.address}/api/v1")
     return server.beside()
 

@@ -32,6 +32,8 @@ OPEN = "open"
 """In place of a role: anybody."""
 _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 _OWN_SITE = frozenset({"same-origin", "none"})
+_OF_PROXIES = ("forwarded", "x-forwarded-for", "x-real-ip", "via")
+"""Who has one of these was passed on by a proxy: whoever asks is not on this machine."""
 _LOCAL = "local"
 _log = logging.getLogger("onthedot.web")
 
@@ -76,9 +78,10 @@ class Gate:
     def _local(self, request: Request) -> Caller:
         """Whoever is on this machine, where that is enough: until somebody makes the first token."""
         here = self.settings.open_on_loopback and is_loopback(address_of(request))
-        if not here or host_name(request.headers.get("host", "")) not in LOOPBACK or self.app.tokens.list():
+        passed_on = any(name in request.headers for name in _OF_PROXIES)
+        if not here or passed_on or host_name(request.headers.get("host", "")) not in LOOPBACK:
             return NOBODY
-        return Caller(_LOCAL, Role.ADMIN)
+        return NOBODY if self.app.tokens.list() else Caller(_LOCAL, Role.ADMIN)
 
 
 def _known(token: Token | None, *, cookie: str | None = None, bearer: bool = False) -> Caller:
@@ -125,10 +128,14 @@ def check(request: Request, caller: Caller, needed: Role | None) -> None:
 
 
 def check_site(request: Request) -> None:
-    """A browser says from which page it asks; it must be one of ours."""
-    site, origin = request.headers.get("sec-fetch-site", "none"), request.headers.get("origin")
-    own = origin is None or origin.partition("://")[2] == request.headers.get("host")
-    if site not in _OWN_SITE or not own:
+    """A browser says from which page it asks; it must be one of ours. An older one, or one that came without TLS, says
+    only of which site that page is: it must be the one that was asked, so a proxy must leave the Host as it is."""
+    site, origin = request.headers.get("sec-fetch-site"), request.headers.get("origin")
+    if site is None:
+        own = origin is None or origin.partition("://")[2] == request.headers.get("host")
+    else:
+        own = site in _OWN_SITE
+    if not own:
         raise Refused(403, "other-site", "another site may not ask for changes")
 
 

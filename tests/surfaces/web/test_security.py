@@ -168,6 +168,12 @@ def test_another_site_can_ask_for_no_change(callers: Callers, headers: dict[str,
     assert kind_of(signing_in) == "other-site"
 
 
+def test_a_page_of_ours_may_ask_also_where_a_proxy_has_changed_the_host(callers: Callers) -> None:
+    browser, csrf = _signed_in(callers.nobody, callers.admin.token)
+    own = browser.with_headers(X_CSRF_Token=csrf, Origin="https://jobs.example", Sec_Fetch_Site="same-origin")
+    assert own.post("/runs", {"task": "report"}).status_code == 202
+
+
 def test_on_loopback_everything_is_open_until_the_first_token_is_made(app: App) -> None:
     local = Client(app.web(hosts=["localhost"], open_on_loopback=True), base="http://localhost:8642")
     assert local.get("/session").json()["how"] == "local"
@@ -175,6 +181,7 @@ def test_on_loopback_everything_is_open_until_the_first_token_is_made(app: App) 
     assert app.schedules.changes()[0].by.who == "local"
     assert kind_of(local.with_headers(Origin="http://evil.example").post("/runs", {"task": "report"})) == "other-site"
     assert replace(local, address="192.0.2.7").get("/session").status_code == 401
+    assert local.with_headers(X_Forwarded_For="192.0.2.7").get("/session").status_code == 401
     assert kind_of(replace(local, base="http://evil.example").get("/session")) == "host"
     app.tokens.create("first", "admin")
     assert local.get("/session").status_code == 401
