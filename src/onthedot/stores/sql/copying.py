@@ -17,7 +17,7 @@ from onthedot.rules.effects import Effects
 from onthedot.stores import mapping
 from onthedot.stores.json_text import clean, encode
 from onthedot.stores.lanes import lane_of
-from onthedot.stores.sql import tables
+from onthedot.stores.sql import driver, tables
 from onthedot.stores.sql.dialect import Dialect
 from onthedot.stores.sql.given_rows import Kinds
 from onthedot.stores.sql.tables import qualified
@@ -95,8 +95,8 @@ def begin_ticks(
         dialect, qualified(connection, tables.schedules.name), qualified(connection, tables.runs.name)
     )
     for given in dialect.given.values(_TICK, [_tick(each) for each in all_effects]):
-        connection.execute(move, {**given, "now_ms": now_ms})
-        connection.execute(begin, {**given, "now_ms": now_ms, "owner": owner})
+        driver.write(connection, move, {**given, "now_ms": now_ms})
+        driver.write(connection, begin, {**given, "now_ms": now_ms, "owner": owner})
 
 
 def only_ends(before: Run, ended: Run) -> bool:
@@ -110,7 +110,7 @@ def end(connection: Connection, dialect: Dialect, runs: Sequence[Run]) -> None:
         return
     names = qualified(connection, tables.history.name), qualified(connection, tables.runs.name)
     for given in dialect.given.values(_ENDED, [_ended(run) for run in runs]):
-        connection.execute(_of_ended(dialect, *names), given)
+        driver.write(connection, _of_ended(dialect, *names), given)
 
 
 def _tick(effects: Effects) -> tuple[Any, ...]:
