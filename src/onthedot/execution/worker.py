@@ -400,13 +400,11 @@ class Worker:
         run = execution.run
         if execution.context.completed:
             outcome = self._committed(run) or rolled_back(execution.context, outcome)
-        if not execution.context.completed or outcome.ending != "succeeded":
-            self._try(
-                self._report, outcome
-            )  # before it leaves: a renewal must find it here, or as an outcome on its way
-        self._forget(execution)
-        if release:
+        if release:  # before it is told: who writes how it ended may start another in its place, in one step
             self._release(execution)
+        if not execution.context.completed or outcome.ending != "succeeded":
+            self._try(self._report, outcome)
+        self._forget(execution)  # not before: a renewal must find it here, or as an outcome on its way
         took_ms = max(self._clock.now_ms() - execution.entered_ms, 0) if execution.entered else 0
         self.pools.note(run.task, took_ms)
         if self._emitter.is_heard(RunFinished):

@@ -310,9 +310,11 @@ class NodeRunner:
         return self._outcomes.run_once()
 
     def _rush(self, begins: bool) -> None:
-        self._rush_since_ms = self._clock.monotonic_ms() if begins else None
         if not begins:
+            self._rush_since_ms = None
             self._wake_outcomes()
+        elif self._rush_since_ms is None:
+            self._rush_since_ms = self._clock.monotonic_ms()
 
     # what follows from what
 

@@ -598,6 +598,7 @@ def test_a_pass_that_came_while_outcomes_were_written_is_made_as_soon_as_they_ar
     monkeypatch.setattr(world.store, "finish_and_start", plan_meanwhile)
     world.settle(node)
     assert node.loops["plan"].is_woken
+    assert node.worker._empty.wait(SOON)
     node.plan_once()
     assert [run.cause for run in world.runs()].count("tick") == 1
 
