@@ -72,6 +72,8 @@ class PlanningPass:
         self._held_on_ms = -HOLD_ON_MS
         """When something was last planned of what was decided ahead."""
         self._idle = False
+        self._every_pool = True
+        """Since the last reading no pass has looked into all pools: only its schedule may have named that of a run."""
         self._claiming = Lock()
         """Held by who takes runs from the store: two would take more than there is room for."""
         self._turned_away = False
@@ -85,8 +87,8 @@ class PlanningPass:
         if parts.heartbeat.is_cut_off or parts.heartbeat.is_draining:
             return self._settings.poll_ms
         now_ms = parts.clock.now_ms()
-        reread = self.agenda.take_reread()
-        if self._read_ahead.run_once(now_ms, at_once=reread):
+        if self._read_ahead.run_once(now_ms, at_once=self.agenda.take_reread()):
+            self._every_pool = True
             self._read_coming(now_ms)
             if parts.worker.executing():
                 self._cancel_asked()
@@ -102,7 +104,7 @@ class PlanningPass:
             return self._settings.poll_ms
         self._turned_away = False
         try:
-            planned, started = self._take_steps(steps, every_pool=reread)
+            planned, started = self._take_steps(steps)
         finally:
             self._claiming.release()
         return self._ended(planned, started)
@@ -112,12 +114,15 @@ class PlanningPass:
         """Something was asked of the store, and what it gave has not begun yet."""
         return self._claiming.locked()
 
-    def _take_steps(self, steps: Steps, *, every_pool: bool) -> tuple[Result, Result]:
+    def _take_steps(self, steps: Steps) -> tuple[Result, Result]:
+        started = Result()
         try:
             if steps.waiting_first:
                 self._start(share=2)
             planned = self._plan() if steps.plan else Result()
-            started = self._start(every_pool=every_pool) if steps.start and not planned.holds_on else Result()
+            if steps.start and not planned.holds_on:
+                started = self._start(every_pool=self._every_pool)
+                self._every_pool = False
         except BaseException:
             self._doubt()
             raise
@@ -164,8 +169,9 @@ class PlanningPass:
         )
         self._begin(started)
         more = started.held_back or len(started.runs) >= most
-        self.agenda.fed(more=more or len(openings) > 1)
-        self.left_some = len(openings) > 1 or (more and parts.worker.pools.has_room(opening))
+        elsewhere = len(openings) > 1 or started.passed_over
+        self.agenda.fed(more=more or elsewhere)
+        self.left_some = elsewhere or (more and parts.worker.pools.has_room(opening))
         return finished
 
     def _ended(self, planned: Result, started: Result) -> int:

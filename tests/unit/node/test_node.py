@@ -10,13 +10,15 @@ from threading import Event
 from typing import Any
 
 import pytest
-from tests.unit.node.world import SOON, START, World
+from tests.unit.node.world import SOON, START, Place, World
+from tests.unit.stores.engine.stores import RefusingStore
 
 from onthedot import Context, every
 from onthedot.errors import StoreUnavailable
 from onthedot.events import Failure, LeaseLost, OutcomeRefused, TookOver
 from onthedot.model.node import Node
 from onthedot.model.run import Run
+from onthedot.model.states import State
 from onthedot.node.node import NodeRunner
 from onthedot.node.settings import NodeSettings
 from onthedot.stores.base import Planned, Renewal
@@ -552,9 +554,9 @@ def test_a_node_stops_cleanly_where_its_store_is_away(world: World) -> None:
 # a place that comes free
 
 
-def one_at_a_time(world: World, runs: int) -> NodeRunner:
+def one_at_a_time(world: Place, runs: int, work: Callable[[], object] = lambda: None) -> NodeRunner:
     """A node with one worker, on which the first of so many runs is executed."""
-    world.app.task(name="work")(lambda: None)
+    world.app.task(name="work")(lambda: work() and None)
     node = world.node(settings=NodeSettings(name="node", capacity=1))
     for _ in range(runs):
         world.app.enqueue("work")
@@ -600,6 +602,41 @@ def test_a_pass_that_came_while_outcomes_were_written_is_made_as_soon_as_they_ar
     assert node.loops["plan"].is_woken
     node.plan_once()
     assert [run.cause for run in world.runs()].count("tick") == 1
+
+
+def test_a_run_in_a_pool_that_only_its_schedule_names_is_found_without_a_word(world: World) -> None:
+    """Put and triggered by another process, on a store that tells nobody."""
+    world.app.task(name="work")(lambda: None)
+    node = world.node(settings=NodeSettings(name="node", capacity=1))
+    world.pass_by(1000, node)
+    world.app.schedules.put("yearly", "work", every("365d"), pool="slow")
+    world.app.schedules.trigger("yearly")
+    world.pass_by(1000, node)
+    assert [run.state for run in world.runs()] == ["succeeded"]
+
+
+def test_a_pass_that_was_turned_away_has_looked_into_no_pool(world: World) -> None:
+    node = one_at_a_time(world, 1)
+    world.app.schedules.put("yearly", "work", every("365d"), pool="slow")
+    world.app.schedules.trigger("yearly")
+    node.wake()
+    with node._pass._claiming:
+        node.plan_once()
+    node.plan_once()
+    world.settle(node)
+    assert [run.state for run in world.runs()] == ["succeeded"] * 2
+
+
+def test_what_could_not_be_started_with_the_outcomes_is_looked_at_again_at_once(world: World) -> None:
+    store, done = RefusingStore(world.clock.now_ms), Event()
+    place = Place(world.clock, store)
+    node = one_at_a_time(place, 2, lambda: done.wait(SOON))
+    assert not node.goes_on
+    store.refuses = lambda run: run.state is State.RUNNING
+    done.set()
+    place.settle(node)
+    assert sorted(run.state for run in place.runs()) == ["succeeded", "waiting"]
+    assert node.goes_on
 
 
 @pytest.mark.parametrize("how", ["drains", "is cut off"])
