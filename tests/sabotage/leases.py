@@ -113,6 +113,17 @@ IN_THE_STORE = (
 
 ON_THE_NODE = (
     Sabotage(
+        name="watch-waits-for-the-store",
+        rule="A node that could not renew cancels its own runs, whatever of it waits for the store meanwhile.",
+        file="node/heartbeat.py",
+        find="        lease.node = self._around.store.join(replace(lease.node, tasks=names), infos)\n",
+        replace="        with self._changing:\n"
+        "            lease.node = self._around.store.join(replace(lease.node, tasks=names), infos)\n",
+        tests=unit(
+            "node/test_node.py::test_a_node_that_waits_for_an_answer_about_its_tasks_stops_its_runs_all_the_same"
+        ),
+    ),
+    Sabotage(
         name="own-runs-not-stopped",
         rule="What the store does not hold for it, a node stops.",
         file="node/lease.py",

@@ -6,7 +6,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from threading import Event
+from threading import Event, Thread
 from typing import Any
 
 import pytest
@@ -248,6 +248,30 @@ def test_a_node_whose_renewal_is_not_answered_stops_its_runs_before_another_may_
     world.clock.advance(1)
     node.watch_lease_once()
     assert stopped.wait(SOON)
+
+
+def test_a_node_that_waits_for_an_answer_about_its_tasks_stops_its_runs_all_the_same(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done, left = Event(), []
+    world.app.task(name="work")(lambda: done.wait(2 * SOON) and None)
+    node = world.node()
+    world.app.enqueue("work")
+    node.plan_once()
+    join = world.store.join
+
+    def says_nothing_for_long(*args: Any) -> Node:
+        world.clock.advance(26_000)
+        watch = Thread(target=node.watch_lease_once, daemon=True)
+        watch.start()
+        watch.join(SOON)
+        left.append(node.worker.executing())
+        return join(*args)
+
+    monkeypatch.setattr(world.store, "join", says_nothing_for_long)
+    node.publish_tasks()
+    done.set()
+    assert left == [{}]
 
 
 def test_what_was_never_entered_is_handed_back_when_the_node_drains(world: World) -> None:
