@@ -151,6 +151,11 @@ class PlanningPass:
         self.left_some = self.agenda.is_hungry
         return self._parts.store.finish(node_id, outcomes)
 
+    def let_go(self) -> None:
+        """Come back when nobody takes runs. Who begins to do so later sees whether the node drains by then."""
+        with self._claiming:
+            pass
+
     def _may_start_for(self, node_id: str) -> bool:
         beat = self._parts.heartbeat
         is_ready = self.agenda.is_hungry and "execute" in self._settings.roles
@@ -159,7 +164,8 @@ class PlanningPass:
     def _finish_and_start(self, node_id: str, outcomes: Sequence[Outcome]) -> Finished:
         parts = self._parts
         tasks = parts.tasks()
-        openings = parts.worker.pools.openings(tasks)
+        may_start = self._may_start_for(node_id)  # asked again: see `let_go`
+        openings = parts.worker.pools.openings(tasks) if may_start else []
         if not openings:
             self.left_some = True
             return parts.store.finish(node_id, outcomes)

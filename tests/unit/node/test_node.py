@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import partial
 from threading import Event, Thread
 from typing import Any
 
@@ -670,6 +671,43 @@ def test_a_node_that_takes_no_more_only_records(world: World, how: str) -> None:
         node._heartbeat.is_draining = True
     else:
         world.clock.advance(25_001)
+    world.settle(node)
+    assert sorted(run.state for run in world.runs()) == ["succeeded", "waiting"]
+
+
+class Claiming:
+    """The lock of who takes runs, held by somebody else until it is asked for: then this happens."""
+
+    def __init__(self, meanwhile: Callable[[], object]) -> None:
+        self._meanwhile = meanwhile
+
+    def acquire(self, blocking: bool = True) -> bool:
+        self._meanwhile()
+        return True
+
+    def release(self) -> None: ...
+
+    def __enter__(self) -> bool:
+        return self.acquire()
+
+    def __exit__(self, *_: object) -> None: ...
+
+
+def test_a_node_that_stops_waits_for_what_is_just_being_started(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    entered = Event()
+    node = one_at_a_time(world, 0, entered.set)
+    world.app.enqueue("work", delivery="at_most_once")
+    monkeypatch.setattr(node._pass, "_claiming", Claiming(lambda: (node._pass._start(), entered.wait(SOON))))
+    assert node.stop()
+    assert [run.state for run in world.runs()] == ["succeeded"]
+
+
+def test_who_comes_to_start_runs_when_the_node_has_begun_to_stop_only_records(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    node = one_at_a_time(world, 2)
+    drain = partial(setattr, node._heartbeat, "is_draining", True)
+    monkeypatch.setattr(node._pass, "_claiming", Claiming(drain))
     world.settle(node)
     assert sorted(run.state for run in world.runs()) == ["succeeded", "waiting"]
 
