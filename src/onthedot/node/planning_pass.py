@@ -105,9 +105,10 @@ class PlanningPass:
         self._turned_away = False
         try:
             planned, started = self._take_steps(steps)
+            again_ms = self.agenda.ended(planned, started, is_full=self._parts.worker.pools.is_full)
         finally:
             self._claiming.release()
-        return self._ended(planned, started)
+        return self._ended(planned, started, again_ms)
 
     @property
     def awaits_answer(self) -> bool:
@@ -180,11 +181,10 @@ class PlanningPass:
         self.left_some = elsewhere or (more and parts.worker.pools.has_room(opening))
         return finished
 
-    def _ended(self, planned: Result, started: Result) -> int:
+    def _ended(self, planned: Result, started: Result, again_ms: int | None) -> int:
         self._drop_hints(planned, started)
         if not planned.holds_on:  # it would make the rest later
             self._prepare()
-        again_ms = self.agenda.ended(planned, started, is_full=self._parts.worker.pools.is_full)
         if again_ms is not None:
             return again_ms
         self._note_idle(planned.began or started.began)

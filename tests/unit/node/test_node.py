@@ -675,6 +675,17 @@ def test_a_node_that_takes_no_more_only_records(world: World, how: str) -> None:
     assert sorted(run.state for run in world.runs()) == ["succeeded", "waiting"]
 
 
+def test_a_pass_does_not_forget_what_was_found_waiting_while_it_decided_ahead(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By who writes outcomes, as soon as the pass lets it."""
+    agenda = (node := one_at_a_time(world, 0))._pass.agenda
+    monkeypatch.setattr(node._pass, "_prepare", partial(agenda.fed, more=True))
+    node.wake()
+    node.plan_once()
+    assert agenda.is_hungry
+
+
 class Claiming:
     """The lock of who takes runs, held by somebody else until it is asked for: then this happens."""
 
