@@ -219,6 +219,11 @@ def test_two_schemas_of_one_database_are_two_stores(postgresql_15: str, opened: 
         assert [name for (name,) in found] == ["Other One", "public", "third"]
 
 
+def test_a_schema_that_no_statement_could_name_is_refused(postgresql_15: str) -> None:
+    for name in ("a%25b", "x" * 64):
+        assert "schema= takes one name" in refusal(f"{postgresql_15}?schema={name}", SettingsError)
+
+
 def test_migrations_stay_in_their_schema(postgresql_15: str, opened: Open) -> None:
     engine = engine_of(postgresql_15)
     translated = engine.execution_options(schema_translate_map={None: "apart"})

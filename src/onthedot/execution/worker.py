@@ -31,6 +31,7 @@ from onthedot.execution.thread_pool import POOLS, Counts, Pool, Sizes, ThreadPoo
 from onthedot.model.outcome import Outcome
 from onthedot.model.run import Run, UnreadableRun
 from onthedot.model.states import State
+from onthedot.model.values import copied, replace
 from onthedot.stores.base import LogLine, Store
 
 T = TypeVar("T")
@@ -208,6 +209,8 @@ class Worker:
             self._report(Outcome(run.id, run.claim_no, "handed_back", reason=f"no task {run.task!r} on this node"))
             return None
         pool = self.pools.pool_for(run.task, target, run.policy.pool)
+        if run.args:  # user code may change what it is given, and the schedule's next run is given the same
+            run = replace(run, args=copied(run.args))
         context = Context(run, on_line=self._on_line, clock=self._clock, facts=self._facts)
         execution = Execution(run, context, target, pool)
         with self._lock:

@@ -186,6 +186,7 @@ class NodeRunner:
         self._heartbeat.is_draining = True
         self._unlisten()
         self._supervisor.stop(["plan", "sweep", "prune"])
+        self._pass.let_go()  # who writes outcomes may be about to begin runs
         self.worker.hand_back()
         all_ended = self._drain.wait(self._settings.drain_ms)
         self._drain.hand_back()

@@ -74,6 +74,8 @@ class PlanningPass:
         self._read_due_ms = self._looked_ms = 0
         """When what is due was last read from the store; and what waits there."""
         self._idle = False
+        self._every_pool = True
+        """Since the last reading no pass has looked into all pools: only its schedule may have named that of a run."""
         self._claiming = Lock()
         """Held by who takes runs from the store: two would take more than there is room for."""
         self._turned_away = False
@@ -87,8 +89,8 @@ class PlanningPass:
         if parts.heartbeat.is_cut_off or parts.heartbeat.is_draining:
             return self._settings.poll_ms
         now_ms = parts.clock.now_ms()
-        reread = self.agenda.take_reread()
-        if self._read_ahead.run_once(now_ms, at_once=reread):
+        if self._read_ahead.run_once(now_ms, at_once=self.agenda.take_reread()):
+            self._every_pool = True
             self._read_coming(now_ms)
             if parts.worker.executing():
                 self._cancel_asked()
@@ -104,25 +106,27 @@ class PlanningPass:
             return self._settings.poll_ms
         self._turned_away = False
         try:
-            planned, started = self._take_steps(steps, every_pool=reread)
+            planned, started = self._take_steps(steps)
+            again_ms = self.agenda.ended(planned, started, is_full=self._parts.worker.pools.is_full)
         finally:
             self._claiming.release()
-        return self._ended(planned, started)
+        return self._ended(planned, started, again_ms)
 
     @property
     def awaits_answer(self) -> bool:
         """Something was asked of the store, and what it gave has not begun yet."""
         return self._claiming.locked()
 
-    def _take_steps(self, steps: Steps, *, every_pool: bool) -> tuple[Result, Result]:
+    def _take_steps(self, steps: Steps) -> tuple[Result, Result]:
+        started = Result(waits=steps.waiting_first)
         try:
             if steps.waiting_first:
                 self._start(share=2)
             planned = self._plan() if steps.plan else Result()
             waits = planned.holds_on and not self._is_turn(self._looked_ms)
-            started = (
-                self._start(every_pool=every_pool) if steps.start and not waits else Result(waits=steps.waiting_first)
-            )
+            if steps.start and not waits:
+                started = self._start(every_pool=self._every_pool)
+                self._every_pool = False
         except BaseException:
             self._doubt()
             raise
@@ -151,6 +155,11 @@ class PlanningPass:
         self.left_some = self.agenda.is_hungry
         return self._parts.store.finish(node_id, outcomes)
 
+    def let_go(self) -> None:
+        """Come back when nobody takes runs. Who begins to do so later sees whether the node drains by then."""
+        with self._claiming:
+            pass
+
     def _may_start_for(self, node_id: str) -> bool:
         beat = self._parts.heartbeat
         is_ready = self.agenda.is_hungry and "execute" in self._settings.roles
@@ -159,7 +168,8 @@ class PlanningPass:
     def _finish_and_start(self, node_id: str, outcomes: Sequence[Outcome]) -> Finished:
         parts = self._parts
         tasks = parts.tasks()
-        openings = parts.worker.pools.openings(tasks)
+        may_start = self._may_start_for(node_id)  # asked again: see `let_go`
+        openings = parts.worker.pools.openings(tasks) if may_start else []
         if not openings:
             self.left_some = True
             return parts.store.finish(node_id, outcomes)
@@ -169,15 +179,15 @@ class PlanningPass:
         )
         self._begin(started)
         more = started.held_back or len(started.runs) >= most
-        self.agenda.fed(more=more or len(openings) > 1)
-        self.left_some = len(openings) > 1 or (more and parts.worker.pools.has_room(opening))
+        elsewhere = len(openings) > 1 or started.passed_over
+        self.agenda.fed(more=more or elsewhere)
+        self.left_some = elsewhere or (more and parts.worker.pools.has_room(opening))
         return finished
 
-    def _ended(self, planned: Result, started: Result) -> int:
+    def _ended(self, planned: Result, started: Result, again_ms: int | None) -> int:
         self._drop_hints(planned, started)
         if not planned.holds_on:  # it would make the rest later
             self._prepare()
-        again_ms = self.agenda.ended(planned, started, is_full=self._parts.worker.pools.is_full)
         if again_ms is not None:
             return again_ms
         self._note_idle(planned.began or started.began)

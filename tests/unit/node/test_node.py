@@ -6,17 +6,20 @@ import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from threading import Event
+from functools import partial
+from threading import Event, Thread
 from typing import Any
 
 import pytest
-from tests.unit.node.world import SOON, START, World
+from tests.unit.node.world import SOON, START, Place, World
+from tests.unit.stores.engine.stores import RefusingStore
 
 from onthedot import Context, every
 from onthedot.errors import StoreUnavailable
 from onthedot.events import Failure, LeaseLost, OutcomeRefused, TookOver
 from onthedot.model.node import Node
 from onthedot.model.run import Run
+from onthedot.model.states import State
 from onthedot.node.node import NodeRunner
 from onthedot.node.settings import NodeSettings
 from onthedot.stores.base import Planned, Renewal
@@ -246,6 +249,30 @@ def test_a_node_whose_renewal_is_not_answered_stops_its_runs_before_another_may_
     world.clock.advance(1)
     node.watch_lease_once()
     assert stopped.wait(SOON)
+
+
+def test_a_node_that_waits_for_an_answer_about_its_tasks_stops_its_runs_all_the_same(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done, left = Event(), []
+    world.app.task(name="work")(lambda: done.wait(2 * SOON) and None)
+    node = world.node()
+    world.app.enqueue("work")
+    node.plan_once()
+    join = world.store.join
+
+    def says_nothing_for_long(*args: Any) -> Node:
+        world.clock.advance(26_000)
+        watch = Thread(target=node.watch_lease_once, daemon=True)
+        watch.start()
+        watch.join(SOON)
+        left.append(node.worker.executing())
+        return join(*args)
+
+    monkeypatch.setattr(world.store, "join", says_nothing_for_long)
+    node.publish_tasks()
+    done.set()
+    assert left == [{}]
 
 
 def test_what_was_never_entered_is_handed_back_when_the_node_drains(world: World) -> None:
@@ -552,9 +579,9 @@ def test_a_node_stops_cleanly_where_its_store_is_away(world: World) -> None:
 # a place that comes free
 
 
-def one_at_a_time(world: World, runs: int) -> NodeRunner:
+def one_at_a_time(world: Place, runs: int, work: Callable[[], object] = lambda: None) -> NodeRunner:
     """A node with one worker, on which the first of so many runs is executed."""
-    world.app.task(name="work")(lambda: None)
+    world.app.task(name="work")(lambda: work() and None)
     node = world.node(settings=NodeSettings(name="node", capacity=1))
     for _ in range(runs):
         world.app.enqueue("work")
@@ -603,6 +630,41 @@ def test_a_pass_that_came_while_outcomes_were_written_is_made_as_soon_as_they_ar
     assert [run.cause for run in world.runs()].count("tick") == 1
 
 
+def test_a_run_in_a_pool_that_only_its_schedule_names_is_found_without_a_word(world: World) -> None:
+    """Put and triggered by another process, on a store that tells nobody."""
+    world.app.task(name="work")(lambda: None)
+    node = world.node(settings=NodeSettings(name="node", capacity=1))
+    world.pass_by(1000, node)
+    world.app.schedules.put("yearly", "work", every("365d"), pool="slow")
+    world.app.schedules.trigger("yearly")
+    world.pass_by(1000, node)
+    assert [run.state for run in world.runs()] == ["succeeded"]
+
+
+def test_a_pass_that_was_turned_away_has_looked_into_no_pool(world: World) -> None:
+    node = one_at_a_time(world, 1)
+    world.app.schedules.put("yearly", "work", every("365d"), pool="slow")
+    world.app.schedules.trigger("yearly")
+    node.wake()
+    with node._pass._claiming:
+        node.plan_once()
+    node.plan_once()
+    world.settle(node)
+    assert [run.state for run in world.runs()] == ["succeeded"] * 2
+
+
+def test_what_could_not_be_started_with_the_outcomes_is_looked_at_again_at_once(world: World) -> None:
+    store, done = RefusingStore(world.clock.now_ms), Event()
+    place = Place(world.clock, store)
+    node = one_at_a_time(place, 2, lambda: done.wait(SOON))
+    assert not node.goes_on
+    store.refuses = lambda run: run.state is State.RUNNING
+    done.set()
+    place.settle(node)
+    assert sorted(run.state for run in place.runs()) == ["succeeded", "waiting"]
+    assert node.goes_on
+
+
 @pytest.mark.parametrize("how", ["drains", "is cut off"])
 def test_a_node_that_takes_no_more_only_records(world: World, how: str) -> None:
     node = one_at_a_time(world, 2)
@@ -610,6 +672,54 @@ def test_a_node_that_takes_no_more_only_records(world: World, how: str) -> None:
         node._heartbeat.is_draining = True
     else:
         world.clock.advance(25_001)
+    world.settle(node)
+    assert sorted(run.state for run in world.runs()) == ["succeeded", "waiting"]
+
+
+def test_a_pass_does_not_forget_what_was_found_waiting_while_it_decided_ahead(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By who writes outcomes, as soon as the pass lets it."""
+    agenda = (node := one_at_a_time(world, 0))._pass.agenda
+    monkeypatch.setattr(node._pass, "_prepare", partial(agenda.fed, more=True))
+    node.wake()
+    node.plan_once()
+    assert agenda.is_hungry
+
+
+class Claiming:
+    """The lock of who takes runs, held by somebody else until it is asked for: then this happens."""
+
+    def __init__(self, meanwhile: Callable[[], object]) -> None:
+        self._meanwhile = meanwhile
+
+    def acquire(self, blocking: bool = True) -> bool:
+        self._meanwhile()
+        return True
+
+    def release(self) -> None: ...
+
+    def __enter__(self) -> bool:
+        return self.acquire()
+
+    def __exit__(self, *_: object) -> None: ...
+
+
+def test_a_node_that_stops_waits_for_what_is_just_being_started(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    entered = Event()
+    node = one_at_a_time(world, 0, entered.set)
+    world.app.enqueue("work", delivery="at_most_once")
+    monkeypatch.setattr(node._pass, "_claiming", Claiming(lambda: (node._pass._start(), entered.wait(SOON))))
+    assert node.stop()
+    assert [run.state for run in world.runs()] == ["succeeded"]
+
+
+def test_who_comes_to_start_runs_when_the_node_has_begun_to_stop_only_records(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    node = one_at_a_time(world, 2)
+    drain = partial(setattr, node._heartbeat, "is_draining", True)
+    monkeypatch.setattr(node._pass, "_claiming", Claiming(drain))
     world.settle(node)
     assert sorted(run.state for run in world.runs()) == ["succeeded", "waiting"]
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from threading import Event, Semaphore
 
 import pytest
-from tests.unit.node.world import SOON, START, World
+from tests.unit.node.world import SOON, START, FileWorld, Place, World
 
 from onthedot import every
 from onthedot.model.node import Node
@@ -126,6 +127,26 @@ def test_a_node_decides_ahead_what_it_reads_and_what_it_has_planned(monkeypatch:
         world.pass_by(ms, node)
     assert [len(each.effects) for each in planned] == [1, 1, 1]
     assert [run.state for run in world.runs("tick")] == ["succeeded"] * 3
+
+
+@pytest.mark.parametrize("plan_ahead", [True, False])
+@pytest.mark.parametrize("make_place", [lambda _: World(), FileWorld], ids=["memory", "sqlite"])
+def test_every_run_is_given_the_arguments_of_its_schedule_whatever_the_one_before_made_of_them(
+    make_place: Callable[[Path], Place], plan_ahead: bool, tmp_path: Path
+) -> None:
+    place, seen = make_place(tmp_path), []
+
+    def spoil(items: list[int], more: dict[str, list[int]]) -> None:
+        seen.append((list(items), list(more["deep"])))
+        items.append(1)
+        more["deep"].clear()
+
+    place.app.task(name="work")(spoil)
+    place.app.schedules.put("tick", "work", every("10s"), args={"items": [], "more": {"deep": [2]}})
+    node = place.node(settings=NodeSettings(name="node", plan_ahead=plan_ahead))
+    for ms in (9_000, 1_000, 10_000, 10_000):
+        place.pass_by(ms, node)
+    assert seen == [([], [2])] * 3
 
 
 def test_after_a_death_nothing_is_taken_from_what_was_decided_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
