@@ -16,6 +16,7 @@ pytest_plugins = [
     "tests.servers.mongodb",
     "tests.servers.mongodb_set",
     "tests.servers.redis",
+    "tests.servers.emptying",
 ]
 
 settings.register_profile(

@@ -22,7 +22,7 @@ IS_HERE = {
 RUN = Run("run", "task", "enqueue", 1, 1)
 
 
-@pytest.fixture(params=["postgresql_15", "mariadb"])
+@pytest.fixture(params=["postgresql_15_url", "mariadb_url"])
 def store(request: pytest.FixtureRequest) -> Iterator[SqlStore]:
     store = open_store(request.getfixturevalue(request.param), create=True)
     assert isinstance(store, SqlStore)

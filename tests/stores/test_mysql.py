@@ -1,4 +1,4 @@
-"""MariaDB, put to every promise."""
+"""MariaDB, put to every promise; MySQL 9 to all of them by `scripts/test-slow` (test_mysql_9.py)."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ def clock() -> ManualClock:
     return ManualClock(START_MS)
 
 
-@pytest.fixture(scope="session")
-def database(mariadb_server: str) -> Iterator[str]:
+@pytest.fixture(params=["mariadb", pytest.param("mysql_9", marks=pytest.mark.slow)], scope="session")
+def database(request: pytest.FixtureRequest) -> Iterator[str]:
     """One for all tests, since making one takes longer than most of them."""
-    with database_in(mariadb_server) as url:
+    with database_in(request.getfixturevalue(f"{request.param}_server")) as url:
         yield url
 
 

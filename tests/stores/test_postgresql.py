@@ -1,4 +1,4 @@
-"""PostgreSQL, the oldest version that Debian has and the newest, put to every promise."""
+"""PostgreSQL, put to every promise; the newest version to all of them by `scripts/test-slow` (test_postgresql_18.py)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def clock() -> ManualClock:
     return ManualClock(START_MS)
 
 
-@pytest.fixture(params=[15, 18], scope="session")
+@pytest.fixture(params=[15, pytest.param(18, marks=pytest.mark.slow)], scope="session")
 def database(request: pytest.FixtureRequest) -> Iterator[str]:
     """One for all tests, since making one takes longer than most of them; on a machine that may be starved."""
     with database_in(request.getfixturevalue(f"postgresql_{request.param}_server")) as url:
