@@ -1,4 +1,4 @@
-"""Tables that several tests use one after the other are emptied between them: to make them takes longer than most tests.
+"""Tables that several tests use one after the other are emptied between them: making them takes longer than a test.
 
 The fixtures `postgresql_15_url` and `mariadb_url` are there for every test, as `mongodb_url` and `redis_url` are.
 """

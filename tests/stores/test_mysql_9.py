@@ -1,7 +1,7 @@
 """MySQL 9, put to the promises that its own ways of locking could break.
 
-To every one of them by `scripts/test-slow` (test_mysql.py). MariaDB, which is put to all of them each time, shares every
-line of code with it.
+To every one of them by `scripts/test-slow` (test_mysql.py). MariaDB, which is put to all of them each time,
+shares every line of code with it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""PostgreSQL, put to every promise; the newest version to all of them by `scripts/test-slow` (test_postgresql_18.py)."""
+"""PostgreSQL, put to every promise; the newest version by `scripts/test-slow`, and to some in test_postgresql_18.py."""
 
 from __future__ import annotations
 
