@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from tests.cluster.cluster import LONGEST_S, TICKING, Cluster
+from tests.cluster.cluster import TICKING, Cluster
+from tests.patience import LONGEST_S
 
 from onthedot import every
 from onthedot.insight.explain import hindrances
@@ -215,4 +216,4 @@ def test_four_processes_start_at_once_on_a_store_that_does_not_exist_and_work(cl
     for process in processes:
         process.send_signal(signal.SIGTERM)
     assert [process.wait(LONGEST_S) for process in processes] == [0, 0, 0, 0]
-    assert set(Counter(words[0] for words in world.notes()).values()) == {1}
+    assert set(Counter((words[0], words[1]) for words in world.notes()).values()) == {1}, "an attempt was made twice"
