@@ -12,11 +12,11 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
+from tests.patience import LONGEST_S
+
 from onthedot import App
 from onthedot.model.run import Run
 from onthedot.stores.open import open_store
-
-LONGEST_S = 60.0
 
 HEADER = """
 import faulthandler, os, signal, sys, time

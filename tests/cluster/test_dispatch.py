@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from tests.cluster.cluster import LONGEST_S, Cluster
+from tests.cluster.cluster import Cluster
+from tests.patience import LONGEST_S
 
 Make = Callable[[str], Cluster]
 

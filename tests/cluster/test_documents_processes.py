@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 from tests.cluster.test_processes import hear, tell
 from tests.documents.places import InMongo, InSql, ago, mails
+from tests.patience import LONGEST_S
 
 ROOT = Path(__file__).parents[2]
-LONGEST_S = 120
 Place = InMongo | InSql
 
 HEADER = """

@@ -14,6 +14,7 @@ import pytest
 from tests.cluster.cluster import TICKING, Cluster
 from tests.cluster.test_documents_processes import until
 from tests.cluster.test_processes import BY, Processes, hear, tell
+from tests.patience import LONGEST_S
 from tests.servers.mongodb_set import ReplicaSet, client_of
 
 from onthedot import at
@@ -61,7 +62,7 @@ def test_planners_and_callers_outlive_the_primary(mongodb_set: ReplicaSet, store
         runs = [Run(new_id(0), "other", "enqueue", 0, 0, key=f"k{number}") for number in range(100)]
         answers = [_enqueue(store, run) for run in runs]
         for process in processes.running:
-            output, errors = process.communicate(timeout=120)
+            output, errors = process.communicate(timeout=LONGEST_S)
             assert (process.returncode, errors) == (0, "")
             said += output.split()
     finally:

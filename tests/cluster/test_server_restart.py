@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from tests.cluster.cluster import LONGEST_S, TICKING, Cluster
+from tests.cluster.cluster import TICKING, Cluster
+from tests.patience import LONGEST_S
 from tests.servers import mariadb, postgresql
 from tests.servers.base import Server, running
 

@@ -9,7 +9,8 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
-from tests.cluster.cluster import LONGEST_S, Cluster
+from tests.cluster.cluster import Cluster
+from tests.patience import LONGEST_S
 from tests.servers.base import unavailable
 
 from onthedot.clock import SystemClock

@@ -8,6 +8,7 @@ from threading import Event
 import pytest
 import sqlalchemy
 from sqlalchemy import Connection, event, text
+from tests.patience import LONGEST_S
 
 from onthedot.errors import StoreUnavailable
 from onthedot.model.run import Run
@@ -36,7 +37,7 @@ def be_busy(connection: Connection, observer: sqlalchemy.Engine) -> None:
     name = connection.dialect.name
     connection.exec_driver_sql("SELECT count(*) FROM onthedot_runs").scalar_one()  # else MariaDB begins nothing
     mine = connection.exec_driver_sql(WHO_AM_I[name]).scalar_one()
-    for _ in range(6000):
+    for _ in range(int(LONGEST_S * 100)):
         with observer.connect() as other:
             if not other.execute(text(IS_HERE[name]), {"id": mine}).scalar_one():
                 return

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from sqlalchemy import event
+from tests.patience import LONGEST_S
 from tests.servers import mariadb, postgresql
 from tests.servers.base import Server, running
 
@@ -28,7 +29,6 @@ from onthedot.stores.sql.store import SqlStore
 from onthedot.testing.clock import ManualClock
 from onthedot.triggers.every import every
 
-LONGEST_S = 60
 NOW_MS = 1_800_000_000_000
 BY = Author("test", "test", "put")
 NODE = Node("n", "n", tasks=("task",))

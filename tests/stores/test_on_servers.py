@@ -14,6 +14,7 @@ import pytest
 import sqlalchemy
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
+from tests.patience import LONGEST_S
 from tests.servers.base import free_port
 
 from onthedot import every
@@ -27,7 +28,6 @@ from onthedot.stores.sql.mysql import MYSQL
 from onthedot.stores.sql.postgresql import POSTGRESQL
 
 BY = Author("test", "test", "put")
-LONGEST_S = 60
 DRIVERS = {"postgresql": "postgresql+psycopg", "mariadb": "mysql+pymysql"}
 ONLY_ON_MYSQL = {
     "onthedot_runs_waiting",

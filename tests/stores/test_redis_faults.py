@@ -7,6 +7,7 @@ from threading import Event, Thread
 
 import pytest
 import redis
+from tests.patience import LONGEST_S
 from tests.servers.redis import RedisServer, running
 from tests.stores.redis_indexes import check_indexes
 
@@ -23,7 +24,6 @@ from onthedot.stores.base import Author, Store
 from onthedot.stores.open import open_store
 from onthedot.triggers.every import every
 
-LONGEST_S = 60
 NOW_MS = 1_800_000_000_000
 BY = Author("test", "test", "put")
 PUT = edits.put(edits.Definition("task", every("1m")))

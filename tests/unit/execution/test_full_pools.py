@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from threading import Event, Semaphore
 
 import pytest
+from tests.patience import LONGEST_S
 from tests.unit.execution.places import app_in_memory, done, ended, until
-from tests.unit.node.world import SOON, START, World
+from tests.unit.node.world import START, World
 
 from onthedot import App, Context, every
 from onthedot.app.schedules import Put
@@ -31,11 +32,11 @@ class Gate:
 
     def enter(self) -> None:
         self.inside.release()
-        assert self.open.wait(SOON)
+        assert self.open.wait(LONGEST_S)
 
     def wait_for(self, many: int) -> None:
         for _ in range(many):
-            assert self.inside.acquire(timeout=SOON)
+            assert self.inside.acquire(timeout=LONGEST_S)
 
 
 @pytest.fixture
@@ -146,7 +147,7 @@ def test_a_full_event_loop_leaves_runs_in_the_store(app: App) -> None:
 
     runs = [app.enqueue(waits) for _ in range(5)]
     for _ in range(2):
-        assert inside.acquire(timeout=SOON)
+        assert inside.acquire(timeout=LONGEST_S)
     assert states(app, runs) == {"running": 2, "waiting": 3}
     assert ended(app, app.enqueue("quick")).result == "done"
     let_go.set()

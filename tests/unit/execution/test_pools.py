@@ -5,12 +5,11 @@ from __future__ import annotations
 from threading import Event, Lock, Semaphore, active_count
 
 import pytest
+from tests.patience import LONGEST_S
 
 from onthedot.execution import thread_pool as pools
 from onthedot.execution.thread_pool import Opening, Pool, Room, Sizes, ThreadPool, openings
 from onthedot.model.run import Run
-
-SOON = 30.0
 
 
 def run(task: str) -> Run:
@@ -50,7 +49,7 @@ def test_one_thread_serves_what_comes_one_after_the_other() -> None:
     pool: ThreadPool[int] = ThreadPool("test", 50, lambda item: done.release())
     for number in range(100):
         pool.put(number)
-        assert done.acquire(timeout=SOON)
+        assert done.acquire(timeout=LONGEST_S)
     assert active_count() - before <= 3
     pool.close()
 
@@ -71,7 +70,7 @@ def test_no_more_threads_are_made_than_the_pool_has_and_all_items_are_done() -> 
     for number in range(200):
         pool.put(number)
     for _ in range(200):
-        assert left.acquire(timeout=SOON)
+        assert left.acquire(timeout=LONGEST_S)
     assert 1 < most[0] <= 4
     pool.close()
 
@@ -85,7 +84,7 @@ def test_threads_that_have_nothing_to_do_end_and_come_back(monkeypatch: pytest.M
         if number % 3 == 0:
             Event().wait(0.001)
     for _ in range(300):
-        assert done.acquire(timeout=SOON), "an item was left in the queue without a thread"
+        assert done.acquire(timeout=LONGEST_S), "an item was left in the queue without a thread"
     assert pool._made > pool.size, "no thread ended"
     pool.close()
     while pool._threads:

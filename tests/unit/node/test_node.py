@@ -10,7 +10,8 @@ from threading import Event
 from typing import Any
 
 import pytest
-from tests.unit.node.world import SOON, START, World
+from tests.patience import LONGEST_S
+from tests.unit.node.world import START, World
 
 from onthedot import Context, every
 from onthedot.errors import StoreUnavailable
@@ -132,7 +133,7 @@ def test_a_run_that_began_and_ended_while_a_renewal_was_under_way_is_not_begun_a
             world.app.enqueue("work")
             node.wake()
             node.plan_once()
-            assert node.worker._empty.wait(SOON)
+            assert node.worker._empty.wait(LONGEST_S)
         return renewal
 
     monkeypatch.setattr(world.store, "renew", renew_slowly)
@@ -166,7 +167,7 @@ def test_the_runs_of_a_dead_node_are_taken_over_after_one_lease_and_not_before(w
 
 def test_what_a_dead_node_ran_is_done_one_after_the_other_without_a_pause(world: World) -> None:
     stuck = Event()
-    world.app.task(name="work")(lambda: stuck.wait(SOON))
+    world.app.task(name="work")(lambda: stuck.wait(LONGEST_S))
     dead, alive = world.node("dead"), world.node("alive")
     for _ in range(8):
         world.app.enqueue("work")
@@ -198,7 +199,7 @@ def test_a_superseded_node_cannot_record_and_goes_on_as_another(world: World) ->
         world.clock.advance(10_000)
     assert world.app.runs.get(run_id).state == "waiting"
     stuck.set()
-    assert frozen.worker._empty.wait(SOON)
+    assert frozen.worker._empty.wait(LONGEST_S)
     frozen.write_once()
     assert world.app.runs.get(run_id).state == "waiting", "the outcome of a dead node was recorded"
     frozen.heartbeat_once()
@@ -238,14 +239,14 @@ def test_a_node_whose_renewal_is_not_answered_stops_its_runs_before_another_may_
     node = world.node()
     world.app.enqueue(work)
     node.plan_once()
-    assert entered.wait(SOON)
+    assert entered.wait(LONGEST_S)
     assert node.watch_lease_once() <= 1000  # the heartbeat waits for an answer from now on
     world.clock.advance(25_000)
     node.watch_lease_once()
     assert not stopped.is_set()
     world.clock.advance(1)
     node.watch_lease_once()
-    assert stopped.wait(SOON)
+    assert stopped.wait(LONGEST_S)
 
 
 def test_what_was_never_entered_is_handed_back_when_the_node_drains(world: World) -> None:
@@ -254,13 +255,13 @@ def test_what_was_never_entered_is_handed_back_when_the_node_drains(world: World
     @world.app.task
     def long() -> None:
         entered.set()
-        blocker.wait(SOON)
+        blocker.wait(LONGEST_S)
 
     fresh = world.node()
     fresh.worker._threads["fast"].size = 1  # no further thread is made: the second waits in the queue
     first = world.app.enqueue(long)
     fresh.plan_once()
-    assert entered.wait(SOON)
+    assert entered.wait(LONGEST_S)
     second = world.app.enqueue(long)
     fresh.wake()
     fresh.plan_once()
@@ -353,7 +354,7 @@ def test_a_node_that_was_cut_off_goes_on_as_another_and_its_runs_are_done_again(
     def work() -> None:
         entered.append(1)
         if len(entered) == 1:
-            stuck.wait(SOON)
+            stuck.wait(LONGEST_S)
 
     node = world.node()
     run = world.app.enqueue(work)
@@ -404,7 +405,7 @@ def test_a_retry_that_restarts_here_while_a_renewal_is_under_way_is_not_stopped(
     def work(ctx: Context) -> None:
         attempts.append(ctx.attempt)
         if ctx.attempt == 1:
-            leave.wait(SOON)
+            leave.wait(LONGEST_S)
             raise ValueError("once more")
         entered.set()
         while not ctx.cancelled and not leave.is_set():
@@ -419,7 +420,7 @@ def test_a_retry_that_restarts_here_while_a_renewal_is_under_way_is_not_stopped(
     def renew_slowly(row: Node) -> Renewal:
         """The store answers with the first claim, or with none; before that arrives, the second begins here."""
         leave.set()
-        assert node.worker._empty.wait(SOON)
+        assert node.worker._empty.wait(LONGEST_S)
         if held:
             renewal = renew(row)
             node.write_once()
@@ -430,7 +431,7 @@ def test_a_retry_that_restarts_here_while_a_renewal_is_under_way_is_not_stopped(
         world.clock.advance(1)
         node.wake()
         node.plan_once()
-        assert entered.wait(SOON)
+        assert entered.wait(LONGEST_S)
         return renewal
 
     world.store.renew = renew_slowly  # type: ignore[method-assign, assignment]
@@ -542,7 +543,7 @@ def test_a_node_stops_cleanly_where_its_store_is_away(world: World) -> None:
     node = world.node()
     world.clock.advance(10_000)
     node.plan_once()
-    assert node.worker._empty.wait(SOON)
+    assert node.worker._empty.wait(LONGEST_S)
     world.store.away = True
     assert node.stop()
     failed = [event.stage for event in world.events if isinstance(event, Failure)]

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from threading import Event
 
 import pytest
-from tests.unit.node.world import SOON, START, World
+from tests.patience import LONGEST_S
+from tests.unit.node.world import START, World
 
 from onthedot import every
 from onthedot.model.node import Node
@@ -187,14 +188,14 @@ def test_short_tasks_take_each_other_s_workers_and_none_is_planned_to_wait() -> 
     while len(world.runs()) < 5:
         assert node.plan_once() in (MOMENT_MS, 1000)
         assert all(run.state != "waiting" for run in world.runs())
-        assert node.worker._empty.wait(SOON)
+        assert node.worker._empty.wait(LONGEST_S)
     world.settle(node)
     assert {run.state for run in world.runs()} == {"succeeded"}
 
 
 def test_where_workers_stay_busy_the_others_are_planned_to_wait_after_a_while() -> None:
     done = Event()
-    world, node = busy_world(lambda: done.wait(SOON))
+    world, node = busy_world(lambda: done.wait(LONGEST_S))
     assert node.plan_once() == MOMENT_MS
     assert len(world.runs()) == 2
     world.clock.advance(HOLD_ON_MS)
