@@ -224,6 +224,9 @@ def _expect_one_run_each(store: Store, count: int) -> None:
     assert {(row.planned_runs, row.next_run_ms) for row in store.schedules(limit=count)} == {(1, None)}
 
 
+@pytest.mark.parametrize(
+    "url", ["sqlite", "mariadb", SLOW("postgresql_15"), SLOW("mongodb_new_url"), SLOW("redis_url")], indirect=True
+)
 def test_eight_processes_plan_two_thousand_due_schedules_and_none_twice(
     processes: Processes, opened: Callable[[], Store]
 ) -> None:

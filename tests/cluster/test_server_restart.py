@@ -58,13 +58,13 @@ def test_three_nodes_go_on_by_themselves_and_nothing_is_lost_or_done_twice(
         seen = max(_ticks(world))
         world.until(lambda: max(_ticks(world)) > seen + 4)
         after = [world.app.enqueue("work", unchecked=True).id for _ in range(50)]
-        world.until(lambda: all(world.app.runs.get(run_id).is_final for run_id in (*before, *after)))
+        world.until(lambda: {*before, *after} <= {run.id for run in world.runs() if run.is_final})
         for node in nodes:
             node.send_signal(signal.SIGTERM)
         assert [node.wait(LONGEST_S) for node in nodes] == [0, 0, 0]
         world.expect_every_tick_once("tick")
         assert {str(run.state) for run in world.runs("tick")} <= {"succeeded", "skipped"}
-        assert {str(world.app.runs.get(run_id).state) for run_id in (*before, *after)} == {"succeeded"}
+        assert {str(run.state) for run in world.runs() if run.id in {*before, *after}} == {"succeeded"}
         done = Counter(tuple(words[:-1]) for words in world.notes())
         assert {each: times for each, times in done.items() if times > 1} == {}, "one attempt was made twice"
     finally:
