@@ -20,9 +20,9 @@ from onthedot.insight.explain import hindrances
 from onthedot.insight.facts import Facts
 
 Make = Callable[..., Cluster]
-SLOW = partial(pytest.param, marks=pytest.mark.slow)
+slow_on = partial(pytest.param, marks=pytest.mark.slow)
 ON_EACH_KIND = pytest.mark.parametrize(
-    "url", ["sqlite", "mongodb_new_url", "redis_url", SLOW("postgresql_15"), SLOW("mariadb")], indirect=True
+    "url", ["sqlite", "mongodb_new_url", "redis_url", slow_on("postgresql_15"), slow_on("mariadb")], indirect=True
 )
 """Where all SQL databases are alike."""
 
@@ -220,7 +220,9 @@ def test_a_node_told_to_stop_under_load_finishes_or_hands_back_and_exits_with_0(
 
 
 @pytest.mark.parametrize(
-    "url", ["postgresql_15", "mariadb", SLOW("sqlite"), SLOW("mongodb_new_url"), SLOW("redis_url")], indirect=True
+    "url",
+    ["postgresql_15", "mariadb", slow_on("sqlite"), slow_on("mongodb_new_url"), slow_on("redis_url")],
+    indirect=True,
 )
 def test_four_processes_start_at_once_on_a_store_that_does_not_exist_and_work(cluster: Make) -> None:
     world = cluster(TICKING)

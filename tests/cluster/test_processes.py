@@ -17,7 +17,7 @@ from onthedot.rules import edits
 from onthedot.stores.base import Author, Store
 from onthedot.stores.open import open_store
 
-SLOW = partial(pytest.param, marks=pytest.mark.slow)
+slow_on = partial(pytest.param, marks=pytest.mark.slow)
 BY = Author("test", "test", "put")
 
 HEADER = """
@@ -225,7 +225,9 @@ def _expect_one_run_each(store: Store, count: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "url", ["sqlite", "mariadb", SLOW("postgresql_15"), SLOW("mongodb_new_url"), SLOW("redis_url")], indirect=True
+    "url",
+    ["sqlite", "mariadb", slow_on("postgresql_15"), slow_on("mongodb_new_url"), slow_on("redis_url")],
+    indirect=True,
 )
 def test_eight_processes_plan_two_thousand_due_schedules_and_none_twice(
     processes: Processes, opened: Callable[[], Store]
@@ -241,7 +243,7 @@ def test_eight_processes_plan_two_thousand_due_schedules_and_none_twice(
 
 @pytest.mark.parametrize(
     "url",
-    ["postgresql_15", "mongodb_new_url", "redis_url", SLOW("sqlite"), SLOW("mariadb")],
+    ["postgresql_15", "mongodb_new_url", "redis_url", slow_on("sqlite"), slow_on("mariadb")],
     indirect=True,
 )
 def test_fifty_planners_plan_ten_thousand_due_schedules_and_none_twice(
