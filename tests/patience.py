@@ -5,7 +5,7 @@ No test is quicker or slower by it, unless something never comes.
 
 from __future__ import annotations
 
-LONGEST_S = 240.0
+LONGEST_S = 240
 """Less than the time limit of pytest, so that the test itself can say what it waited for."""
-LONGEST = f"{LONGEST_S:.0f}s"
+LONGEST = f"{LONGEST_S}s"
 """The same as a duration."""

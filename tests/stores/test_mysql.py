@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from tests.patience import LONGEST_S
 from tests.servers.emptying import empty
 from tests.servers.mariadb import database_in
 
@@ -29,7 +30,8 @@ def database(request: pytest.FixtureRequest) -> Iterator[str]:
 
 @pytest.fixture
 def store(database: str, clock: ManualClock, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
-    monkeypatch.setattr("onthedot.stores.sql.mysql.IDLE_IN_TRANSACTION_S", 60)  # this machine may be starved
+    monkeypatch.setattr("onthedot.stores.sql.mysql.IDLE_IN_TRANSACTION_S", 60)
+    monkeypatch.setattr("onthedot.stores.sql.store._WAIT_MS", LONGEST_S * 1000)  # this machine may be starved
     store = open_store(database, create=True, now_ms=clock)
     yield store
     store.close()

@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 import pymysql
 import pytest
+from tests.patience import LONGEST_S
 from tests.servers.emptying import empty
 from tests.servers.mariadb import connect, database_in
 
@@ -36,7 +37,8 @@ def database(mysql_9_server: str) -> Iterator[str]:
 
 
 @pytest.fixture
-def store(database: str, clock: ManualClock) -> Iterator[Store]:
+def store(database: str, clock: ManualClock, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
+    monkeypatch.setattr("onthedot.stores.sql.store._WAIT_MS", LONGEST_S * 1000)  # this machine may be starved
     store = open_store(database, create=True, now_ms=clock)
     yield store
     store.close()

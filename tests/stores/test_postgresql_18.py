@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from tests.patience import LONGEST_S
 from tests.servers.emptying import empty
 from tests.servers.postgresql import database_in
 
@@ -38,7 +39,8 @@ def database(postgresql_18_server: str) -> Iterator[str]:
 
 
 @pytest.fixture
-def store(database: str, clock: ManualClock) -> Iterator[Store]:
+def store(database: str, clock: ManualClock, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
+    monkeypatch.setattr("onthedot.stores.sql.store._WAIT_MS", LONGEST_S * 1000)  # this machine may be starved
     store = open_store(database, create=True, now_ms=clock)
     yield store
     store.close()
