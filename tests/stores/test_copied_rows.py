@@ -60,7 +60,7 @@ class Rows:
         return {name: value for name, value in row.items() if name not in own}
 
 
-@pytest.fixture(params=["sqlite", "postgresql_15", "mariadb"])
+@pytest.fixture(params=["sqlite", "postgresql_15_url", "mariadb_url"])
 def rows(request: pytest.FixtureRequest, tmp_path: Any) -> Iterator[Rows]:
     where = f"sqlite:///{tmp_path}/jobs.db" if request.param == "sqlite" else request.getfixturevalue(request.param)
     rows = Rows(str(where))

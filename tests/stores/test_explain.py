@@ -18,7 +18,7 @@ from onthedot.testing.conformance import START_MS
 from onthedot.testing.conformance.scene import HOUR, LEASE_MS, MINUTE, SECOND, Scene, definition
 from onthedot.triggers.at import at
 
-STORES = ["memory", "sqlite", "postgresql_15", "mariadb", "mongodb_url", "redis_url"]
+STORES = ["memory", "sqlite", "postgresql_15_url", "mariadb_url", "mongodb_url", "redis_url"]
 ADA, BOB = Author("ada", "cli", "pause"), Author("bob", "http", "resume")
 FIRST = START_MS + MINUTE
 """The first tick: 2027-01-15T08:01:00Z."""

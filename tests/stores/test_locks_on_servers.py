@@ -9,7 +9,8 @@ from threading import Barrier, Event
 
 import pytest
 import sqlalchemy
-from tests.unit.node.world import SOON, Place
+from tests.patience import LONGEST_S
+from tests.unit.node.world import Place
 
 from onthedot import at, every
 from onthedot.clock import ManualClock as NodeClock
@@ -145,7 +146,7 @@ def test_a_run_whose_schedule_was_locked_when_a_place_came_free_is_looked_at_aga
     clock, done = NodeClock(NOW_MS), Event()
     with closing(open_store(url, create=True, now_ms=clock.now_ms)) as store:
         place = Place(clock, store)
-        place.app.task(name="work")(lambda: done.wait(SOON) and None)
+        place.app.task(name="work")(lambda: done.wait(LONGEST_S) and None)
         node = place.node(settings=NodeSettings(name="node", capacity=1))
         place.app.enqueue("work")
         node.plan_once()

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from tests.patience import LONGEST, LONGEST_S
 
 from onthedot import App, Context, at, cron, every
 from onthedot.cli import main
@@ -32,8 +33,6 @@ from onthedot.model.values import replace
 from onthedot.rules.plan import Decider
 from onthedot.stores.base import Store
 from onthedot.stores.engine import Engine
-
-PATIENCE = 30.0
 
 MYAPP = """\
 from onthedot import App, Context, cron, every
@@ -109,7 +108,7 @@ class Place:
             text=True,
             encoding="utf-8",
             check=False,
-            timeout=120,
+            timeout=LONGEST_S,
         )
         return Done(done.returncode, done.stdout, done.stderr)
 
@@ -165,7 +164,7 @@ class Running:
 
     def stop(self, number: signal.Signals = signal.SIGTERM) -> int:
         self.process.send_signal(number)
-        code = self.process.wait(PATIENCE)
+        code = self.process.wait(LONGEST_S)
         assert self.process.stderr is not None
         self.lines += (self._begun + self.process.stderr.read()).splitlines()
         return code
@@ -173,7 +172,7 @@ class Running:
     def _arriving(self) -> Iterator[str]:
         yield from list(self.lines)
         assert self.process.stderr is not None
-        end = time.monotonic() + PATIENCE
+        end = time.monotonic() + LONGEST_S
         with selectors.DefaultSelector() as selector:
             selector.register(self.process.stderr, selectors.EVENT_READ)
             while selector.select(max(end - time.monotonic(), 0)):
@@ -251,7 +250,7 @@ def past(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
         app.schedules.put("fine", good, every("1h"))
         app.schedules.put("poor", bad, every("1h"))
         for name in ("fine", "poor"):
-            app.runs.wait(app.schedules.trigger(name).id, timeout="30s")
+            app.runs.wait(app.schedules.trigger(name).id, timeout=LONGEST)
     yield place
     app.open_store().close()
 
@@ -279,7 +278,7 @@ def test_a_run_that_was_begun_is_finished_before_the_node_ends(place: Place, nod
     node.wait_for("started")
     app = place.app()
     run = app.enqueue("slow", unchecked=True)
-    end = time.monotonic() + PATIENCE
+    end = time.monotonic() + LONGEST_S
     while app.runs.get(run.id).state != "running" and time.monotonic() < end:
         app.runs.wait(run.id, timeout="100ms")
     assert node.stop() == 0

@@ -5,14 +5,13 @@ from __future__ import annotations
 from threading import Event, Lock, Semaphore, active_count
 
 import pytest
+from tests.patience import LONGEST_S
 
 from onthedot.clock import ManualClock
 from onthedot.execution import thread_pool as pools
 from onthedot.execution.pools import Pools
 from onthedot.execution.thread_pool import FEW, Opening, Pool, Room, Sizes, ThreadPool, openings
 from onthedot.model.run import Run
-
-SOON = 30.0
 
 
 def run(task: str) -> Run:
@@ -65,7 +64,7 @@ def test_one_thread_serves_what_comes_one_after_the_other() -> None:
     pool: ThreadPool[int] = ThreadPool("test", 50, lambda item: done.release())
     for number in range(100):
         pool.put(number)
-        assert done.acquire(timeout=SOON)
+        assert done.acquire(timeout=LONGEST_S)
     assert active_count() - before <= 3
     pool.close()
 
@@ -86,7 +85,7 @@ def test_no_more_threads_are_made_than_the_pool_has_and_all_items_are_done() -> 
     for number in range(200):
         pool.put(number)
     for _ in range(200):
-        assert left.acquire(timeout=SOON)
+        assert left.acquire(timeout=LONGEST_S)
     assert 1 < most[0] <= 4
     pool.close()
 
@@ -98,7 +97,7 @@ def test_few_threads_do_what_is_short() -> None:
         for number in range(FEW):
             pool.put(number)
         for _ in range(FEW):
-            assert done.acquire(timeout=SOON)
+            assert done.acquire(timeout=LONGEST_S)
     assert pool._made <= FEW
     pool.close()
 
@@ -108,17 +107,17 @@ def test_as_many_threads_as_the_pool_has_do_what_stays() -> None:
 
     def stay(item: int) -> None:
         inside.release()
-        go.wait(SOON)
+        go.wait(LONGEST_S)
 
     pool: ThreadPool[int] = ThreadPool("test", 40, stay)
     for number in range(50):
         pool.put(number)
     for _ in range(40):
-        assert inside.acquire(timeout=SOON), "an item waits for others that stay, though there is room for it"
+        assert inside.acquire(timeout=LONGEST_S), "an item waits for others that stay, though there is room for it"
     assert pool._threads == 40
     go.set()
     for _ in range(10):
-        assert inside.acquire(timeout=SOON)
+        assert inside.acquire(timeout=LONGEST_S)
     pool.close()
 
 
@@ -127,15 +126,15 @@ def test_an_item_that_comes_while_an_idle_thread_takes_another_does_not_wait_for
 
     def stay(item: int) -> None:
         inside.release()
-        go.wait(SOON)
+        go.wait(LONGEST_S)
 
     for _ in range(50):
         go.clear()
         pool: ThreadPool[int] = ThreadPool("test", 2, stay)
         pool.put(1)
         pool.put(2)
-        assert inside.acquire(timeout=SOON)
-        assert inside.acquire(timeout=SOON), "the second waits for the first"
+        assert inside.acquire(timeout=LONGEST_S)
+        assert inside.acquire(timeout=LONGEST_S), "the second waits for the first"
         go.set()
         pool.close()
 
@@ -149,7 +148,7 @@ def test_threads_that_have_nothing_to_do_end_and_come_back(monkeypatch: pytest.M
         if number % 3 == 0:
             Event().wait(0.001)
     for _ in range(300):
-        assert done.acquire(timeout=SOON), "an item was left in the queue without a thread"
+        assert done.acquire(timeout=LONGEST_S), "an item was left in the queue without a thread"
     assert pool._made > pool.size, "no thread ended"
     pool.close()
     while pool._threads:

@@ -11,7 +11,8 @@ from threading import Event, Thread
 from typing import Any
 
 import pytest
-from tests.unit.node.world import SOON, START, Place, World
+from tests.patience import LONGEST_S
+from tests.unit.node.world import START, Place, World
 from tests.unit.stores.engine.stores import RefusingStore
 
 from onthedot import Context, every
@@ -135,7 +136,7 @@ def test_a_run_that_began_and_ended_while_a_renewal_was_under_way_is_not_begun_a
             world.app.enqueue("work")
             node.wake()
             node.plan_once()
-            assert node.worker._empty.wait(SOON)
+            assert node.worker._empty.wait(LONGEST_S)
         return renewal
 
     monkeypatch.setattr(world.store, "renew", renew_slowly)
@@ -169,7 +170,7 @@ def test_the_runs_of_a_dead_node_are_taken_over_after_one_lease_and_not_before(w
 
 def test_what_a_dead_node_ran_is_done_one_after_the_other_without_a_pause(world: World) -> None:
     stuck = Event()
-    world.app.task(name="work")(lambda: stuck.wait(SOON))
+    world.app.task(name="work")(lambda: stuck.wait(LONGEST_S))
     dead, alive = world.node("dead"), world.node("alive")
     for _ in range(8):
         world.app.enqueue("work")
@@ -201,7 +202,7 @@ def test_a_superseded_node_cannot_record_and_goes_on_as_another(world: World) ->
         world.clock.advance(10_000)
     assert world.app.runs.get(run_id).state == "waiting"
     stuck.set()
-    assert frozen.worker._empty.wait(SOON)
+    assert frozen.worker._empty.wait(LONGEST_S)
     frozen.write_once()
     assert world.app.runs.get(run_id).state == "waiting", "the outcome of a dead node was recorded"
     frozen.heartbeat_once()
@@ -241,21 +242,21 @@ def test_a_node_whose_renewal_is_not_answered_stops_its_runs_before_another_may_
     node = world.node()
     world.app.enqueue(work)
     node.plan_once()
-    assert entered.wait(SOON)
+    assert entered.wait(LONGEST_S)
     assert node.watch_lease_once() <= 1000  # the heartbeat waits for an answer from now on
     world.clock.advance(25_000)
     node.watch_lease_once()
     assert not stopped.is_set()
     world.clock.advance(1)
     node.watch_lease_once()
-    assert stopped.wait(SOON)
+    assert stopped.wait(LONGEST_S)
 
 
 def test_a_node_that_waits_for_an_answer_about_its_tasks_stops_its_runs_all_the_same(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     done, left = Event(), []
-    world.app.task(name="work")(lambda: done.wait(2 * SOON) and None)
+    world.app.task(name="work")(lambda: done.wait(2 * LONGEST_S) and None)
     node = world.node()
     world.app.enqueue("work")
     node.plan_once()
@@ -265,7 +266,7 @@ def test_a_node_that_waits_for_an_answer_about_its_tasks_stops_its_runs_all_the_
         world.clock.advance(26_000)
         watch = Thread(target=node.watch_lease_once, daemon=True)
         watch.start()
-        watch.join(SOON)
+        watch.join(LONGEST_S)
         left.append(node.worker.executing())
         return join(*args)
 
@@ -281,13 +282,13 @@ def test_what_was_never_entered_is_handed_back_when_the_node_drains(world: World
     @world.app.task
     def long() -> None:
         entered.set()
-        blocker.wait(SOON)
+        blocker.wait(LONGEST_S)
 
     fresh = world.node()
     fresh.worker._threads["fast"].size = 1  # no further thread is made: the second waits in the queue
     first = world.app.enqueue(long)
     fresh.plan_once()
-    assert entered.wait(SOON)
+    assert entered.wait(LONGEST_S)
     second = world.app.enqueue(long)
     fresh.wake()
     fresh.plan_once()
@@ -380,7 +381,7 @@ def test_a_node_that_was_cut_off_goes_on_as_another_and_its_runs_are_done_again(
     def work() -> None:
         entered.append(1)
         if len(entered) == 1:
-            stuck.wait(SOON)
+            stuck.wait(LONGEST_S)
 
     node = world.node()
     run = world.app.enqueue(work)
@@ -431,7 +432,7 @@ def test_a_retry_that_restarts_here_while_a_renewal_is_under_way_is_not_stopped(
     def work(ctx: Context) -> None:
         attempts.append(ctx.attempt)
         if ctx.attempt == 1:
-            leave.wait(SOON)
+            leave.wait(LONGEST_S)
             raise ValueError("once more")
         entered.set()
         while not ctx.cancelled and not leave.is_set():
@@ -446,7 +447,7 @@ def test_a_retry_that_restarts_here_while_a_renewal_is_under_way_is_not_stopped(
     def renew_slowly(row: Node) -> Renewal:
         """The store answers with the first claim, or with none; before that arrives, the second begins here."""
         leave.set()
-        assert node.worker._empty.wait(SOON)
+        assert node.worker._empty.wait(LONGEST_S)
         if held:
             renewal = renew(row)
             node.write_once()
@@ -457,7 +458,7 @@ def test_a_retry_that_restarts_here_while_a_renewal_is_under_way_is_not_stopped(
         world.clock.advance(1)
         node.wake()
         node.plan_once()
-        assert entered.wait(SOON)
+        assert entered.wait(LONGEST_S)
         return renewal
 
     world.store.renew = renew_slowly  # type: ignore[method-assign, assignment]
@@ -569,7 +570,7 @@ def test_a_node_stops_cleanly_where_its_store_is_away(world: World) -> None:
     node = world.node()
     world.clock.advance(10_000)
     node.plan_once()
-    assert node.worker._empty.wait(SOON)
+    assert node.worker._empty.wait(LONGEST_S)
     world.store.away = True
     assert node.stop()
     failed = [event.stage for event in world.events if isinstance(event, Failure)]
@@ -625,7 +626,7 @@ def test_a_pass_that_came_while_outcomes_were_written_is_made_as_soon_as_they_ar
     monkeypatch.setattr(world.store, "finish_and_start", plan_meanwhile)
     world.settle(node)
     assert node.loops["plan"].is_woken
-    assert node.worker._empty.wait(SOON)
+    assert node.worker._empty.wait(LONGEST_S)
     node.plan_once()
     assert [run.cause for run in world.runs()].count("tick") == 1
 
@@ -656,7 +657,7 @@ def test_a_pass_that_was_turned_away_has_looked_into_no_pool(world: World) -> No
 def test_what_could_not_be_started_with_the_outcomes_is_looked_at_again_at_once(world: World) -> None:
     store, done = RefusingStore(world.clock.now_ms), Event()
     place = Place(world.clock, store)
-    node = one_at_a_time(place, 2, lambda: done.wait(SOON))
+    node = one_at_a_time(place, 2, lambda: done.wait(LONGEST_S))
     assert not node.goes_on
     store.refuses = lambda run: run.state is State.RUNNING
     done.set()
@@ -709,7 +710,7 @@ def test_a_node_that_stops_waits_for_what_is_just_being_started(world: World, mo
     entered = Event()
     node = one_at_a_time(world, 0, entered.set)
     world.app.enqueue("work", delivery="at_most_once")
-    monkeypatch.setattr(node._pass, "_claiming", Claiming(lambda: (node._pass._start(), entered.wait(SOON))))
+    monkeypatch.setattr(node._pass, "_claiming", Claiming(lambda: (node._pass._start(), entered.wait(LONGEST_S))))
     assert node.stop()
     assert [run.state for run in world.runs()] == ["succeeded"]
 

@@ -7,7 +7,8 @@ from pathlib import Path
 from threading import Event, Semaphore
 
 import pytest
-from tests.unit.node.world import SOON, START, FileWorld, Place, World
+from tests.patience import LONGEST_S
+from tests.unit.node.world import START, FileWorld, Place, World
 
 from onthedot import every
 from onthedot.model.node import Node
@@ -208,7 +209,7 @@ def test_short_tasks_take_each_other_s_workers_and_none_is_planned_to_wait() -> 
     while len(world.runs()) < 5:
         assert node.plan_once() in (MOMENT_MS, 1000)
         assert all(run.state != "waiting" for run in world.runs())
-        assert node.worker._empty.wait(SOON)
+        assert node.worker._empty.wait(LONGEST_S)
     node.plan_once()  # nothing is due any more, for which outcomes would wait
     world.settle(node)
     assert {run.state for run in world.runs()} == {"succeeded"}
@@ -216,7 +217,7 @@ def test_short_tasks_take_each_other_s_workers_and_none_is_planned_to_wait() -> 
 
 def test_where_workers_stay_busy_the_others_are_planned_to_wait_after_a_while() -> None:
     done = Event()
-    world, node = busy_world(lambda: done.wait(SOON))
+    world, node = busy_world(lambda: done.wait(LONGEST_S))
     assert node.plan_once() == MOMENT_MS
     assert len(world.runs()) == 2
     world.clock.advance(HOLD_ON_MS)
@@ -242,7 +243,7 @@ def test_what_could_not_be_decided_ahead_waits_for_short_tasks_too() -> None:
     while len(world.runs()) < 6:
         assert node.plan_once() in (0, MOMENT_MS, 1000)
         assert all(run.state != "waiting" for run in world.runs())
-        assert node.worker._empty.wait(SOON)
+        assert node.worker._empty.wait(LONGEST_S)
     node.plan_once()  # nothing is due any more, for which outcomes would wait
     world.settle(node)
     assert {run.state for run in world.runs()} == {"succeeded"}
@@ -267,10 +268,10 @@ def test_what_waits_in_the_store_has_its_turn_while_ticks_take_all_workers_as_th
 
 def test_outcomes_wait_for_ticks_that_begin_but_not_for_ever() -> None:
     places = Semaphore(0)
-    world, node = busy_world(lambda: places.acquire(timeout=SOON), ticks=9)
+    world, node = busy_world(lambda: places.acquire(timeout=LONGEST_S), ticks=9)
     assert node.plan_once() == MOMENT_MS
     places.release(2)
-    assert node.worker._empty.wait(SOON)
+    assert node.worker._empty.wait(LONGEST_S)
     first_ms = node._rush_since_ms
     node.write_once()
     assert {run.state for run in world.runs()} == {"running"}
@@ -281,4 +282,4 @@ def test_outcomes_wait_for_ticks_that_begin_but_not_for_ever() -> None:
     node.write_once()
     assert "succeeded" in {run.state for run in world.runs()}
     places.release(7)
-    assert node.worker._empty.wait(SOON)
+    assert node.worker._empty.wait(LONGEST_S)

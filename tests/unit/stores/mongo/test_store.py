@@ -12,6 +12,7 @@ from typing import Any
 
 import pymongo
 import pytest
+from tests.patience import LONGEST_S
 from tests.servers.mongodb import running
 from tests.servers.mongodb_set import client_of
 
@@ -272,7 +273,7 @@ def test_who_listens_hears_of_news_from_another_process_and_no_more_after_the_en
     heard = Event()
     end = store.listen(heard.set)
     with closing(open_store(mongodb_url, create=False, now_ms=clock)) as other:
-        for number in range(60):  # until the stream is open
+        for number in range(int(LONGEST_S / 0.5)):  # until the stream is open
             other.enqueue([_run(f"run {number}")])
             if heard.wait(0.5):
                 break
