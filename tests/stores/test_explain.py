@@ -9,6 +9,7 @@ import pytest
 
 from onthedot.insight.explain import explain
 from onthedot.model.run import Run
+from onthedot.moments import ceil_ms
 from onthedot.rules import edits
 from onthedot.stores.base import Author, Store
 from onthedot.stores.memory import MemoryStore
@@ -16,7 +17,7 @@ from onthedot.stores.open import open_store
 from onthedot.testing.clock import ManualClock
 from onthedot.testing.conformance import START_MS
 from onthedot.testing.conformance.scene import HOUR, LEASE_MS, MINUTE, SECOND, Scene, definition
-from onthedot.triggers.at import at
+from onthedot.triggers import Trigger, at, cron, dates, every
 
 STORES = ["memory", "sqlite", "postgresql_15", "mariadb", "mongodb_url", "redis_url"]
 ADA, BOB = Author("ada", "cli", "pause"), Author("bob", "http", "resume")
@@ -469,3 +470,99 @@ def test_two_nodes_of_one_name_that_lived_together_are_told_apart_by_their_ids(s
     node, _ = scene.node("web"), scene.node("web")
     scene.running(node)
     assert f"on node web ({node}), attempt 1" in told(scene)
+
+
+# deleted, parked, and what is no tick
+
+
+def test_a_schedule_that_was_deleted_says_by_whom_and_tells_of_its_past(scene: Scene) -> None:
+    node = scene.node("web")
+    run = scene.end(scene.running(node))
+    scene.wait(SECOND)
+    scene.edit(edits.delete(), by=ADA)
+    scene.wait(5 * MINUTE)
+    left = scene.edit(edits.look())
+    assert explain(scene.store, left, FIRST + MINUTE).text == (
+        "s did not exist at 2027-01-15T08:02:00Z: it was deleted by ada (cli) at 2027-01-15T08:01:01Z"
+    )
+    assert explain(scene.store, left, FIRST).text.startswith(f"run {run.id} succeeded")
+    assert "was no moment of s" in explain(scene.store, left, FIRST - 1).text
+
+
+def test_a_schedule_that_removed_itself_tells_of_its_past(scene: Scene) -> None:
+    node = scene.node("web")
+    run = scene.end(scene.running(node, max_runs=1, auto_remove=True))
+    scene.wait(5 * MINUTE)
+    left = scene.edit(edits.look())
+    assert explain(scene.store, left, FIRST).text.startswith(f"run {run.id} succeeded")
+    assert "did not exist at 2027-01-15T08:02:00Z" in explain(scene.store, left, FIRST + MINUTE).text
+
+
+def test_a_schedule_whose_trigger_cannot_be_read_says_that_it_is_parked(scene: Scene) -> None:
+    scene.put()
+    scene.overwrite(trigger={"v": 1, "type": "every", "interval": "oops"}, error="'oops' is no duration")
+    scene.wait(2 * MINUTE)
+    assert told(scene) == (
+        "it did not run at 2027-01-15T08:01:00Z: the schedule is parked, since it cannot be planned: "
+        "'oops' is no duration"
+    )
+
+
+def test_a_trigger_of_a_newer_version_is_said_to_be_unreadable_here(scene: Scene) -> None:
+    scene.put()
+    newer = scene.overwrite(trigger={"v": 99, "type": "moon"})
+    before_it_was_put = newer.created_ms - MINUTE
+    assert "cannot be told here: trigger codec version 99 is newer" in told(scene, before_it_was_put)
+
+
+@pytest.mark.parametrize(
+    ("trigger", "moment", "why"),
+    [
+        (every("1m") - dates("2027-01-16"), "2027-01-16T09:00Z", "it is left out by 2027-01-16"),
+        (
+            every("1m") - cron("* 9 * * *", tz="UTC"),
+            "2027-01-16T09:05Z",
+            "it is left out by (every minute from 09:00 to 09:59, UTC time)",
+        ),
+        (
+            cron("30 2 * * *", tz="Europe/Berlin", gap="skip"),
+            "2027-03-28T01:00Z",
+            "jumped over its time then, and gap='skip' leaves it out",
+        ),
+        (
+            cron("30 2 * * *", tz="Europe/Berlin"),
+            "2027-10-31T01:30Z",
+            "showed its time twice then, and it runs the first time, at 2027-10-31T00:30:00Z",
+        ),
+        (
+            cron("30 2 * * *", tz="Europe/Berlin", fold="last"),
+            "2027-10-31T00:30Z",
+            "showed its time twice then, and it runs the last time, at 2027-10-31T01:30:00Z",
+        ),
+    ],
+)
+def test_a_moment_that_is_no_tick_says_what_took_it_away(trigger: Trigger, moment: str, why: str) -> None:
+    scene = Scene(MemoryStore(clock := ManualClock(START_MS)), clock)
+    scene.put("s", trigger)
+    text = told(scene, ceil_ms(moment))
+    assert "was no moment of s: " in text
+    assert f"{why}; the nearest are " in text
+
+
+def test_a_tick_to_come_says_why_it_will_not_run_as_things_stand(scene: Scene) -> None:
+    scene.node("web")
+    scene.put()
+    scene.edit(edits.pause("moving disks"), by=ADA)
+    assert told(scene).endswith(
+        "; but as things stand it will not run: the schedule is paused by ada (cli) at 2027-01-15T08:00:00Z "
+        "(moving disks)"
+    )
+    scene.edit(edits.resume())
+    scene.overwrite(error="no luck")
+    assert told(scene).endswith("will not run: the schedule is parked, since it cannot be planned: no luck")
+
+
+def test_a_tick_after_the_last_of_its_runs_says_so(scene: Scene) -> None:
+    scene.end(scene.running(scene.node("web"), max_runs=1))
+    scene.wait(2 * MINUTE)
+    assert told(scene, FIRST + MINUTE).endswith("had ended before: it had had all of its runs (max_runs=1)")

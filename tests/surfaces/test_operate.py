@@ -29,8 +29,9 @@ from onthedot.model.node import Node
 from onthedot.model.run import Run
 from onthedot.model.states import State
 from onthedot.model.values import replace
+from onthedot.rules.effects import Effects
 from onthedot.rules.plan import Decider
-from onthedot.stores.base import Store
+from onthedot.stores.base import Author, Store
 from onthedot.stores.engine import Engine
 
 PATIENCE = 30.0
@@ -537,7 +538,18 @@ class TestSchedules:
     def test_delete_asks_unless_told_not_to(self, place: Place) -> None:
         assert "--yes" in place.refused("schedules", "delete", "digest")
         assert place.printed("schedules", "delete", "digest", "--yes") == "digest is deleted\n"
-        assert place.refused("schedules", "delete", "digest", "--yes", code=1) == "error: No schedule named 'digest'."
+        said = place.refused("schedules", "delete", "digest", "--yes", code=1)
+        assert re.fullmatch(r"error: No schedule named 'digest': it was deleted by \S+ \(cli\) at \S+Z\.", said)
+        assert "digest did not exist at 2090-01-01T06:00:00Z: it was deleted by " in place.printed(
+            "explain", "digest", "2090-01-01T06:00Z"
+        )
+        assert "was deleted by" in place.printed("explain", "digest", "2090-01-01T05:59:59Z")
+
+    def test_a_schedule_whose_trigger_cannot_be_read_is_explained_as_parked(self, place: Place, store: Store) -> None:
+        (row,) = store.schedules(names=["hourly"])
+        parked = replace(row, trigger={"v": 1, "type": "every", "interval": "oops"}, error="'oops' is no duration")
+        store.change(["hourly"], lambda before, now_ms: Effects(schedule=parked), Author("me", "test", "park"))
+        assert "the schedule is parked, since it cannot be planned: 'oops'" in place.printed("explain", "hourly")
 
     def test_a_moment_that_is_not_decided_is_explained_as_such(self, place: Place) -> None:
         found = place.document("explain", "hourly", "2090-01-01T00:00Z")

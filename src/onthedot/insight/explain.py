@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from onthedot.errors import TriggerError
 from onthedot.insight.facts import Facts
 from onthedot.insight.lateness import under_way, why_late, why_not_planned
+from onthedot.insight.no_tick import why_no_tick
 from onthedot.insight.node_history import at
 from onthedot.model.decision import Decision
 from onthedot.model.run import Run
@@ -61,12 +62,17 @@ def explain(store: Store, schedule: Schedule, moment_ms: int) -> Explanation:
 
 def _without_trace(store: Store, schedule: Schedule, moment_ms: int, facts: Facts) -> str:
     """What is to be said of a moment of which there is neither a run nor a decision."""
-    gap = facts.history.gap_at(moment_ms)
+    gap = facts.history.gap_at(moment_ms, gone_ms=schedule.settled_ms if schedule.deleted else None)
     if gap is not None:
         return f"{schedule.name} did not exist at {iso(moment_ms)}: {gap}"
+    if schedule.error is not None and moment_ms > schedule.settled_ms:
+        return _undecided(schedule, moment_ms, facts)  # also where its trigger cannot be read
     revision = _in_force(store, schedule, moment_ms)
     if revision is None:
         return _pruned(moment_ms)
+    unreadable = _why_unreadable(revision)
+    if unreadable is not None:
+        return f"whether {iso(moment_ms)} is a moment of {schedule.name} cannot be told here: {unreadable}"
     if not _ticks_at(revision, moment_ms):
         return _no_moment(schedule, revision, moment_ms)
     if moment_ms > schedule.settled_ms:
@@ -128,10 +134,11 @@ def _holder(run: Run) -> str:
 
 def _undecided(schedule: Schedule, moment_ms: int, facts: Facts) -> str:
     nobody = why_nobody(facts.nodes.alive, schedule.task, schedule.policy.group)
+    why = _why_undecided(schedule, moment_ms, facts)
     if moment_ms > facts.now_ms:
         but = "" if nobody is None else f"; but it could not run now: {nobody}"
+        but = but if why is None else f"; but as things stand it will not run: {why}"
         return f"{iso(moment_ms)} is still to come: everything up to {iso(schedule.settled_ms)} is decided{but}"
-    why = _why_undecided(schedule, moment_ms, facts)
     if why is not None:
         return f"it did not run at {iso(moment_ms)}: {why}"
     absent = why_not_planned(facts.now_ms, facts) or nobody
@@ -147,7 +154,9 @@ def _why_undecided(schedule: Schedule, moment_ms: int, facts: Facts) -> str | No
         note = f" ({schedule.paused_note})" if schedule.paused_note else ""
         return f"the schedule is {pause or f'paused{note}'}"
     if schedule.next_run_ms is None:
-        return "the schedule had ended before"
+        had_all = schedule.max_runs is not None and schedule.planned_runs >= schedule.max_runs
+        why = f": it had had all of its runs (max_runs={schedule.max_runs})" if had_all else ""
+        return f"the schedule had ended before{why}"
     if schedule.next_run_ms > moment_ms:
         return f"the schedule was moved to {iso(schedule.next_run_ms)}"
     return None
@@ -161,7 +170,9 @@ def _no_moment(schedule: Schedule, revision: Schedule, moment_ms: int) -> str:
     trigger = decode(revision.trigger)
     before, after = trigger.prev_ms(moment_ms), trigger.next_ms(moment_ms)
     near = " and ".join(iso(tick) for tick in (before, after) if tick is not None)
-    return f"{iso(moment_ms)} was no moment of {schedule.name}: the nearest are {near}"
+    why = why_no_tick(trigger, moment_ms)
+    because = "" if why is None else f"{why}; "
+    return f"{iso(moment_ms)} was no moment of {schedule.name}: {because}the nearest are {near}"
 
 
 def _ticks_at(revision: Schedule, moment_ms: int) -> bool:
@@ -171,18 +182,18 @@ def _ticks_at(revision: Schedule, moment_ms: int) -> bool:
 def _in_force(store: Store, schedule: Schedule, moment_ms: int) -> Schedule | None:
     """The definition that counted at that moment; None if it has been pruned."""
     revisions = store.revisions(schedule.id)
-    earlier = [each for each in revisions if each.updated_ms <= moment_ms and _is_readable(each)]
+    earlier = [each for each in revisions if each.updated_ms <= moment_ms and _why_unreadable(each) is None]
     if earlier:
         return earlier[-1]
     return None if revisions and moment_ms >= schedule.created_ms else schedule
 
 
-def _is_readable(revision: Schedule) -> bool:
+def _why_unreadable(revision: Schedule) -> str | None:
     try:
         decode(revision.trigger)
-    except TriggerError:
-        return False
-    return True
+    except TriggerError as error:
+        return error.line
+    return None
 
 
 # a run

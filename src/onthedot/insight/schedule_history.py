@@ -31,18 +31,21 @@ class Pause:
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """A time in which the schedule did not exist: it had been deleted or removed, and was put again."""
+    """A time in which the schedule did not exist: it had been deleted or removed."""
 
     since_ms: int
-    revived: Change
     deleted: Change | None = None
     """None where it had removed itself, or the line is forgotten."""
+    revived: Change | None = None
+    """Who put it again; None while nobody has."""
 
     def __str__(self) -> str:
         deleted = "" if self.deleted is None else f" by {_who(self.deleted)}"
         how = "was deleted" if self.deleted is not None else "was gone"
-        again = f"and put again by {_who(self.revived)} at {at(self.revived.at_ms)}"
-        return f"it {how}{deleted} at {at(self.since_ms)}, {again}"
+        told = f"it {how}{deleted} at {at(self.since_ms)}"
+        if self.revived is not None:
+            told += f", and put again by {_who(self.revived)} at {at(self.revived.at_ms)}"
+        return told
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,14 +89,17 @@ class ScheduleHistory:
         later = [each for each in pauses if moment_ms < each.began.at_ms <= until_ms]
         return next(iter((*inside, *later)), None)
 
-    def gap_at(self, moment_ms: int) -> Gap | None:
-        """The time around the moment in which there was no such schedule; None if there was."""
+    def gap_at(self, moment_ms: int, *, gone_ms: int | None = None) -> Gap | None:
+        """The time around the moment in which there was no such schedule; None if there was. `gone_ms`: since when
+        there is none now."""
+        if gone_ms is not None and moment_ms > gone_ms:
+            return Gap(gone_ms, self._deletion_at(gone_ms))
         for change in self._changes:
             if not (change.before.get("deleted") is True and change.after.get("deleted") is False):
                 continue
             since_ms = int(change.before.get("settled_ms", change.at_ms))
             if since_ms < moment_ms < change.at_ms:
-                return Gap(since_ms, change, self._deletion_at(since_ms))
+                return Gap(since_ms, self._deletion_at(since_ms), change)
         return None
 
     def losses_of(self, run_id: str) -> list[Loss]:
