@@ -343,6 +343,25 @@ def test_a_run_that_began_late_says_for_whose_success_it_waited(scene: Scene) ->
     )
 
 
+def test_a_run_that_waits_or_waited_in_vain_for_a_success_says_for_whose(scene: Scene) -> None:
+    node = scene.node("web", capacity=1, lease_ms=HOUR)
+    scene.put("long", at("2027-01-15T08:00:30Z"))
+    scene.wait(30 * SECOND)
+    scene.plan(node, free=1)  # a worker is busy, which is not why the other one waits
+    scene.put(depends_on=("load",))
+    planned(scene, node)
+    scene.start(node)
+    assert told(scene).endswith("it waits for load to succeed, and there is no such schedule")
+    scene.put("load", at("2027-01-16T08:00:00Z"))
+    assert told(scene).endswith("it waits for load to succeed")
+    scene.wait(MINUTE)
+    scene.plan(node)
+    assert told(scene).endswith(
+        "gave way to a newer tick: what it depends on had not succeeded; it waited for 1m: "
+        "load had not succeeded"
+    )
+
+
 def test_a_run_that_began_late_says_that_the_pool_was_full_and_with_what(scene: Scene) -> None:
     node = scene.node("web", capacity=2, lease_ms=HOUR)
     scene.put("import")

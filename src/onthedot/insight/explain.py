@@ -255,7 +255,8 @@ def _waits_for(run: Run, facts: Facts) -> str:
             pause = facts.history.pause_at(facts.now_ms, facts.now_ms)
             return "it waits for the schedule to be resumed" + ("" if pause is None else f": {pause}")
         case "success":
-            return f"it waits for {name} to succeed"
+            missing = ", and there is no such schedule" if facts.missing(name) else ""
+            return f"it waits for {name} to succeed{missing}"
         case _:
             return ""
 
