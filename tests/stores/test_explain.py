@@ -158,6 +158,15 @@ def test_a_misfire_says_that_no_node_was_alive(scene: Scene) -> None:
     )
 
 
+def test_a_node_that_had_been_frozen_is_said_to_have_come_back(scene: Scene) -> None:
+    scene.put()
+    node = scene.node("web")
+    scene.wait(5 * MINUTE)
+    scene.store.leave(node)
+    scene.plan(scene.node("web"), free=1)
+    assert told(scene).endswith("when node web was last heard of, until 2027-01-15T08:05:00Z, when node web came back")
+
+
 # a node died
 
 
@@ -167,7 +176,7 @@ def test_a_run_whose_node_died_says_which_when_and_who_took_over(scene: Scene) -
     scene.wait(LEASE_MS)
     scene.store.take_over(web, 0, Author("batch", "node", "take over"))
     died = (
-        "it had begun at 2027-01-15T08:01:00Z; node web died, last heard of at 2027-01-15T08:00:00Z, "
+        "it had begun at 2027-01-15T08:01:00Z; node web died, last heard of at 2027-01-15T08:01:00Z, "
         "and node batch took over at 2027-01-15T08:01:30Z"
     )
     assert told(scene).startswith(f"run {run.id} waiting; {died}")
@@ -241,12 +250,30 @@ def test_of_several_pauses_the_one_of_the_tick_is_told(scene: Scene) -> None:
     assert "(second)" in told(scene, FIRST + MINUTE)
 
 
-def test_a_pause_that_was_given_another_note_says_the_latest(scene: Scene) -> None:
+def test_a_pause_that_somebody_else_gave_another_note_says_who_wrote_which(scene: Scene) -> None:
     scene.put()
     scene.edit(edits.pause("disks"), by=ADA)
+    scene.wait(SECOND)
     scene.edit(edits.pause("disks, and the network"), by=BOB)
     scene.wait(2 * MINUTE)
-    assert "(disks, and the network)" in told(scene)
+    assert told(scene).endswith(
+        "the schedule is paused by ada (cli) at 2027-01-15T08:00:00Z (disks) and paused again by bob (http) at "
+        "2027-01-15T08:00:01Z (disks, and the network)"
+    )
+
+
+def test_a_tick_that_nobody_planned_before_the_pause_says_that_no_node_was_alive(scene: Scene) -> None:
+    scene.put()
+    scene.wait(2 * MINUTE)
+    scene.edit(edits.pause(None), by=ADA)
+    scene.wait(MINUTE)
+    scene.edit(edits.resume(), by=BOB)
+    scene.node("web")
+    assert told(scene).endswith(
+        "resumed by bob (http) at 2027-01-15T08:03:00Z: no node was alive until 2027-01-15T08:03:00Z, when node web "
+        "started"
+    )
+    assert told(scene, FIRST + 2 * MINUTE).endswith("resumed by bob (http) at 2027-01-15T08:03:00Z")
 
 
 def test_a_waiting_run_that_a_pause_skipped_says_who_paused_it(scene: Scene) -> None:
@@ -357,8 +384,7 @@ def test_a_run_that_waits_or_waited_in_vain_for_a_success_says_for_whose(scene: 
     scene.wait(MINUTE)
     scene.plan(node)
     assert told(scene).endswith(
-        "gave way to a newer tick: what it depends on had not succeeded; it waited for 1m: "
-        "load had not succeeded"
+        "gave way to a newer tick: what it depends on had not succeeded; it waited for 1m: load had not succeeded"
     )
 
 
@@ -470,7 +496,10 @@ def test_ticks_that_a_change_took_away_say_whose_change(scene: Scene) -> None:
     scene.put()
     scene.wait(2 * MINUTE)
     scene.edit(edits.reschedule(START_MS + 60 * MINUTE), by=ADA)
-    assert told(scene).endswith("moved to another moment, by ada (cli) at 2027-01-15T08:02:00Z")
+    assert told(scene).endswith(
+        "moved to another moment, by ada (cli) at 2027-01-15T08:02:00Z: no node is alive"
+    )  # else it would have run before
+    assert told(scene, FIRST + MINUTE).endswith("by ada (cli) at 2027-01-15T08:02:00Z")
 
 
 # names

@@ -678,6 +678,13 @@ def test_nodes_are_listed_by_name_and_with_their_ids_only_where_two_are_equal(pl
     assert {each["id"] for each in place.document("nodes", "list")["nodes"]} == {"n-1", "n-2", "n-3"}
 
 
+def test_an_expired_node_is_taken_over_by_others_only_where_there_are_any(place: Place, store: Store) -> None:
+    store.join(Node("n-1", "web", lease_ms=0), [])
+    assert "node web: expired (no other is alive to take its runs over)" in place.run("status").stdout
+    store.join(Node("n-2", "batch"), [])
+    assert "node web: expired (the others take its runs over)" in place.run("status").stdout
+
+
 # settings and processes
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from onthedot.errors import TriggerError
 from onthedot.insight.facts import Facts
-from onthedot.insight.lateness import under_way, why_late, why_not_planned
+from onthedot.insight.lateness import LATE_MS, under_way, why_late, why_not_planned
 from onthedot.insight.no_tick import why_no_tick
 from onthedot.insight.node_history import at
 from onthedot.model.decision import Decision
@@ -16,6 +16,7 @@ from onthedot.model.states import State
 from onthedot.moments import iso
 from onthedot.rules.routing import why_nobody
 from onthedot.stores.base import Store
+from onthedot.texts import counted
 from onthedot.triggers.codec import decode
 
 _REASONS = {
@@ -95,14 +96,21 @@ def _why(reason: str, moment_ms: int, decided_ms: int, facts: Facts) -> str:
     plain = _REASONS.get(reason, reason)
     if reason == "paused":
         pause = facts.history.pause_at(moment_ms, decided_ms)
-        return plain if pause is None else f"the schedule was {pause}"
+        return plain if pause is None else f"the schedule was {pause}{_unplanned(moment_ms, pause.began.at_ms, facts)}"
     if reason == "overlap":
         return _overlapped(moment_ms, facts) or plain
     if reason == "misfire":
-        absent = why_not_planned(moment_ms, facts)
-        return plain if absent is None else f"{plain}: {absent}"
+        return plain + _unplanned(moment_ms, decided_ms, facts)
     author = facts.history.author_at(decided_ms) if reason in _BY_SOMEBODY else None
-    return plain if author is None else f"{plain}, by {author} at {at(decided_ms)}"
+    if author is None:
+        return plain
+    return f"{plain}, by {author} at {at(decided_ms)}{_unplanned(moment_ms, decided_ms, facts)}"
+
+
+def _unplanned(moment_ms: int, until_ms: int, facts: Facts) -> str:
+    """Why nobody had decided on the tick at its moment, so that what came later could take it away."""
+    absent = why_not_planned(moment_ms, facts) if until_ms - moment_ms > LATE_MS else None
+    return "" if absent is None else f": {absent}"
 
 
 def _overlapped(moment_ms: int, facts: Facts) -> str | None:
@@ -221,7 +229,7 @@ def _course(run: Run, facts: Facts) -> str:
     """From its plan to its end."""
     story = f"run {run.id} {run.state}"
     if run.is_broadcast:
-        story = f"broadcast {run.id} to {run.shards} nodes {run.state}"
+        story = f"broadcast {run.id} to {counted(run.shards or 0, 'node')} {run.state}"
     elif run.is_shard:
         story = f"shard {run.shard} of {run.shards}: {story}"
     if run.target is not None:

@@ -16,13 +16,15 @@ class Pause:
     """From one change to another."""
 
     began: Change
-    note: str | None
+    again: tuple[Change, ...] = ()
+    """Who paused it once more while it was paused, with another note."""
     ended: Change | None = None
 
     def __str__(self) -> str:
-        told = f"paused by {_who(self.began)} at {at(self.began.at_ms)}"
-        if self.note:
-            told += f" ({self.note})"
+        told = " and ".join(
+            f"paused {'again ' if number else ''}by {_who(each)} at {at(each.at_ms)}{_note(each)}"
+            for number, each in enumerate((self.began, *self.again))
+        )
         if self.ended is not None:
             how = "deleted" if self.ended.after.get("deleted") is True else "resumed"
             told += f", and {how} by {_who(self.ended)} at {at(self.ended.at_ms)}"
@@ -65,7 +67,7 @@ class Loss:
         told = "" if began_ms is None else f"it had begun at {at(began_ms)}; "
         if not self.died:
             return f"{told}node {after['node']} stopped, and gave it back at {when}"
-        heard = at(int(after["renewed_ms"]))
+        heard = at(max(int(after["renewed_ms"]), began_ms or 0))
         return f"{told}node {after['node']} died, last heard of at {heard}, and {self._taker()} took over at {when}"
 
     def _taker(self) -> str:
@@ -125,11 +127,11 @@ class ScheduleHistory:
         for change in self._changes:
             is_open = bool(pauses) and pauses[-1].ended is None
             if change.after.get("enabled") is False:
-                pauses.append(Pause(change, change.after.get("paused_note")))
+                pauses.append(Pause(change))
             elif is_open and (change.after.get("enabled") is True or change.after.get("deleted") is True):
                 pauses[-1] = replace(pauses[-1], ended=change)
-            elif is_open and change.after.get("paused_note"):  # paused once more, with another note
-                pauses[-1] = replace(pauses[-1], note=change.after["paused_note"])
+            elif is_open and "paused_note" in change.after:
+                pauses[-1] = replace(pauses[-1], again=(*pauses[-1].again, change))
         return pauses
 
 
@@ -140,6 +142,11 @@ def read_history(store: Store, schedule: str) -> ScheduleHistory:
 
 def _is_over(pause: Pause, moment_ms: int) -> bool:
     return pause.ended is not None and pause.ended.at_ms < moment_ms
+
+
+def _note(pause: Change) -> str:
+    note = pause.after.get("paused_note")
+    return f" ({note})" if note else ""
 
 
 def _who(change: Change) -> str:
