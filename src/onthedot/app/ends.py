@@ -19,7 +19,7 @@ _OPEN_END_MS = END_MS - 60 * 366 * 86_400_000
 
 
 _EDGE_MS = 2 * 86_400_000
-"""Clocks of different zones reach the first and the last day of time some hours apart, so that there an exclusion may leave
+"""Clocks of different zones reach the first and the last day of time some hours apart: there an exclusion may leave
 ticks that nobody means."""
 
 
