@@ -112,7 +112,7 @@ def test_a_document_without_an_id_or_with_a_number_that_json_has_not_is_refused(
     place: InRedis, document: dict[str, Any], said: str
 ) -> None:
     with pytest.raises(SettingsError, match=said):
-        place.store().put(document)
+        RedisJobStore(place.client, place.name).put(document)
 
 
 def test_what_is_no_client_is_refused_in_one_line() -> None:
