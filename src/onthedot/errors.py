@@ -147,9 +147,10 @@ class NotFound(OnthedotError, LookupError):
 class ScheduleNotFound(NotFound):
     """No schedule has that name."""
 
-    def __init__(self, name: str, known: tuple[str, ...] = ()) -> None:
+    def __init__(self, name: str, known: tuple[str, ...] = (), gone: str | None = None) -> None:
         hint = f" Did you mean {' or '.join(known)}?" if known else ""
-        super().__init__(f"No schedule named {name!r}.{hint}")
+        told = "" if gone is None else f": {gone}"
+        super().__init__(f"No schedule named {name!r}{told}.{hint}")
         self.name = name
 
 

@@ -100,6 +100,56 @@ def workers(place: Place) -> Iterator[Workers]:
     workers.close()
 
 
+INTERRUPTED_PROGRAM = """
+import sys, threading
+from datetime import UTC, datetime
+from onthedot.documents import Documents, MemoryJobStore
+
+store = MemoryJobStore([{"id": 1, "sleep_until": datetime.now(UTC)}])
+documents = Documents(store, idle_delay="20ms")
+
+@documents.on_document
+def work(document):
+    print("began", flush=True)
+    threading.Event().wait()
+
+documents.on_stop(lambda: print("stopped", flush=True))
+if sys.argv[1:]:  # a hook in which it is stuck
+    documents.on_stop(threading.Event().wait)
+documents.run()
+"""
+
+
+def _interrupted(*arguments: str) -> subprocess.Popen[str]:
+    """A program with a document under way that does not end, after the first Ctrl-C."""
+    pipe = subprocess.PIPE
+    words = [sys.executable, "-c", INTERRUPTED_PROGRAM, *arguments]
+    process = subprocess.Popen(words, stdout=pipe, stderr=pipe, text=True, cwd=ROOT)
+    assert hear(process) == "began"
+    process.send_signal(signal.SIGINT)
+    assert process.stderr is not None
+    assert process.stderr.readline() == "stopping 1 document left\n"
+    return process
+
+
+def test_ctrl_c_says_what_it_waits_for_and_the_second_waits_no_longer() -> None:
+    with _interrupted() as process:
+        process.send_signal(signal.SIGINT)
+        said, told = process.communicate(timeout=LONGEST_S)
+    assert told == "stopping 1 document not waited for: worked again when the lock is over\n"
+    assert (process.returncode, said) == (0, "stopped\n")
+
+
+def test_the_third_ctrl_c_ends_a_process_that_is_stuck_at_once() -> None:
+    with _interrupted("stuck") as process:
+        process.send_signal(signal.SIGINT)
+        assert hear(process) == "stopped"
+        process.send_signal(signal.SIGINT)
+        _, told = process.communicate(timeout=LONGEST_S)
+    assert process.returncode == 130
+    assert told.endswith("ended at once: what was worked here is worked again when its lock is over\n")
+
+
 def until(answer: Callable[[], bool]) -> None:
     end = time.monotonic() + LONGEST_S
     while not answer():

@@ -30,8 +30,9 @@ from onthedot.model.node import Node
 from onthedot.model.run import Run
 from onthedot.model.states import State
 from onthedot.model.values import replace
+from onthedot.rules.effects import Effects
 from onthedot.rules.plan import Decider
-from onthedot.stores.base import Store
+from onthedot.stores.base import Author, Store
 from onthedot.stores.engine import Engine
 
 MYAPP = """\
@@ -536,7 +537,18 @@ class TestSchedules:
     def test_delete_asks_unless_told_not_to(self, place: Place) -> None:
         assert "--yes" in place.refused("schedules", "delete", "digest")
         assert place.printed("schedules", "delete", "digest", "--yes") == "digest is deleted\n"
-        assert place.refused("schedules", "delete", "digest", "--yes", code=1) == "error: No schedule named 'digest'."
+        said = place.refused("schedules", "delete", "digest", "--yes", code=1)
+        assert re.fullmatch(r"error: No schedule named 'digest': it was deleted by \S+ \(cli\) at \S+Z\.", said)
+        assert "digest did not exist at 2090-01-01T06:00:00Z: it was deleted by " in place.printed(
+            "explain", "digest", "2090-01-01T06:00Z"
+        )
+        assert "was deleted by" in place.printed("explain", "digest", "2090-01-01T05:59:59Z")
+
+    def test_a_schedule_whose_trigger_cannot_be_read_is_explained_as_parked(self, place: Place, store: Store) -> None:
+        (row,) = store.schedules(names=["hourly"])
+        parked = replace(row, trigger={"v": 1, "type": "every", "interval": "oops"}, error="'oops' is no duration")
+        store.change(["hourly"], lambda before, now_ms: Effects(schedule=parked), Author("me", "test", "park"))
+        assert "the schedule is parked, since it cannot be planned: 'oops'" in place.printed("explain", "hourly")
 
     def test_a_moment_that_is_not_decided_is_explained_as_such(self, place: Place) -> None:
         found = place.document("explain", "hourly", "2090-01-01T00:00Z")
@@ -663,6 +675,13 @@ def test_nodes_are_listed_by_name_and_with_their_ids_only_where_two_are_equal(pl
         assert "web (n-3)" in shown
         assert "n-2" not in shown
     assert {each["id"] for each in place.document("nodes", "list")["nodes"]} == {"n-1", "n-2", "n-3"}
+
+
+def test_an_expired_node_is_taken_over_by_others_only_where_there_are_any(place: Place, store: Store) -> None:
+    store.join(Node("n-1", "web", lease_ms=0), [])
+    assert "node web: expired (no other is alive to take its runs over)" in place.run("status").stdout
+    store.join(Node("n-2", "batch"), [])
+    assert "node web: expired (the others take its runs over)" in place.run("status").stdout
 
 
 # settings and processes

@@ -23,7 +23,7 @@ from onthedot.events import Emitter, Failure, LoopRestarted, NodeStarted, NodeSt
 from onthedot.execution.capture import capture_logging
 from onthedot.execution.targets import Lookup
 from onthedot.execution.thread_pool import Counts, Pool, Room, Sizes
-from onthedot.execution.worker import Worker
+from onthedot.execution.worker import NOTICED_MS, Worker
 from onthedot.loop import Loop
 from onthedot.model.ids import new_id
 from onthedot.model.node import SKEW_LABEL, ZONES_LABEL, Node
@@ -298,7 +298,7 @@ class NodeRunner:
 
     def _tell_of_worker(self) -> None:
         """Once, when something begins to be wrong with it."""
-        problems = self.worker.problems()
+        problems = self.worker.problems(NOTICED_MS)
         if problems and not self._told_of_worker:
             self._emitter.emit(Failure("worker", OnthedotError("; ".join(problems))))
         self._told_of_worker = bool(problems)

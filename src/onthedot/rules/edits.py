@@ -194,6 +194,15 @@ def delete() -> Edit:
     return edit
 
 
+def look() -> Edit:
+    """Change nothing; the answer is what is there, a tombstone too."""
+
+    def edit(before: Before, now_ms: int) -> Effects:
+        return Effects(answer=before.schedule)
+
+    return edit
+
+
 def manual_run(schedule: Schedule, run_id: str, key: str | None, args: Json | None, now_ms: int) -> Run:
     """A run of the schedule now, by hand: a pause does not hold it, and it has a tick of its own."""
     return Run(

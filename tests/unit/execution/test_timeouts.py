@@ -299,6 +299,24 @@ def test_one_that_swallows_its_cancellation_ends_cancelled(monkeypatch: pytest.M
     assert bench.outcome().ending == "cancelled"
 
 
+def test_the_very_first_async_task_that_blocks_is_named_with_its_place() -> None:
+    bench, goes_on = Bench(), Event()
+
+    async def blocks(ctx: Context) -> None:
+        goes_on.wait(SOON)
+
+    bench.begin("r", blocks, timeout_ms=None, is_async=True)
+    while not bench.worker.problems(1):
+        SystemClock().wait(Event(), 10)
+    (problem,) = bench.worker.problems(1)
+    assert bench.worker.problems(3_600_000) == []
+    assert " by the task r, an async def that blocks, at " in problem
+    assert "nowhere" not in problem
+    goes_on.set()
+    assert bench.outcome().ending == "succeeded"
+    bench.worker.close()
+
+
 def test_one_that_holds_up_the_loop_is_named_and_ends_and_the_others_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(deadlines, "LAST_CHANCE_MS", 200)
     monkeypatch.setattr(worker, "HELD_UP_MS", 50)
