@@ -150,14 +150,14 @@ def test_a_run_whose_schedule_was_locked_when_a_place_came_free_is_looked_at_aga
         node = place.node(settings=NodeSettings(name="node", capacity=1))
         place.app.enqueue("work")
         node.plan_once()
-        assert not node.goes_on
+        went_on = node.goes_on
         place.app.schedules.put("busy", "work", every("1d"))
         place.app.schedules.trigger("busy")
         with engine.connect() as connection:
             connection.execute(sqlalchemy.text("SELECT id FROM onthedot_schedules FOR UPDATE"))
             done.set()
             place.settle(node)
-            assert node.goes_on
+            assert (went_on, node.goes_on) == (False, True)
         node.plan_once()
         place.settle(node)
         assert [run.state for run in place.runs()] == ["succeeded"] * 2
