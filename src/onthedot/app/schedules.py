@@ -139,7 +139,7 @@ class Schedules:
         if new is not None:
             refuse_ended(self._open_store(), {name: new})
 
-        def change(schedule: Schedule) -> edits.Definition:
+        def change(schedule: Schedule) -> edits.Definition[Trigger]:
             old = edits.definition_of(schedule)
             policy = replace(old.policy, **_fields_of(given))
             return replace(
@@ -158,7 +158,7 @@ class Schedules:
 
     def define(
         self, put: Put, *, unchecked: bool = False, origin: Origin = "api", declared: str | None = None
-    ) -> edits.Definition:
+    ) -> edits.Definition[Trigger]:
         """The definition that a put stands for, checked; touches the store only for tasks that are unknown here."""
         problem = name_problem(put.name)
         if problem is not None:

@@ -73,7 +73,7 @@ def test_a_row_that_somebody_has_broken_by_hand_is_parked_and_shown_and_the_othe
     world.app.task(name="work")(lambda: calls.append(1))
     for name in ("a", "broken", "z"):
         world.app.schedules.put(name, "work", every("10s"))
-    world.sql('UPDATE onthedot_schedules SET trigger = \'{"v": 1, "type": "cron", \' WHERE name = \'broken\'')
+    world.sql("UPDATE onthedot_schedules SET definition = '{\"trigger\": {\"v\": 1, ' WHERE name = 'broken'")
     node = world.node()
     world.pass_by(10 * SECOND, node)
     world.pass_by(10 * SECOND, node)

@@ -68,7 +68,7 @@ def _plan(store: MongoStore, clock: ManualClock, node_id: str = "n", free: int =
 
 
 @pytest.mark.parametrize(
-    "broken", [{"$set": {"trigger": "{broken"}}, {"$set": {"args": {"a": 1}}}, {"$unset": {"policy": 1}}]
+    "broken", [{"$set": {"definition": "{broken"}}, {"$set": {"args": {"a": 1}}}, {"$unset": {"policy": 1}}]
 )
 def test_a_document_that_cannot_be_read_is_parked_and_shown_and_the_rest_of_its_batch_is_planned(
     store: MongoStore, client: Client, clock: ManualClock, broken: dict[str, Any]
