@@ -184,7 +184,7 @@ CLAIMING = (
         file="node/agenda.py",
         find="return Steps(self._waits and self._executes, self._plans_on and self._plans, self._executes)",
         replace="return Steps(False, self._plans_on and self._plans, self._executes)",
-        tests=unit("execution/test_full_pools.py::test_a_new_tick_does_not_pass_a_run_that_waits_for_the_same_pool"),
+        tests=unit("node/test_agenda.py::test_what_waits_for_workers_gets_its_share_before_new_ticks"),
     ),
     Sabotage(
         name="unknown-task-planned",
