@@ -12,6 +12,7 @@ from onthedot.model.run import Run
 
 BRIEF_MS = 3
 """A run that takes less is over before anybody could be told that it waits."""
+_WITH_A_QUEUE: tuple[Pool, ...] = ("fast", "loop")
 
 
 class Pools:
@@ -52,7 +53,7 @@ class Pools:
     def room_soon(self) -> Room:
         """The same, and as many places again for what is brief: it begins before another could take it."""
         free = {pool: self.free_in(pool) for pool in POOLS}
-        soon = {pool: free[pool] + self.sizes.of_pool(pool) for pool in ("fast", "loop")}
+        soon = {pool: free[pool] + self.sizes.of_pool(pool) for pool in _WITH_A_QUEUE}
         return Room(free, self.pool_of, soon, lambda run: run.task in self._brief)
 
     def openings(self, tasks: Sequence[str], *, every_pool: bool = False) -> list[Opening]:

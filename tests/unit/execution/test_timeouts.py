@@ -303,7 +303,7 @@ def test_the_very_first_async_task_that_blocks_is_named_with_its_place() -> None
     bench, goes_on = Bench(), Event()
 
     async def blocks(ctx: Context) -> None:
-        goes_on.wait(SOON)
+        goes_on.wait(LONGEST_S)
 
     bench.begin("r", blocks, timeout_ms=None, is_async=True)
     while not bench.worker.problems(1):
