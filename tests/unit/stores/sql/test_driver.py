@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from sqlalchemy import Connection, Select, bindparam, create_engine, event, literal, select, text
+from sqlalchemy import Connection, bindparam, create_engine, event, literal, select, text
 from sqlalchemy.exc import DBAPIError, IntegrityError
 
 from onthedot.stores.sql import driver
 
-ASK: Select[Any] = select(literal("x"), bindparam("given"))
+ASK: Any = select(literal("x"), bindparam("given"))
 WRITE = text("INSERT INTO things VALUES (:id, :name)")
 
 
