@@ -15,7 +15,10 @@ from bench.processes import Member, hear, say
 from onthedot.errors import StoreUnavailable
 from onthedot.model.ids import new_id
 from onthedot.model.node import Node
+from onthedot.model.schedule import Schedule
+from onthedot.rules.ahead import Ahead, decided_ahead
 from onthedot.rules.plan import Decider
+from onthedot.stores.base import Planned, Store
 from onthedot.stores.open import open_store
 
 PROCESSES = 5
@@ -50,12 +53,12 @@ class Crew:
     def __exit__(self, *_: object) -> None:
         self._stack.close()
 
-    def plan(self, url: str, planners: int, batch: int) -> Claims:
-        """Let so many planners plan until nothing is due."""
+    def plan(self, url: str, planners: int, batch: int, *, ahead: bool) -> Claims:
+        """Let so many planners plan until nothing is due; what was decided before its moment first, as nodes do."""
         busy = self._processes[: min(planners, PROCESSES)]
         for number, member in enumerate(busy):
             threads = len(range(number, planners, len(busy)))
-            member.tell({"url": url, "threads": threads, "batch": batch})
+            member.tell({"url": url, "threads": threads, "batch": batch, "ahead": ahead})
         for member in busy:
             assert member.answer() == "ready"
         start = time.time()
@@ -77,7 +80,7 @@ class Crew:
 def _serve() -> None:
     logging.getLogger("psycopg").setLevel(logging.ERROR)  # claims that are cut off are counted
     while work := hear():
-        planners = [_Planner(work["url"], work["batch"]) for _ in range(work["threads"])]
+        planners = [_Planner(work["url"], work["batch"], work["ahead"]) for _ in range(work["threads"])]
         say("ready")
         hear()
         with ThreadPoolExecutor(len(planners)) as pool:
@@ -90,12 +93,14 @@ def _serve() -> None:
 class _Planner:
     """A node that only plans."""
 
-    def __init__(self, url: str, batch: int) -> None:
+    def __init__(self, url: str, batch: int, ahead: bool) -> None:
         self.store = open_store(url, create=False)
         self._batch = batch
         now_ms = self.store.now_ms()
         self._node = self.store.join(Node(new_id(now_ms), "planner", tasks=("task",)), [])
-        self._decide = Decider(lambda: new_id(now_ms))
+        self._make_id = lambda: new_id(now_ms)
+        self._decide = Decider(self._make_id)
+        self._ahead = decided_before(self.store, self._node, self._decide) if ahead else []
 
     def plan_all(self) -> list[tuple[int, float, float]]:
         """Plan until nothing is due and nobody else has any of it: how many, how long and until when, each claim.
@@ -106,7 +111,7 @@ class _Planner:
         while True:
             begun = time.perf_counter()
             try:
-                done = self.store.plan_due(self._node.id, self._batch, 0, self._decide)
+                done = self._claim()
             except StoreUnavailable:
                 claims.append((0, (time.perf_counter() - begun) * 1000, time.time()))
                 continue
@@ -114,10 +119,31 @@ class _Planner:
             planned = sum(len(effects.runs) for effects in done.effects)
             if planned:
                 claims.append((planned, took_ms, time.time()))
+            elif self._ahead:
+                continue
             elif done.passed_over:
                 time.sleep(LOOK_AGAIN_S)
             elif not done.more:
                 return claims
+
+    def _claim(self) -> Planned:
+        if not self._ahead:
+            return self.store.plan_due(self._node.id, self._batch, 0, self._decide)
+        batch, self._ahead = self._ahead[: self._batch], self._ahead[self._batch :]
+        return self.store.plan_ahead(self._node.id, batch, self._make_id)
+
+
+def decided_before(store: Store, node: Node, decide: Decider) -> list[Ahead]:
+    """What is due now, decided as it would have been before its moment."""
+    now_ms = store.now_ms()
+    found: dict[str, Schedule] = {}
+    while more := [each for each in store.coming(0, now_ms, _versions(found)) if each.id not in found]:
+        found |= {each.id: each for each in more}
+    return decided_ahead(found.values(), node, decide)
+
+
+def _versions(schedules: dict[str, Schedule]) -> dict[str, int]:
+    return {each.id: each.version for each in schedules.values()}
 
 
 if __name__ == "__main__":

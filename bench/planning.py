@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import statistics
 import tempfile
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from time import perf_counter
+from typing import NamedTuple
 
-from bench import pgbench, places
+from bench import calm, pgbench, places
 from bench.filling import fill, fill_history, multiply_history, multiply_schedules, opened_engine, schedule_at
 from bench.measure import part
 from bench.places import Place
-from bench.planners import Claims, Crew
+from bench.planners import Claims, Crew, decided_before
 from bench.report import Cell, Report
 from onthedot.model.ids import new_id
 from onthedot.model.node import Node
@@ -19,8 +22,8 @@ from onthedot.rules.plan import Decider
 
 BATCH = 500
 DUE, FEW_DUE = 10_000, 1000
-PLANNERS, BATCHES = (1, 4, 10, 50), (100, 500)
-TURNS, FEW_TURNS, GROWTH_TURNS = 1, 3, 5
+PLANNERS = (1, 4, 10)
+TURNS, GROWTH_TURNS = 3, 5
 
 Say = Callable[[str], None]
 
@@ -28,8 +31,7 @@ Say = Callable[[str], None]
 def run(report: Report, say: Say, kind: str) -> None:
     """All tables, one after the other."""
     if kind == "sqlite":
-        say("10,000 due schedules")
-        throughput(report)
+        throughput(report, say)
     with places.opened(kind) as place:
         if kind != "sqlite":
             with Crew() as crew:
@@ -43,8 +45,9 @@ class Bench:
     def __init__(self, url: str) -> None:
         self.store = opened_engine(url)
         self.now_ms = self.store.now_ms()
-        self.store.join(Node("node", "bench", tasks=("task",)), [])
-        self.decide = Decider(lambda: new_id(self.now_ms))
+        self.node = self.store.join(Node("node", "bench", tasks=("task",)), [])
+        self.make_id = lambda: new_id(self.now_ms)
+        self.decide = Decider(self.make_id)
 
     def plan_all(self) -> tuple[int, float]:
         """Plan until nothing is due; how many runs that gave, and how long it took."""
@@ -54,6 +57,15 @@ class Bench:
             planned += sum(len(effects.runs) for effects in done.effects)
             if not done.more:
                 return planned, perf_counter() - start
+
+    def plan_decided(self) -> tuple[int, float]:
+        """The same of what was decided before its moment, which is not counted."""
+        ahead = decided_before(self.store, self.node, self.decide)
+        planned, start = 0, perf_counter()
+        for first in range(0, len(ahead), BATCH):
+            done = self.store.plan_ahead("node", ahead[first : first + BATCH], self.make_id)
+            planned += len(done.effects)
+        return planned, perf_counter() - start
 
     def plan_thousand(self, turn: int) -> float:
         """Seconds for a thousand that have just become due."""
@@ -66,49 +78,69 @@ class Bench:
 # one process on SQLite
 
 
-def throughput(report: Report) -> None:
+def throughput(report: Report, say: Say) -> None:
+    ways = {"decided before its moment": Bench.plan_decided, "decided at its moment": Bench.plan_all}
+    found = calm.in_turn({name: partial(_planned_a_second, way) for name, way in ways.items()}, TURNS, say)
+    section = report.section(
+        "Planning on SQLite",
+        f"{DUE:,} schedules due at one moment, batches of {BATCH}, synchronous FULL, WAL; each gives a run. What is "
+        f"decided before its moment is only written at it, already running. Median of {TURNS} turns.",
+        *("the tick is", "a second", "spread", "others meanwhile, of a core"),
+    )
+    section.rows += [(name, each.median, each.spread, each.busiest) for name, each in found.items()]
+    rate = found["decided before its moment"].median
+    report.goal("35,000 schedules planned a second on SQLite", f"{rate:,.0f}", rate >= 35_000)
+
+
+def _planned_a_second(plan: Callable[[Bench], tuple[int, float]]) -> float:
     with tempfile.TemporaryDirectory() as folder:
         bench = Bench(f"sqlite:///{Path(folder) / 'bench.db'}")
         fill(bench.store, DUE, schedule_at(bench.now_ms - 1000), "due", each=10_000)
-        planned, taken = bench.plan_all()
+        planned, taken = plan(bench)
         bench.store.close()
-    section = report.section(
-        "Planning on SQLite",
-        f"Batches of {BATCH}, synchronous FULL, WAL; each schedule gives a run.",
-        "schedules",
-        "ms",
-        "a second",
-    )
-    section.rows.append((planned, taken * 1000, planned / taken))
-    report.goal("20,000 schedules planned a second on SQLite", f"{planned / taken:,.0f}", planned / taken >= 20_000)
+    assert planned == DUE
+    return planned / taken
 
 
 # many planners on a server
 
 
-Shape = tuple[int, int, int]
-"""How many are due, how many planners, how many a batch."""
-SHAPES: dict[Shape, int] = {
-    **{(FEW_DUE, planners, 100): FEW_TURNS for planners in PLANNERS[:3]},
-    **{(DUE, planners, batch): TURNS for planners in PLANNERS for batch in BATCHES},
-}
-"""With how many turns each is taken."""
+class Shape(NamedTuple):
+    """How many are due, how many planners there are, how many a claim takes, and when they were decided."""
+
+    due: int
+    planners: int
+    batch: int
+    ahead: bool
+
+
+def _shapes(ahead: bool) -> tuple[Shape, ...]:
+    return (*(Shape(FEW_DUE, planners, 100, ahead) for planners in PLANNERS), Shape(DUE, 4, 500, ahead))
 
 
 def claims(report: Report, say: Say, place: Place, crew: Crew) -> None:
     ours: dict[Shape, list[Claims]] = {}
     theirs: dict[Shape, list[Claims]] = {}
-    for shape, turns in SHAPES.items():
-        due, planners, batch = shape
-        say(f"{place.name}: {due:,} due, {planners} planners, batches of {batch}, {turns} turns")
-        for _ in range(turns):
-            ours.setdefault(shape, []).append(crew.plan(_with_due(place, due), planners, batch))
-            if place.programs is not None:
-                url = _with_due(place, due)
-                theirs.setdefault(shape, []).append(pgbench.plan(place.programs, url, due, planners, batch))
+    for _ in range(TURNS):
+        for shape in (*(_shapes(True) if _plans_ahead(place) else ()), *_shapes(False)):
+            say(f"{place.name}: {shape.due:,} due, {shape.planners} planners, batches of {shape.batch}")
+            calm.wait(say)
+            claimed = crew.plan(_with_due(place, shape.due), shape.planners, shape.batch, ahead=shape.ahead)
+            ours.setdefault(shape, []).append(claimed)
+            if place.programs is not None and shape.ahead:
+                url = _with_due(place, shape.due)
+                bench = pgbench.plan(place.programs, url, shape.due, shape.planners, shape.batch)
+                theirs.setdefault(shape, []).append(bench)
     _show(report, place, ours, theirs)
     if place.kind == "postgresql":
         _judge(report, ours, theirs)
+
+
+def _plans_ahead(place: Place) -> bool:
+    """Whether what was decided before its moment costs less there."""
+    store = opened_engine(place.fresh())
+    store.close()
+    return store.plans_ahead
 
 
 def _with_due(place: Place, count: int) -> str:
@@ -130,35 +162,37 @@ def _show(report: Report, place: Place, ours: dict[Shape, list[Claims]], theirs:
     section = report.section(
         f"Planners on {place.name}",
         f"{place.how}. Planners are nodes with a connection each, in up to five processes; all plan until nothing is "
-        "due. A claim is one call of plan_due that got something. Schedules a second: "
-        f"{DUE:,} due once, {FEW_DUE:,} due the best of {FEW_TURNS} turns; p50 and p99 over the claims of all turns. "
+        "due. A claim is one call that got something; ahead: what was decided before its moment is only written at it. "
+        f"Schedules a second: the median of {TURNS} turns, all in turn; p50 and p99 over the claims of all turns. "
         "Failed: claims that the server cut off or that clashed too often, and that another claim made good. "
         + ("pgbench: one statement a claim on the same tables, in turn with ours." if theirs else ""),
         *("due, planners, batch", "a second", "p50 ms a claim", "p99 ms a claim", "failed", *beside),
     )
     for shape, turns in ours.items():
-        due, planners, batch = shape
         failed = sum(each.failed for each in turns)
-        row: list[Cell] = [f"{due:,}, {planners}, {batch}", _rate(turns), _late(turns, 0.5), _late(turns, 0.99), failed]
+        name = f"{shape.due:,}, {shape.planners}, {shape.batch}{', ahead' if shape.ahead else ''}"
+        row: list[Cell] = [name, _rate(turns), _late(turns, 0.5), _late(turns, 0.99), failed]
         if theirs:
-            row += [_rate(theirs[shape]), _late(theirs[shape], 0.99), _rate(turns) / _rate(theirs[shape])]
+            bench = theirs[shape._replace(ahead=True)]
+            row += [_rate(bench), _late(bench, 0.99), _rate(turns) / _rate(bench)]
         section.rows.append(tuple(row))
     for shape, turns in ours.items():
-        assert all(each.planned == shape[0] for each in turns), f"{shape}: a schedule was planned twice or not at all"
+        assert all(each.planned == shape.due for each in turns), f"{shape}: a schedule was planned twice or not at all"
 
 
 def _judge(report: Report, ours: dict[Shape, list[Claims]], theirs: dict[Shape, list[Claims]]) -> None:
-    few = [shape for shape in ours if shape[1] <= 10]
-    rate = max(_rate(ours[shape]) for shape in few if shape[0] == FEW_DUE)
-    report.goal("1,000 due on PostgreSQL: 10,000 a second (best of 1, 4, 10 planners)", f"{rate:,.0f}", rate >= 10_000)
-    slowest = max(_late(ours[shape], 0.99) for shape in few if shape[0] == FEW_DUE)
-    report.goal("p99 of a claim under 100 ms with up to 10 planners (the worst)", f"{slowest:.0f} ms", slowest < 100)
-    ratio = max(_rate(ours[shape]) for shape in few) / max(_rate(theirs[shape]) for shape in few)
-    report.goal("at least 0.25 of pgbench's statement (best of each)", f"{ratio:.2f} of it", ratio >= 0.25)
+    few = [shape for shape in ours if shape.due == FEW_DUE and shape.ahead]
+    best = max(few, key=lambda shape: _rate(ours[shape]))
+    rate = _rate(ours[best])
+    report.goal("1,000 due on PostgreSQL: 20,000 a second (best of 1, 4, 10 planners)", f"{rate:,.0f}", rate >= 20_000)
+    slowest = _late(ours[Shape(FEW_DUE, 10, 100, True)], 0.99)
+    report.goal("p99 of a claim under 70 ms with 10 planners", f"{slowest:.0f} ms", slowest < 70)
+    ratio = rate / max(_rate(theirs[shape]) for shape in few)
+    report.goal("wanted: 0.85 of pgbench's statement (best of each)", f"{ratio:.2f} of it", ratio >= 0.85)
 
 
 def _rate(turns: Sequence[Claims]) -> float:
-    return max(each.rate for each in turns)
+    return statistics.median(each.rate for each in turns)
 
 
 def _late(turns: Sequence[Claims], of: float) -> float:
@@ -202,8 +236,8 @@ def growth(report: Report, say: Say, place: Place) -> None:
         ratio = taken[name] / taken["9,000 schedules"]
         section.rows.append((name, taken[name] * 1000, ratio))
         if len(taken) > 1:
-            goal = f"planning on {place.name} beside {name}: at most twice as long"
-            report.goal(goal, f"{ratio:.2f} times", ratio <= 2)
+            goal = f"planning on {place.name} beside {name}: at most 1.5 times as long"
+            report.goal(goal, f"{ratio:.2f} times", ratio <= 1.5)
 
 
 def _crowd(bench: Bench, kind: str, url: str, schedules: int, history: int) -> None:

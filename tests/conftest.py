@@ -16,6 +16,7 @@ pytest_plugins = [
     "tests.servers.mongodb",
     "tests.servers.mongodb_set",
     "tests.servers.redis",
+    "tests.servers.emptying",
 ]
 
 settings.register_profile(
@@ -23,9 +24,10 @@ settings.register_profile(
     deadline=None,
     derandomize=True,
     print_blob=True,
-    max_examples=200,
+    max_examples=100,
     suppress_health_check=[HealthCheck.too_slow],  # a slow machine is no failure
 )
+settings.register_profile("thorough", settings.get_profile("onthedot"), max_examples=2000)  # scripts/test-slow
 settings.load_profile("onthedot")
 
 
@@ -37,6 +39,7 @@ def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.Tes
     return report
 
 
+@pytest.hookimpl(trylast=True)  # of those that are not deselected
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Tests of processes wait most of their time: each worker begins with its share of them."""
     workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))

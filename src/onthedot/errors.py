@@ -149,9 +149,10 @@ class NotFound(OnthedotError, LookupError):
 class ScheduleNotFound(NotFound):
     """No schedule has that name; `nearest` are the names of others that look like it."""
 
-    def __init__(self, name: str, nearest: tuple[str, ...] = ()) -> None:
+    def __init__(self, name: str, nearest: tuple[str, ...] = (), gone: str | None = None) -> None:
         hint = f" Did you mean {' or '.join(nearest)}?" if nearest else ""
-        super().__init__(f"No schedule named {name!r}.{hint}")
+        told = "" if gone is None else f": {gone}"
+        super().__init__(f"No schedule named {name!r}{told}.{hint}")
         self.name = name
         self.nearest = nearest
 

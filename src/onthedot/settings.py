@@ -19,7 +19,7 @@ ROLES = ("plan", "execute")
 _WORDS = {"log_format": LOG_FORMATS, "metrics_by": ("task", "schedule"), "tracing": ("off", "on")}
 
 _PREFIX = "ONTHEDOT_"
-_SERVERS = {"POSTGRESQL_URL", "MYSQL_URL", "MYSQL_9", "MYSQL_9_WHOLE", "MONGODB_URL", "REDIS_URL"}
+_SERVERS = {"POSTGRESQL_URL", "MYSQL_URL", "MYSQL_9", "MONGODB_URL", "REDIS_URL"}
 _NOT_SETTINGS = {"VENV", "REQUIRE_SERVERS", *_SERVERS}
 """Variables of the scripts and the tests of this project."""
 _OF_A_RUN = {"RUN_ID", "SCHEDULE", "SCHEDULED_AT", "ATTEMPT", "FENCE", "SHARD", "SHARDS"}

@@ -14,6 +14,7 @@ import pytest
 from tests.cluster.cluster import TICKING, Cluster
 from tests.cluster.test_documents_processes import until
 from tests.cluster.test_processes import BY, Processes, hear, tell
+from tests.patience import LONGEST_S
 from tests.servers.mongodb_set import ReplicaSet, client_of
 
 from onthedot import at
@@ -61,7 +62,7 @@ def test_planners_and_callers_outlive_the_primary(mongodb_set: ReplicaSet, store
         runs = [Run(new_id(0), "other", "enqueue", 0, 0, key=f"k{number}") for number in range(100)]
         answers = [_enqueue(store, run) for run in runs]
         for process in processes.running:
-            output, errors = process.communicate(timeout=120)
+            output, errors = process.communicate(timeout=LONGEST_S)
             assert (process.returncode, errors) == (0, "")
             said += output.split()
     finally:
@@ -123,7 +124,7 @@ def test_a_call_made_while_there_is_no_primary_waits_for_the_next_one_and_listen
     assert [bool(ask()) for ask in asked] == [True, False, False, False]
     with closing(open_store(mongodb_set.url, create=False)) as other:
         other.enqueue([Run("run", "task", "enqueue", 0, 0)])
-        for number in range(60):
+        for number in range(int(LONGEST_S / 0.2)):
             heard.clear()
             other.enqueue([Run(f"run {number}", "task", "enqueue", 0, 0)])
             if heard.wait(0.2):

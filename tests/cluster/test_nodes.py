@@ -8,16 +8,23 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
-from tests.cluster.cluster import LONGEST_S, TICKING, Cluster
+from tests.cluster.cluster import LEASE_MS, LONG_LEASE_MS, TICKING, Cluster
+from tests.patience import LONGEST_S
 
 from onthedot import every
 from onthedot.insight.explain import hindrances
 from onthedot.insight.facts import Facts
 
-Make = Callable[[str], Cluster]
+Make = Callable[..., Cluster]
+slow_on = partial(pytest.param, marks=pytest.mark.slow)
+ON_EACH_KIND = pytest.mark.parametrize(
+    "url", ["sqlite", "mongodb_new_url", "redis_url", slow_on("postgresql_15"), slow_on("mariadb")], indirect=True
+)
+"""Where all SQL databases are alike."""
 
 
 @pytest.fixture(params=["sqlite", "postgresql_15", "mariadb", "mongodb_new_url", "redis_url"])
@@ -30,8 +37,8 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 def cluster(tmp_path: Path, url: str) -> Iterator[Make]:
     made: list[Cluster] = []
 
-    def make(body: str) -> Cluster:
-        made.append(Cluster(tmp_path, url, body))
+    def make(body: str, lease_ms: int = LEASE_MS) -> Cluster:
+        made.append(Cluster(tmp_path, url, body, lease_ms))
         return made[-1]
 
     yield make
@@ -77,6 +84,7 @@ def test_a_run_whose_node_was_killed_is_run_again_under_the_same_id(cluster: Mak
     assert re.search(r"node same name died, last heard of at \S+, and another node of that name took over at ", told)
 
 
+@ON_EACH_KIND
 def test_a_run_that_may_happen_once_at_most_is_lost_with_its_node(cluster: Make) -> None:
     world = cluster(SLOW.format(delivery="at_most_once"))
     run = world.app.enqueue("slow", unchecked=True, delivery="at_most_once")
@@ -89,8 +97,9 @@ def test_a_run_that_may_happen_once_at_most_is_lost_with_its_node(cluster: Make)
     assert len(world.notes()) == 1
 
 
+@ON_EACH_KIND
 def test_a_node_that_restarts_under_its_name_takes_over_from_the_old_one_and_not_from_itself(cluster: Make) -> None:
-    world = cluster(SLOW.format(delivery="at_least_once"))
+    world = cluster(SLOW.format(delivery="at_least_once"), LONG_LEASE_MS)
     first = world.app.enqueue("slow", unchecked=True)
     killed = world.start()
     world.until(lambda: len(world.notes()) == 1)
@@ -117,6 +126,7 @@ def innocent(ctx: Context) -> None:
 """
 
 
+@ON_EACH_KIND
 def test_a_task_that_kills_its_node_is_dead_after_its_crash_retries_and_its_neighbours_finish(cluster: Make) -> None:
     world = cluster(POISON)
     culprit = world.app.enqueue("poison", unchecked=True, crash_retries=2)
@@ -152,6 +162,7 @@ def work(ctx: Context) -> None:
 """
 
 
+@ON_EACH_KIND
 def test_a_plan_that_kills_its_process_is_parked_after_three_tries_and_the_next_process_goes_on(
     cluster: Make,
 ) -> None:
@@ -208,6 +219,11 @@ def test_a_node_told_to_stop_under_load_finishes_or_hands_back_and_exits_with_0(
     assert set(states) <= {"succeeded", "waiting"}, "something was left running"
 
 
+@pytest.mark.parametrize(
+    "url",
+    ["postgresql_15", "mariadb", slow_on("sqlite"), slow_on("mongodb_new_url"), slow_on("redis_url")],
+    indirect=True,
+)
 def test_four_processes_start_at_once_on_a_store_that_does_not_exist_and_work(cluster: Make) -> None:
     world = cluster(TICKING)
     processes = [world.start() for _ in range(4)]
@@ -215,4 +231,4 @@ def test_four_processes_start_at_once_on_a_store_that_does_not_exist_and_work(cl
     for process in processes:
         process.send_signal(signal.SIGTERM)
     assert [process.wait(LONGEST_S) for process in processes] == [0, 0, 0, 0]
-    assert set(Counter(words[0] for words in world.notes()).values()) == {1}
+    assert set(Counter((words[0], words[1]) for words in world.notes()).values()) == {1}, "an attempt was made twice"

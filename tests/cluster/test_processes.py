@@ -6,16 +6,18 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
+from tests.patience import LONGEST_S
 
 from onthedot import at
 from onthedot.rules import edits
 from onthedot.stores.base import Author, Store
 from onthedot.stores.open import open_store
 
-LONGEST_S = 120
+slow_on = partial(pytest.param, marks=pytest.mark.slow)
 BY = Author("test", "test", "put")
 
 HEADER = """
@@ -110,8 +112,10 @@ store.plan_due(node.id, 50, 0, decide_and_wait)
 PLAN_IN_SMALL_BATCHES = """
 store = open_store(url, create=False)
 node = store.join(Node(new_id(now_ms()), name), [])
-while store.plan_due(node.id, 2, 0, decide).effects:
+for _ in range(100):
+    store.plan_due(node.id, 2, 0, decide)
     say("planned")
+sys.stdin.readline()
 """
 
 
@@ -220,6 +224,11 @@ def _expect_one_run_each(store: Store, count: int) -> None:
     assert {(row.planned_runs, row.next_run_ms) for row in store.schedules(limit=count)} == {(1, None)}
 
 
+@pytest.mark.parametrize(
+    "url",
+    ["sqlite", "mariadb", slow_on("postgresql_15"), slow_on("mongodb_new_url"), slow_on("redis_url")],
+    indirect=True,
+)
 def test_eight_processes_plan_two_thousand_due_schedules_and_none_twice(
     processes: Processes, opened: Callable[[], Store]
 ) -> None:
@@ -232,6 +241,11 @@ def test_eight_processes_plan_two_thousand_due_schedules_and_none_twice(
     assert Counter(Counter(each for lines in said for each in lines).values()) == Counter({1: 2000})
 
 
+@pytest.mark.parametrize(
+    "url",
+    ["postgresql_15", "mongodb_new_url", "redis_url", slow_on("sqlite"), slow_on("mariadb")],
+    indirect=True,
+)
 def test_fifty_planners_plan_ten_thousand_due_schedules_and_none_twice(
     processes: Processes, opened: Callable[[], Store]
 ) -> None:
@@ -269,7 +283,7 @@ def test_a_process_killed_while_it_plans_loses_nothing_and_nothing_is_planned_tw
         victim = processes.start(PLAN_IN_SMALL_BATCHES, f"victim {number}")
         tell(victim)
         assert [hear(victim) for _ in range(20)] == ["planned"] * 20
-        victim.kill()  # wherever it is just then
+        victim.kill()  # wherever it is just then; had it planned all that it may, most would be left
         victim.communicate()
     assert len(store.runs(limit=2000)) < 1000
     processes.running = [processes.start(PLAN_ALL, f"survivor {number}") for number in range(2)]

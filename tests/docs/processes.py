@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-PATIENCE = 60.0
+from tests.patience import LONGEST_S
 
 
 def environment(**more: str) -> dict[str, str]:
@@ -23,7 +23,7 @@ def environment(**more: str) -> dict[str, str]:
 def run(folder: Path, *words: str, **more: str) -> str:
     """What a program said; it must end well."""
     ended = subprocess.run(
-        words, cwd=folder, env=environment(**more), capture_output=True, text=True, check=False, timeout=PATIENCE
+        words, cwd=folder, env=environment(**more), capture_output=True, text=True, check=False, timeout=LONGEST_S
     )
     assert ended.returncode == 0, f"{words}: {ended.stdout}{ended.stderr}"
     return ended.stdout
@@ -38,7 +38,7 @@ def started(folder: Path, *words: str, **more: str) -> Iterator[subprocess.Popen
             yield process
             if process.poll() is None:
                 process.send_signal(signal.SIGTERM)
-                assert process.wait(PATIENCE) in {0, -signal.SIGTERM}
+                assert process.wait(LONGEST_S) in {0, -signal.SIGTERM}
         finally:
             if process.poll() is None:
                 process.kill()

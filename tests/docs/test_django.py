@@ -7,7 +7,8 @@ import time
 from pathlib import Path
 
 from tests.docs.pages import ROOT, write_files
-from tests.docs.processes import PATIENCE, run, started
+from tests.docs.processes import run, started
+from tests.patience import LONGEST_S
 
 from onthedot import App
 
@@ -20,7 +21,7 @@ def test_both_ways_to_start_a_node_have_the_tasks_of_the_site(tmp_path: Path) ->
     app.open_store(create=True)
     for words in ([sys.executable, "manage.py", "scheduler"], ["onthedot", "run", "mysite.scheduler:app"]):
         with started(tmp_path, *words):
-            end = time.monotonic() + PATIENCE
+            end = time.monotonic() + LONGEST_S
             while [info.name for info in app.tasks.list()] != ["find_forgotten", "send_invoice"]:
                 assert time.monotonic() < end, (tmp_path / "said.log").read_text(encoding="utf-8")
                 time.sleep(0.1)

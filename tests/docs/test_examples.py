@@ -16,10 +16,10 @@ from urllib.request import Request, urlopen
 
 import pytest
 from tests.docs.pages import ROOT
+from tests.patience import LONGEST_S
 from tests.servers.base import free_port
 
 EXAMPLES = ROOT / "examples"
-LONGEST_S = 60
 ENDING = {
     "embedded.py": ["resized to 320", "heartbeat succeeded", "the next report:"],
     "asyncio_program.py": ["succeeded page 3"],

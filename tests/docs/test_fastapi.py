@@ -8,7 +8,8 @@ import time
 from pathlib import Path
 
 from tests.docs.pages import ROOT, write_files
-from tests.docs.processes import PATIENCE, started
+from tests.docs.processes import started
+from tests.patience import LONGEST_S
 
 from onthedot import App
 
@@ -23,7 +24,7 @@ def test_several_workers_are_as_many_nodes_and_each_tick_is_one_run(tmp_path: Pa
     app = App(f"sqlite:///{tmp_path / 'shop.db'}")
     app.open_store(create=True)
     with started(tmp_path, "uvicorn", "shop.api:api", "--workers", "2", "--port", port):
-        end = time.monotonic() + PATIENCE
+        end = time.monotonic() + LONGEST_S
         while len(app.nodes.list()) < 2 or len(list(app.runs.list())) < 4:
             assert time.monotonic() < end, (tmp_path / "said.log").read_text(encoding="utf-8")
             time.sleep(0.1)

@@ -9,7 +9,8 @@ import sys
 from pathlib import Path
 
 from tests.docs.pages import ROOT, blocks_of
-from tests.docs.processes import PATIENCE, environment
+from tests.docs.processes import environment
+from tests.patience import LONGEST_S
 
 CELLS = blocks_of(ROOT / "docs" / "guides" / "notebooks.md", "python cell")
 
@@ -37,7 +38,7 @@ def kernel(folder: Path, cells: list[str]) -> subprocess.CompletedProcess[str]:
         capture_output=True,
         text=True,
         check=False,
-        timeout=PATIENCE,
+        timeout=LONGEST_S,
     )
 
 

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 from tests.docs.pages import ROOT, commands_of, write_files
-from tests.docs.processes import PATIENCE, run, started
+from tests.docs.processes import run, started
+from tests.patience import LONGEST_S
 
 from onthedot import App
 
@@ -19,7 +20,7 @@ RUN = "onthedot run jobs:app"
 
 
 def eventually(holds: Callable[[], bool]) -> None:
-    end = time.monotonic() + PATIENCE
+    end = time.monotonic() + LONGEST_S
     while not holds():
         assert time.monotonic() < end
         time.sleep(0.05)

@@ -14,6 +14,7 @@ import pymongo
 import redis
 import sqlalchemy as sa
 from sqlalchemy.dialects import mysql
+from tests.patience import LONGEST_S
 
 from onthedot.clock import SystemClock
 from onthedot.documents import Documents, JobStore, MemoryJobStore
@@ -101,7 +102,8 @@ TABLE = sa.Table(
 
 class InSql:
     def __init__(self, url: str) -> None:
-        self.engine = sa.create_engine(url)
+        patient = {"timeout": LONGEST_S} if url.startswith("sqlite") else {}  # in a crowd, on a machine that is starved
+        self.engine = sa.create_engine(url, connect_args=patient)
         METADATA.create_all(self.engine)
 
     def put(self, *documents: Document) -> None:

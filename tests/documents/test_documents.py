@@ -13,11 +13,10 @@ from typing import Any
 
 import pytest
 from tests.documents.places import Place, ago, mails
+from tests.patience import LONGEST_S
 
 from onthedot.documents import Documents, Job, JobStore
 from onthedot.errors import Conflict, TriggerError
-
-LONGEST_S = 120
 
 
 class Diary:

@@ -11,11 +11,11 @@ from datetime import timedelta
 from threading import Barrier
 
 from tests.documents.places import Place, ago, mails
+from tests.patience import LONGEST_S
 
 from onthedot.documents import Change, Job, JobStore
 
 MINUTE = 60_000
-LONGEST_S = 60
 
 
 def ids(jobs: Sequence[Job]) -> list[int]:

@@ -13,14 +13,13 @@ import pytest
 from bson.codec_options import CodecOptions, DatetimeConversion
 from bson.datetime_ms import DatetimeMS
 from tests.documents.places import Document, InMongo, ago, mails
+from tests.patience import LONGEST_S
 from tests.servers import mongodb as servers
 
 from onthedot.clock import SystemClock
 from onthedot.documents import Documents, Fields
 from onthedot.documents.jobs import value_at
 from onthedot.documents.mongodb import MongoJobStore
-
-LONGEST_S = 120
 
 
 @pytest.fixture

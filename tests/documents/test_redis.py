@@ -100,6 +100,21 @@ def test_what_json_has_nothing_for_and_ids_that_cannot_be_keys_are_refused(place
         RedisJobStore(place.client, "{mails}")
 
 
+@pytest.mark.parametrize(
+    ("document", "said"),
+    [
+        ({"to": "Ada"}, "the id of a document in Redis is a text or a number, not None"),
+        ({"id": True}, "the id of a document in Redis is a text or a number, not True"),
+        ({"id": 1, "load": float("nan")}, "kept as JSON: Out of range float values are not JSON compliant"),
+    ],
+)
+def test_a_document_without_an_id_or_with_a_number_that_json_has_not_is_refused(
+    place: InRedis, document: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(SettingsError, match=said):
+        RedisJobStore(place.client, place.name).put(document)
+
+
 def test_what_is_no_client_is_refused_in_one_line() -> None:
     with pytest.raises(SettingsError, match=r"client is a redis\.Redis, like .*, not 'redis://localhost'$"):
         RedisJobStore("redis://localhost", "mails")

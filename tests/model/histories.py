@@ -159,6 +159,11 @@ def _work(dice: Dice, weights: Sequence[float]) -> Iterator[Step]:
         dice.leave()
 
 
+ONE_OF_EACH = (21, 50, 9, 31, 39, 47, 20)
+"""Seeds of one short history of each variant, in which ever other nodes decide ahead: stores take seconds for one."""
+OTHERS = tuple(seed for seed in range(8 * len(VARIANTS)) if seed not in ONE_OF_EACH)
+"""Seeds of each variant with every other choice of such nodes."""
+
 _FAULTS = ("lose", "freeze", "crash", "clock", "sweep")
 
 

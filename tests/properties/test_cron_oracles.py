@@ -47,7 +47,6 @@ def asked(draw: st.DrawFn, most_a_day: int | None = None, hashed: bool = True) -
 # the readable search, which is true by definition
 
 
-@settings(max_examples=200)
 @given(asked(most_a_day=300), draws.gaps, draws.folds)
 def test_the_first_tick_at_or_after_a_second_is_the_one_of_the_definition(
     question: tuple[Cron, int], gap: Gap, fold: Fold
@@ -57,7 +56,6 @@ def test_the_first_tick_at_or_after_a_second_is_the_one_of_the_definition(
     assert fast.ceil(second) == readable.ceil(second)
 
 
-@settings(max_examples=200)
 @given(asked(most_a_day=300), draws.gaps, draws.folds)
 def test_the_last_tick_at_or_before_a_second_is_the_one_of_the_definition(
     question: tuple[Cron, int], gap: Gap, fold: Fold
@@ -243,7 +241,6 @@ def ours(text: str, tz: str, gap: Gap | None, fold: Fold | None) -> Search:
     return Search(fields, get_zone(tz), gap, fold)
 
 
-@settings(max_examples=200)
 @given(draws.texts(hashed=False), st.dates(date(1970, 1, 1), date(2199, 12, 31)))
 def test_the_days_of_a_text_are_those_that_a_naive_reading_finds(text: str, when: date) -> None:
     search = Search(parse(at_midnight(text), ""), get_zone("UTC"), "skip", "both")
@@ -298,7 +295,6 @@ def made(text: str, tz: str) -> Cron:
 LATE = st.integers(instant("1970-01-02T00:00Z"), instant("2140-01-01T00:00Z"))
 
 
-@settings(max_examples=200)
 @given(plain_fields(with_specials=True), LATE)
 def test_in_utc_cronsim_finds_the_same_ticks(text: str, second: int) -> None:
     trigger = made(text, "UTC")
@@ -306,7 +302,6 @@ def test_in_utc_cronsim_finds_the_same_ticks(text: str, second: int) -> None:
     assert first_ticks(trigger, second, len(theirs) or 1) == theirs
 
 
-@settings(max_examples=200)
 @given(plain_fields(with_specials=False), LATE)
 def test_in_utc_croniter_finds_the_same_ticks(text: str, second: int) -> None:
     trigger = made(text, "UTC")
@@ -326,7 +321,6 @@ FIXED = st.tuples(
 ).map(" ".join)
 
 
-@settings(max_examples=200)
 @given(FIXED, awkward_window(CRONSIM_ZONES), st.integers(-2 * DAY, DAY))
 def test_at_fixed_times_in_a_zone_cronsim_finds_the_same_ticks(text: str, place: tuple[str, int], away: int) -> None:
     tz, jump = place
@@ -349,7 +343,6 @@ WILD = st.tuples(
 ).map(" ".join)
 
 
-@settings(max_examples=200)
 @given(WILD, awkward_window(st.sampled_from(CRONSIM_REAL_TIME)), st.integers(-2 * DAY, DAY))
 def test_with_a_wildcard_in_a_zone_cronsim_finds_the_same_ticks(text: str, place: tuple[str, int], away: int) -> None:
     tz, jump = place

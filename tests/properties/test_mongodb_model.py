@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import pytest
-from tests.model.histories import draw, violation
+from tests.model.histories import ONE_OF_EACH, OTHERS, draw, violation
 from tests.servers.mongodb_set import emptied
 
 from onthedot.stores.engine import Engine
 from onthedot.stores.open import open_store
 
-HISTORIES = 4
-PARTS = 2
+FEW, MANY = ONE_OF_EACH[:3], (*ONE_OF_EACH[3:], *OTHERS)
+"""A history takes several seconds here."""
 
 
-@pytest.mark.parametrize("part", range(PARTS))
-def test_every_promise_holds_after_every_step_of_every_history(part: int, mongodb_url: str) -> None:
+@pytest.mark.parametrize("seeds", [FEW, pytest.param(MANY, marks=pytest.mark.slow)], ids=["few", "many"])
+def test_every_promise_holds_after_every_step_of_every_history(seeds: Sequence[int], mongodb_url: str) -> None:
     opened: list[Engine] = []
 
     def make_store(now_ms: Callable[[], int]) -> Engine:
@@ -25,7 +25,7 @@ def test_every_promise_holds_after_every_step_of_every_history(part: int, mongod
         opened.append(store)
         return store
 
-    for seed in range(part, HISTORIES, PARTS):
+    for seed in seeds:
         history = draw(seed)
         broken = violation(history, make_store=make_store)
         opened.pop().close()

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import pytest
-from tests.model.histories import draw, violation
+from tests.model.histories import ONE_OF_EACH, OTHERS, draw, violation
 from tests.servers.redis import fresh
 
 from onthedot.stores.engine import Engine
 from onthedot.stores.open import open_store
 
-HISTORIES = 12
-PARTS = 4
 
-
-@pytest.mark.parametrize("part", range(PARTS))
-def test_every_promise_holds_after_every_step_of_every_history(part: int, redis_server: str) -> None:
+@pytest.mark.parametrize("seeds", [ONE_OF_EACH, pytest.param(OTHERS, marks=pytest.mark.slow)], ids=["few", "many"])
+def test_every_promise_holds_after_every_step_of_every_history(seeds: Sequence[int], redis_server: str) -> None:
     opened: list[Engine] = []
 
     def make_store(now_ms: Callable[[], int]) -> Engine:
@@ -25,7 +22,7 @@ def test_every_promise_holds_after_every_step_of_every_history(part: int, redis_
         opened.append(store)
         return store
 
-    for seed in range(part, HISTORIES, PARTS):
+    for seed in seeds:
         history = draw(seed)
         broken = violation(history, make_store=make_store)
         opened.pop().close()

@@ -6,14 +6,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.model.histories import draw, violation
+from tests.model.histories import ONE_OF_EACH, OTHERS, draw, violation
 from tests.servers.emptying import empty
 
 from onthedot.stores.engine import Engine
 from onthedot.stores.open import open_store
 
-HISTORIES = {"sqlite": 14, "postgresql": 7, "mariadb": 5}
-"""Of each variant as many as before the others: each step is read back whole, which takes a second or two a history."""
+FEW = {"sqlite": ONE_OF_EACH, "postgresql": ONE_OF_EACH[::2], "mariadb": ONE_OF_EACH[1::2]}
+"""Each step is read back whole, which takes seconds for a history on a server."""
 
 
 @pytest.fixture(params=["sqlite", "postgresql_15", "mariadb"])
@@ -21,7 +21,8 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     return f"sqlite:///{tmp_path}/jobs.db" if request.param == "sqlite" else str(request.getfixturevalue(request.param))
 
 
-def test_every_promise_holds_after_every_step_of_every_history(url: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("count", ["few", pytest.param("many", marks=pytest.mark.slow)])
+def test_every_promise_holds_after_every_step_of_every_history(url: str, tmp_path: Path, count: str) -> None:
     opened: list[Engine] = []
     made = 0
 
@@ -36,7 +37,7 @@ def test_every_promise_holds_after_every_step_of_every_history(url: str, tmp_pat
         opened.append(store)
         return store
 
-    for seed in range(HISTORIES[url.partition(":")[0]]):
+    for seed in FEW[url.partition(":")[0]] if count == "few" else (*ONE_OF_EACH, *OTHERS):
         history = draw(seed)
         broken = violation(history, make_store=make_store)
         opened.pop().close()

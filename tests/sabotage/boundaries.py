@@ -55,6 +55,14 @@ ITEMS = (
         tests=unit("stores/engine/test_refusals.py"),
     ),
     Sabotage(
+        name="arguments-shared",
+        rule="A task may change what it is given: the next run of its schedule, or the next attempt, is given it anew.",
+        file="execution/worker.py",
+        find="args=copied(run.args)",
+        replace="args=run.args",
+        tests=unit("node/test_prepared.py"),
+    ),
+    Sabotage(
         name="pruning-falls-behind",
         rule="Retention keeps up with any rate: again at once while there is more.",
         file="node/upkeep.py",

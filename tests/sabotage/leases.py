@@ -113,6 +113,33 @@ IN_THE_STORE = (
 
 ON_THE_NODE = (
     Sabotage(
+        name="stops-while-runs-are-started",
+        rule="A node that stops waits for what is just being started: it ends here, or is handed back.",
+        file="node/node.py",
+        find="        self._pass.let_go()  # who writes outcomes may be about to begin runs\n",
+        replace="",
+        tests=unit("node/test_node.py::test_a_node_that_stops_waits_for_what_is_just_being_started"),
+    ),
+    Sabotage(
+        name="starts-while-it-stops",
+        rule="A node that drains takes no more runs, whoever asks for them.",
+        file="node/planning_pass.py",
+        find="        openings = parts.worker.pools.openings(tasks) if may_start else []\n",
+        replace="        openings = parts.worker.pools.openings(tasks)\n",
+        tests=unit("node/test_node.py::test_who_comes_to_start_runs_when_the_node_has_begun_to_stop_only_records"),
+    ),
+    Sabotage(
+        name="watch-waits-for-the-store",
+        rule="A node that could not renew cancels its own runs, whatever of it waits for the store meanwhile.",
+        file="node/heartbeat.py",
+        find="        lease.node = self._around.store.join(replace(lease.node, tasks=names), infos)\n",
+        replace="        with self._changing:\n"
+        "            lease.node = self._around.store.join(replace(lease.node, tasks=names), infos)\n",
+        tests=unit(
+            "node/test_node.py::test_a_node_that_waits_for_an_answer_about_its_tasks_stops_its_runs_all_the_same"
+        ),
+    ),
+    Sabotage(
         name="own-runs-not-stopped",
         rule="What the store does not hold for it, a node stops.",
         file="node/lease.py",

@@ -139,6 +139,14 @@ LOCKS = (
         tests=unit("node/test_agenda.py"),
     ),
     Sabotage(
+        name="passed-over-when-a-place-came-free",
+        rule="What was not started in the step that recorded outcomes is looked at again at once.",
+        file="node/planning_pass.py",
+        find="        elsewhere = len(openings) > 1 or started.passed_over\n",
+        replace="        elsewhere = len(openings) > 1\n",
+        tests=unit("node/test_node.py::test_what_could_not_be_started_with_the_outcomes_is_looked_at_again_at_once"),
+    ),
+    Sabotage(
         name="looks-again-late",
         rule="The node looks again within 50 ms.",
         file="node/agenda.py",

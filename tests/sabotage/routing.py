@@ -129,6 +129,40 @@ CLAIMING = (
         tests=unit("execution/test_full_pools.py::test_what_finds_no_worker_waits_in_the_store_and_none_is_dropped"),
     ),
     Sabotage(
+        name="node-hoards-what-is-long",
+        rule="Beyond its free workers a node plans only what is brief, and one batch of it.",
+        file="execution/thread_pool.py",
+        find="not (self._soon.get(pool, 0) > 0 and self._is_brief(run))",
+        replace="not self._soon.get(pool, 0) > 0",
+        tests=unit("execution/test_pools.py::test_what_is_brief_may_be_planned_for_places_that_come_free_in_a_moment"),
+    ),
+    Sabotage(
+        name="planned-before-it-can-begin",
+        rule="Where workers come free all the time, no more is planned than can begin.",
+        file="node/planning_pass.py",
+        find="most = BATCH if brisk is None else min(pools.free_in(brisk), BATCH)",
+        replace="most = BATCH",
+        tests=unit("node/test_prepared.py::test_what_could_not_be_decided_ahead_waits_for_short_tasks_too"),
+    ),
+    Sabotage(
+        name="ticks-take-all-places",
+        rule="What waits in the store has its turn, however many ticks are due.",
+        file="node/planning_pass.py",
+        find="waits = planned.holds_on and not self._is_turn(self._looked_ms)",
+        replace="waits = planned.holds_on",
+        tests=unit(
+            "node/test_prepared.py::test_what_waits_in_the_store_has_its_turn_while_ticks_take_all_workers_as_they_come_free"
+        ),
+    ),
+    Sabotage(
+        name="outcomes-wait-for-ever",
+        rule="What is due goes before outcomes, but not for ever.",
+        file="node/node.py",
+        find="        elif self._rush_since_ms is None:\n",
+        replace="        else:\n",
+        tests=unit("node/test_prepared.py::test_outcomes_wait_for_ticks_that_begin_but_not_for_ever"),
+    ),
+    Sabotage(
         name="planner-hoards",
         rule="Born running only where a worker is free.",
         file="rules/plan.py",
@@ -150,7 +184,7 @@ CLAIMING = (
         file="node/agenda.py",
         find="return Steps(self._waits and self._executes, self._plans_on and self._plans, self._executes)",
         replace="return Steps(False, self._plans_on and self._plans, self._executes)",
-        tests=unit("execution/test_full_pools.py::test_a_new_tick_does_not_pass_a_run_that_waits_for_the_same_pool"),
+        tests=unit("node/test_agenda.py::test_what_waits_for_workers_gets_its_share_before_new_ticks"),
     ),
     Sabotage(
         name="unknown-task-planned",

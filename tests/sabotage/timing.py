@@ -70,6 +70,14 @@ CLOCK = (
         tests=memory("TestPlanningAhead::test_a_dead_node_plans_nothing_that_it_has_decided"),
     ),
     Sabotage(
+        name="pools-of-schedules-left-out",
+        rule="What the poll finds due is started, in whatever pool; no word of another process is needed.",
+        file="node/planning_pass.py",
+        find="            self._every_pool = True\n            self._read_coming(now_ms)\n",
+        replace="            self._read_coming(now_ms)\n",
+        tests=unit("node/test_node.py::test_a_run_in_a_pool_that_only_its_schedule_names_is_found_without_a_word"),
+    ),
+    Sabotage(
         name="begun-is-forgotten-while-an-answer-is-due",
         rule="Each claim is executed once, also where the answer of its plan comes after it was begun, and ended.",
         file="node/heartbeat.py",

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
 import pytest
+from tests.patience import LONGEST_S
 
-LONGEST_S = 60
 _DIE_WITH_PARENT = ["setpriv", "--pdeathsig", "TERM", "--"] if shutil.which("setpriv") else []
 """Where tests are killed, their servers are too."""
 

@@ -1,10 +1,18 @@
-"""Tables that several tests use one after the other are emptied between them."""
+"""Tables that several tests use one after the other are emptied between them: making them takes longer than a test.
+
+The fixtures `postgresql_15_url` and `mariadb_url` are there for every test, as `mongodb_url` and `redis_url` are.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+import pytest
 import sqlalchemy
 from sqlalchemy import delete
+from tests.servers import mariadb, postgresql
 
+from onthedot.stores.open import open_store
 from onthedot.stores.sql import tables
 
 _DRIVERS = {"postgresql": "postgresql+psycopg", "mariadb": "mysql+pymysql", "mysql": "mysql+pymysql"}
@@ -19,3 +27,31 @@ def empty(url: str) -> None:
             if table is not tables.meta:
                 connection.execute(delete(table))
     engine.dispose()
+
+
+@pytest.fixture(scope="session")
+def postgresql_15_tables(postgresql_15_server: str) -> Iterator[str]:
+    with postgresql.database_in(postgresql_15_server) as url:
+        open_store(url, create=True).close()
+        yield url
+
+
+@pytest.fixture(scope="session")
+def mariadb_tables(mariadb_server: str) -> Iterator[str]:
+    with mariadb.database_in(mariadb_server) as url:
+        open_store(url, create=True).close()
+        yield url
+
+
+@pytest.fixture
+def postgresql_15_url(postgresql_15_tables: str) -> str:
+    """The URL of a database whose tables are there, and empty."""
+    empty(postgresql_15_tables)
+    return postgresql_15_tables
+
+
+@pytest.fixture
+def mariadb_url(mariadb_tables: str) -> str:
+    """The URL of a database whose tables are there, and empty."""
+    empty(mariadb_tables)
+    return mariadb_tables

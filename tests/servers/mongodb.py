@@ -44,6 +44,7 @@ class MongoServer(Server):
         command: list[str | Path] = [self._program, "--dbpath", self.folder / "data", "--port", str(self.port)]
         command += ["--bind_ip", "127.0.0.1", "--nounixsocket", "--wiredTigerCacheSizeGB", "0.25"]
         command += ["--setParameter", "ttlMonitorSleepSecs=1"]
+        command += ["--setParameter", "diagnosticDataCollectionEnabled=false"]  # which nobody looks at
         return [*command, "--replSet", "rs0", "--oplogSize", "64"] if self._replica_set else command
 
     def answers(self) -> bool:

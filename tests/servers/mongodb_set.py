@@ -14,7 +14,7 @@ from uuid import uuid4
 import pymongo
 import pytest
 from pymongo.errors import PyMongoError
-from tests.servers.base import LONGEST_S
+from tests.patience import LONGEST_S
 from tests.servers.mongodb import MongoServer, program_or_skip
 
 Document = dict[str, Any]

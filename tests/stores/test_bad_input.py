@@ -18,7 +18,7 @@ from onthedot.execution.context import MOST_LOG_BYTES
 from onthedot.node.settings import NodeSettings
 from onthedot.storable import MOST_BYTES
 
-STORES = ["sqlite", "postgresql_15", "mariadb", "mongodb_url", "redis_url"]
+STORES = ["sqlite", "postgresql_15_url", "mariadb_url", "mongodb_url", "redis_url"]
 NOTE = "ö" * (MOST_BYTES // 2)
 
 

@@ -8,6 +8,7 @@ from threading import Event
 import pytest
 import sqlalchemy
 from sqlalchemy import Connection, event, text
+from tests.patience import LONGEST_S
 
 from onthedot.errors import StoreUnavailable
 from onthedot.model.run import Run
@@ -22,7 +23,7 @@ IS_HERE = {
 RUN = Run("run", "task", "enqueue", 1, 1)
 
 
-@pytest.fixture(params=["postgresql_15", "mariadb"])
+@pytest.fixture(params=["postgresql_15_url", "mariadb_url"])
 def store(request: pytest.FixtureRequest) -> Iterator[SqlStore]:
     store = open_store(request.getfixturevalue(request.param), create=True)
     assert isinstance(store, SqlStore)
@@ -36,7 +37,7 @@ def be_busy(connection: Connection, observer: sqlalchemy.Engine) -> None:
     name = connection.dialect.name
     connection.exec_driver_sql("SELECT count(*) FROM onthedot_runs").scalar_one()  # else MariaDB begins nothing
     mine = connection.exec_driver_sql(WHO_AM_I[name]).scalar_one()
-    for _ in range(6000):
+    for _ in range(int(LONGEST_S * 100)):
         with observer.connect() as other:
             if not other.execute(text(IS_HERE[name]), {"id": mine}).scalar_one():
                 return

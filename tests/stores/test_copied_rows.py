@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 import sqlalchemy
@@ -58,7 +60,7 @@ class Rows:
         return {name: value for name, value in row.items() if name not in own}
 
 
-@pytest.fixture(params=["sqlite", "postgresql_15", "mariadb"])
+@pytest.fixture(params=["sqlite", "postgresql_15_url", "mariadb_url"])
 def rows(request: pytest.FixtureRequest, tmp_path: Any) -> Iterator[Rows]:
     where = f"sqlite:///{tmp_path}/jobs.db" if request.param == "sqlite" else request.getfixturevalue(request.param)
     rows = Rows(str(where))
@@ -97,3 +99,16 @@ def test_a_run_that_was_copied_into_history_is_what_it_is_when_written_out(
         assert rows.store.finish(rows.node, [Outcome(run.id, run.claim_no, **how)]).refused == ()
     assert rows.of(tables.history, schedule="copied") == rows.of(tables.history, schedule="written")
     assert scene.runs("copied")[0].state.value == how["ending"]
+
+
+def test_rows_are_copied_whatever_their_schema_is_called(postgresql_15: str) -> None:
+    clock = ManualClock(START_MS)
+    for name in ("a :b", ':now_ms "', "\\:x", "ü'"):
+        with closing(open_store(f"{postgresql_15}?schema={quote(name)}", create=True, now_ms=clock)) as store:
+            scene = Scene(store, clock)
+            node = scene.node()
+            scene.put("tick")
+            ahead = ahead_of(scene, node, "tick")
+            scene.wait(MINUTE)
+            (run,) = runs_of(plan_ahead(scene, node, ahead))
+            assert len(store.finish(node, [Outcome(run.id, run.claim_no, "succeeded")]).recorded) == 1

@@ -13,6 +13,7 @@ import psycopg
 import pymysql
 import pytest
 from sqlalchemy import event
+from tests.patience import LONGEST
 from tests.stores.crowd import START_MS, Crowd
 
 from onthedot import App
@@ -23,7 +24,8 @@ from onthedot.stores.sql.store import SqlStore
 from onthedot.testing.clock import ManualClock
 
 CHANCE = 0.2
-OPERATIONS = 2000
+FEW, MANY = 800, pytest.param(4000, marks=pytest.mark.slow)
+"""Operations of the whole crowd."""
 
 
 @pytest.fixture
@@ -94,23 +96,25 @@ _ERRORS: dict[str, Callable[[], Exception]] = {
 }
 
 
+@pytest.mark.parametrize("operations", [FEW, MANY])
 def test_every_promise_holds_when_a_fifth_of_all_connections_commits_and_replies_is_lost(
-    url: str, clock: ManualClock
+    url: str, clock: ManualClock, operations: int
 ) -> None:
     with opened(url, clock, 4) as stores:
-        crowd = Crowd(stores, clock, OPERATIONS)
+        crowd = Crowd(stores, clock, operations)
         crowd.put_schedules()
         bad_luck = BadLuck(stores)
         crowd.work()
         bad_luck.on = False
         crowd.settle()
         crowd.check()
-        assert crowd.failures > OPERATIONS * CHANCE / 2
+        assert crowd.failures > operations * CHANCE / 2
 
 
-def test_ten_nodes_on_the_same_rows_share_them_without_an_error(url: str, clock: ManualClock) -> None:
+@pytest.mark.parametrize("operations", [FEW, MANY])
+def test_ten_nodes_on_the_same_rows_share_them_without_an_error(url: str, clock: ManualClock, operations: int) -> None:
     with opened(url, clock, 10) as stores:
-        crowd = Crowd(stores, clock, OPERATIONS, schedules=6)
+        crowd = Crowd(stores, clock, operations, schedules=6)
         crowd.put_schedules()
         crowd.work()
         crowd.settle()
@@ -134,5 +138,5 @@ def test_what_nobody_was_notified_of_is_found_by_polling(postgresql_15: str) -> 
         assert isinstance(store, SqlStore)
         with store._opened().engine.begin() as connection:  # a user's transaction never notifies
             run = app.enqueue(mail, connection=connection)
-        assert app.runs.wait(run.id, timeout="1m").result == "sent"
+        assert app.runs.wait(run.id, timeout=LONGEST).result == "sent"
     app.close()

@@ -9,6 +9,7 @@ import pytest
 
 from onthedot.insight.explain import explain
 from onthedot.model.run import Run
+from onthedot.moments import ceil_ms
 from onthedot.rules import edits
 from onthedot.stores.base import Author, Store
 from onthedot.stores.memory import MemoryStore
@@ -16,9 +17,9 @@ from onthedot.stores.open import open_store
 from onthedot.testing.clock import ManualClock
 from onthedot.testing.conformance import START_MS
 from onthedot.testing.conformance.scene import HOUR, LEASE_MS, MINUTE, SECOND, Scene, definition
-from onthedot.triggers.at import at
+from onthedot.triggers import Trigger, at, cron, dates, every
 
-STORES = ["memory", "sqlite", "postgresql_15", "mariadb", "mongodb_url", "redis_url"]
+STORES = ["memory", "sqlite", "postgresql_15_url", "mariadb_url", "mongodb_url", "redis_url"]
 ADA, BOB = Author("ada", "cli", "pause"), Author("bob", "http", "resume")
 FIRST = START_MS + MINUTE
 """The first tick: 2027-01-15T08:01:00Z."""
@@ -157,6 +158,15 @@ def test_a_misfire_says_that_no_node_was_alive(scene: Scene) -> None:
     )
 
 
+def test_a_node_that_had_been_frozen_is_said_to_have_come_back(scene: Scene) -> None:
+    scene.put()
+    node = scene.node("web")
+    scene.wait(5 * MINUTE)
+    scene.store.leave(node)
+    scene.plan(scene.node("web"), free=1)
+    assert told(scene).endswith("when node web was last heard of, until 2027-01-15T08:05:00Z, when node web came back")
+
+
 # a node died
 
 
@@ -166,7 +176,7 @@ def test_a_run_whose_node_died_says_which_when_and_who_took_over(scene: Scene) -
     scene.wait(LEASE_MS)
     scene.store.take_over(web, 0, Author("batch", "node", "take over"))
     died = (
-        "it had begun at 2027-01-15T08:01:00Z; node web died, last heard of at 2027-01-15T08:00:00Z, "
+        "it had begun at 2027-01-15T08:01:00Z; node web died, last heard of at 2027-01-15T08:01:00Z, "
         "and node batch took over at 2027-01-15T08:01:30Z"
     )
     assert told(scene).startswith(f"run {run.id} waiting; {died}")
@@ -240,12 +250,30 @@ def test_of_several_pauses_the_one_of_the_tick_is_told(scene: Scene) -> None:
     assert "(second)" in told(scene, FIRST + MINUTE)
 
 
-def test_a_pause_that_was_given_another_note_says_the_latest(scene: Scene) -> None:
+def test_a_pause_that_somebody_else_gave_another_note_says_who_wrote_which(scene: Scene) -> None:
     scene.put()
     scene.edit(edits.pause("disks"), by=ADA)
+    scene.wait(SECOND)
     scene.edit(edits.pause("disks, and the network"), by=BOB)
     scene.wait(2 * MINUTE)
-    assert "(disks, and the network)" in told(scene)
+    assert told(scene).endswith(
+        "the schedule is paused by ada (cli) at 2027-01-15T08:00:00Z (disks) and paused again by bob (http) at "
+        "2027-01-15T08:00:01Z (disks, and the network)"
+    )
+
+
+def test_a_tick_that_nobody_planned_before_the_pause_says_that_no_node_was_alive(scene: Scene) -> None:
+    scene.put()
+    scene.wait(2 * MINUTE)
+    scene.edit(edits.pause(None), by=ADA)
+    scene.wait(MINUTE)
+    scene.edit(edits.resume(), by=BOB)
+    scene.node("web")
+    assert told(scene).endswith(
+        "resumed by bob (http) at 2027-01-15T08:03:00Z: no node was alive until 2027-01-15T08:03:00Z, when node web "
+        "started"
+    )
+    assert told(scene, FIRST + 2 * MINUTE).endswith("resumed by bob (http) at 2027-01-15T08:03:00Z")
 
 
 def test_a_waiting_run_that_a_pause_skipped_says_who_paused_it(scene: Scene) -> None:
@@ -339,6 +367,24 @@ def test_a_run_that_began_late_says_for_whose_success_it_waited(scene: Scene) ->
     scene.start(node)
     assert told(scene, name="report").endswith(
         f"it began 15s late: it waited for run {load.id} of load, which ended at 2027-01-15T08:01:15Z"
+    )
+
+
+def test_a_run_that_waits_or_waited_in_vain_for_a_success_says_for_whose(scene: Scene) -> None:
+    node = scene.node("web", capacity=1, lease_ms=HOUR)
+    scene.put("long", at("2027-01-15T08:00:30Z"))
+    scene.wait(30 * SECOND)
+    scene.plan(node, free=1)  # a worker is busy, which is not why the other one waits
+    scene.put(depends_on=("load",))
+    planned(scene, node)
+    scene.start(node)
+    assert told(scene).endswith("it waits for load to succeed, and there is no such schedule")
+    scene.put("load", at("2027-01-16T08:00:00Z"))
+    assert told(scene).endswith("it waits for load to succeed")
+    scene.wait(MINUTE)
+    scene.plan(node)
+    assert told(scene).endswith(
+        "gave way to a newer tick: what it depends on had not succeeded; it waited for 1m: load had not succeeded"
     )
 
 
@@ -450,7 +496,10 @@ def test_ticks_that_a_change_took_away_say_whose_change(scene: Scene) -> None:
     scene.put()
     scene.wait(2 * MINUTE)
     scene.edit(edits.reschedule(START_MS + 60 * MINUTE), by=ADA)
-    assert told(scene).endswith("moved to another moment, by ada (cli) at 2027-01-15T08:02:00Z")
+    assert told(scene).endswith(
+        "moved to another moment, by ada (cli) at 2027-01-15T08:02:00Z: no node is alive"
+    )  # else it would have run before
+    assert told(scene, FIRST + MINUTE).endswith("by ada (cli) at 2027-01-15T08:02:00Z")
 
 
 # names
@@ -469,3 +518,99 @@ def test_two_nodes_of_one_name_that_lived_together_are_told_apart_by_their_ids(s
     node, _ = scene.node("web"), scene.node("web")
     scene.running(node)
     assert f"on node web ({node}), attempt 1" in told(scene)
+
+
+# deleted, parked, and what is no tick
+
+
+def test_a_schedule_that_was_deleted_says_by_whom_and_tells_of_its_past(scene: Scene) -> None:
+    node = scene.node("web")
+    run = scene.end(scene.running(node))
+    scene.wait(SECOND)
+    scene.edit(edits.delete(), by=ADA)
+    scene.wait(5 * MINUTE)
+    left = scene.edit(edits.look())
+    assert explain(scene.store, left, FIRST + MINUTE).text == (
+        "s did not exist at 2027-01-15T08:02:00Z: it was deleted by ada (cli) at 2027-01-15T08:01:01Z"
+    )
+    assert explain(scene.store, left, FIRST).text.startswith(f"run {run.id} succeeded")
+    assert "was no moment of s" in explain(scene.store, left, FIRST - 1).text
+
+
+def test_a_schedule_that_removed_itself_tells_of_its_past(scene: Scene) -> None:
+    node = scene.node("web")
+    run = scene.end(scene.running(node, max_runs=1, auto_remove=True))
+    scene.wait(5 * MINUTE)
+    left = scene.edit(edits.look())
+    assert explain(scene.store, left, FIRST).text.startswith(f"run {run.id} succeeded")
+    assert "did not exist at 2027-01-15T08:02:00Z" in explain(scene.store, left, FIRST + MINUTE).text
+
+
+def test_a_schedule_whose_trigger_cannot_be_read_says_that_it_is_parked(scene: Scene) -> None:
+    scene.put()
+    scene.overwrite(trigger={"v": 1, "type": "every", "interval": "oops"}, error="'oops' is no duration")
+    scene.wait(2 * MINUTE)
+    assert told(scene) == (
+        "it did not run at 2027-01-15T08:01:00Z: the schedule is parked, since it cannot be planned: "
+        "'oops' is no duration"
+    )
+
+
+def test_a_trigger_of_a_newer_version_is_said_to_be_unreadable_here(scene: Scene) -> None:
+    scene.put()
+    newer = scene.overwrite(trigger={"v": 99, "type": "moon"})
+    before_it_was_put = newer.created_ms - MINUTE
+    assert "cannot be told here: trigger codec version 99 is newer" in told(scene, before_it_was_put)
+
+
+@pytest.mark.parametrize(
+    ("trigger", "moment", "why"),
+    [
+        (every("1m") - dates("2027-01-16"), "2027-01-16T09:00Z", "it is left out by 2027-01-16"),
+        (
+            every("1m") - cron("* 9 * * *", tz="UTC"),
+            "2027-01-16T09:05Z",
+            "it is left out by (every minute from 09:00 to 09:59, UTC time)",
+        ),
+        (
+            cron("30 2 * * *", tz="Europe/Berlin", gap="skip"),
+            "2027-03-28T01:00Z",
+            "jumped over its time then, and gap='skip' leaves it out",
+        ),
+        (
+            cron("30 2 * * *", tz="Europe/Berlin"),
+            "2027-10-31T01:30Z",
+            "showed its time twice then, and it runs the first time, at 2027-10-31T00:30:00Z",
+        ),
+        (
+            cron("30 2 * * *", tz="Europe/Berlin", fold="last"),
+            "2027-10-31T00:30Z",
+            "showed its time twice then, and it runs the last time, at 2027-10-31T01:30:00Z",
+        ),
+    ],
+)
+def test_a_moment_that_is_no_tick_says_what_took_it_away(trigger: Trigger, moment: str, why: str) -> None:
+    scene = Scene(MemoryStore(clock := ManualClock(START_MS)), clock)
+    scene.put("s", trigger)
+    text = told(scene, ceil_ms(moment))
+    assert "was no moment of s: " in text
+    assert f"{why}; the nearest are " in text
+
+
+def test_a_tick_to_come_says_why_it_will_not_run_as_things_stand(scene: Scene) -> None:
+    scene.node("web")
+    scene.put()
+    scene.edit(edits.pause("moving disks"), by=ADA)
+    assert told(scene).endswith(
+        "; but as things stand it will not run: the schedule is paused by ada (cli) at 2027-01-15T08:00:00Z "
+        "(moving disks)"
+    )
+    scene.edit(edits.resume())
+    scene.overwrite(error="no luck")
+    assert told(scene).endswith("will not run: the schedule is parked, since it cannot be planned: no luck")
+
+
+def test_a_tick_after_the_last_of_its_runs_says_so(scene: Scene) -> None:
+    scene.end(scene.running(scene.node("web"), max_runs=1))
+    scene.wait(2 * MINUTE)
+    assert told(scene, FIRST + MINUTE).endswith("had ended before: it had had all of its runs (max_runs=1)")

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from sqlalchemy import event
+from tests.patience import LONGEST_S
 from tests.servers import mariadb, postgresql
 from tests.servers.base import Server, running
 
@@ -28,7 +29,6 @@ from onthedot.stores.sql.store import SqlStore
 from onthedot.testing.clock import ManualClock
 from onthedot.triggers.every import every
 
-LONGEST_S = 60
 NOW_MS = 1_800_000_000_000
 BY = Author("test", "test", "put")
 NODE = Node("n", "n", tasks=("task",))
@@ -52,7 +52,8 @@ def store(server: Server, clock: ManualClock) -> Iterator[SqlStore]:
     """It gives up soon; one schedule is due in it, and one node lives."""
     module = postgresql if isinstance(server, postgresql.PostgreSQL) else mariadb
     with module.database_in(server.url) as url:
-        store = open_store(f"{url}?read_timeout=1&connect_timeout=2", create=True, now_ms=clock)
+        open_store(url, create=True).close()  # which may take longer
+        store = open_store(f"{url}?read_timeout=2&connect_timeout=2", create=False, now_ms=clock)
         assert isinstance(store, SqlStore)
         store.join(NODE, [])
         store.change(["s"], edits.put(edits.Definition("task", every("1m"))), BY)

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from threading import Barrier
+from contextlib import closing
+from threading import Barrier, Event
 
 import pytest
 import sqlalchemy
+from tests.patience import LONGEST_S
+from tests.unit.node.world import Place
 
 from onthedot import at, every
+from onthedot.clock import ManualClock as NodeClock
 from onthedot.model.ids import new_id
 from onthedot.model.node import Node
 from onthedot.model.outcome import Outcome
 from onthedot.model.run import Run
 from onthedot.moments import from_ms
+from onthedot.node.settings import NodeSettings
 from onthedot.rules import edits
 from onthedot.rules.effects import Before, Effects, Situation
 from onthedot.rules.plan import Decider
@@ -130,6 +135,32 @@ def test_two_passes_of_one_node_do_not_wait_for_each_other(store: SqlStore, cloc
     outside = store.plan_due("n", 1, 10, decide)
     planned = {*running, *_runs(inside[0]), *_runs(outside)}
     assert planned == {"first", "second", "third"}
+
+
+# a place that comes free
+
+
+def test_a_run_whose_schedule_was_locked_when_a_place_came_free_is_looked_at_again_at_once(
+    url: str, engine: sqlalchemy.Engine
+) -> None:
+    clock, done = NodeClock(NOW_MS), Event()
+    with closing(open_store(url, create=True, now_ms=clock.now_ms)) as store:
+        place = Place(clock, store)
+        place.app.task(name="work")(lambda: done.wait(LONGEST_S) and None)
+        node = place.node(settings=NodeSettings(name="node", capacity=1))
+        place.app.enqueue("work")
+        node.plan_once()
+        went_on = node.goes_on
+        place.app.schedules.put("busy", "work", every("1d"))
+        place.app.schedules.trigger("busy")
+        with engine.connect() as connection:
+            connection.execute(sqlalchemy.text("SELECT id FROM onthedot_schedules FOR UPDATE"))
+            done.set()
+            place.settle(node)
+            assert (went_on, node.goes_on) == (False, True)
+        node.plan_once()
+        place.settle(node)
+        assert [run.state for run in place.runs()] == ["succeeded"] * 2
 
 
 # a self-removing schedule

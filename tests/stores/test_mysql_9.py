@@ -1,17 +1,18 @@
-"""MySQL 9, put to the promises that its own ways of locking could break; with ONTHEDOT_MYSQL_9_WHOLE=1 to every one.
+"""MySQL 9, put to the promises that its own ways of locking could break.
 
-MariaDB, which is put to all of them each time, shares every line of code with it.
+To every one of them by `scripts/test-slow` (test_mysql.py). MariaDB, which is put to all of them each time,
+shares every line of code with it.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from contextlib import closing
 from urllib.parse import urlsplit
 
 import pymysql
 import pytest
+from tests.patience import LONGEST_S
 from tests.servers.emptying import empty
 from tests.servers.mariadb import connect, database_in
 
@@ -19,9 +20,6 @@ from onthedot.stores.base import Store
 from onthedot.stores.open import open_store
 from onthedot.testing.clock import ManualClock
 from onthedot.testing.conformance import START_MS, TestKeys, TestManyThreadsAtOnce
-
-if os.environ.get("ONTHEDOT_MYSQL_9_WHOLE") == "1":
-    from onthedot.testing.conformance import *  # noqa: F403  (the tests themselves)
 
 __all__ = ["TestKeys", "TestManyThreadsAtOnce"]
 
@@ -39,7 +37,8 @@ def database(mysql_9_server: str) -> Iterator[str]:
 
 
 @pytest.fixture
-def store(database: str, clock: ManualClock) -> Iterator[Store]:
+def store(database: str, clock: ManualClock, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
+    monkeypatch.setattr("onthedot.stores.sql.store._WAIT_MS", LONGEST_S * 1000)  # this machine may be starved
     store = open_store(database, create=True, now_ms=clock)
     yield store
     store.close()

@@ -34,7 +34,7 @@ def clock() -> ManualClock:
     return ManualClock(NOW_MS)
 
 
-@pytest.fixture(params=[15, 18])
+@pytest.fixture(params=[15, pytest.param(18, marks=pytest.mark.slow)])
 def store(request: pytest.FixtureRequest, clock: ManualClock) -> Iterator[SqlStore]:
     """Its schedules have been moved by one second again and again, and a snapshot keeps all of that."""
     url = request.getfixturevalue(f"postgresql_{request.param}")

@@ -1,10 +1,11 @@
-"""PostgreSQL, the oldest version that Debian has and the newest, put to every promise."""
+"""PostgreSQL, put to every promise; the newest version by `scripts/test-slow`, and to some in test_postgresql_18.py."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 import pytest
+from tests.patience import LONGEST_S
 from tests.servers.emptying import empty
 from tests.servers.postgresql import database_in
 
@@ -20,7 +21,7 @@ def clock() -> ManualClock:
     return ManualClock(START_MS)
 
 
-@pytest.fixture(params=[15, 18], scope="session")
+@pytest.fixture(params=[15, pytest.param(18, marks=pytest.mark.slow)], scope="session")
 def database(request: pytest.FixtureRequest) -> Iterator[str]:
     """One for all tests, since making one takes longer than most of them; on a machine that may be starved."""
     with database_in(request.getfixturevalue(f"postgresql_{request.param}_server")) as url:
@@ -28,7 +29,8 @@ def database(request: pytest.FixtureRequest) -> Iterator[str]:
 
 
 @pytest.fixture
-def store(database: str, clock: ManualClock) -> Iterator[Store]:
+def store(database: str, clock: ManualClock, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
+    monkeypatch.setattr("onthedot.stores.sql.store._WAIT_MS", LONGEST_S * 1000)  # this machine may be starved
     store = open_store(database, create=True, now_ms=clock)
     yield store
     store.close()

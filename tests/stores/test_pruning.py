@@ -81,7 +81,7 @@ def _spoil_sql(url: str) -> None:
         "keys": ("state",),
         "changes": ("before", "after"),
         "revisions": ("body",),
-        "schedules": ("trigger", "policy", "tags"),
+        "schedules": ("definition", "policy", "tags"),
         "nodes": ("labels", "roles"),
         "logs": ("level",),
     }
@@ -94,7 +94,7 @@ def _spoil_mongodb(url: str) -> None:
     with closing(client_of(url)) as client:
         database = client.get_default_database()
         for name in ("history", "decisions", "keys", "changes", "revisions", "schedules", "nodes", "logs"):
-            spoilt = dict.fromkeys(("args", "policy", "reason", "before", "body", "trigger", "labels", "level"), "{")
+            spoilt = dict.fromkeys(("args", "policy", "reason", "before", "body", "definition", "labels", "level"), "{")
             database[f"onthedot_{name}"].update_many({}, {"$set": spoilt})
 
 

@@ -1,4 +1,7 @@
-"""Every statement of the hot path uses its index, with 100,000 schedules and a million runs in history as with none."""
+"""Every statement of the hot path uses its index, with 100,000 schedules and 200,000 runs in history as with none.
+
+By `scripts/test-slow` with a million of them.
+"""
 
 from __future__ import annotations
 
@@ -21,11 +24,12 @@ from onthedot.stores.sql.postgresql import POSTGRESQL, SESSION
 
 ROWS = {
     "onthedot_schedules": 100_000,
-    "onthedot_history": 1_000_000,
+    "onthedot_history": 200_000,
     "onthedot_runs": 60_000,
     "onthedot_keys": 100_000,
     "onthedot_decisions": 100_000,
 }
+A_MILLION = {**ROWS, "onthedot_history": 1_000_000}
 SERVERS = {"postgresql": ("postgresql_15_server", postgresql), "mariadb": ("mariadb_server", mariadb)}
 
 
@@ -46,10 +50,13 @@ def connected(request: pytest.FixtureRequest, server: str, rows: dict[str, int])
         engine.dispose()
 
 
-@pytest.fixture(scope="module", params=SERVERS)
+@pytest.fixture(
+    scope="module", params=[*SERVERS, *(pytest.param(f"{each}, a million", marks=pytest.mark.slow) for each in SERVERS)]
+)
 def connection(request: pytest.FixtureRequest) -> Iterator[Connection]:
     """To full tables."""
-    yield from connected(request, request.param, ROWS)
+    server, _, more = request.param.partition(", ")
+    yield from connected(request, server, A_MILLION if more else ROWS)
 
 
 @pytest.fixture(scope="module", params=SERVERS)

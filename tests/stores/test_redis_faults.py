@@ -7,6 +7,7 @@ from threading import Event, Thread
 
 import pytest
 import redis
+from tests.patience import LONGEST_S
 from tests.servers.redis import RedisServer, running
 from tests.stores.redis_indexes import check_indexes
 
@@ -23,7 +24,6 @@ from onthedot.stores.base import Author, Store
 from onthedot.stores.open import open_store
 from onthedot.triggers.every import every
 
-LONGEST_S = 60
 NOW_MS = 1_800_000_000_000
 BY = Author("test", "test", "put")
 PUT = edits.put(edits.Definition("task", every("1m")))
@@ -101,7 +101,7 @@ def test_a_server_that_is_away_is_said_so_and_found_again_when_it_is_back(server
 def test_a_plan_whose_answer_is_lost_is_made_once_and_found_at_the_next_renewal(
     server: RedisServer, times: Times, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("onthedot.stores.redis.connect._ANSWER_S", 0.5)
+    monkeypatch.setattr("onthedot.stores.redis.connect._ANSWER_S", 3)
     store = open_store(f"{server.url}?namespace=a", create=True, now_ms=times)
     node = _node(store)
     store.change(["s"], PUT, BY)
@@ -125,7 +125,7 @@ def test_a_plan_whose_answer_is_lost_is_made_once_and_found_at_the_next_renewal(
 def test_a_put_whose_answer_is_lost_can_be_repeated(
     server: RedisServer, times: Times, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("onthedot.stores.redis.connect._ANSWER_S", 0.5)
+    monkeypatch.setattr("onthedot.stores.redis.connect._ANSWER_S", 3)
     store = open_store(f"{server.url}?namespace=a", create=True, now_ms=times)
 
     def put_and_freeze(before: Before, now_ms: int) -> Effects:

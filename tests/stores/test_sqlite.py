@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.patience import LONGEST_S
 
 from onthedot.stores.base import Store
 from onthedot.stores.open import open_store
@@ -20,7 +21,8 @@ def clock() -> ManualClock:
 
 
 @pytest.fixture
-def store(clock: ManualClock, tmp_path: Path) -> Iterator[Store]:
+def store(clock: ManualClock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
+    monkeypatch.setattr("onthedot.stores.sql.store._WAIT_MS", LONGEST_S * 1000)  # this machine may be starved
     store = open_store(f"sqlite:///{tmp_path}/store.db", create=True, now_ms=clock)
     yield store
     store.close()

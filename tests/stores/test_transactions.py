@@ -28,7 +28,7 @@ NODE = Claim("n", "eu", ("job",), known=("job",))
 Ask = Callable[[Transaction], Any]
 
 
-@pytest.fixture(params=["sqlite", "postgresql_15", "mariadb"])
+@pytest.fixture(params=["sqlite", "postgresql_15_url", "mariadb_url"])
 def store(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Engine]:
     monkeypatch.setattr("onthedot.stores.sql.mysql.IDLE_IN_TRANSACTION_S", 60)  # this machine may be starved
     url = f"sqlite:///{tmp_path}/a.db" if request.param == "sqlite" else str(request.getfixturevalue(request.param))

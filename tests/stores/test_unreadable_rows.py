@@ -21,7 +21,7 @@ from onthedot.testing.clock import ManualClock
 from onthedot.testing.conformance import START_MS
 from onthedot.testing.conformance.scene import DAY, MINUTE, SECOND, Scene
 
-STORES = ["sqlite", "postgresql_15", "mariadb", "mongodb_url", "redis_url"]
+STORES = ["sqlite", "postgresql_15_url", "mariadb_url", "mongodb_url", "redis_url"]
 JSON: tuple[How, ...] = ("args", "policy")
 """What leaves a run's state readable."""
 

@@ -19,6 +19,7 @@ from onthedot.stores.sql import views
 from onthedot.testing.clock import ManualClock
 from onthedot.testing.conformance.scene import MINUTE, START_MS, Scene
 
+TRIGGER = {"v": 1, "type": "every", "interval": "1m"}
 GUIDE = Path(__file__).parents[2] / "docs" / "guides" / "sql.md"
 DRIVERS = {"sqlite": "sqlite", "postgresql": "postgresql+psycopg", "mariadb": "mysql+pymysql", "mysql": "mysql+pymysql"}
 
@@ -46,6 +47,10 @@ def _moment(value: Any) -> str:
     return str(value.astimezone(UTC) if isinstance(value, datetime) and value.tzinfo else value)[:19]
 
 
+def _value(json_value: Any) -> Any:
+    return json.loads(json_value) if isinstance(json_value, str) else json_value
+
+
 def _all(connection: sqlalchemy.Connection, view: str) -> Sequence[RowMapping]:
     return connection.exec_driver_sql(f"SELECT * FROM {view}").mappings().all()
 
@@ -66,12 +71,14 @@ def test_the_views_tell_of_schedules_and_of_runs_live_and_ended(url: str, connec
     store.close()
     assert schedules["report"]["state"] == "active"
     assert _moment(schedules["report"]["next_run_at"]) == _at(2 * MINUTE)
+    told_of = {name: _value(schedules["report"][name]) for name in ("trigger_json", "args", "policy", "tags")}
+    assert told_of == {"trigger_json": TRIGGER, "args": {"to": "eu"}, "policy": {}, "tags": ["t"]}
+    assert schedules["report"]["kind"] == "task"
     ended, live = told["report"], told["slow"]
     assert (ended["state"], live["state"]) == ("succeeded", "running")
     assert (_moment(ended["scheduled_at"]), _moment(ended["finished_at"])) == (_at(MINUTE), _at(MINUTE + 1750))
     assert (ended["late_ms"], ended["took_ms"], ended["node"]) == (250, 1500, "berlin")
-    result = ended["result"]
-    assert (json.loads(result) if isinstance(result, str) else result) == {"rows": 3}
+    assert _value(ended["result"]) == {"rows": 3}
 
 
 def test_a_view_that_is_missing_is_told_of_with_what_makes_it(url: str, connection: sqlalchemy.Connection) -> None:

@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from tests.patience import LONGEST_S
 
-SOON_S = 90.0
 COLUMNS, LINES = 130, 42
 
 terminal_needed = pytest.mark.skipif(
@@ -55,7 +55,7 @@ class Terminal:
 
     def until(self, seen: Callable[[str], bool]) -> str:
         """Wait until the screen shows it; what it shows then."""
-        end = time.monotonic() + SOON_S
+        end = time.monotonic() + LONGEST_S
         while not seen(screen := self.screen()):
             assert time.monotonic() < end, f"it never came; the screen shows\n{screen}"
             time.sleep(0.1)
@@ -168,7 +168,7 @@ def test_nothing_is_left_when_the_viewer_is_killed(terminal: Terminal) -> None:
     terminal.until(lambda text: "node-1 alive" in text and "node-2 alive" in text)
     assert len(processes_in(terminal.folder)) == 2
     os.kill(int((terminal.folder / "pid").read_text()), 9)
-    end = time.monotonic() + SOON_S
+    end = time.monotonic() + LONGEST_S
     while processes_in(terminal.folder):
         assert time.monotonic() < end
         time.sleep(0.1)

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from tests.patience import LONGEST_S
 from tests.surfaces.test_operate import Place, Running, _environment, refusal, well
 
 JOBS = """\
@@ -114,10 +115,10 @@ def test_a_node_serves_metrics_and_tells_events_as_json(place: Place, start: Sta
     node = start("--metrics-port", str(port), "--log-format", "json", "-v")
     first = json.loads(node.wait_for('"run_ended"'))["run_id"]
     node.wait_for(rf'"run_ended"(?!.*{first})')  # when the second is told, the first is counted
-    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=30) as answer:
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=LONGEST_S) as answer:
         text = answer.read().decode()
     assert re.search(r'^onthedot_runs_total{outcome="succeeded",task="hello"} [1-9]', text, re.MULTILINE)
-    with urllib.request.urlopen(f"http://127.0.0.1:{port}/healthz", timeout=30) as answer:
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/healthz", timeout=LONGEST_S) as answer:
         assert answer.read() == b"ok\n"
     assert node.stop() == 0
     events = [json.loads(line)["event"] for line in node.lines]

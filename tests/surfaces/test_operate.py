@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from tests.patience import LONGEST, LONGEST_S
 
 from onthedot import App, Context, at, cron, every
 from onthedot.cli import main
@@ -29,11 +30,10 @@ from onthedot.model.node import Node
 from onthedot.model.run import Run
 from onthedot.model.states import State
 from onthedot.model.values import replace
+from onthedot.rules.effects import Effects
 from onthedot.rules.plan import Decider
-from onthedot.stores.base import Store
+from onthedot.stores.base import Author, Store
 from onthedot.stores.engine import Engine
-
-PATIENCE = 30.0
 
 MYAPP = """\
 from onthedot import App, Context, cron, every
@@ -109,7 +109,7 @@ class Place:
             text=True,
             encoding="utf-8",
             check=False,
-            timeout=120,
+            timeout=LONGEST_S,
         )
         return Done(done.returncode, done.stdout, done.stderr)
 
@@ -165,7 +165,7 @@ class Running:
 
     def stop(self, number: signal.Signals = signal.SIGTERM) -> int:
         self.process.send_signal(number)
-        code = self.process.wait(PATIENCE)
+        code = self.process.wait(LONGEST_S)
         assert self.process.stderr is not None
         self.lines += (self._begun + self.process.stderr.read()).splitlines()
         return code
@@ -173,7 +173,7 @@ class Running:
     def _arriving(self) -> Iterator[str]:
         yield from list(self.lines)
         assert self.process.stderr is not None
-        end = time.monotonic() + PATIENCE
+        end = time.monotonic() + LONGEST_S
         with selectors.DefaultSelector() as selector:
             selector.register(self.process.stderr, selectors.EVENT_READ)
             while selector.select(max(end - time.monotonic(), 0)):
@@ -251,7 +251,7 @@ def past(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
         app.schedules.put("fine", good, every("1h"))
         app.schedules.put("poor", bad, every("1h"))
         for name in ("fine", "poor"):
-            app.runs.wait(app.schedules.trigger(name).id, timeout="30s")
+            app.runs.wait(app.schedules.trigger(name).id, timeout=LONGEST)
     yield place
     app.open_store().close()
 
@@ -279,7 +279,7 @@ def test_a_run_that_was_begun_is_finished_before_the_node_ends(place: Place, nod
     node.wait_for("started")
     app = place.app()
     run = app.enqueue("slow", unchecked=True)
-    end = time.monotonic() + PATIENCE
+    end = time.monotonic() + LONGEST_S
     while app.runs.get(run.id).state != "running" and time.monotonic() < end:
         app.runs.wait(run.id, timeout="100ms")
     assert node.stop() == 0
@@ -537,7 +537,18 @@ class TestSchedules:
     def test_delete_asks_unless_told_not_to(self, place: Place) -> None:
         assert "--yes" in place.refused("schedules", "delete", "digest")
         assert place.printed("schedules", "delete", "digest", "--yes") == "digest is deleted\n"
-        assert place.refused("schedules", "delete", "digest", "--yes", code=1) == "error: No schedule named 'digest'."
+        said = place.refused("schedules", "delete", "digest", "--yes", code=1)
+        assert re.fullmatch(r"error: No schedule named 'digest': it was deleted by \S+ \(cli\) at \S+Z\.", said)
+        assert "digest did not exist at 2090-01-01T06:00:00Z: it was deleted by " in place.printed(
+            "explain", "digest", "2090-01-01T06:00Z"
+        )
+        assert "was deleted by" in place.printed("explain", "digest", "2090-01-01T05:59:59Z")
+
+    def test_a_schedule_whose_trigger_cannot_be_read_is_explained_as_parked(self, place: Place, store: Store) -> None:
+        (row,) = store.schedules(names=["hourly"])
+        parked = replace(row, trigger={"v": 1, "type": "every", "interval": "oops"}, error="'oops' is no duration")
+        store.change(["hourly"], lambda before, now_ms: Effects(schedule=parked), Author("me", "test", "park"))
+        assert "the schedule is parked, since it cannot be planned: 'oops'" in place.printed("explain", "hourly")
 
     def test_a_moment_that_is_not_decided_is_explained_as_such(self, place: Place) -> None:
         found = place.document("explain", "hourly", "2090-01-01T00:00Z")
@@ -664,6 +675,13 @@ def test_nodes_are_listed_by_name_and_with_their_ids_only_where_two_are_equal(pl
         assert "web (n-3)" in shown
         assert "n-2" not in shown
     assert {each["id"] for each in place.document("nodes", "list")["nodes"]} == {"n-1", "n-2", "n-3"}
+
+
+def test_an_expired_node_is_taken_over_by_others_only_where_there_are_any(place: Place, store: Store) -> None:
+    store.join(Node("n-1", "web", lease_ms=0), [])
+    assert "node web: expired (no other is alive to take its runs over)" in place.run("status").stdout
+    store.join(Node("n-2", "batch"), [])
+    assert "node web: expired (the others take its runs over)" in place.run("status").stdout
 
 
 # settings and processes

@@ -13,7 +13,8 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from tests.surfaces.test_operate import PATIENCE, Place, Running, _environment
+from tests.patience import LONGEST, LONGEST_S
+from tests.surfaces.test_operate import Place, Running, _environment
 
 from onthedot import App
 
@@ -27,7 +28,7 @@ def report():
     raise ValueError("no luck")
 
 with app.running():
-    app.runs.wait(app.enqueue(report).id, timeout="30s")
+    app.runs.wait(app.enqueue(report).id, timeout=LONGEST)
 """
 
 MYAPP = """\
@@ -114,7 +115,7 @@ def enqueue(app: App, task: str, **args: str) -> str:
 
 
 def kept(app: App, run_id: str) -> list[tuple[str, str]]:
-    assert app.runs.wait(run_id, timeout="30s").state == "succeeded"
+    assert app.runs.wait(run_id, timeout=LONGEST).state == "succeeded"
     return [(line.level, line.text) for line in app.runs.logs(run_id)]
 
 
@@ -129,7 +130,7 @@ def test_a_failing_task_in_a_small_program_is_seen_without_configuring_anything(
         capture_output=True,
         text=True,
         check=True,
-        timeout=PATIENCE * 2,
+        timeout=LONGEST_S * 2,
     )
     first, *traceback = done.stderr.splitlines()
     assert re.fullmatch(r"failed report \(run [0-9a-f]{12}\) in \d+ ms: ValueError: no luck", first)
@@ -212,7 +213,7 @@ def test_the_first_interrupt_says_for_what_it_waits_and_again_when_that_changes(
     (place.folder / "one").touch()
     node.wait_for(r"1 run left: wait, \d+ s")
     (place.folder / "two").touch()
-    assert node.process.wait(PATIENCE) == 0
+    assert node.process.wait(LONGEST_S) == 0
     assert [app.runs.get(run_id).state for run_id in runs] == ["succeeded"] * 2
 
 
@@ -226,7 +227,7 @@ def test_the_second_hands_back_what_runs(app: App, start: Start, words: list[str
     node.wait_for(r"1 run left: wait, \d+ s")
     node.process.send_signal(signal.SIGINT)
     node.wait_for(r"handed back +1 run: wait")
-    assert node.process.wait(PATIENCE) == 0
+    assert node.process.wait(LONGEST_S) == 0
     left = app.runs.get(run_id)
     assert (left.state, left.owner, left.attempt) == ("waiting", None, 1)
 
@@ -240,7 +241,7 @@ def test_another_sigterm_is_no_second_interrupt(place: Place, app: App, start: S
     node.wait_for(r"1 run left: wait, \d+ s")
     node.process.send_signal(signal.SIGTERM)
     (place.folder / "one").touch()
-    assert node.process.wait(PATIENCE) == 0
+    assert node.process.wait(LONGEST_S) == 0
     assert app.runs.get(run_id).state == "succeeded"
 
 
@@ -258,7 +259,7 @@ def test_the_third_ends_at_once(place: Place, app: App, start: Start, words: lis
         node.wait_for("handed back")  # and now it waits for the command, which does not heed SIGTERM
         node.process.send_signal(signal.SIGINT)
         node.wait_for("^ended at once: ")
-        assert node.process.wait(PATIENCE) == 130
+        assert node.process.wait(LONGEST_S) == 130
     finally:
         with suppress(FileNotFoundError, ValueError, ProcessLookupError):
             os.killpg(int(pid.read_text()), signal.SIGKILL)

@@ -12,14 +12,13 @@ from pathlib import Path
 from threading import Event, current_thread
 
 import pytest
+from tests.patience import LONGEST_S
 from tests.unit.execution.places import app_in_memory, done, until
 
 from onthedot import App, every, hooks
 from onthedot.events import Emitter, Failure, Idle, NodeStarted, NodeStopped, Paused, RunFinished
 from onthedot.hooks import Hook
 from onthedot.testing import inline, simulate
-
-SOON = 60.0
 
 
 @pytest.fixture
@@ -116,11 +115,11 @@ def test_what_a_hook_cannot_hear_is_dropped_and_counted_and_told_in_one_line(
     @app.on("idle")
     def slow(event: Idle) -> None:
         inside.set()
-        let_go.wait(SOON)
+        let_go.wait(LONGEST_S)
         heard.append(event)
 
     app.events.emit(Idle("0"))
-    assert inside.wait(SOON)
+    assert inside.wait(LONGEST_S)
     for number in range(1, 100):
         app.events.emit(Idle(f"{number}"))
     assert app.events.dropped == 89
@@ -160,7 +159,7 @@ def test_a_hook_may_stop_the_app(app: App) -> None:
 
     app.start()
     app.enqueue("works")
-    assert stopped.wait(SOON)
+    assert stopped.wait(LONGEST_S)
     assert app.runner is None
 
 
@@ -168,7 +167,7 @@ def test_whoever_waited_in_vain_for_a_hook_is_not_followed_by_another_who_does(
     let_go: Event, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.CRITICAL)
-    hook: Hook[int] = Hook(lambda item: let_go.wait(SOON), lambda item, error: None)
+    hook: Hook[int] = Hook(lambda item: let_go.wait(LONGEST_S), lambda item, error: None)
     hook.put(1)
     now_ms = hooks._clock.monotonic_ms()
     assert not hook.drain(now_ms + 10)
@@ -198,13 +197,13 @@ def test_hooks_work_in_a_process_that_was_forked_while_one_of_them_was_called(le
     def tells(item: bytes) -> None:
         if os.getpid() == parent:
             inside.set()
-            let_go.wait(SOON)
+            let_go.wait(LONGEST_S)
         else:
             os.write(write, item)
 
     hook: Hook[bytes] = Hook(tells, lambda item, error: None)
     hook.put(b"in the parent")
-    assert inside.wait(SOON)
+    assert inside.wait(LONGEST_S)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # a fork beside threads is just what this is about
         child = os.fork()

@@ -41,7 +41,7 @@ def described(value: Any) -> str:
 def place_of(function: Any) -> str | None:
     """Where it is written, as file:line; None for what is not written in Python."""
     code = getattr(underlying(function), "__code__", None)
-    return f"{code.co_filename}:{code.co_firstlineno}" if code else None
+    return f"{code.co_filename}:{code.co_firstlineno}{_beforehand(function)}" if code else None
 
 
 def identity_of(function: Any) -> tuple[str, ...]:
@@ -124,12 +124,28 @@ def _parameter_problem(function: Callable[..., Any], name: str) -> str | None:
 def _bound_to(function: Any) -> str:
     """What it has been given beforehand, or what else tells it from others of its name."""
     if isinstance(function, partial):
-        return f"{brief(function.args)} {brief(function.keywords)} {_bound_to(function.func)}"
+        return f"{_whole(function.args)} {_whole(function.keywords)} {_bound_to(function.func)}"
     if inspect.ismethod(function) and not inspect.isclass(function.__self__):
         return f"{id(function.__self__)}"
     if getattr(function, "__name__", "") == "<lambda>":
         return f"{place_of(function)}"
     return f"{id(function)}" if _is_object(function) else ""
+
+
+def _beforehand(function: Any) -> str:
+    """What tells partials of one function apart, for a reader."""
+    if not isinstance(function, partial):
+        return ""
+    given = [*map(brief, function.args), *(f"{name}={brief(value)}" for name, value in function.keywords.items())]
+    return f" with {', '.join(given)}" if given else ""
+
+
+def _whole(value: Any) -> str:
+    """`repr()` without a limit: two long lists may differ in their middle only."""
+    try:
+        return repr(value)
+    except BaseException:  # it is the user's own, and may do anything
+        return f"a {type(value).__name__} {id(value)}"
 
 
 def _is_object(function: Any) -> bool:

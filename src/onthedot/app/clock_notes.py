@@ -10,8 +10,8 @@ from onthedot.triggers.every import Every
 from onthedot.triggers.zones import Zone, get_zone
 
 
-def zone_of(trigger: Trigger) -> Zone:
-    """The zone whose wall clock a trigger is read by; that of its first part where it has several."""
+def zone_of(trigger: Trigger | None) -> Zone:
+    """The zone whose wall clock a trigger is read by; that of its first part where it has several, UTC without one."""
     match trigger:
         case Cron() | Every() | At():
             return trigger.zone

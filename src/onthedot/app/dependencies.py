@@ -8,12 +8,13 @@ from difflib import get_close_matches
 
 from onthedot.rules.edits import Definition
 from onthedot.stores.base import Store
+from onthedot.triggers.base import Trigger
 
 _log = logging.getLogger("onthedot.schedules")
 _LOOKED_AT = 1000
 
 
-def warn_of_missing(store: Store, defined: Mapping[str, Definition]) -> None:
+def warn_of_missing(store: Store, defined: Mapping[str, Definition[Trigger]]) -> None:
     """Log a warning for each `depends_on` that names no schedule, neither in the store nor among these.
 
     It is no error: whoever deploys two programs deploys one of them first.

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from onthedot.errors import TriggerError
 from onthedot.model.schedule import Schedule
-from onthedot.moments import END_MS, iso
+from onthedot.moments import END_MS, FIRST_MS, iso
 from onthedot.rules.effects import Before, Edit, Effects
 from onthedot.stores.base import Store
 from onthedot.triggers.at import At
@@ -18,6 +18,11 @@ _OPEN_END_MS = END_MS - 60 * 366 * 86_400_000
 """A trigger that ticks after this moment is taken for one without an end; no clock is asked about it."""
 
 
+_EDGE_MS = 2 * 86_400_000
+"""Clocks of different zones reach the first and the last day of time some hours apart: there an exclusion may leave
+ticks that nobody means."""
+
+
 def check_fires(name: str, trigger: Trigger) -> None:
     """Refuse a trigger that has no tick at any time, or needs a calendar, whose dates no store keeps yet."""
     calendars = calendars_in(trigger)
@@ -26,7 +31,7 @@ def check_fires(name: str, trigger: Trigger) -> None:
             f"{name}: calendar {calendars[0]!r} cannot be scheduled yet: no store keeps its dates",
             hint='write them out: trigger - dates("2026-12-25", "2026-12-26")',
         )
-    if trigger.prev_ms(END_MS) is None:
+    if _last_ms(trigger) is None:
         raise TriggerError(f"{name}: {trigger} can never fire", hint="what is excluded leaves nothing of it")
 
 
@@ -36,7 +41,7 @@ def refuse_ended(store: Store, triggers: Mapping[str, Trigger]) -> None:
     Single moments are left to `unless_past`: one that is past may still be meant.
     """
     lasts = {name: _last_ms(each.with_key(name)) for name, each in triggers.items() if not isinstance(each, At)}
-    ending = {name: last for name, last in lasts.items() if last < _OPEN_END_MS}
+    ending = {name: last for name, last in lasts.items() if last is not None and last < _OPEN_END_MS}
     now_ms = store.now_ms() if ending else 0
     for name, last in ending.items():
         if last <= now_ms and not _has_already(store, name, triggers[name]):
@@ -46,10 +51,11 @@ def refuse_ended(store: Store, triggers: Mapping[str, Trigger]) -> None:
             )
 
 
-def _last_ms(trigger: Trigger) -> int:
-    """Its last tick before the end of time; where there is none `check_fires` has refused it."""
-    last = trigger.prev_ms(END_MS)
-    return END_MS if last is None else last
+def _last_ms(trigger: Trigger) -> int | None:
+    """Its last tick before the end of time; None where there is none."""
+    if isinstance(trigger, At):
+        return trigger.prev_ms(END_MS)
+    return trigger.prev_after_ms(END_MS - _EDGE_MS, FIRST_MS + _EDGE_MS)
 
 
 def _has_already(store: Store, name: str, trigger: Trigger) -> bool:

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, get_args
 
 from onthedot.app.arguments import Signature, check_size
 from onthedot.app.enabled import and_pause
 from onthedot.app.files.names import name_problem
-from onthedot.app.options import checked, policy_of
+from onthedot.app.options import OF_THE_SCHEDULE, checked, policy_of
 from onthedot.app.remedies import did_you_mean
 from onthedot.durations import format_duration
 from onthedot.errors import FileError, OnthedotError, TriggerError
+from onthedot.model.definition_json import DEFAULTS, LISTS, from_json, json_value
 from onthedot.model.policy import Policy
-from onthedot.model.schedule import Schedule
+from onthedot.model.schedule import DEFINITION, Kind, Origin, Schedule
 from onthedot.rules import edits
 from onthedot.storable import MOST_BYTES, text_problem
 from onthedot.stores.base import Author, Store
+from onthedot.triggers.base import Trigger
 from onthedot.triggers.codec import decode, encode
 
 VERSION = 1
@@ -77,42 +79,25 @@ def _write(store: Store, names: Sequence[str], wanted: Mapping[str, Document], b
 
 
 def _document(schedule: Schedule) -> Document:
+    said = {name: json_value(getattr(schedule, name)) for name in DEFINITION if name != "policy"}
     return {
         "name": schedule.name,
-        "task": schedule.task,
-        "args": dict(schedule.args),
+        **said,
         "trigger": {key: value for key, value in schedule.trigger.items() if key != "key"},
         "options": _options(schedule.policy),
-        "given": list(schedule.given),
-        "tags": list(schedule.tags),
-        "mode": schedule.mode,
-        "max_runs": schedule.max_runs,
-        "auto_remove": schedule.auto_remove,
-        "then": list(schedule.then),
-        "on_failure": list(schedule.on_failure),
-        "origin": schedule.origin,
-        "declared_hash": schedule.declared_hash,
         "enabled": schedule.enabled,
         "paused_note": schedule.paused_note,
     }
 
 
 _DEFAULTS: Document = {
-    "args": {},
+    **{name: json_value(value) for name, value in DEFAULTS.items() if name not in ("policy", "given")},
     "options": {},
-    "tags": [],
-    "mode": "durable",
-    "max_runs": None,
-    "auto_remove": False,
-    "then": [],
-    "on_failure": [],
-    "origin": "api",
-    "declared_hash": None,
     "enabled": True,
     "paused_note": None,
 }
 _KEYS = ("name", "task", "trigger", "given", *_DEFAULTS)
-_LISTS = ("given", "tags", "then", "on_failure")
+_KNOWN = {"origin": get_args(Origin), "kind": get_args(Kind)}
 
 
 def _options(policy: Policy) -> Document:
@@ -166,7 +151,7 @@ def _problems(item: object) -> Iterator[str]:
         if not isinstance(item.get(key, {}), dict):
             yield f"{key}: {item[key]!r} is no JSON object"
             return
-    for key in _LISTS:
+    for key in sorted(LISTS):
         if not isinstance(item.get(key, []), list) or not all(isinstance(each, str) for each in item.get(key, [])):
             yield f"{key}: {item[key]!r} is no list of texts"
             return
@@ -178,15 +163,15 @@ def _problems(item: object) -> Iterator[str]:
 
 
 def _wrong_values(item: Document) -> Iterator[str]:
-    of_the_schedule = {"mode", "max_runs", "auto_remove", "then", "on_failure", "tags", "enabled"}
-    given = {key: item[key] for key in of_the_schedule if item.get(key) not in (None, [])}
+    given = {key: item[key] for key in OF_THE_SCHEDULE if item.get(key) not in (None, [])}
     for options in (item.get("options", {}), given):
         try:
             checked(options, "options" if options is not given else "schedule")
         except OnthedotError as error:
             yield str(error)
-    if item.get("origin", "api") not in ("code", "file", "api"):
-        yield f"origin: {item['origin']!r} is not known; there are code, file and api"
+    for key, known in _KNOWN.items():
+        if key in item and item[key] not in known:
+            yield f"{key}: {item[key]!r} is not known; there are {', '.join(known[:-1])} and {known[-1]}"
     for key, most_bytes in (("declared_hash", 100), ("paused_note", MOST_BYTES)):
         problem = None if item.get(key) is None else text_problem(item[key], most_bytes)
         if problem:
@@ -229,22 +214,9 @@ def _pause(item: Document) -> str | None:
     return None if item["enabled"] else item["paused_note"] or ""
 
 
-def _definition(item: Document) -> edits.Definition:
-    return edits.Definition(
-        task=item["task"],
-        trigger=decode(item["trigger"]),
-        args=item["args"],
-        policy=_policy(item),
-        given=tuple(sorted(item["given"])),
-        tags=tuple(item["tags"]),
-        mode=item["mode"],
-        origin=item["origin"],
-        max_runs=item["max_runs"],
-        auto_remove=item["auto_remove"],
-        then=tuple(item["then"]),
-        on_failure=tuple(item["on_failure"]),
-        declared_hash=item["declared_hash"],
-    )
+def _definition(item: Document) -> edits.Definition[Trigger]:
+    of_its_own = {"trigger": decode(item["trigger"]), "policy": _policy(item), "given": tuple(sorted(item["given"]))}
+    return edits.Definition(**{**from_json(item), **of_its_own})
 
 
 def _all(store: Store) -> Iterator[Schedule]:

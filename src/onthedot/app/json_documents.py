@@ -7,6 +7,8 @@ from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from onthedot.durations import format_duration
+from onthedot.model.definition_json import json_value
+from onthedot.model.schedule import DEFINITION
 from onthedot.moments import iso
 
 if TYPE_CHECKING:
@@ -48,18 +50,7 @@ def schedule_document(schedule: Schedule, now_ms: int | None = None) -> Document
         "id": schedule.id,
         "revision": schedule.revision,
         "state": schedule_state(schedule, now_ms),
-        "task": schedule.task,
-        "args": dict(schedule.args),
-        "trigger": dict(schedule.trigger),
-        "policy": policy_document(schedule.policy),
-        "given": list(schedule.given),
-        "tags": list(schedule.tags),
-        "mode": schedule.mode,
-        "origin": schedule.origin,
-        "max_runs": schedule.max_runs,
-        "auto_remove": schedule.auto_remove,
-        "then": list(schedule.then),
-        "on_failure": list(schedule.on_failure),
+        **definition_document(schedule),
         "enabled": schedule.enabled,
         "paused_note": schedule.paused_note,
         "error": schedule.error,
@@ -70,6 +61,12 @@ def schedule_document(schedule: Schedule, now_ms: int | None = None) -> Document
         "created_at": moment(schedule.created_ms),
         "updated_at": moment(schedule.updated_ms),
     }
+
+
+def definition_document(schedule: Schedule) -> Document:
+    """All that was said about it, under the names that users write."""
+    shown = {name: json_value(getattr(schedule, name)) for name in DEFINITION if name != "declared_hash"}
+    return {**shown, "trigger": dict(schedule.trigger), "policy": policy_document(schedule.policy)}
 
 
 def policy_document(policy: Policy) -> Document:

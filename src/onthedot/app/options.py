@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
 from onthedot.app.callables import described
@@ -11,6 +11,7 @@ from onthedot.app.policies import POLICIES
 from onthedot.app.remedies import did_you_mean
 from onthedot.durations import to_duration_ms
 from onthedot.errors import SettingsError
+from onthedot.model.definition_json import LISTS
 from onthedot.model.policy import Policy
 from onthedot.node.settings import NodeSettings
 from onthedot.storable import MOST_BYTES, brief, label_problem, text_problem
@@ -19,9 +20,16 @@ from onthedot.triggers.dates import Calendar, Dates
 
 MOST_KEY_CHARACTERS = 400
 _DURATIONS = {"grace", "catch_up_window", "timeout", "within", "jitter", "backoff", "max_backoff"}
-_OF_THE_SCHEDULE = {"tags", "mode", "max_runs", "auto_remove", "then", "on_failure", "enabled"}
 
 Options = Mapping[str, Any]
+
+
+def _field(name: str) -> str:
+    return f"{name}_ms" if name in _DURATIONS else name
+
+
+OF_THE_SCHEDULE = {name for name in POLICIES if _field(name) not in {each.name for each in fields(Policy)}}
+"""The options that describe the schedule itself; all others are policies of its runs."""
 
 
 def checked(options: Options, where: str) -> dict[str, Any]:
@@ -41,7 +49,7 @@ def checked_for_runs(options: Options, where: str) -> dict[str, Any]:
     """The same for an app, a task or a single run, which have only what concerns runs; `SettingsError` else."""
     given = checked(options, where)
     for name in given:
-        if name in _OF_THE_SCHEDULE:
+        if name in OF_THE_SCHEDULE:
             raise SettingsError(f"{where}: {name} belongs to a schedule; give it to @app.schedule or put")
     return given
 
@@ -104,27 +112,20 @@ def policy_of(*layers: Options) -> Policy:
     """The policy of several layers of options: the app's, the task's, the schedule's. A later one counts more."""
     policy = Policy()
     for layer in layers:
-        values = {_field(name): _value(name, value) for name, value in layer.items() if name not in _OF_THE_SCHEDULE}
+        values = {_field(name): _value(name, value) for name, value in layer.items() if name not in OF_THE_SCHEDULE}
         policy = replace(policy, **values)
     return policy
 
 
 def of_the_schedule(options: Options) -> dict[str, Any]:
     """The options that describe the schedule itself rather than how its runs are treated."""
-    chosen = {name: value for name, value in options.items() if name in _OF_THE_SCHEDULE}
-    for name in ("tags", "then", "on_failure"):
-        if name in chosen:
-            chosen[name] = texts_of(chosen[name])
-    return chosen
+    chosen = {name: value for name, value in options.items() if name in OF_THE_SCHEDULE}
+    return {name: texts_of(value) if name in LISTS else value for name, value in chosen.items()}
 
 
 def texts_of(value: str | Iterable[str]) -> tuple[str, ...]:
     """One text or several, as several."""
     return (value,) if isinstance(value, str) else tuple(value)
-
-
-def _field(name: str) -> str:
-    return f"{name}_ms" if name in _DURATIONS else name
 
 
 def _value(name: str, value: Any) -> Any:

@@ -31,6 +31,7 @@ from onthedot.app.telemetry.tracing import Asking, untraced
 from onthedot.errors import ScheduleNotFound, SettingsError
 from onthedot.events import Event, Paused
 from onthedot.insight.explain import Explanation, explain
+from onthedot.insight.schedule_history import read_history
 from onthedot.model.ids import new_id
 from onthedot.model.run import Run
 from onthedot.model.schedule import Json, Origin, Schedule
@@ -152,7 +153,7 @@ class Schedules:
         if new is not None:
             refuse_ended(self._open_store(), {name: new})
 
-        def change(schedule: Schedule) -> edits.Definition:
+        def change(schedule: Schedule) -> edits.Definition[Trigger]:
             old = edits.definition_of(schedule)
             policy = replace(old.policy, **_fields_of(given))
             return replace(
@@ -172,7 +173,7 @@ class Schedules:
 
     def define(
         self, put: Put, *, unchecked: bool = False, origin: Origin = "api", declared: str | None = None
-    ) -> edits.Definition:
+    ) -> edits.Definition[Trigger]:
         """The definition that a put stands for, checked; touches the store only for tasks that are unknown here."""
         problem = name_problem(put.name)
         if problem is not None:
@@ -293,12 +294,33 @@ class Schedules:
     # asking
 
     def get(self, name: str) -> Schedule:
-        """The schedule; `ScheduleNotFound` with the nearest names."""
+        """The schedule; `ScheduleNotFound` with the nearest names, or who deleted it."""
         found = self._open_store().schedules(names=[name]) if can_be_kept(name) else []
         if not found:
-            names = [each.name for each in self._open_store().schedules(limit=1000)]
-            raise ScheduleNotFound(name, tuple(get_close_matches(name, names, n=2)))
+            raise self._not_found(name, self._tombstone(name))
         return found[0]
+
+    def remembered(self, name: str) -> Schedule:
+        """The schedule, or what is left of one that was deleted or removed itself: its history can be asked for."""
+        found = self._open_store().schedules(names=[name]) if can_be_kept(name) else []
+        tombstone = None if found else self._tombstone(name)
+        if not found and tombstone is None:
+            raise self._not_found(name)
+        return found[0] if tombstone is None else tombstone
+
+    def _tombstone(self, name: str) -> Schedule | None:
+        if not can_be_kept(name):
+            return None
+        (effects,) = self._open_store().change([name], edits.look(), self._by("look"))
+        return effects.answer if isinstance(effects.answer, Schedule) else None
+
+    def _not_found(self, name: str, tombstone: Schedule | None = None) -> ScheduleNotFound:
+        store = self._open_store()
+        if tombstone is not None:
+            gone = read_history(store, name).gap_at(store.now_ms() + 1, gone_ms=tombstone.settled_ms)
+            return ScheduleNotFound(name, gone=str(gone))
+        names = [each.name for each in store.schedules(limit=1000)]
+        return ScheduleNotFound(name, tuple(get_close_matches(name, names, n=2)))
 
     def list(self, *, tag: str | None = None, cursor: str = "", limit: int = 100) -> Page[Schedule]:
         """A page of schedules by name."""
@@ -320,8 +342,8 @@ class Schedules:
         return moments
 
     def explain(self, name: str, moment: datetime | str) -> Explanation:
-        """Why it did, or did not, run at that moment."""
-        return explain(self._open_store(), self.get(name), ceil_ms(moment))
+        """Why it did, or did not, run at that moment; also of a schedule that was deleted."""
+        return explain(self._open_store(), self.remembered(name), ceil_ms(moment))
 
     def changes(self, name: str | None = None, *, limit: int = 100) -> Sequence[Change]:
         """The audit, of all or of one name, newest first."""

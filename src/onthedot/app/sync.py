@@ -14,11 +14,13 @@ from onthedot.app.herds import warn_of_herds
 from onthedot.app.schedules import Put, Schedules
 from onthedot.app.tasks import Task, identity
 from onthedot.errors import Conflict
-from onthedot.model.schedule import Origin, Schedule
+from onthedot.model.definition_json import as_json
+from onthedot.model.schedule import DEFINITION, Origin, Schedule
 from onthedot.node.upkeep import DECLARE_MS
 from onthedot.rules import edits
 from onthedot.rules.effects import Edit
 from onthedot.stores.base import Author, Store
+from onthedot.triggers.base import Trigger
 from onthedot.triggers.codec import encode
 
 BATCH = 500
@@ -49,7 +51,7 @@ class Declared:
 class _Meant(NamedTuple):
     """A declaration worked out: what the store shall hold."""
 
-    definition: edits.Definition
+    definition: edits.Definition[Trigger]
     paused: str | None
 
 
@@ -115,7 +117,7 @@ class Declarations:
         definition = self._schedules.define(declared.put, origin=declared.origin, unchecked=declared.unchecked)
         return _Meant(replace(definition, declared_hash=_hash(definition, declared.paused)), declared.paused)
 
-    def _stands(self, store: Store, held: Schedule, definition: edits.Definition) -> bool:
+    def _stands(self, store: Store, held: Schedule, definition: edits.Definition[Trigger]) -> bool:
         if held.declared_hash == definition.declared_hash:
             return True
         took_back = self._said.get(held.name) == held.declared_hash  # a file that was changed, and changed back
@@ -151,7 +153,7 @@ def _declare(meant: _Meant) -> Edit:
     return and_pause(edits.put(meant.definition), meant.paused, was_declared)
 
 
-def _is_older(store: Store, held: Schedule, definition: edits.Definition) -> bool:
+def _is_older(store: Store, held: Schedule, definition: edits.Definition[Trigger]) -> bool:
     """Whether the store had this declaration before a later one that live nodes still make.
 
     Old code must not undo what newer code said; once nobody says that any more, it is a rollback, and counts.
@@ -174,20 +176,10 @@ def _batches(names: Sequence[str]) -> Iterator[list[str]]:
         yield list(names[first : first + BATCH])
 
 
-def _hash(definition: edits.Definition, paused: str | None) -> str:
+_SAID = frozenset(DEFINITION) - {"origin", "declared_hash"}
+
+
+def _hash(definition: edits.Definition[Trigger], paused: str | None) -> str:
     """Of all that a declaration says, so that a change of it can be told from an operator's edit."""
-    said = {
-        "task": definition.task,
-        "trigger": encode(definition.trigger),
-        "args": dict(definition.args),
-        "policy": definition.policy.as_json(),
-        "given": definition.given,
-        "tags": definition.tags,
-        "mode": definition.mode,
-        "max_runs": definition.max_runs,
-        "auto_remove": definition.auto_remove,
-        "then": definition.then,
-        "on_failure": definition.on_failure,
-        **({} if paused is None else {"paused": True}),
-    }
+    said = {**as_json(definition, _SAID), "trigger": encode(definition.trigger), "paused": paused is not None}
     return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()[:16]

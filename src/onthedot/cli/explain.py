@@ -14,8 +14,10 @@ from onthedot.cli.options import AsJson, ScheduleName, StoreUrl
 from onthedot.cli.overrides import past_moment_ms
 from onthedot.cli.screen import show_json
 from onthedot.cli.texts import local_text, visible
+from onthedot.errors import TriggerError
+from onthedot.model.schedule import Schedule
 from onthedot.moments import from_ms, iso
-from onthedot.triggers import decode
+from onthedot.triggers import Trigger, decode
 
 
 def show_explanation(
@@ -32,8 +34,12 @@ def show_explanation(
 ) -> None:
     """Say why a schedule did, or did not, run at a moment."""
     with closing(open_app(store)) as app:
-        trigger = decode(app.schedules.get(name).trigger)
-        at_ms = past_moment_ms(moment, trigger, app.open_store().now_ms())
+        schedule = app.schedules.remembered(name)
+        trigger = _trigger_of(schedule)
+        now_ms = app.open_store().now_ms()
+        if moment is None and trigger is None and schedule.next_run_ms is not None:
+            now_ms = schedule.next_run_ms  # at which it has stood since its trigger could not be read
+        at_ms = past_moment_ms(moment, trigger, now_ms)
         explanation = app.schedules.explain(name, from_ms(at_ms))
         if as_json:
             show_json(
@@ -48,3 +54,11 @@ def show_explanation(
             return
         typer.echo(f"{visible(name)}, {local_text(at_ms, zone_of(trigger).name, seconds=True)}:")
         typer.echo(f"  {visible(explanation.text)}")
+
+
+def _trigger_of(schedule: Schedule) -> Trigger | None:
+    """None where it cannot be read: what became of its ticks can be told all the same."""
+    try:
+        return decode(schedule.trigger)
+    except TriggerError:
+        return None

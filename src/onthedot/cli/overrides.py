@@ -63,10 +63,13 @@ def read_schedule_trigger(
     return None if moment is None else at(moment, tz=tz)
 
 
-def past_moment_ms(text: str | None, trigger: Trigger, now_ms: int) -> int:
-    """The moment that is asked about: "03:00" is the latest such time up to now, nothing the latest tick up to now."""
+def past_moment_ms(text: str | None, trigger: Trigger | None, now_ms: int) -> int:
+    """The moment that is asked about: "03:00" is the latest such time up to now, nothing the latest tick up to now.
+
+    Without a trigger, that is where it cannot be read, times are those of UTC, and nothing is now.
+    """
     if text is None:
-        tick = trigger.prev_ms(now_ms + 1)
+        tick = None if trigger is None else trigger.prev_ms(now_ms + 1)
         return now_ms if tick is None else tick
     zone, time = zone_of(trigger), _TIME.fullmatch(text.strip())
     if time is None:
@@ -77,13 +80,13 @@ def past_moment_ms(text: str | None, trigger: Trigger, now_ms: int) -> int:
     return _latest_time_ms(zone, trigger, now_ms, hour * 3600 + minute * 60 + second)
 
 
-def _latest_time_ms(zone: Zone, trigger: Trigger, now_ms: int, time: int) -> int:
+def _latest_time_ms(zone: Zone, trigger: Trigger | None, now_ms: int, time: int) -> int:
     """Where a clock shows the time twice, the one that is a tick is meant."""
     now_label = zone.label(now_ms // 1000)
     label = now_label - now_label % _DAY + time
     while not (found := _instants_ms(zone, label, now_ms)):
         label -= _DAY
-    return next((each for each in found if trigger.ticks_at(each)), found[-1])
+    return next((each for each in found if trigger is not None and trigger.ticks_at(each)), found[-1])
 
 
 def _instants_ms(zone: Zone, label: int, now_ms: int) -> list[int]:

@@ -72,7 +72,7 @@ def _show(status: Status, store: str) -> None:
     screen.print(", ".join(counts))
     names = labels_of(status.nodes)
     for node in status.nodes:
-        screen.print(_node_line(node, names[node.id], status.now_ms), soft_wrap=True)
+        screen.print(_node_line(node, names[node.id], status), soft_wrap=True)
     for deaths in status.died[:_SHOWN]:
         screen.print(f"node {visible(str(deaths))}", soft_wrap=True)
     for paused in status.pauses[:_SHOWN]:
@@ -94,11 +94,12 @@ def _show(status: Status, store: str) -> None:
         screen.print(f"failed: {len(status.failed) - _SHOWN:,} others too")
 
 
-def _node_line(node: Node, name: str, now_ms: int) -> str:
-    seen = f"renewed {span_text(max(now_ms - node.renewed_ms, 0))} ago"
+def _node_line(node: Node, name: str, status: Status) -> str:
+    seen = f"renewed {span_text(max(status.now_ms - node.renewed_ms, 0))} ago"
     state = str(node.state)
-    if node.expired(now_ms):
-        state = "expired (its runs are taken over by the others)"
+    if node.expired(status.now_ms):
+        others = "the others take its runs over" if status.alive else "no other is alive to take its runs over"
+        state = f"expired ({others})"
     elif node.state is NodeState.DRAINING:
         state = "draining (it takes no more runs)"
     return f"node {visible(name)}: {state}, {seen}, {counted(node.capacity, 'worker')}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import timedelta
 from threading import Event, Lock, Thread, current_thread, get_ident, main_thread
@@ -19,11 +20,12 @@ from onthedot.documents.locking import Locker
 from onthedot.documents.options import Options, read_options
 from onthedot.documents.recording import Recorder
 from onthedot.documents.sources import open_source
+from onthedot.documents.stopping import LOOK_MS, Stopping
 from onthedot.documents.working import Outcome, Working
 from onthedot.durations import to_duration_ms
 from onthedot.errors import OnthedotError, SettingsError
 from onthedot.loop import Loop
-from onthedot.signals import signals_heard
+from onthedot.signals import Patience, signals_heard
 
 _LONGEST_UNWRITTEN_MS = 1000
 H = TypeVar("H", bound=Callable[..., object])
@@ -58,6 +60,7 @@ class Documents:
         self._crew: Crew | None = None
         self._loop: Loop | None = None
         self._renewal: Loop | None = None
+        self._stopping: Stopping | None = None
         self._holdings = Holdings()
         self._locker = Locker(self._store, self._holdings, self._pace.lock_duration, self._clock)
         self._renewer = Renewer(self._store, self._holdings, self._pace.lock_duration, self._clock)
@@ -125,12 +128,30 @@ class Documents:
     # living
 
     def run(self) -> None:
-        """Work documents until SIGTERM or Ctrl-C, then finish those at hand. Needs the main thread."""
+        """Work documents until SIGTERM or Ctrl-C, then finish those at hand. Needs the main thread.
+
+        A second Ctrl-C does not wait for them: they are worked again when their locks are over. A third ends the
+        process at once.
+        """
         if current_thread() is not main_thread():
             raise OnthedotError("run() handles signals and needs the main thread; elsewhere use start() and stop()")
-        with signals_heard(signal.SIGTERM, signal.SIGINT) as was_heard, self.running():
-            while self.is_running and not was_heard(500):
-                pass
+        patience = Patience("ended at once: what was worked here is worked again when its lock is over")
+        with signals_heard(signal.SIGTERM, signal.SIGINT, at_once=patience) as next_signal:
+            self.start()
+            try:
+                while self.is_running and next_signal(500) is None:
+                    pass
+            finally:
+                self._stop_and_listen(next_signal)
+
+    def _stop_and_listen(self, next_signal: Callable[[int], int | None]) -> None:
+        """Stop in another thread: this one hears whether somebody is in a hurry."""
+        with ThreadPoolExecutor(1, "onthedot-documents-stop") as thread:
+            stopping = thread.submit(self.stop)
+            while not stopping.done():
+                if next_signal(LOOK_MS) == signal.SIGINT and self._stopping is not None:
+                    self._stopping.hurry()
+        stopping.result()
 
     @contextmanager
     def running(self) -> Iterator[None]:
@@ -176,11 +197,12 @@ class Documents:
             self._stopped.set()
 
     def _end(self, loop: Loop, crew: Crew, wait_ms: int) -> bool:
+        self._stopping = stopping = Stopping(crew, self._clock)
         loop.stop()
         loop.join()
         self._loop_ident = None  # the system gives the number to other threads
         not_begun = crew.stop()
-        all_ended = crew.join(wait_ms)
+        all_ended = stopping.wait(wait_ms)
         handed_back = [(held, Change(held.job, held.job.sleep_until)) for held in not_begun]
         self._recorder.record([*crew.take_outcomes(), *handed_back])
         if self._renewal is not None:

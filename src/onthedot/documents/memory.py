@@ -10,6 +10,7 @@ from typing import Any
 from onthedot.clock import Clock, SystemClock
 from onthedot.documents.jobs import Change, Fields, Job, Lock, as_utc, new_token, set_at, value_at
 from onthedot.heap import IndexedHeap
+from onthedot.model.values import copied
 from onthedot.moments import ceil_ms, from_ms
 
 
@@ -33,7 +34,7 @@ class MemoryJobStore:
 
     def put(self, document: Mapping[str, Any]) -> None:
         """Add a document, or replace the one with its `id`; whoever works that one can no longer write."""
-        kept: dict[str, Any] = _copy(document)
+        kept: dict[str, Any] = copied(document)
         if (due := value_at(kept, self._fields.sleep_until)) is not None:
             as_utc(due)  # what is no moment is refused here, not when somebody asks for what is due
         with self._mutex:
@@ -43,7 +44,7 @@ class MemoryJobStore:
     def get(self, key: Any) -> dict[str, Any] | None:
         """A copy of the document with this id."""
         with self._mutex:
-            return _copy(self._documents[key]) if key in self._documents else None
+            return copied(self._documents[key]) if key in self._documents else None
 
     def delete(self, key: Any) -> None:
         """Forget a document; one that is not there is no error."""
@@ -114,7 +115,7 @@ class MemoryJobStore:
         set_at(document, self._fields.locked_by, lock.token)
         set_at(document, self._fields.locked_until, lock.until)
         self._place(key)
-        return lock.job(_copy(document), key, self._fields)
+        return lock.job(copied(document), key, self._fields)
 
     def _write(self, change: Change) -> None:
         document = self._documents[change.job.id]
@@ -152,12 +153,3 @@ class MemoryJobStore:
 
     def _value(self, key: Any, path: str) -> Any:
         return value_at(self._documents[key], path)
-
-
-def _copy(value: Any) -> Any:
-    """Mappings and lists anew, all else as it is: ten times as fast as deepcopy, which takes every datetime apart."""
-    if isinstance(value, Mapping):
-        return {name: _copy(each) for name, each in value.items()}
-    if isinstance(value, list):
-        return [_copy(each) for each in value]
-    return value

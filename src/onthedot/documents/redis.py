@@ -40,8 +40,11 @@ class RedisJobStore:
     def put(self, document: Mapping[str, Any]) -> None:
         """Add a document, or replace the one with its `id`; whoever works that one can no longer write."""
         due, owner, until, error = (value_at(document, getattr(self._fields, name)) for name in _MOVING)
-        body = json.dumps(document, default=_as_text)
-        self._run(PUT, _key(document["id"]), body, _ms(due), owner or "", _ms(until), error or "")
+        try:
+            body = json.dumps(document, default=_as_text, allow_nan=False)
+        except ValueError as error:
+            raise SettingsError(f"a document in Redis is kept as JSON: {error}") from None
+        self._run(PUT, _key(document.get("id")), body, _ms(due), owner or "", _ms(until), error or "")
 
     def get(self, key: Any) -> dict[str, Any] | None:
         """The document with this id; `sleep_until` and `locked_until` are moments, None where there is nothing."""
@@ -118,7 +121,7 @@ def _lost(jobs: Sequence[Job], answer: Iterable[Any]) -> list[Job]:
 
 def _key(value: Any) -> str:
     """An id as it is kept: 1 and "1" are two."""
-    if not isinstance(value, str | int):
+    if not isinstance(value, str | int) or isinstance(value, bool):
         raise SettingsError(f"the id of a document in Redis is a text or a number, not {value!r}")
     return json.dumps(value)
 

@@ -52,6 +52,11 @@ class EventLoop:
         self._thread_id = get_ident()
 
     @property
+    def at_work(self) -> asyncio.Task[Any] | None:
+        """The task whose step it is in just now, asked from outside."""
+        return None if self._loop is None else asyncio.current_task(self._loop)
+
+    @property
     def place(self) -> str:
         """Where it stands just now."""
         return "nowhere" if self._thread_id is None else place_of(self._thread_id)
@@ -76,6 +81,7 @@ class EventLoop:
 
     def _run(self, loop: asyncio.AbstractEventLoop) -> None:
         """Until it is closed: asyncio lets SystemExit and KeyboardInterrupt of any of its tasks end the loop."""
+        self._thread_id = get_ident()
         while not self._closing and not loop.is_closed():
             try:
                 loop.run_forever()

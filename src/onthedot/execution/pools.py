@@ -10,6 +10,10 @@ from onthedot.execution.targets import Lookup, Target
 from onthedot.execution.thread_pool import PLENTY, POOLS, Opening, Pool, Room, Sizes, openings
 from onthedot.model.run import Run
 
+BRIEF_MS = 3
+"""A run that takes less is over before anybody could be told that it waits."""
+_WITH_A_QUEUE: tuple[Pool, ...] = ("fast", "loop")
+
 
 class Pools:
     """The places of one worker. Taken and given back under the worker's lock; asked by anybody."""
@@ -22,6 +26,11 @@ class Pools:
         self._taken: dict[Pool, int] = dict.fromkeys(POOLS, 0)
         self._named: set[Pool] = set()
         """The pools that runs were seen to ask for by name."""
+        self._brief: set[str] = set()
+        """The tasks that took next to no time when they were last done here."""
+        self._moved: Pool | None = None
+        self._moved_ms = self._took_ms = 0
+        """Where a place was taken or given back last, and when; and how long the last run took."""
 
     @property
     def free(self) -> int:
@@ -40,6 +49,12 @@ class Pools:
     def room(self) -> Room:
         """What can begin now, for a planner to count down."""
         return Room({pool: self.free_in(pool) for pool in POOLS}, self.pool_of)
+
+    def room_soon(self) -> Room:
+        """The same, and as many places again for what is brief: it begins before another could take it."""
+        free = {pool: self.free_in(pool) for pool in POOLS}
+        soon = {pool: free[pool] + self.sizes.of_pool(pool) for pool in _WITH_A_QUEUE}
+        return Room(free, self.pool_of, soon, lambda run: run.task in self._brief)
 
     def openings(self, tasks: Sequence[str], *, every_pool: bool = False) -> list[Opening]:
         """What can be started now of these tasks.
@@ -84,14 +99,33 @@ class Pools:
         """
         if pool in ("fast", "slow") and -self.free_in(pool) >= self.sizes.queue_of(pool):
             return False
-        self._taken[pool] += 1
+        self._move(pool, 1)
         return True
 
     def give_back(self, pool: Pool) -> None:
         """Nothing of the run is there any more."""
-        self._taken[pool] -= 1
+        self._move(pool, -1)
+
+    def _move(self, pool: Pool, by: int) -> None:
+        self._taken[pool] += by
+        self._moved, self._moved_ms = pool, self._clock.monotonic_ms()
+
+    def brisk(self, within_ms: int) -> Pool | None:
+        """The pool whose runs take less than that, as far as is known: its places come free all the time. None if there
+        is none; one that is full, and has not moved for as long, is none either.
+        """
+        pool = self._moved
+        if pool is None or self._took_ms >= within_ms:
+            return None
+        moves = self.free_in(pool) > 0 or self._clock.monotonic_ms() - self._moved_ms < within_ms
+        return pool if moves else None
 
     def note(self, task: str, took_ms: int) -> None:
         """A run of the task has ended after so long."""
+        self._took_ms = took_ms
+        if took_ms < BRIEF_MS:
+            self._brief.add(task)
+        else:
+            self._brief.discard(task)
         if took_ms > SLOW_MS:
             self._slowness.note(task, took_ms, self._clock.monotonic_ms())

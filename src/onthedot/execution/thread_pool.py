@@ -6,7 +6,8 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from queue import Empty, SimpleQueue
-from threading import Lock, Thread
+from threading import Event, Lock, Thread
+from time import sleep
 from typing import Generic, Literal, NamedTuple, TypeVar
 
 from onthedot.model.run import Run
@@ -15,6 +16,9 @@ Pool = Literal["fast", "slow", "loop", "process"]
 POOLS: tuple[Pool, ...] = ("fast", "slow", "loop", "process")
 IDLE_S = 60.0
 """How long a thread waits for work before it ends."""
+FEW = 4
+"""So many threads are made without waiting whether fewer would do."""
+MOMENT_S = 0.002
 PLENTY = 64
 """Pools with so much room are filled together, in one transaction."""
 
@@ -50,7 +54,9 @@ class Sizes:
 class ThreadPool(Generic[T]):
     """Does `work` with each item that is put, on at most `size` threads. Thread-safe.
 
-    What `work` raises is handed to `on_error`: a thread outlives its items.
+    A few threads do what is short sooner than many, which would only wait for each other; as long as items wait for
+    longer than a moment, there are twice as many of them with each such moment. What `work` raises is handed to
+    `on_error`: a thread outlives its items.
     """
 
     def __init__(
@@ -69,6 +75,10 @@ class ThreadPool(Generic[T]):
         self._threads = 0
         self._idle = 0
         self._made = 0
+        self._too_few = Event()
+        """Items wait for a thread; somebody looks whether they still do in a moment."""
+        self._grows = False
+        self._closed = False
 
     def put(self, item: T) -> None:
         """Have it done, by a thread that has nothing to do, a new one, or the next that is free.
@@ -77,24 +87,73 @@ class ThreadPool(Generic[T]):
         """
         self._queue.put(item)
         with self._lock:
-            if self._idle >= self._queue.qsize() or self._threads >= self.size:
+            if self._missing() <= 0:
                 return
-            self._threads += 1
-            self._made += 1
-            number = self._made
+            few = self._threads < FEW
+            if few:
+                name = self._one_more()
+        if few:
+            self._start(name)
+        else:
+            self._look_again()
+
+    def close(self) -> None:
+        """End the threads, each when it has nothing to do."""
+        with self._lock:
+            self._closed = True
+            for _ in range(self._threads):  # to each its own: older Pythons let a thread wait on after its time is over
+                self._queue.put(None)
+        self._too_few.set()
+
+    def _missing(self) -> int:
+        """How many more threads could be at work."""
+        return min(self._queue.qsize() - self._idle, self.size - self._threads)
+
+    def _one_more(self) -> str:
+        self._threads += 1
+        self._made += 1
+        return f"onthedot-{self._name}-{self._made}"
+
+    def _start(self, name: str) -> None:
         try:
-            Thread(target=self._run, name=f"onthedot-{self._name}-{number}", daemon=True).start()
+            Thread(target=self._run, name=name, daemon=True).start()
         except RuntimeError:
             with self._lock:
                 self._threads -= 1
                 if self._threads == 0:
                     raise
 
-    def close(self) -> None:
-        """End the threads, each when it has nothing to do."""
+    def _look_again(self) -> None:
+        """In a moment, whether items still wait."""
+        if self._too_few.is_set():
+            return
         with self._lock:
-            for _ in range(self._threads):  # to each its own: older Pythons let a thread wait on after its time is over
-                self._queue.put(None)
+            self._too_few.set()
+            if self._grows or self._closed:
+                return
+            self._grows = True
+        try:
+            Thread(target=self._grow, name=f"onthedot-{self._name}-more", daemon=True).start()
+        except RuntimeError:  # then there are no more for the items either
+            self._grows = False
+            self._too_few.clear()
+
+    def _grow(self) -> None:
+        while self._is_looking():
+            sleep(MOMENT_S)
+            with self._lock:
+                names = [self._one_more() for _ in range(min(self._missing(), self._threads))]
+                if not names:
+                    self._too_few.clear()
+            for name in names:
+                self._start(name)
+
+    def _is_looking(self) -> bool:
+        """Wait for items that wait; False after a while without any."""
+        self._too_few.wait(IDLE_S)
+        with self._lock:
+            self._grows = self._too_few.is_set() and not self._closed
+            return self._grows
 
     def _run(self) -> None:
         with self._lock:
@@ -121,7 +180,11 @@ class ThreadPool(Generic[T]):
                 self._idle -= 1
                 if item is None:
                     self._threads -= 1
-                return item
+                    return None
+                too_few = self._missing() > 0  # it was idle for others who came while it had this item already
+            if too_few:
+                self._look_again()
+            return item
 
 
 class Counts(NamedTuple):
@@ -153,16 +216,25 @@ def openings(tasks: Mapping[Pool, Sequence[str]], free: Mapping[Pool, int]) -> l
 
 
 class Room:
-    """What can begin now, pool by pool, counted down by whoever plans with it."""
+    """What can begin now, pool by pool, counted down by whoever plans with it; and in a moment, of what is brief."""
 
-    def __init__(self, free: Mapping[Pool, int], pool_of: Callable[[Run], Pool]) -> None:
+    def __init__(
+        self,
+        free: Mapping[Pool, int],
+        pool_of: Callable[[Run], Pool],
+        soon: Mapping[Pool, int] | None = None,
+        is_brief: Callable[[Run], bool] = lambda run: False,
+    ) -> None:
         self._free = dict(free)
         self._pool_of = pool_of
+        self._soon = dict(soon or {})
+        self._is_brief = is_brief
 
     def take(self, run: Run) -> bool:
         """Whether the run can begin; if so, its place is taken."""
         pool = self._pool_of(run)
-        if self._free[pool] <= 0:
+        if self._free[pool] <= 0 and not (self._soon.get(pool, 0) > 0 and self._is_brief(run)):
             return False
         self._free[pool] -= 1
+        self._soon[pool] = self._soon.get(pool, 0) - 1
         return True

@@ -31,12 +31,15 @@ from onthedot.execution.thread_pool import POOLS, Counts, Pool, Sizes, ThreadPoo
 from onthedot.model.outcome import Outcome
 from onthedot.model.run import Run, UnreadableRun
 from onthedot.model.states import State
+from onthedot.model.values import copied, replace
 from onthedot.stores.base import LogLine, Store
 
 T = TypeVar("T")
 
 HELD_UP_MS = 3000
-"""An event loop that has not turned for so long is held up by one of its tasks."""
+"""An event loop that has not turned for so long is held up by one of its tasks, and its node is not healthy."""
+NOTICED_MS = 1000
+"""So long is worth a word."""
 _LAST_CHILDREN_MS = 10_000
 """How long a closing worker waits for the processes of runs that it has stopped."""
 
@@ -208,6 +211,8 @@ class Worker:
             self._report(Outcome(run.id, run.claim_no, "handed_back", reason=f"no task {run.task!r} on this node"))
             return None
         pool = self.pools.pool_for(run.task, target, run.policy.pool)
+        if run.args:  # user code may change what it is given, and the schedule's next run is given the same
+            run = replace(run, args=copied(run.args))
         context = Context(run, on_line=self._on_line, clock=self._clock, facts=self._facts)
         execution = Execution(run, context, target, pool)
         with self._lock:
@@ -352,12 +357,19 @@ class Worker:
         held_up = self._loop.held_up_ms(self._clock.monotonic_ms()) > HELD_UP_MS
         self._end(execution, stuck_on_loop(execution.context, self._loop.place if held_up else None))
 
-    def problems(self) -> list[str]:
-        """What is wrong here, one sentence each. Asked now and then."""
-        held_up_ms = self._loop.held_up_ms(self._clock.monotonic_ms())
-        if held_up_ms <= HELD_UP_MS:
+    def problems(self, held_up_ms: int = HELD_UP_MS) -> list[str]:
+        """What is wrong here, one sentence each. Asked now and then. A loop that is held up for less is not."""
+        for_ms = self._loop.held_up_ms(self._clock.monotonic_ms())
+        if for_ms < held_up_ms:
             return []
-        return [f"the event loop has been held up for {held_up_ms // 1000} s, at {self._loop.place}"]
+        return [f"the event loop has been held up for {for_ms // 1000} s{self._culprit()}, at {self._loop.place}"]
+
+    def _culprit(self) -> str:
+        """Of whom the loop makes a step; nothing where that is no task of ours."""
+        step = self._loop.at_work
+        with self._lock:
+            found = next((each for each in self._executions.values() if step and each.future is step), None)
+        return "" if found is None else f" by the task {found.run.task}, an async def that blocks"
 
     def _stop_on_loop(self, execution: Execution) -> None:
         """Cancel its task; one that has not made its first step never will, so it is ended here."""
@@ -400,13 +412,11 @@ class Worker:
         run = execution.run
         if execution.context.completed:
             outcome = self._committed(run) or rolled_back(execution.context, outcome)
-        if not execution.context.completed or outcome.ending != "succeeded":
-            self._try(
-                self._report, outcome
-            )  # before it leaves: a renewal must find it here, or as an outcome on its way
-        self._forget(execution)
-        if release:
+        if release:  # before it is told: who writes how it ended may start another in its place, in one step
             self._release(execution)
+        if not execution.context.completed or outcome.ending != "succeeded":
+            self._try(self._report, outcome)
+        self._forget(execution)  # not before: a renewal must find it here, or as an outcome on its way
         took_ms = max(self._clock.now_ms() - execution.entered_ms, 0) if execution.entered else 0
         self.pools.note(run.task, took_ms)
         if self._emitter.is_heard(RunFinished):

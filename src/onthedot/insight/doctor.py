@@ -20,7 +20,6 @@ SKEW_PROBLEM_MS = 60_000
 _SHOWN = 10
 
 _SET_THE_CLOCK = "set it by NTP: runs start by the store's clock, but tasks and logs see the wrong time"
-_START_ONE = "start a node that can: `onthedot run` with the app that has the task, in the group if it has one"
 
 
 def examine(store: Store, clock: Clock, *, old_ms: int = OLD_MS) -> list[Finding]:
@@ -80,7 +79,7 @@ def judge_nodes(nodes: Sequence[Node], now_ms: int, schedules: int = 0) -> Itera
 def judge_schedules(status: Status) -> Iterator[Finding]:
     """What cannot run, what is overdue, and what failed again and again: the same that `status` says."""
     for unable in status.unable if status.alive else ():
-        yield Finding(Level.PROBLEM, "schedule", str(unable), _START_ONE)
+        yield Finding(Level.PROBLEM, "schedule", str(unable), unable.remedy)
     for schedule in status.parked[:_SHOWN]:
         what = f"{schedule.name} is parked, since it cannot be planned: {schedule.error}"
         yield Finding(Level.PROBLEM, "schedule", what, "put it anew when that is mended")

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from onthedot.errors import TriggerError
 from onthedot.insight.facts import Facts
-from onthedot.insight.lateness import under_way, why_late, why_not_planned
+from onthedot.insight.lateness import LATE_MS, under_way, why_late, why_not_planned
+from onthedot.insight.no_tick import why_no_tick
 from onthedot.insight.node_history import at
 from onthedot.model.decision import Decision
 from onthedot.model.run import Run
@@ -15,6 +16,7 @@ from onthedot.model.states import State
 from onthedot.moments import iso
 from onthedot.rules.routing import why_nobody
 from onthedot.stores.base import Store
+from onthedot.texts import counted
 from onthedot.triggers.codec import decode
 
 _REASONS = {
@@ -61,12 +63,17 @@ def explain(store: Store, schedule: Schedule, moment_ms: int) -> Explanation:
 
 def _without_trace(store: Store, schedule: Schedule, moment_ms: int, facts: Facts) -> str:
     """What is to be said of a moment of which there is neither a run nor a decision."""
-    gap = facts.history.gap_at(moment_ms)
+    gap = facts.history.gap_at(moment_ms, gone_ms=schedule.settled_ms if schedule.deleted else None)
     if gap is not None:
         return f"{schedule.name} did not exist at {iso(moment_ms)}: {gap}"
+    if schedule.error is not None and moment_ms > schedule.settled_ms:
+        return _undecided(schedule, moment_ms, facts)  # also where its trigger cannot be read
     revision = _in_force(store, schedule, moment_ms)
     if revision is None:
         return _pruned(moment_ms)
+    unreadable = _why_unreadable(revision)
+    if unreadable is not None:
+        return f"whether {iso(moment_ms)} is a moment of {schedule.name} cannot be told here: {unreadable}"
     if not _ticks_at(revision, moment_ms):
         return _no_moment(schedule, revision, moment_ms)
     if moment_ms > schedule.settled_ms:
@@ -89,14 +96,21 @@ def _why(reason: str, moment_ms: int, decided_ms: int, facts: Facts) -> str:
     plain = _REASONS.get(reason, reason)
     if reason == "paused":
         pause = facts.history.pause_at(moment_ms, decided_ms)
-        return plain if pause is None else f"the schedule was {pause}"
+        return plain if pause is None else f"the schedule was {pause}{_unplanned(moment_ms, pause.began.at_ms, facts)}"
     if reason == "overlap":
         return _overlapped(moment_ms, facts) or plain
     if reason == "misfire":
-        absent = why_not_planned(moment_ms, facts)
-        return plain if absent is None else f"{plain}: {absent}"
+        return plain + _unplanned(moment_ms, decided_ms, facts)
     author = facts.history.author_at(decided_ms) if reason in _BY_SOMEBODY else None
-    return plain if author is None else f"{plain}, by {author} at {at(decided_ms)}"
+    if author is None:
+        return plain
+    return f"{plain}, by {author} at {at(decided_ms)}{_unplanned(moment_ms, decided_ms, facts)}"
+
+
+def _unplanned(moment_ms: int, until_ms: int, facts: Facts) -> str:
+    """Why nobody had decided on the tick at its moment, so that what came later could take it away."""
+    absent = why_not_planned(moment_ms, facts) if until_ms - moment_ms > LATE_MS else None
+    return "" if absent is None else f": {absent}"
 
 
 def _overlapped(moment_ms: int, facts: Facts) -> str | None:
@@ -128,10 +142,11 @@ def _holder(run: Run) -> str:
 
 def _undecided(schedule: Schedule, moment_ms: int, facts: Facts) -> str:
     nobody = why_nobody(facts.nodes.alive, schedule.task, schedule.policy.group)
+    why = _why_undecided(schedule, moment_ms, facts)
     if moment_ms > facts.now_ms:
         but = "" if nobody is None else f"; but it could not run now: {nobody}"
+        but = but if why is None else f"; but as things stand it will not run: {why}"
         return f"{iso(moment_ms)} is still to come: everything up to {iso(schedule.settled_ms)} is decided{but}"
-    why = _why_undecided(schedule, moment_ms, facts)
     if why is not None:
         return f"it did not run at {iso(moment_ms)}: {why}"
     absent = why_not_planned(facts.now_ms, facts) or nobody
@@ -147,7 +162,9 @@ def _why_undecided(schedule: Schedule, moment_ms: int, facts: Facts) -> str | No
         note = f" ({schedule.paused_note})" if schedule.paused_note else ""
         return f"the schedule is {pause or f'paused{note}'}"
     if schedule.next_run_ms is None:
-        return "the schedule had ended before"
+        had_all = schedule.max_runs is not None and schedule.planned_runs >= schedule.max_runs
+        why = f": it had had all of its runs (max_runs={schedule.max_runs})" if had_all else ""
+        return f"the schedule had ended before{why}"
     if schedule.next_run_ms > moment_ms:
         return f"the schedule was moved to {iso(schedule.next_run_ms)}"
     return None
@@ -161,7 +178,9 @@ def _no_moment(schedule: Schedule, revision: Schedule, moment_ms: int) -> str:
     trigger = decode(revision.trigger)
     before, after = trigger.prev_ms(moment_ms), trigger.next_ms(moment_ms)
     near = " and ".join(iso(tick) for tick in (before, after) if tick is not None)
-    return f"{iso(moment_ms)} was no moment of {schedule.name}: the nearest are {near}"
+    why = why_no_tick(trigger, moment_ms)
+    because = "" if why is None else f"{why}; "
+    return f"{iso(moment_ms)} was no moment of {schedule.name}: {because}the nearest are {near}"
 
 
 def _ticks_at(revision: Schedule, moment_ms: int) -> bool:
@@ -171,18 +190,18 @@ def _ticks_at(revision: Schedule, moment_ms: int) -> bool:
 def _in_force(store: Store, schedule: Schedule, moment_ms: int) -> Schedule | None:
     """The definition that counted at that moment; None if it has been pruned."""
     revisions = store.revisions(schedule.id)
-    earlier = [each for each in revisions if each.updated_ms <= moment_ms and _is_readable(each)]
+    earlier = [each for each in revisions if each.updated_ms <= moment_ms and _why_unreadable(each) is None]
     if earlier:
         return earlier[-1]
     return None if revisions and moment_ms >= schedule.created_ms else schedule
 
 
-def _is_readable(revision: Schedule) -> bool:
+def _why_unreadable(revision: Schedule) -> str | None:
     try:
         decode(revision.trigger)
-    except TriggerError:
-        return False
-    return True
+    except TriggerError as error:
+        return error.line
+    return None
 
 
 # a run
@@ -210,7 +229,7 @@ def _course(run: Run, facts: Facts) -> str:
     """From its plan to its end."""
     story = f"run {run.id} {run.state}"
     if run.is_broadcast:
-        story = f"broadcast {run.id} to {run.shards} nodes {run.state}"
+        story = f"broadcast {run.id} to {counted(run.shards or 0, 'node')} {run.state}"
     elif run.is_shard:
         story = f"shard {run.shard} of {run.shards}: {story}"
     if run.target is not None:
@@ -244,7 +263,8 @@ def _waits_for(run: Run, facts: Facts) -> str:
             pause = facts.history.pause_at(facts.now_ms, facts.now_ms)
             return "it waits for the schedule to be resumed" + ("" if pause is None else f": {pause}")
         case "success":
-            return f"it waits for {name} to succeed"
+            missing = ", and there is no such schedule" if facts.missing(name) else ""
+            return f"it waits for {name} to succeed{missing}"
         case _:
             return ""
 

@@ -55,6 +55,10 @@ class Facts:
         """All that run now."""
         return self._store.runs(state=State.RUNNING, limit=_NEIGHBOURS)
 
+    def missing(self, schedule: str) -> bool:
+        """Whether there is no such schedule."""
+        return not self._store.schedules(names=[schedule])
+
     def runs_of(self, schedule: str, until_ms: int) -> list[Run]:
         """The newest runs of another schedule that were made up to that moment."""
         return self._store.runs(schedule=schedule, before=least_id(until_ms + 1), limit=_NEIGHBOURS)

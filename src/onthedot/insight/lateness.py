@@ -13,6 +13,7 @@ from onthedot.model.node import Node
 from onthedot.model.run import Run
 from onthedot.model.states import State
 from onthedot.rules import routing
+from onthedot.rules.start import waits_at_most_ms
 from onthedot.texts import counted
 
 LATE_MS = 1000
@@ -143,10 +144,14 @@ def _behind_its_limit(run: Run, facts: Facts, since_ms: int, until_ms: int) -> C
 def _before_a_success(run: Run, facts: Facts, since_ms: int, until_ms: int) -> Cause | None:
     """What it depends on had not succeeded."""
     for name in run.policy.depends_on:
-        succeeded = (each for each in facts.runs_of(name, until_ms) if each.state is State.SUCCEEDED)
+        succeeded = [each for each in facts.runs_of(name, until_ms) if each.state is State.SUCCEEDED]
         awaited = _last_to_end(succeeded, run, since_ms, until_ms)
         if awaited is not None:
             return Cause(f"it waited for {_told(awaited)}", awaited.finished_ms or until_ms)
+        oldest_ms = until_ms - waits_at_most_ms(run.policy)
+        if run.attempt == 0 and not any(oldest_ms < _ended_ms(each) <= until_ms for each in succeeded):
+            missing = ", and there is no such schedule" if facts.missing(name) else ""
+            return Cause(f"{name} had not succeeded{missing}", until_ms)
     return None
 
 

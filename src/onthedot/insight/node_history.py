@@ -79,7 +79,9 @@ class NodeHistory:
             )
         if absence.first is not None:
             comma = "," if told else ""
-            told += f"{comma} until {at(absence.first.started_ms)}, when node {self.name(absence.first.id)} started"
+            is_back = absence.last is not None and absence.last.name == absence.first.name
+            how = "came back" if is_back else "started"  # it was started again, or had been frozen or cut off
+            told += f"{comma} until {at(absence.first.started_ms)}, when node {self.name(absence.first.id)} {how}"
         return told
 
     def _was_there(self, node: Node, moment_ms: int) -> bool:

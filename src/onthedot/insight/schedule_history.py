@@ -16,13 +16,15 @@ class Pause:
     """From one change to another."""
 
     began: Change
-    note: str | None
+    again: tuple[Change, ...] = ()
+    """Who paused it once more while it was paused, with another note."""
     ended: Change | None = None
 
     def __str__(self) -> str:
-        told = f"paused by {_who(self.began)} at {at(self.began.at_ms)}"
-        if self.note:
-            told += f" ({self.note})"
+        told = " and ".join(
+            f"paused {'again ' if number else ''}by {_who(each)} at {at(each.at_ms)}{_note(each)}"
+            for number, each in enumerate((self.began, *self.again))
+        )
         if self.ended is not None:
             how = "deleted" if self.ended.after.get("deleted") is True else "resumed"
             told += f", and {how} by {_who(self.ended)} at {at(self.ended.at_ms)}"
@@ -31,18 +33,21 @@ class Pause:
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """A time in which the schedule did not exist: it had been deleted or removed, and was put again."""
+    """A time in which the schedule did not exist: it had been deleted or removed."""
 
     since_ms: int
-    revived: Change
     deleted: Change | None = None
     """None where it had removed itself, or the line is forgotten."""
+    revived: Change | None = None
+    """Who put it again; None while nobody has."""
 
     def __str__(self) -> str:
         deleted = "" if self.deleted is None else f" by {_who(self.deleted)}"
         how = "was deleted" if self.deleted is not None else "was gone"
-        again = f"and put again by {_who(self.revived)} at {at(self.revived.at_ms)}"
-        return f"it {how}{deleted} at {at(self.since_ms)}, {again}"
+        told = f"it {how}{deleted} at {at(self.since_ms)}"
+        if self.revived is not None:
+            told += f", and put again by {_who(self.revived)} at {at(self.revived.at_ms)}"
+        return told
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +67,7 @@ class Loss:
         told = "" if began_ms is None else f"it had begun at {at(began_ms)}; "
         if not self.died:
             return f"{told}node {after['node']} stopped, and gave it back at {when}"
-        heard = at(int(after["renewed_ms"]))
+        heard = at(max(int(after["renewed_ms"]), began_ms or 0))
         return f"{told}node {after['node']} died, last heard of at {heard}, and {self._taker()} took over at {when}"
 
     def _taker(self) -> str:
@@ -86,14 +91,17 @@ class ScheduleHistory:
         later = [each for each in pauses if moment_ms < each.began.at_ms <= until_ms]
         return next(iter((*inside, *later)), None)
 
-    def gap_at(self, moment_ms: int) -> Gap | None:
-        """The time around the moment in which there was no such schedule; None if there was."""
+    def gap_at(self, moment_ms: int, *, gone_ms: int | None = None) -> Gap | None:
+        """The time around the moment in which there was no such schedule; None if there was. `gone_ms`: since when
+        there is none now."""
+        if gone_ms is not None and moment_ms > gone_ms:
+            return Gap(gone_ms, self._deletion_at(gone_ms))
         for change in self._changes:
             if not (change.before.get("deleted") is True and change.after.get("deleted") is False):
                 continue
             since_ms = int(change.before.get("settled_ms", change.at_ms))
             if since_ms < moment_ms < change.at_ms:
-                return Gap(since_ms, change, self._deletion_at(since_ms))
+                return Gap(since_ms, self._deletion_at(since_ms), change)
         return None
 
     def losses_of(self, run_id: str) -> list[Loss]:
@@ -119,11 +127,11 @@ class ScheduleHistory:
         for change in self._changes:
             is_open = bool(pauses) and pauses[-1].ended is None
             if change.after.get("enabled") is False:
-                pauses.append(Pause(change, change.after.get("paused_note")))
+                pauses.append(Pause(change))
             elif is_open and (change.after.get("enabled") is True or change.after.get("deleted") is True):
                 pauses[-1] = replace(pauses[-1], ended=change)
-            elif is_open and change.after.get("paused_note"):  # paused once more, with another note
-                pauses[-1] = replace(pauses[-1], note=change.after["paused_note"])
+            elif is_open and "paused_note" in change.after:
+                pauses[-1] = replace(pauses[-1], again=(*pauses[-1].again, change))
         return pauses
 
 
@@ -134,6 +142,11 @@ def read_history(store: Store, schedule: str) -> ScheduleHistory:
 
 def _is_over(pause: Pause, moment_ms: int) -> bool:
     return pause.ended is not None and pause.ended.at_ms < moment_ms
+
+
+def _note(pause: Change) -> str:
+    note = pause.after.get("paused_note")
+    return f" ({note})" if note else ""
 
 
 def _who(change: Change) -> str:

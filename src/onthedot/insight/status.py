@@ -22,6 +22,8 @@ from onthedot.texts import counted
 OVERDUE_MS = 60_000
 """What is later than this makes a store unhealthy: a node that lives looks once a second."""
 
+_START_ONE = "start a node that can: `onthedot run` with the app that has the task, in the group if it has one"
+_PUT_IT = "put that schedule, or change depends_on"
 _PAGE = 1000
 _MOST_NAMES = 3
 _MOST_PAUSES = 10
@@ -45,6 +47,7 @@ class Unable:
 
     names: tuple[str, ...]
     reason: str
+    remedy: str = ""
 
     def __str__(self) -> str:
         more = len(self.names) - _MOST_NAMES
@@ -96,7 +99,7 @@ class Status:
     late: tuple[Late, ...]
     """The latest first."""
     unable: tuple[Unable, ...]
-    """The schedules that no live node could run."""
+    """The schedules that no live node could run, or that wait for others which there are not."""
     failed: tuple[Failures, ...]
     """Of the last day, one for each schedule or task; who failed last comes first."""
     waiting: int
@@ -154,7 +157,7 @@ def read_status(store: Store) -> Status:
         undeclared=tuple(each.name for each in schedules if each.is_undeclared(now_ms)),
         parked=tuple(each for each in schedules if each.error is not None),
         late=tuple(sorted(late, key=lambda each: each.due_ms)),
-        unable=tuple(_unable(schedules, alive, now_ms)),
+        unable=(*_unable(schedules, alive, now_ms), *_dependent(schedules, now_ms)),
         failed=read_failures(store, now_ms),
         waiting=len(waiting),
         running=len(running),
@@ -190,13 +193,30 @@ def _unable(schedules: Sequence[Schedule], alive: Sequence[Node], now_ms: int) -
     """Those that will fire and that no live node could run, together where the reason is the same."""
     why = cache(lambda task, group: routing.why_nobody(alive, task, group))
     names: dict[str, list[str]] = {}
-    for each in schedules:
-        will_fire = each.enabled and each.error is None and each.next_run_ms is not None
-        reason = why(each.task, each.policy.group) if will_fire and not each.is_undeclared(now_ms) else None
+    for each in _firing(schedules, now_ms):
+        reason = why(each.task, each.policy.group)
         if reason is not None:
             names.setdefault(reason, []).append(each.name)
     for reason, those in names.items():
-        yield Unable(tuple(those), reason)
+        yield Unable(tuple(those), reason, _START_ONE)
+
+
+def _dependent(schedules: Sequence[Schedule], now_ms: int) -> Iterator[Unable]:
+    """Those that will fire and wait for the success of a schedule which there is not."""
+    known = {each.name for each in schedules}
+    names: dict[str, list[str]] = {}
+    for each in _firing(schedules, now_ms):
+        for other in each.policy.depends_on:
+            if other not in known:
+                names.setdefault(other, []).append(each.name)
+    for other, those in names.items():
+        yield Unable(tuple(those), f"there is no schedule {other}, whose success is waited for", _PUT_IT)
+
+
+def _firing(schedules: Sequence[Schedule], now_ms: int) -> Iterator[Schedule]:
+    for each in schedules:
+        if each.enabled and each.error is None and each.next_run_ms is not None and not each.is_undeclared(now_ms):
+            yield each
 
 
 def _late_schedules(schedules: Sequence[Schedule], alive: Sequence[Node], now_ms: int) -> Iterator[Late]:

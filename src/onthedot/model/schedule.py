@@ -1,11 +1,11 @@
-"""A schedule: a durable, named record of task, trigger, arguments and policies."""
+"""A schedule: a durable, named record of task, trigger, arguments and policies; and how it stands."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import datetime
-from typing import Any, Literal, NamedTuple
+from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
 from onthedot.model.policy import Policy
 from onthedot.moments import from_ms
@@ -13,8 +13,40 @@ from onthedot.moments import from_ms
 UNDECLARED_AFTER_MS = 3_600_000
 
 Json = Mapping[str, Any]
+Kind = Literal["task", "flow"]
 Mode = Literal["durable", "local"]
 Origin = Literal["code", "file", "api"]
+TriggerT_co = TypeVar("TriggerT_co", covariant=True)
+
+
+@dataclass(frozen=True)  # no slots: see values.replace
+class Definition(Generic[TriggerT_co]):
+    """What is said about a schedule, and only a put changes: one value in every store.
+
+    A new field stands here, and what users may say of it in `app.policies`; all else is derived.
+    """
+
+    task: str
+    trigger: TriggerT_co
+    """A `Trigger`; in a schedule its JSON."""
+    args: Json = field(default_factory=dict)
+    policy: Policy = field(default_factory=Policy)
+    given: tuple[str, ...] = ()
+    """The policies that were named for this schedule itself; the others follow its task and the app."""
+    kind: Kind = "task"
+    tags: tuple[str, ...] = ()
+    mode: Mode = "durable"
+    origin: Origin = "api"
+    max_runs: int | None = None
+    """How many tick runs are planned in all."""
+    auto_remove: bool = False
+    then: tuple[str, ...] = ()
+    on_failure: tuple[str, ...] = ()
+    declared_hash: str | None = None
+
+
+DEFINITION = tuple(each.name for each in fields(Definition))
+"""Its fields; see `definition_json` for how they are written down."""
 
 
 class ScheduleSummary(NamedTuple):
@@ -30,28 +62,21 @@ class ScheduleSummary(NamedTuple):
     on_failure: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)  # no slots: see values.replace
-class Schedule:
-    """One row. Moments are milliseconds; the properties of the same name without `_ms` are aware datetimes."""
+@dataclass(frozen=True)
+class _Named:
+    """What a schedule begins with."""
 
     id: str
     name: str
-    task: str
-    trigger: Json
-    """As `triggers.encode` wrote it: kept as it is, so that a row which cannot be read is never lost."""
-    args: Json = field(default_factory=dict)
-    policy: Policy = field(default_factory=Policy)
-    given: tuple[str, ...] = ()
-    """The policies that were named for this schedule itself; the others follow its task and the app."""
-    kind: Literal["task", "flow"] = "task"
-    tags: tuple[str, ...] = ()
-    mode: Mode = "durable"
-    origin: Origin = "api"
-    max_runs: int | None = None
-    """How many tick runs are planned in all."""
-    auto_remove: bool = False
-    then: tuple[str, ...] = ()
-    on_failure: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)  # no slots: see values.replace
+class Schedule(Definition[Json], _Named):
+    """One row: its definition, and what moves.
+
+    Its trigger is as `triggers.encode` wrote it: kept as it is, so that a row which cannot be read is never lost.
+    Moments are milliseconds; the properties of the same name without `_ms` are aware datetimes.
+    """
 
     enabled: bool = True
     paused_note: str | None = None
@@ -59,7 +84,6 @@ class Schedule:
     """Why it cannot be planned: the schedule is parked, visible, and never deleted for it."""
     deleted: bool = False
     """A tombstone: its identity, watermark, revision and fence outlive it, and a later put of the name revives them."""
-    declared_hash: str | None = None
     declared_seen_ms: int | None = None
     """When a live node last declared it."""
 

@@ -85,8 +85,8 @@ class Heartbeat:
     def publish_tasks(self) -> None:
         """Tell the store which tasks this node has now: they have changed while it runs."""
         names, infos = self._around.tasks()
-        with self._changing:
-            self.lease.node = self._around.store.join(replace(self.lease.node, tasks=names), infos)
+        lease = self.lease  # not under the lock: who watches it must not wait for a store that says nothing
+        lease.node = self._around.store.join(replace(lease.node, tasks=names), infos)
 
     # the thread of renewals
 

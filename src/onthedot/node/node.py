@@ -23,7 +23,7 @@ from onthedot.events import Emitter, Failure, LoopRestarted, NodeStarted, NodeSt
 from onthedot.execution.capture import capture_logging
 from onthedot.execution.targets import Lookup
 from onthedot.execution.thread_pool import Counts, Pool, Room, Sizes
-from onthedot.execution.worker import Worker
+from onthedot.execution.worker import NOTICED_MS, Worker
 from onthedot.loop import Loop
 from onthedot.model.ids import new_id
 from onthedot.model.node import SKEW_LABEL, ZONES_LABEL, Node
@@ -186,6 +186,7 @@ class NodeRunner:
         self._heartbeat.is_draining = True
         self._unlisten()
         self._supervisor.stop(["plan", "sweep", "prune"])
+        self._pass.let_go()  # who writes outcomes may be about to begin runs
         self.worker.hand_back()
         all_ended = self._drain.wait(self._settings.drain_ms)
         self._drain.hand_back()
@@ -297,7 +298,7 @@ class NodeRunner:
 
     def _tell_of_worker(self) -> None:
         """Once, when something begins to be wrong with it."""
-        problems = self.worker.problems()
+        problems = self.worker.problems(NOTICED_MS)
         if problems and not self._told_of_worker:
             self._emitter.emit(Failure("worker", OnthedotError("; ".join(problems))))
         self._told_of_worker = bool(problems)
@@ -310,9 +311,11 @@ class NodeRunner:
         return self._outcomes.run_once()
 
     def _rush(self, begins: bool) -> None:
-        self._rush_since_ms = self._clock.monotonic_ms() if begins else None
         if not begins:
+            self._rush_since_ms = None
             self._wake_outcomes()
+        elif self._rush_since_ms is None:
+            self._rush_since_ms = self._clock.monotonic_ms()
 
     # what follows from what
 

@@ -45,10 +45,10 @@ class Planner:
         """Whether anything is still to be tried one by one, as far as is known."""
         return self._quarantine is not None or bool(self._asked)
 
-    def run_once(self, node_id: str, free_workers: int) -> Planned:
+    def run_once(self, node_id: str, free_workers: int, most: int = BATCH) -> Planned:
         """Plan a batch of what is due; if that has failed again and again, plan its schedules one by one."""
         try:
-            planned = self._plan_batch(node_id, free_workers)
+            planned = self._plan_batch(node_id, free_workers, most)
         except Exception as error:
             if _is_of_the_store(error):
                 raise
@@ -99,11 +99,11 @@ class Planner:
             if effects is not None:
                 self._emit(Parked(schedule.name, why))
 
-    def _plan_batch(self, node_id: str, free_workers: int) -> Planned:
+    def _plan_batch(self, node_id: str, free_workers: int, most: int) -> Planned:
         quarantine = self._in_quarantine()
         decide = self._noting(quarantine or self._decide)
         if quarantine is None:
-            return self._store.plan_due(node_id, BATCH, free_workers, decide)
+            return self._store.plan_due(node_id, most, free_workers, decide)
         planned = self._store.plan_due(node_id, self._quarantine_batch, free_workers, decide)
         quarantine.note(planned.effects)
         waits = quarantine.waits()

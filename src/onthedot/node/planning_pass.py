@@ -27,8 +27,10 @@ DECIDE_AHEAD_MS = 2500
 """How long before its moment what comes is read and decided."""
 AHEAD_BATCH = 250
 """Of those that are only written: each batch begins as soon as it is."""
-HOLD_ON_MS = 20
-"""How long what was decided ahead waits for a worker, before it is planned to wait in the store."""
+HOLD_ON_MS = 50
+"""Where runs take less, what is due waits for the next worker that comes free, and not in the store."""
+TURN_MS = 100
+"""While all workers are taken as they come free: how often each kind of work has its turn."""
 BATCHES = 4
 """How many batches are planned before waiting runs get their turn."""
 ECHOES_MS = (50, 200)
@@ -69,9 +71,11 @@ class PlanningPass:
         self._prepared = Prepared(parts.decide_ahead) if settings.plan_ahead and parts.store.plans_ahead else None
         self._planned: list[Schedule] = []
         """Since the last pass; their next ticks are decided when there is time."""
-        self._held_on_ms = -HOLD_ON_MS
-        """When something was last planned of what was decided ahead."""
+        self._read_due_ms = self._looked_ms = 0
+        """When what is due was last read from the store; and what waits there."""
         self._idle = False
+        self._every_pool = True
+        """Since the last reading no pass has looked into all pools: only its schedule may have named that of a run."""
         self._claiming = Lock()
         """Held by who takes runs from the store: two would take more than there is room for."""
         self._turned_away = False
@@ -85,8 +89,8 @@ class PlanningPass:
         if parts.heartbeat.is_cut_off or parts.heartbeat.is_draining:
             return self._settings.poll_ms
         now_ms = parts.clock.now_ms()
-        reread = self.agenda.take_reread()
-        if self._read_ahead.run_once(now_ms, at_once=reread):
+        if self._read_ahead.run_once(now_ms, at_once=self.agenda.take_reread()):
+            self._every_pool = True
             self._read_coming(now_ms)
             if parts.worker.executing():
                 self._cancel_asked()
@@ -102,22 +106,27 @@ class PlanningPass:
             return self._settings.poll_ms
         self._turned_away = False
         try:
-            planned, started = self._take_steps(steps, every_pool=reread)
+            planned, started = self._take_steps(steps)
+            again_ms = self.agenda.ended(planned, started, is_full=self._parts.worker.pools.is_full)
         finally:
             self._claiming.release()
-        return self._ended(planned, started)
+        return self._ended(planned, started, again_ms)
 
     @property
     def awaits_answer(self) -> bool:
         """Something was asked of the store, and what it gave has not begun yet."""
         return self._claiming.locked()
 
-    def _take_steps(self, steps: Steps, *, every_pool: bool) -> tuple[Result, Result]:
+    def _take_steps(self, steps: Steps) -> tuple[Result, Result]:
+        started = Result(waits=steps.waiting_first)
         try:
             if steps.waiting_first:
                 self._start(share=2)
             planned = self._plan() if steps.plan else Result()
-            started = self._start(every_pool=every_pool) if steps.start and not planned.holds_on else Result()
+            waits = planned.holds_on and not self._is_turn(self._looked_ms)
+            if steps.start and not waits:
+                started = self._start(every_pool=self._every_pool)
+                self._every_pool = False
         except BaseException:
             self._doubt()
             raise
@@ -146,6 +155,11 @@ class PlanningPass:
         self.left_some = self.agenda.is_hungry
         return self._parts.store.finish(node_id, outcomes)
 
+    def let_go(self) -> None:
+        """Come back when nobody takes runs. Who begins to do so later sees whether the node drains by then."""
+        with self._claiming:
+            pass
+
     def _may_start_for(self, node_id: str) -> bool:
         beat = self._parts.heartbeat
         is_ready = self.agenda.is_hungry and "execute" in self._settings.roles
@@ -154,7 +168,8 @@ class PlanningPass:
     def _finish_and_start(self, node_id: str, outcomes: Sequence[Outcome]) -> Finished:
         parts = self._parts
         tasks = parts.tasks()
-        openings = parts.worker.pools.openings(tasks)
+        may_start = self._may_start_for(node_id)  # asked again: see `let_go`
+        openings = parts.worker.pools.openings(tasks) if may_start else []
         if not openings:
             self.left_some = True
             return parts.store.finish(node_id, outcomes)
@@ -164,15 +179,15 @@ class PlanningPass:
         )
         self._begin(started)
         more = started.held_back or len(started.runs) >= most
-        self.agenda.fed(more=more or len(openings) > 1)
-        self.left_some = len(openings) > 1 or (more and parts.worker.pools.has_room(opening))
+        elsewhere = len(openings) > 1 or started.passed_over
+        self.agenda.fed(more=more or elsewhere)
+        self.left_some = elsewhere or (more and parts.worker.pools.has_room(opening))
         return finished
 
-    def _ended(self, planned: Result, started: Result) -> int:
+    def _ended(self, planned: Result, started: Result, again_ms: int | None) -> int:
         self._drop_hints(planned, started)
         if not planned.holds_on:  # it would make the rest later
             self._prepare()
-        again_ms = self.agenda.ended(planned, started, is_full=self._parts.worker.pools.is_full)
         if again_ms is not None:
             return again_ms
         self._note_idle(planned.began or started.began)
@@ -190,51 +205,63 @@ class PlanningPass:
 
     def _plan(self) -> Result:
         """Plan what is due: what was decided ahead, then a few batches of the rest; outcomes wait meanwhile."""
-        holds_on = False
+        result = Result()
         self._parts.around_planning(True)
         try:
-            ahead = self._plan_ahead()
-            holds_on = ahead.holds_on
-            return ahead if holds_on or not ahead.more else self._plan_batches(ahead)
+            if self._prepared is not None and self._prepared.waits and self._is_turn(self._read_due_ms):
+                self._plan_batch()
+            result = self._plan_ahead()
+            if result.more and not result.holds_on:
+                result = self._plan_batches(result)
+            return result
         finally:
-            if not holds_on:
+            if not result.holds_on:
                 self._parts.around_planning(False)
 
+    def _is_turn(self, last_ms: int) -> bool:
+        return self._parts.clock.monotonic_ms() - last_ms >= TURN_MS
+
     def _plan_batches(self, before: Result) -> Result:
-        began, passed_over, more, store_ms = before.began, before.passed_over, before.more, before.store_ms
+        result = before
         for _ in range(BATCHES):
             batch = self._plan_batch()
-            began, passed_over, more = began or batch.began, passed_over or batch.passed_over, batch.more
-            store_ms = batch.store_ms if store_ms is None else store_ms
-            if not more:
+            result = Result(
+                result.began or batch.began,
+                result.passed_over or batch.passed_over,
+                batch.more,
+                store_ms=batch.store_ms if result.store_ms is None else result.store_ms,
+                holds_on=batch.holds_on,
+            )
+            if not result.more or result.holds_on:
                 break
-        return Result(began, passed_over, more, store_ms=store_ms)
+        return result
 
     def _plan_ahead(self) -> Result:
-        """Write what was decided before its moment, as much as can begin.
-
-        Where it needs all workers, those that do something short come free in a moment: it holds on for them, instead
-        of leaving to the store what will begin here all the same. But not for long.
-        """
+        """Write what was decided before its moment, as much as can begin."""
         parts, prepared, result = self._parts, self._prepared, Result(more=True)
         if prepared is None:
             return result
-        while (free := min(parts.worker.pools.free, AHEAD_BATCH)) > 0:
+        while True:
             sent_ms = parts.clock.monotonic_ms()
-            ahead = prepared.take(self._node, parts.clock.now_ms(), free, parts.worker.pools.room())
+            room = parts.worker.pools.room_soon()
+            ahead = prepared.take(self._node, parts.clock.now_ms(), AHEAD_BATCH, room)
             if not ahead:
                 break
             planned = self._carry_out(parts.planner.run_ahead(self._node_id, ahead, parts.make_id), sent_ms)
             result = replace(planned, began=result.began or planned.began)
-            self._held_on_ms = parts.clock.monotonic_ms()
-        now_ms = parts.clock.monotonic_ms()
-        return replace(result, holds_on=prepared.waits and now_ms - self._held_on_ms < HOLD_ON_MS)
+        return replace(result, holds_on=prepared.waits and parts.worker.pools.brisk(HOLD_ON_MS) is not None)
 
     def _plan_batch(self) -> Result:
+        """As much as can begin, where workers come free one after the other: what is planned before it can begin is
+        written twice, and those who could begin wait for it. Else all that is due, up to a batch."""
         parts = self._parts
-        sent_ms = parts.clock.monotonic_ms()
-        planned = parts.planner.run_once(self._node_id, parts.worker.pools.free)
-        return self._carry_out(planned, sent_ms)
+        pools = parts.worker.pools
+        brisk = pools.brisk(HOLD_ON_MS)
+        most = BATCH if brisk is None else min(pools.free_in(brisk), BATCH)
+        if most <= 0:
+            return Result(more=True, holds_on=True)
+        sent_ms = self._read_due_ms = parts.clock.monotonic_ms()
+        return self._carry_out(parts.planner.run_once(self._node_id, pools.free, most), sent_ms)
 
     def _carry_out(self, planned: Planned, sent_ms: int) -> Result:
         parts = self._parts
@@ -266,6 +293,7 @@ class PlanningPass:
         """Start what waits, in each pool as much as can begin there, or a share of it; the rest stays in the store."""
         parts = self._parts
         tasks = parts.tasks()
+        self._looked_ms = parts.clock.monotonic_ms()
         began = passed_over = more = waits = False
         store_ms: int | None = None
         for opening in parts.worker.pools.openings(tasks, every_pool=every_pool):

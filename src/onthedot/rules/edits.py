@@ -7,14 +7,14 @@ promised. Nothing about the future is ever written down, so there is nothing to 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 
 from onthedot.errors import Conflict, ScheduleNotFound, StaleRevision, TriggerError
 from onthedot.model.decision import Decision, Reason
 from onthedot.model.ids import new_id
-from onthedot.model.policy import Policy
 from onthedot.model.run import Run, for_resume
-from onthedot.model.schedule import Json, Mode, Origin, Schedule
+from onthedot.model.schedule import DEFINITION, Json, Schedule
+from onthedot.model.schedule import Definition as Definition  # noqa: PLC0414 - callers say edits.put(edits.Definition(…))
 from onthedot.model.states import State
 from onthedot.model.values import replace
 from onthedot.moments import iso
@@ -28,25 +28,6 @@ from onthedot.triggers.replan import goes_on_after_ms
 
 
 @dataclass(frozen=True, slots=True)
-class Definition:
-    """What a user says about a schedule; all that is not here is kept by the store."""
-
-    task: str
-    trigger: Trigger
-    args: Json = field(default_factory=dict)
-    policy: Policy = field(default_factory=Policy)
-    given: tuple[str, ...] = ()
-    tags: tuple[str, ...] = ()
-    mode: Mode = "durable"
-    origin: Origin = "api"
-    max_runs: int | None = None
-    auto_remove: bool = False
-    then: tuple[str, ...] = ()
-    on_failure: tuple[str, ...] = ()
-    declared_hash: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class AffectedRuns:
     """What a pause or a deletion did to runs."""
 
@@ -54,7 +35,7 @@ class AffectedRuns:
     running: int
 
 
-def put(definition: Definition) -> Edit:
+def put(definition: Definition[Trigger]) -> Edit:
     """Create the schedule, or replace its definition; a tombstone of the name is revived."""
 
     def edit(before: Before, now_ms: int) -> Effects:
@@ -75,7 +56,7 @@ def put(definition: Definition) -> Edit:
     return edit
 
 
-def update(change: Callable[[Schedule], Definition]) -> Edit:
+def update(change: Callable[[Schedule], Definition[Trigger]]) -> Edit:
     """Replace the definition by one that is made from the schedule as it is."""
 
     def edit(before: Before, now_ms: int) -> Effects:
@@ -209,6 +190,15 @@ def delete() -> Edit:
     return edit
 
 
+def look() -> Edit:
+    """Change nothing; the answer is what is there, a tombstone too."""
+
+    def edit(before: Before, now_ms: int) -> Effects:
+        return Effects(answer=before.schedule)
+
+    return edit
+
+
 def manual_run(schedule: Schedule, run_id: str, key: str | None, args: Json | None, now_ms: int) -> Run:
     """A run of the schedule now, by hand: a pause does not hold it, and it has a tick of its own."""
     return Run(
@@ -227,26 +217,13 @@ def manual_run(schedule: Schedule, run_id: str, key: str | None, args: Json | No
     )
 
 
-def definition_of(schedule: Schedule) -> Definition:
+def definition_of(schedule: Schedule) -> Definition[Trigger]:
     """The definition that the schedule has now."""
-    return Definition(
-        task=schedule.task,
-        trigger=decode(schedule.trigger),
-        args=schedule.args,
-        policy=schedule.policy,
-        given=schedule.given,
-        tags=schedule.tags,
-        mode=schedule.mode,
-        origin=schedule.origin,
-        max_runs=schedule.max_runs,
-        auto_remove=schedule.auto_remove,
-        then=schedule.then,
-        on_failure=schedule.on_failure,
-        declared_hash=schedule.declared_hash,
-    )
+    said = {name: getattr(schedule, name) for name in DEFINITION}
+    return Definition(**{**said, "trigger": decode(schedule.trigger)})
 
 
-def _created(name: str, definition: Definition, now_ms: int) -> Effects:
+def _created(name: str, definition: Definition[Trigger], now_ms: int) -> Effects:
     blank = Schedule(new_id(now_ms), name, definition.task, {}, created_ms=now_ms)
     new = _defined(blank, definition, now_ms)
     settled_ms = _begins_after(_trigger(new), now_ms)
@@ -293,25 +270,11 @@ def _begun_anew(old: Schedule, new: Schedule, now_ms: int) -> Schedule:
     return replace(new, settled_ms=settled_ms, next_run_ms=_next_after(new, after_ms), rescheduled=False)
 
 
-def _defined(old: Schedule, definition: Definition, now_ms: int) -> Schedule:
-    return replace(
-        old,
-        task=definition.task,
-        trigger=encode(definition.trigger.with_key(old.name)),
-        args=dict(definition.args),
-        policy=definition.policy,
-        given=definition.given,
-        tags=definition.tags,
-        mode=definition.mode,
-        origin=definition.origin,
-        max_runs=definition.max_runs,
-        auto_remove=definition.auto_remove,
-        then=definition.then,
-        on_failure=definition.on_failure,
-        declared_hash=definition.declared_hash,
-        declared_seen_ms=now_ms if definition.origin != "api" else None,
-        updated_ms=now_ms,
-    )
+def _defined(old: Schedule, definition: Definition[Trigger], now_ms: int) -> Schedule:
+    said = {name: getattr(definition, name) for name in DEFINITION}
+    said |= {"trigger": encode(definition.trigger.with_key(old.name)), "args": dict(definition.args)}
+    seen_ms = now_ms if definition.origin != "api" else None
+    return replace(old, **said, declared_seen_ms=seen_ms, updated_ms=now_ms)
 
 
 def _existing(before: Before) -> Schedule:

@@ -58,12 +58,6 @@ def json_object(text: str) -> dict[str, Any]:
     return value
 
 
-@lru_cache(maxsize=65_536)
-def shared_object(text: str) -> dict[str, Any]:
-    """One object for all rows that have this text. For triggers, which no user's code gets to see as JSON."""
-    return json_object(text)
-
-
 def object_or_sign(text: str) -> dict[str, Any]:
     """A new one, or an `Unreadable`."""
     try:

@@ -1,26 +1,27 @@
-"""Rows as values and values as rows. Columns stand in the order of the fields, so that both ways are one tuple each.
+"""Rows as values and values as rows. Columns stand in a fixed order, so that both ways are one tuple each.
 
-What many rows share (policies, lists of words) is one value for all. Arguments never are: they reach user code, which
-may change them in place. A row that cannot be read becomes a schedule that a planner parks; its columns are left as
-they are until somebody puts the schedule anew.
+What many rows share (definitions, policies, lists of words) is one value for all. Arguments never are: they reach user
+code, which may change them in place. A row that cannot be read becomes a schedule that a planner parks; its columns are
+left as they are until somebody puts the schedule anew.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, fields
+from dataclasses import fields
+from functools import lru_cache
 from operator import attrgetter
 from typing import Any
 
 from onthedot.model.decision import Decision
+from onthedot.model.definition_json import DEFAULTS, as_json, from_json
 from onthedot.model.key import Key
 from onthedot.model.node import Node, NodeState
-from onthedot.model.policy import Policy
 from onthedot.model.run import Run, UnreadableRun
-from onthedot.model.schedule import Schedule, ScheduleSummary
+from onthedot.model.schedule import DEFINITION, Schedule, ScheduleSummary
 from onthedot.model.states import State
 from onthedot.model.token import Role, Session, Token
-from onthedot.model.values import make
+from onthedot.model.values import make, replace
 from onthedot.stores.base import Author, Change, LogLine, TaskInfo
 from onthedot.stores.json_text import (
     UNREADABLE,
@@ -33,7 +34,6 @@ from onthedot.stores.json_text import (
     object_or_sign,
     policy_from,
     policy_text,
-    shared_object,
     words,
     words_text,
 )
@@ -44,58 +44,81 @@ Columns = tuple[Any, ...]
 
 # schedules
 
-SCHEDULE = tuple(field.name for field in fields(Schedule))
-"""The columns of a schedule; `priority` comes after them."""
-SCHEDULE_MOVING = (
-    "enabled",
-    "paused_note",
-    "error",
-    "deleted",
-    "declared_seen_ms",
-    "next_run_ms",
-    "rescheduled",
-    "settled_ms",
-    "last_run_ms",
-    "last_enqueued_ms",
-    "version",
-    "fence",
-    "planned_runs",
-    "routed",
-    "plan_attempts",
-    "updated_ms",
-)
+APART = ("task", "args", "policy", "tags", "mode")
+"""What of a definition has a column of its own: it is searched, or a database copies it into runs."""
+_WITHIN = tuple(name for name in DEFINITION if name not in APART)
+"""All the rest of it is one column, `definition`."""
+_STILL = ("id", "name", *DEFINITION, "revision", "created_ms")
+SCHEDULE_MOVING = tuple(field.name for field in fields(Schedule) if field.name not in _STILL)
 """What planning, starting, pausing and deleting change."""
-schedule_definition = attrgetter(*(name for name in SCHEDULE if name not in SCHEDULE_MOVING))
-"""All the rest: what only a put changes."""
+SCHEDULE = ("id", "name", *APART, "definition", "revision", "created_ms", *SCHEDULE_MOVING)
+"""The columns of a schedule; `priority` comes after them."""
+schedule_definition = attrgetter(*_STILL)
+"""What only a put changes."""
 
 
 def schedule_from(row: Sequence[Any]) -> Schedule:
     """The schedule of a row, always: one that cannot be read has a trigger that nobody can read either."""
-    columns = dict(zip(SCHEDULE, row, strict=True))
     try:
-        return _schedule(columns)
+        return _schedule(dict(zip(SCHEDULE, row, strict=True)))
     except UNREADABLE as error:
-        return _schedule({**columns, **_EMPTY_JSON, "trigger": encode(Unreadable(error))})
+        columns = dict(zip(SCHEDULE, row, strict=True))
+        readable = _schedule({**columns, **_EMPTY})
+        return replace(readable, trigger=_unreadable_definition(error, columns))
 
 
-_EMPTY_JSON = {"args": "{}", "policy": "{}", "given": "[]", "tags": "[]", "then": "[]", "on_failure": "[]"}
+_EMPTY = {"args": "{}", "policy": "{}", "tags": "[]", "definition": '{"trigger":{}}'}
+
+
+class UnreadableDefinition(dict[str, Any]):
+    """The trigger of a schedule that cannot be read. What stood in its row goes with it, and is written as it was."""
+
+    columns: Columns = ()
+
+
+def _unreadable_definition(error: Exception, columns: Mapping[str, Any]) -> UnreadableDefinition:
+    trigger = UnreadableDefinition(Unreadable(error))
+    trigger.columns = tuple(columns[name] for name in (*APART, "definition"))
+    return trigger
 
 
 def _schedule(columns: dict[str, Any]) -> Schedule:
-    fields = columns.copy()
-    fields["trigger"] = shared_object(columns["trigger"])
-    fields["args"] = json_object(columns["args"])
-    fields["policy"] = policy_from(columns["policy"])
-    fields["given"] = words(columns["given"])
-    fields["tags"] = words(columns["tags"])
-    fields["then"] = words(columns["then"])
-    fields["on_failure"] = words(columns["on_failure"])
-    fields["auto_remove"] = columns["auto_remove"] == 1
-    fields["enabled"] = columns["enabled"] == 1
-    fields["deleted"] = columns["deleted"] == 1
-    fields["rescheduled"] = columns["rescheduled"] == 1
-    fields["routed"] = _counts(columns["routed"])
-    return make(Schedule, fields)
+    """The columns become the fields, in place."""
+    columns.update(_definition(columns.pop("definition")))
+    columns["args"] = json_object(columns["args"])
+    columns["policy"] = policy_from(columns["policy"])
+    columns["tags"] = words(columns["tags"])
+    columns["enabled"] = columns["enabled"] == 1
+    columns["deleted"] = columns["deleted"] == 1
+    columns["rescheduled"] = columns["rescheduled"] == 1
+    columns["routed"] = _counts(columns["routed"])
+    return make(Schedule, columns)
+
+
+_MOST_DEFINITIONS = 65_536
+
+
+@lru_cache(maxsize=_MOST_DEFINITIONS)
+def _definition(text: str) -> dict[str, Any]:
+    """The fields in the column; one for all rows that have this text. None of them reaches user code."""
+    said = from_json(json_object(text), _WITHIN)
+    if len(_texts) >= _MOST_DEFINITIONS:
+        _texts.clear()
+    _texts[id(said["trigger"])] = tuple(said[name] for name in _WITHIN), text
+    return said
+
+
+_texts: dict[int, tuple[Columns, str]] = {}
+"""By the trigger, whose identity the rows of one text share: the fields in the column, and the column."""
+_within = attrgetter(*_WITHIN)
+
+
+def _definition_text(row: Schedule) -> str:
+    """What was read as it is now is not encoded anew: stores that keep a row in one piece write it with every tick."""
+    known = _texts.get(id(row.trigger))
+    if known is not None and known[0] == _within(row):
+        return known[1]
+    return encode(as_json(row, _WITHIN))
 
 
 def _counts(text: str) -> Mapping[str, int]:
@@ -106,69 +129,41 @@ def _counts(text: str) -> Mapping[str, int]:
         return {}
 
 
+SUMMARY = ("enabled", "deleted", "next_run_ms", "definition")
+
+
 def summary_from(row: Sequence[Any]) -> ScheduleSummary:
-    """How a schedule stands; names of followers that cannot be read are none."""
-    enabled, deleted, auto_remove, next_run_ms, then, on_failure = row
-    return ScheduleSummary(
-        enabled == 1,
-        deleted == 1,
-        auto_remove == 1,
-        next_run_ms is None,
-        _words_or_none(then),
-        _words_or_none(on_failure),
-    )
-
-
-def _words_or_none(text: str) -> tuple[str, ...]:
+    """How the schedule of these columns stands; of one that cannot be read nothing follows, and it is kept."""
+    enabled, deleted, next_run_ms, text = row
     try:
-        return words(text)
+        said: Mapping[str, Any] = _definition(text)
     except UNREADABLE:
-        return ()
+        said = DEFAULTS
+    return ScheduleSummary(
+        enabled == 1, deleted == 1, said["auto_remove"], next_run_ms is None, said["then"], said["on_failure"]
+    )
 
 
 def schedule_row(row: Schedule) -> Columns:
-    """All columns, in the order of the fields, then the priority."""
-    return (
-        row.id,
-        row.name,
-        row.task,
-        encode(row.trigger),
-        encode(row.args),
-        policy_text(row.policy),
-        words_text(row.given),
-        row.kind,
-        words_text(row.tags),
-        row.mode,
-        row.origin,
-        row.max_runs,
-        int(row.auto_remove),
-        words_text(row.then),
-        words_text(row.on_failure),
-        int(row.enabled),
-        clean(row.paused_note),
-        clean(row.error),
-        int(row.deleted),
-        row.declared_hash,
-        row.declared_seen_ms,
-        row.next_run_ms,
-        int(row.rescheduled),
-        row.settled_ms,
-        row.last_run_ms,
-        row.last_enqueued_ms,
-        row.revision,
-        row.version,
-        row.fence,
-        row.planned_runs,
-        encode(row.routed) if row.routed else "{}",
-        row.plan_attempts,
-        row.created_ms,
-        row.updated_ms,
-        row.policy.priority,
-    )
+    """The columns of `SCHEDULE`, then the priority."""
+    identity = (row.id, row.name, *_definition_columns(row), row.revision, row.created_ms)
+    return (*identity, *_moving_columns(row), row.policy.priority)
+
+
+def _definition_columns(row: Schedule) -> Columns:
+    """Those of `APART`, and the definition."""
+    if isinstance(row.trigger, UnreadableDefinition):
+        return row.trigger.columns
+    args = encode(row.args) if row.args else "{}"
+    return (row.task, args, policy_text(row.policy), words_text(row.tags), row.mode, _definition_text(row))
 
 
 def schedule_moving_row(row: Schedule) -> Columns:
     """The columns of `SCHEDULE_MOVING`, then the id."""
+    return (*_moving_columns(row), row.id)
+
+
+def _moving_columns(row: Schedule) -> Columns:
     return (
         int(row.enabled),
         clean(row.paused_note),
@@ -186,29 +181,27 @@ def schedule_moving_row(row: Schedule) -> Columns:
         encode(row.routed) if row.routed else "{}",
         row.plan_attempts,
         row.updated_ms,
-        row.id,
     )
 
 
 def schedule_to_text(row: Schedule) -> str:
     """A whole schedule as one JSON text, for the revisions."""
-    return encode({**asdict(row), "policy": row.policy.as_json()})
+    moves = {name: getattr(row, name) for name in _MOVES}
+    return encode({**moves, "definition": as_json(row)})
+
+
+_MOVES = tuple(field.name for field in fields(Schedule) if field.name not in DEFINITION)
 
 
 def revision_from(schedule_id: str, text: str) -> Schedule:
     """What `schedule_to_text` gave, of this or an earlier version; with an error if it cannot be read."""
     try:
-        return _schedule_from_text(text)
-    except UNREADABLE as error:
+        body = json_object(text)
+        moves = {name: body[name] for name in _MOVES if name in body}
+        return Schedule(**moves, **from_json(body["definition"]))
+    except (*UNREADABLE, LookupError) as error:
         said = f"this revision cannot be read: {error}"
         return Schedule(schedule_id, "", "", Unreadable(error), error=said)
-
-
-def _schedule_from_text(text: str) -> Schedule:
-    known = {name: value for name, value in json_object(text).items() if name in SCHEDULE}
-    for name in ("given", "tags", "then", "on_failure"):
-        known[name] = tuple(known.get(name, ()))
-    return Schedule(**{**known, "policy": Policy.from_json(known.get("policy", {}))})
 
 
 # runs

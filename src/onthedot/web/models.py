@@ -117,6 +117,7 @@ class Schedule(BaseModel):
     trigger: Json
     policy: Json
     given: list[str]
+    kind: str
     tags: list[str]
     mode: str
     origin: str

@@ -9,6 +9,7 @@ from threading import Event, Thread
 from typing import Any
 
 import pytest
+from tests.patience import LONGEST, LONGEST_S
 
 from onthedot import App, Conflict, Context, GiveUp, Retry, SettingsError, Skip, TaskNotFound, cron, current, every
 from onthedot.app.modules import modules_of
@@ -23,8 +24,6 @@ from onthedot.node.settings import NodeSettings
 from onthedot.stores.memory import MemoryStore
 from onthedot.triggers.codec import encode
 
-SOON = 20.0
-
 
 @pytest.fixture
 def app() -> App:
@@ -32,7 +31,7 @@ def app() -> App:
 
 
 def ended(app: App, run: Run) -> Run:
-    finished = app.runs.wait(run.id, timeout="20s")
+    finished = app.runs.wait(run.id, timeout=LONGEST)
     assert finished.is_final, finished
     return finished
 
@@ -138,7 +137,7 @@ def test_a_declared_schedule_runs_on_its_ticks_and_each_tick_once(app: App) -> N
             enough.set()
 
     with app.running():
-        assert enough.wait(SOON)
+        assert enough.wait(LONGEST_S)
     assert seen[:3] == [seen[0], seen[0] + 1, seen[0] + 2]
     told = app.schedules.explain("tick", app.runs.list(schedule="tick").items[-1].scheduled_at)
     assert "succeeded" in str(told)
@@ -154,7 +153,7 @@ def test_a_running_run_is_cancelled_when_it_is_asked_to_stop(app: App) -> None:
 
     with app.running():
         run = app.enqueue(patient)
-        assert entered.wait(SOON)
+        assert entered.wait(LONGEST_S)
         app.runs.cancel(run.id)
         assert ended(app, run).state == "cancelled"
 
@@ -248,16 +247,16 @@ def test_a_stop_lets_what_runs_finish(app: App) -> None:
     @app.task
     def slow() -> str:
         entered.set()
-        release.wait(SOON)
+        release.wait(LONGEST_S)
         return "finished"
 
     app.start()
     run = app.enqueue(slow)
-    assert entered.wait(SOON)
+    assert entered.wait(LONGEST_S)
     stopping = Thread(target=app.stop)
     stopping.start()
     release.set()
-    stopping.join(SOON)
+    stopping.join(LONGEST_S)
     assert app.runs.get(run.id).result == "finished"
 
 
@@ -352,12 +351,12 @@ def test_what_runs_longer_than_the_drain_time_is_handed_back_and_not_lost(app: A
     def endless(ctx: Context) -> str:
         entered.set()
         if ctx.attempt == 1:
-            release.wait(SOON)
+            release.wait(LONGEST_S)
         return "done"
 
     short.start()
     run = short.enqueue(endless)
-    assert entered.wait(SOON)
+    assert entered.wait(LONGEST_S)
     assert short.stop() is False
     given_back = short.runs.get(run.id)
     assert (given_back.state, given_back.attempt, given_back.owner) == ("waiting", 1, None)
@@ -390,7 +389,7 @@ def test_schedules_of_a_node_that_lives_for_hours_stay_declared(app: App) -> Non
         runner.heartbeat_once()
         runner.plan_once()
         runner.loops["sweep"].step()
-        assert runner.worker._empty.wait(SOON)
+        assert runner.worker._empty.wait(LONGEST_S)
         runner.write_once()
     held = long_lived.schedules.get("hourly")
     assert store.decisions(held.id) == []

@@ -191,3 +191,15 @@ def test_two_callables_under_one_name_are_told_and_neither_is_lost(
     app.task(name="twin")(one)
     monkeypatch.setattr(sys, "ps1", ">>> ", raising=False)
     app.task(name="twin")(other)  # at a prompt the later counts
+
+
+def test_partials_that_differ_in_the_middle_of_a_long_list_are_two_and_are_told_apart(app: App) -> None:
+    def total(numbers: list[int]) -> int:
+        return sum(numbers)
+
+    app.task(name="sum")(partial(total, [*range(50), 1, *range(50)]))
+    with pytest.raises(Conflict, match=r"two tasks are named 'sum': .* with .* and .* with "):
+        app.task(name="sum")(partial(total, [*range(50), 2, *range(50)]))
+    app.task(name="other")(partial(later, 3))
+    with pytest.raises(Conflict, match=r"\.py:\d+ with 3 and .*\.py:\d+ with more=4; give one"):
+        app.task(name="other")(partial(later, more=4))

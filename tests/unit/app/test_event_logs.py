@@ -7,6 +7,7 @@ import logging
 from dataclasses import MISSING, fields
 
 import pytest
+from tests.patience import LONGEST
 
 from onthedot import App
 from onthedot.app.telemetry.event_text import document, level_of, told
@@ -51,7 +52,7 @@ def test_a_program_that_starts_its_own_node_gets_log_records(caplog: pytest.LogC
 
     app.log_events()
     with caplog.at_level(logging.DEBUG, logger="onthedot"), app.running():
-        run = app.runs.wait(app.enqueue(bad).id, timeout="30s")
+        run = app.runs.wait(app.enqueue(bad).id, timeout=LONGEST)
     records = {getattr(each, "event", None): each for each in caplog.records}
     assert records.keys() >= {"start", "run_started", "run_finished", "run_ended", "stop"}
     ended = records["run_ended"]

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from threading import Event as Flag
 
 import pytest
+from tests.patience import LONGEST, LONGEST_S
 
 from onthedot import App, Context
 from onthedot.errors import OnthedotError
@@ -27,7 +28,6 @@ from onthedot.events import (
     Stopping,
 )
 
-SOON = 30
 OURS = ("onthedot.node", "onthedot.runs", "onthedot.schedules")
 
 
@@ -51,7 +51,7 @@ def app() -> Iterator[App]:
 
 
 def done(app: App, task: str, **args: str) -> str:
-    return app.runs.wait(app.enqueue(task, args=args).id, timeout="30s").id
+    return app.runs.wait(app.enqueue(task, args=args).id, timeout=LONGEST).id
 
 
 def said(caplog: pytest.LogCaptureFixture) -> list[tuple[str, int, str]]:
@@ -151,7 +151,7 @@ def test_a_hook_that_fails_again_and_again_is_one_record_too(app: App, caplog: p
     with app.running():
         for _ in range(5):
             done(app, "good")
-        assert app.events.drain(SOON * 1000)
+        assert app.events.drain(LONGEST_S * 1000)
     first, last = (each for each in caplog.records if "ZeroDivisionError" in each.getMessage())
     assert (first.name, first.getMessage()) == ("onthedot.node", "error hook for run_ended: ZeroDivisionError")
     assert last.left_out == 3  # type: ignore[attr-defined]
@@ -205,14 +205,14 @@ def test_a_handler_that_blocks_holds_up_no_run(app: App) -> None:
     class Blocks(logging.Handler):
         def emit(self, record: logging.LogRecord) -> None:
             entered.set()
-            go_on.wait(SOON)
+            go_on.wait(LONGEST_S)
 
     handler, log = Blocks(), logging.getLogger("onthedot.runs")
     log.addHandler(handler)
     try:
         with app.running():
             done(app, "bad")
-            assert entered.wait(SOON)
+            assert entered.wait(LONGEST_S)
             assert app.runs.get(done(app, "good")).state == "succeeded"
             go_on.set()
     finally:

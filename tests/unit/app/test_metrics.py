@@ -8,6 +8,7 @@ import urllib.error
 import urllib.request
 
 import pytest
+from tests.patience import LONGEST, LONGEST_S
 
 from onthedot import App, ExtraMissing, SettingsError, Skip, every
 from onthedot.app.telemetry.metrics import Metrics
@@ -26,7 +27,7 @@ def free_port() -> int:
 
 def get(port: int, path: str) -> tuple[int, str]:
     try:
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=20) as answer:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=LONGEST_S) as answer:
             return answer.status, answer.read().decode()
     except urllib.error.HTTPError as error:
         return error.code, error.read().decode()
@@ -49,7 +50,7 @@ def test_runs_are_counted_by_task_and_outcome_with_their_lateness_and_duration()
 
     with app.running():
         for task in (good, bad, idle):
-            app.runs.wait(app.enqueue(task).id, timeout="30s")
+            app.runs.wait(app.enqueue(task).id, timeout=LONGEST)
     assert value(metrics, "runs_total", task="good", outcome="succeeded") == 1
     assert value(metrics, "runs_total", task="bad", outcome="failed") == 1
     assert value(metrics, "attempts_total", task="bad", outcome="failed") == 2

@@ -9,6 +9,7 @@ from opentelemetry import trace
 from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from tests.patience import LONGEST
 
 from onthedot import App, ExtraMissing, every
 
@@ -43,7 +44,7 @@ def test_a_run_and_the_place_where_it_was_asked_for_are_in_one_trace(spans: InMe
             raise ValueError("no luck")
 
     with app.running(), trace.get_tracer("web").start_as_current_span("request") as request:
-        run = app.runs.wait(app.enqueue(flaky).id, timeout="30s")
+        run = app.runs.wait(app.enqueue(flaky).id, timeout=LONGEST)
     asked = named(spans, "enqueue flaky")[0]
     first, second = named(spans, "run flaky")
     trace_id = request.get_span_context().trace_id
@@ -65,7 +66,7 @@ def test_a_tick_that_nobody_asked_for_begins_a_trace_of_its_own(spans: InMemoryS
     def tick() -> None: ...
 
     with app.running():
-        manual = app.runs.wait(app.schedules.trigger("tick").id, timeout="30s")
+        manual = app.runs.wait(app.schedules.trigger("tick").id, timeout=LONGEST)
         while not any(run.cause == "tick" and run.is_final for run in app.runs.list()):
             app.runs.list(limit=1)
     ticks = [span for span in named(spans, "run tick") if (span.attributes or {})["onthedot.cause"] == "tick"]
@@ -81,7 +82,7 @@ def test_nothing_is_traced_unless_asked_for(spans: InMemorySpanExporter) -> None
     def job() -> None: ...
 
     with app.running():
-        assert app.runs.wait(app.enqueue(job).id, timeout="30s").trace is None
+        assert app.runs.wait(app.enqueue(job).id, timeout=LONGEST).trace is None
     assert spans.get_finished_spans() == ()
 
 

@@ -9,10 +9,10 @@ from threading import Event
 from typing import Any, NoReturn
 
 import pytest
+from tests.patience import LONGEST_S
 
 from onthedot.documents import Documents, MemoryJobStore
 
-SOON = 60.0
 PAST = datetime(2026, 1, 1, tzinfo=UTC)
 
 
@@ -65,7 +65,7 @@ def test_whatever_a_handler_raises_is_kept_on_its_document_and_the_others_are_wo
             all_told.set()
 
     with documents.running():
-        assert all_told.wait(SOON)
+        assert all_told.wait(LONGEST_S)
     assert {(store.get(number) or {})["last_error"] for number in range(20)} == {said}
 
 
@@ -82,6 +82,6 @@ def test_a_hook_that_exits_ends_no_thread() -> None:
         sys.exit(1)
 
     with documents.running():
-        assert idle.wait(SOON)
+        assert idle.wait(LONGEST_S)
         store.put({"id": 1, "sleep_until": PAST})
-        assert worked.wait(SOON)
+        assert worked.wait(LONGEST_S)

@@ -8,13 +8,13 @@ from pathlib import Path
 from threading import Event
 from typing import Any
 
+from tests.patience import LONGEST, LONGEST_S
+
 from onthedot import App
 from onthedot.app.tasks import Task
 from onthedot.clock import SystemClock
 from onthedot.model.run import Run
 from onthedot.stores.memory import MemoryStore
-
-SOON = "60s"
 
 
 def app_in_memory(**options: object) -> App:
@@ -27,7 +27,7 @@ def done(app: App, task: Task[..., Any], **options: object) -> Run:
 
 
 def ended(app: App, run: Run) -> Run:
-    last = app.runs.wait(run.id, timeout=SOON)
+    last = app.runs.wait(run.id, timeout=LONGEST)
     assert last.is_final, last
     return last
 
@@ -38,7 +38,7 @@ def said(app: App, run: Run) -> list[tuple[str, str]]:
 
 def until(condition: Callable[[], object]) -> None:
     """Wait for something that must come; the test's own time limit is that of the whole suite."""
-    for _ in range(6000):
+    for _ in range(int(LONGEST_S * 100)):
         if condition():
             return
         Event().wait(0.01)

@@ -39,7 +39,7 @@ async def awaits() -> int:
     return os.getpid()
 
 
-@app.task(timeout="300ms")
+@app.task(timeout="1s")  # it has surely been entered by then, also on a busy machine
 def spins() -> None:
     while True:
         pass
@@ -52,7 +52,7 @@ def sleeps(folder: str) -> None:
     time.sleep(1000)
 
 
-@app.task(timeout="300ms")
+@app.task(timeout="3s")
 def never_stops(folder: str) -> None:
     child = subprocess.Popen(["sleep", "1000"])
     Path(folder, "pids").write_text(f"{os.getpid()} {child.pid}\n")

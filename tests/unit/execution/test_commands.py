@@ -35,6 +35,10 @@ def _is_gone(pid: int) -> bool:
     return not lives(pid)
 
 
+AMPLE = "3s"
+"""A time-out before which a command has surely begun, also on a busy machine."""
+
+
 def pid_in(path: Path) -> int:
     until(lambda: path.exists() and path.read_text().endswith("\n"))
     return int(path.read_text())
@@ -170,7 +174,7 @@ def test_bytes_that_are_no_text_are_kept_as_well_as_can_be(app: App) -> None:
 
 def test_at_its_time_out_the_whole_group_ends(app: App, tmp_path: Path) -> None:
     line = f"sleep 1000 & echo $! > {tmp_path}/grandchild; echo $$ > {tmp_path}/child; wait"
-    run = done(app, app.command("slow", shell=line, timeout="300ms"))
+    run = done(app, app.command("slow", shell=line, timeout=AMPLE))
     assert (run.state, run.error) == ("timed_out", "it took longer than its time-out, and ended on SIGTERM")
     for name in ("child", "grandchild"):
         pid = pid_in(tmp_path / name)
@@ -179,7 +183,7 @@ def test_at_its_time_out_the_whole_group_ends(app: App, tmp_path: Path) -> None:
 
 def test_what_ignores_sigterm_is_killed_after_its_grace(app: App, tmp_path: Path) -> None:
     line = f"trap '' TERM; (echo $$ > {tmp_path}/pid; while true; do sleep 0.05; done)"
-    run = done(app, app.command("stubborn", shell=line, timeout="300ms", kill_after="200ms"))
+    run = done(app, app.command("stubborn", shell=line, timeout=AMPLE, kill_after="200ms"))
     assert (run.state, run.result) == ("timed_out", {"exit_code": -9})
     assert "SIGKILL" in (run.error or "")
     assert not lives(pid_in(tmp_path / "pid"))
@@ -187,7 +191,7 @@ def test_what_ignores_sigterm_is_killed_after_its_grace(app: App, tmp_path: Path
 
 def test_a_grandchild_that_ignores_sigterm_is_killed_too(app: App, tmp_path: Path) -> None:
     inner = f"trap '' TERM; echo $$ > {tmp_path}/pid; while true; do sleep 0.05; done"
-    task = app.command("parent", ["sh", "-c", f'sh -c "{inner}" & wait'], timeout="500ms", kill_after="200ms")
+    task = app.command("parent", ["sh", "-c", f'sh -c "{inner}" & wait'], timeout=AMPLE, kill_after="200ms")
     assert done(app, task).state == "timed_out"
     pid = pid_in(tmp_path / "pid") if (tmp_path / "pid").exists() else None
     assert pid is None or not lives(pid)

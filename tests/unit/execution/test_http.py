@@ -12,11 +12,10 @@ from threading import Event, Thread
 from typing import Any
 
 import pytest
+from tests.patience import LONGEST_S
 from tests.unit.execution.places import app_in_memory, done, ended, said
 
 from onthedot import App, ExtraMissing, SettingsError, cron
-
-SOON = 30.0
 
 
 class Server(ThreadingHTTPServer):
@@ -82,7 +81,7 @@ def server() -> Iterator[Server]:
     server.let_go.set()
     server.shutdown()
     server.server_close()
-    thread.join(SOON)
+    thread.join(LONGEST_S)
 
 
 @pytest.fixture
@@ -162,21 +161,21 @@ def test_a_password_in_a_url_is_not_published(app: App) -> None:
 def test_a_time_out_ends_the_call(app: App, server: Server) -> None:
     run = done(app, app.http("hang", "GET", f"{server.url}/hang", timeout="3s"))
     assert run.state == "timed_out"
-    assert server.hung_up.wait(SOON), "the connection was left open"
+    assert server.hung_up.wait(LONGEST_S), "the connection was left open"
 
 
 def test_a_cancel_ends_the_call(app: App, server: Server) -> None:
     run = app.enqueue(app.http("hang", "GET", f"{server.url}/hang"))
-    assert server.arrived.wait(SOON)
+    assert server.arrived.wait(LONGEST_S)
     app.runs.cancel(run.id)
     assert ended(app, run).state == "cancelled"
-    assert server.hung_up.wait(SOON), "the connection was left open"
+    assert server.hung_up.wait(LONGEST_S), "the connection was left open"
 
 
 def test_an_endless_answer_is_not_read_to_its_end(app: App, server: Server) -> None:
     run = done(app, app.http("endless", "GET", f"{server.url}/endless"))
     assert run.result == {"status": 200, "body": "x" * 4096}
-    assert server.hung_up.wait(SOON)
+    assert server.hung_up.wait(LONGEST_S)
 
 
 def test_a_server_that_is_not_there_fails_the_run_in_one_line(app: App) -> None:

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator
 
 import pytest
+from tests.patience import LONGEST
 
 from onthedot import App, Context
 from onthedot.clock import SystemClock
@@ -24,7 +25,7 @@ def app() -> Iterator[App]:
 
 
 def said(app: App, run_id: str) -> list[tuple[str, str]]:
-    ended = app.runs.wait(run_id, timeout="30s")
+    ended = app.runs.wait(run_id, timeout=LONGEST)
     assert ended.is_final
     return [(line.level, line.text) for line in app.runs.logs(run_id)]
 

@@ -12,6 +12,7 @@ from threading import Event
 from typing import Any
 
 import pytest
+from tests.patience import LONGEST_S
 
 from onthedot.clock import SystemClock
 from onthedot.events import Emitter
@@ -24,7 +25,6 @@ from onthedot.model.policy import Policy
 from onthedot.model.run import Run
 from onthedot.model.states import State
 
-SOON = 30.0
 Action = Callable[[Context], Any]
 
 
@@ -56,7 +56,7 @@ class Bench:
         self.worker.begin(Run(run_id, run_id, "enqueue", 0, 0, State.RUNNING, policy=policy, claim_no=1))
 
     def outcome(self) -> Outcome:
-        return self.outcomes.get(timeout=SOON)
+        return self.outcomes.get(timeout=LONGEST_S)
 
 
 @pytest.fixture
@@ -170,7 +170,7 @@ def test_a_task_that_logs_all_the_time_is_stopped_and_logging_goes_on(caplog: py
         written.set()
 
     bench.begin("last", says_one_thing, timeout_ms=None)
-    assert written.wait(SOON), "a lock of the logging module was left taken"
+    assert written.wait(LONGEST_S), "a lock of the logging module was left taken"
     bench.worker.close()
 
 
@@ -192,7 +192,7 @@ def test_who_swallows_the_first_interruption_gets_another(monkeypatch: pytest.Mo
 
     bench.begin("r", swallows_some)
     assert bench.outcome().ending == "timed_out"
-    assert left.wait(SOON), "it goes on for ever"
+    assert left.wait(LONGEST_S), "it goes on for ever"
 
 
 # cancelled
@@ -208,7 +208,7 @@ def test_a_cancelled_function_may_see_it_by_itself() -> None:
         return "by itself"
 
     bench.begin("r", sees, timeout_ms=None)
-    assert inside.wait(SOON)
+    assert inside.wait(LONGEST_S)
     bench.worker.cancel("r")
     assert bench.outcome().result == "by itself"
 
@@ -223,7 +223,7 @@ def test_a_cancelled_function_is_interrupted_as_by_its_time_out(timeout_ms: int 
             pass
 
     bench.begin("r", spins, timeout_ms=timeout_ms)
-    assert inside.wait(SOON)
+    assert inside.wait(LONGEST_S)
     bench.worker.cancel("r")
     outcome = bench.outcome()
     assert (outcome.ending, outcome.reason) == ("cancelled", "cancelled")
@@ -241,9 +241,9 @@ def test_one_that_is_no_longer_this_node_s_is_interrupted_too() -> None:
             left.set()
 
     bench.begin("r", spins, timeout_ms=None)
-    assert inside.wait(SOON)
+    assert inside.wait(LONGEST_S)
     bench.worker.give_up("r", 1)
-    assert left.wait(SOON)
+    assert left.wait(LONGEST_S)
     assert bench.outcomes.empty()
 
 
@@ -255,10 +255,10 @@ def test_a_cancelled_function_that_cannot_be_interrupted_is_reported_with_its_pl
 
     def waits_in_the_system(ctx: Context) -> None:
         inside.set()
-        goes_on.wait(SOON)
+        goes_on.wait(LONGEST_S)
 
     bench.begin("r", waits_in_the_system, timeout_ms=None)
-    assert inside.wait(SOON)
+    assert inside.wait(LONGEST_S)
     bench.worker.cancel("r")
     outcome = bench.outcome()
     assert outcome.ending == "cancelled"
@@ -294,9 +294,27 @@ def test_one_that_swallows_its_cancellation_ends_cancelled(monkeypatch: pytest.M
         await swallows(ctx)
 
     bench.begin("r", never_stops, timeout_ms=None, is_async=True)
-    assert inside.wait(SOON)
+    assert inside.wait(LONGEST_S)
     bench.worker.cancel("r")
     assert bench.outcome().ending == "cancelled"
+
+
+def test_the_very_first_async_task_that_blocks_is_named_with_its_place() -> None:
+    bench, goes_on = Bench(), Event()
+
+    async def blocks(ctx: Context) -> None:
+        goes_on.wait(LONGEST_S)
+
+    bench.begin("r", blocks, timeout_ms=None, is_async=True)
+    while not bench.worker.problems(1):
+        SystemClock().wait(Event(), 10)
+    (problem,) = bench.worker.problems(1)
+    assert bench.worker.problems(3_600_000) == []
+    assert " by the task r, an async def that blocks, at " in problem
+    assert "nowhere" not in problem
+    goes_on.set()
+    assert bench.outcome().ending == "succeeded"
+    bench.worker.close()
 
 
 def test_one_that_holds_up_the_loop_is_named_and_ends_and_the_others_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -305,7 +323,7 @@ def test_one_that_holds_up_the_loop_is_named_and_ends_and_the_others_go_on(monke
     bench, goes_on = Bench(), Event()
 
     async def blocks(ctx: Context) -> None:
-        goes_on.wait(SOON)
+        goes_on.wait(LONGEST_S)
 
     async def innocent(ctx: Context) -> None:
         return None

@@ -174,6 +174,19 @@ def test_a_schedule_is_not_healthy_while_all_who_have_its_task_drain(
     assert read_status(store).problems == ("a cannot run: every node that has the task known is draining",)
 
 
+def test_a_schedule_that_waits_for_one_which_there_is_not_is_not_healthy(
+    app: App, store: MemoryStore, join: Callable[[], Node]
+) -> None:
+    join()
+    app.schedules.put("report", "known", every("1h"), depends_on="laod", unchecked=True)
+    (unable,) = read_status(store).unable
+    assert str(unable) == "report cannot run: there is no schedule laod, whose success is waited for"
+    assert unable.remedy == "put that schedule, or change depends_on"
+    assert read_status(store).problems == (str(unable),)
+    app.schedules.put("laod", "known", every("1h"), unchecked=True)
+    assert read_status(store).healthy
+
+
 def test_schedules_that_cannot_run_for_one_reason_are_told_in_one_line(
     app: App, store: MemoryStore, join: Callable[[], Node]
 ) -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from threading import Event
 
 import pytest
-from tests.unit.node.world import SOON, World
+from tests.patience import LONGEST_S
+from tests.unit.node.world import World
 
 from onthedot import Context, every
 from onthedot.errors import NodeDead
@@ -209,12 +210,12 @@ def test_a_node_renews_while_it_drains(world: World) -> None:
     @world.app.task
     def work() -> None:
         entered.set()
-        leave.wait(SOON)
+        leave.wait(LONGEST_S)
 
     node = world.node()
     run = world.app.enqueue(work)
     node.plan_once()
-    assert entered.wait(SOON)
+    assert entered.wait(LONGEST_S)
     world.store.drain(node.node.id)
     for _ in range(6):
         node.heartbeat_once()
@@ -249,11 +250,11 @@ def test_a_cancellation_is_seen_within_a_second(world: World) -> None:
     node = world.node()
     run = world.app.enqueue(work)
     node.plan_once()
-    assert entered.wait(SOON)
+    assert entered.wait(LONGEST_S)
     world.app.runs.cancel(run.id)
     world.clock.advance(1000)
     node.plan_once()
-    assert stopped.wait(SOON)
+    assert stopped.wait(LONGEST_S)
 
 
 def test_after_a_peer_s_death_what_is_overdue_is_planned_one_by_one(world: World) -> None:

@@ -6,17 +6,21 @@ import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from threading import Event
+from functools import partial
+from threading import Event, Thread
 from typing import Any
 
 import pytest
-from tests.unit.node.world import SOON, START, World
+from tests.patience import LONGEST_S
+from tests.unit.node.world import START, Place, World
+from tests.unit.stores.engine.stores import RefusingStore
 
 from onthedot import Context, every
 from onthedot.errors import StoreUnavailable
 from onthedot.events import Failure, LeaseLost, OutcomeRefused, TookOver
 from onthedot.model.node import Node
 from onthedot.model.run import Run
+from onthedot.model.states import State
 from onthedot.node.node import NodeRunner
 from onthedot.node.settings import NodeSettings
 from onthedot.stores.base import Planned, Renewal
@@ -132,7 +136,7 @@ def test_a_run_that_began_and_ended_while_a_renewal_was_under_way_is_not_begun_a
             world.app.enqueue("work")
             node.wake()
             node.plan_once()
-            assert node.worker._empty.wait(SOON)
+            assert node.worker._empty.wait(LONGEST_S)
         return renewal
 
     monkeypatch.setattr(world.store, "renew", renew_slowly)
@@ -166,7 +170,7 @@ def test_the_runs_of_a_dead_node_are_taken_over_after_one_lease_and_not_before(w
 
 def test_what_a_dead_node_ran_is_done_one_after_the_other_without_a_pause(world: World) -> None:
     stuck = Event()
-    world.app.task(name="work")(lambda: stuck.wait(SOON))
+    world.app.task(name="work")(lambda: stuck.wait(LONGEST_S))
     dead, alive = world.node("dead"), world.node("alive")
     for _ in range(8):
         world.app.enqueue("work")
@@ -198,7 +202,7 @@ def test_a_superseded_node_cannot_record_and_goes_on_as_another(world: World) ->
         world.clock.advance(10_000)
     assert world.app.runs.get(run_id).state == "waiting"
     stuck.set()
-    assert frozen.worker._empty.wait(SOON)
+    assert frozen.worker._empty.wait(LONGEST_S)
     frozen.write_once()
     assert world.app.runs.get(run_id).state == "waiting", "the outcome of a dead node was recorded"
     frozen.heartbeat_once()
@@ -238,14 +242,38 @@ def test_a_node_whose_renewal_is_not_answered_stops_its_runs_before_another_may_
     node = world.node()
     world.app.enqueue(work)
     node.plan_once()
-    assert entered.wait(SOON)
+    assert entered.wait(LONGEST_S)
     assert node.watch_lease_once() <= 1000  # the heartbeat waits for an answer from now on
     world.clock.advance(25_000)
     node.watch_lease_once()
     assert not stopped.is_set()
     world.clock.advance(1)
     node.watch_lease_once()
-    assert stopped.wait(SOON)
+    assert stopped.wait(LONGEST_S)
+
+
+def test_a_node_that_waits_for_an_answer_about_its_tasks_stops_its_runs_all_the_same(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done, left = Event(), []
+    world.app.task(name="work")(lambda: done.wait(2 * LONGEST_S) and None)
+    node = world.node()
+    world.app.enqueue("work")
+    node.plan_once()
+    join = world.store.join
+
+    def says_nothing_for_long(*args: Any) -> Node:
+        world.clock.advance(26_000)
+        watch = Thread(target=node.watch_lease_once, daemon=True)
+        watch.start()
+        watch.join(LONGEST_S)
+        left.append(node.worker.executing())
+        return join(*args)
+
+    monkeypatch.setattr(world.store, "join", says_nothing_for_long)
+    node.publish_tasks()
+    done.set()
+    assert left == [{}]
 
 
 def test_what_was_never_entered_is_handed_back_when_the_node_drains(world: World) -> None:
@@ -254,13 +282,13 @@ def test_what_was_never_entered_is_handed_back_when_the_node_drains(world: World
     @world.app.task
     def long() -> None:
         entered.set()
-        blocker.wait(SOON)
+        blocker.wait(LONGEST_S)
 
     fresh = world.node()
     fresh.worker._threads["fast"].size = 1  # no further thread is made: the second waits in the queue
     first = world.app.enqueue(long)
     fresh.plan_once()
-    assert entered.wait(SOON)
+    assert entered.wait(LONGEST_S)
     second = world.app.enqueue(long)
     fresh.wake()
     fresh.plan_once()
@@ -353,7 +381,7 @@ def test_a_node_that_was_cut_off_goes_on_as_another_and_its_runs_are_done_again(
     def work() -> None:
         entered.append(1)
         if len(entered) == 1:
-            stuck.wait(SOON)
+            stuck.wait(LONGEST_S)
 
     node = world.node()
     run = world.app.enqueue(work)
@@ -404,7 +432,7 @@ def test_a_retry_that_restarts_here_while_a_renewal_is_under_way_is_not_stopped(
     def work(ctx: Context) -> None:
         attempts.append(ctx.attempt)
         if ctx.attempt == 1:
-            leave.wait(SOON)
+            leave.wait(LONGEST_S)
             raise ValueError("once more")
         entered.set()
         while not ctx.cancelled and not leave.is_set():
@@ -419,7 +447,7 @@ def test_a_retry_that_restarts_here_while_a_renewal_is_under_way_is_not_stopped(
     def renew_slowly(row: Node) -> Renewal:
         """The store answers with the first claim, or with none; before that arrives, the second begins here."""
         leave.set()
-        assert node.worker._empty.wait(SOON)
+        assert node.worker._empty.wait(LONGEST_S)
         if held:
             renewal = renew(row)
             node.write_once()
@@ -430,7 +458,7 @@ def test_a_retry_that_restarts_here_while_a_renewal_is_under_way_is_not_stopped(
         world.clock.advance(1)
         node.wake()
         node.plan_once()
-        assert entered.wait(SOON)
+        assert entered.wait(LONGEST_S)
         return renewal
 
     world.store.renew = renew_slowly  # type: ignore[method-assign, assignment]
@@ -542,7 +570,7 @@ def test_a_node_stops_cleanly_where_its_store_is_away(world: World) -> None:
     node = world.node()
     world.clock.advance(10_000)
     node.plan_once()
-    assert node.worker._empty.wait(SOON)
+    assert node.worker._empty.wait(LONGEST_S)
     world.store.away = True
     assert node.stop()
     failed = [event.stage for event in world.events if isinstance(event, Failure)]
@@ -552,9 +580,9 @@ def test_a_node_stops_cleanly_where_its_store_is_away(world: World) -> None:
 # a place that comes free
 
 
-def one_at_a_time(world: World, runs: int) -> NodeRunner:
+def one_at_a_time(world: Place, runs: int, work: Callable[[], object] = lambda: None) -> NodeRunner:
     """A node with one worker, on which the first of so many runs is executed."""
-    world.app.task(name="work")(lambda: None)
+    world.app.task(name="work")(lambda: work() and None)
     node = world.node(settings=NodeSettings(name="node", capacity=1))
     for _ in range(runs):
         world.app.enqueue("work")
@@ -598,8 +626,44 @@ def test_a_pass_that_came_while_outcomes_were_written_is_made_as_soon_as_they_ar
     monkeypatch.setattr(world.store, "finish_and_start", plan_meanwhile)
     world.settle(node)
     assert node.loops["plan"].is_woken
+    assert node.worker._empty.wait(LONGEST_S)
     node.plan_once()
     assert [run.cause for run in world.runs()].count("tick") == 1
+
+
+def test_a_run_in_a_pool_that_only_its_schedule_names_is_found_without_a_word(world: World) -> None:
+    """Put and triggered by another process, on a store that tells nobody."""
+    world.app.task(name="work")(lambda: None)
+    node = world.node(settings=NodeSettings(name="node", capacity=1))
+    world.pass_by(1000, node)
+    world.app.schedules.put("yearly", "work", every("365d"), pool="slow")
+    world.app.schedules.trigger("yearly")
+    world.pass_by(1000, node)
+    assert [run.state for run in world.runs()] == ["succeeded"]
+
+
+def test_a_pass_that_was_turned_away_has_looked_into_no_pool(world: World) -> None:
+    node = one_at_a_time(world, 1)
+    world.app.schedules.put("yearly", "work", every("365d"), pool="slow")
+    world.app.schedules.trigger("yearly")
+    node.wake()
+    with node._pass._claiming:
+        node.plan_once()
+    node.plan_once()
+    world.settle(node)
+    assert [run.state for run in world.runs()] == ["succeeded"] * 2
+
+
+def test_what_could_not_be_started_with_the_outcomes_is_looked_at_again_at_once(world: World) -> None:
+    store, done = RefusingStore(world.clock.now_ms), Event()
+    place = Place(world.clock, store)
+    node = one_at_a_time(place, 2, lambda: done.wait(LONGEST_S))
+    assert not node.goes_on
+    store.refuses = lambda run: run.state is State.RUNNING
+    done.set()
+    place.settle(node)
+    assert sorted(run.state for run in place.runs()) == ["succeeded", "waiting"]
+    assert node.goes_on
 
 
 @pytest.mark.parametrize("how", ["drains", "is cut off"])
@@ -609,6 +673,54 @@ def test_a_node_that_takes_no_more_only_records(world: World, how: str) -> None:
         node._heartbeat.is_draining = True
     else:
         world.clock.advance(25_001)
+    world.settle(node)
+    assert sorted(run.state for run in world.runs()) == ["succeeded", "waiting"]
+
+
+def test_a_pass_does_not_forget_what_was_found_waiting_while_it_decided_ahead(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By who writes outcomes, as soon as the pass lets it."""
+    agenda = (node := one_at_a_time(world, 0))._pass.agenda
+    monkeypatch.setattr(node._pass, "_prepare", partial(agenda.fed, more=True))
+    node.wake()
+    node.plan_once()
+    assert agenda.is_hungry
+
+
+class Claiming:
+    """The lock of who takes runs, held by somebody else until it is asked for: then this happens."""
+
+    def __init__(self, meanwhile: Callable[[], object]) -> None:
+        self._meanwhile = meanwhile
+
+    def acquire(self, blocking: bool = True) -> bool:
+        self._meanwhile()
+        return True
+
+    def release(self) -> None: ...
+
+    def __enter__(self) -> bool:
+        return self.acquire()
+
+    def __exit__(self, *_: object) -> None: ...
+
+
+def test_a_node_that_stops_waits_for_what_is_just_being_started(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    entered = Event()
+    node = one_at_a_time(world, 0, entered.set)
+    world.app.enqueue("work", delivery="at_most_once")
+    monkeypatch.setattr(node._pass, "_claiming", Claiming(lambda: (node._pass._start(), entered.wait(LONGEST_S))))
+    assert node.stop()
+    assert [run.state for run in world.runs()] == ["succeeded"]
+
+
+def test_who_comes_to_start_runs_when_the_node_has_begun_to_stop_only_records(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    node = one_at_a_time(world, 2)
+    drain = partial(setattr, node._heartbeat, "is_draining", True)
+    monkeypatch.setattr(node._pass, "_claiming", Claiming(drain))
     world.settle(node)
     assert sorted(run.state for run in world.runs()) == ["succeeded", "waiting"]
 

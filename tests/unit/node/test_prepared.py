@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from threading import Event
+from pathlib import Path
+from threading import Event, Semaphore
 
 import pytest
-from tests.unit.node.world import SOON, START, World
+from tests.patience import LONGEST_S
+from tests.unit.node.world import START, FileWorld, Place, World
 
 from onthedot import every
 from onthedot.model.node import Node
 from onthedot.model.policy import Policy
 from onthedot.model.run import Run
 from onthedot.model.schedule import Schedule
-from onthedot.node.agenda import MOMENT_MS
-from onthedot.node.node import NodeRunner
-from onthedot.node.planning_pass import HOLD_ON_MS
+from onthedot.node.agenda import MOMENT_MS, Result
+from onthedot.node.node import LONGEST_RUSH_MS, NodeRunner
+from onthedot.node.planning_pass import HOLD_ON_MS, TURN_MS
 from onthedot.node.prepared import KEPT_FOR_MS, Prepared
 from onthedot.node.settings import NodeSettings
 from onthedot.rules.plan import Decider
@@ -128,6 +130,26 @@ def test_a_node_decides_ahead_what_it_reads_and_what_it_has_planned(monkeypatch:
     assert [run.state for run in world.runs("tick")] == ["succeeded"] * 3
 
 
+@pytest.mark.parametrize("plan_ahead", [True, False])
+@pytest.mark.parametrize("make_place", [lambda _: World(), FileWorld], ids=["memory", "sqlite"])
+def test_every_run_is_given_the_arguments_of_its_schedule_whatever_the_one_before_made_of_them(
+    make_place: Callable[[Path], Place], plan_ahead: bool, tmp_path: Path
+) -> None:
+    place, seen = make_place(tmp_path), []
+
+    def spoil(items: list[int], more: dict[str, list[int]]) -> None:
+        seen.append((list(items), list(more["deep"])))
+        items.append(1)
+        more["deep"].clear()
+
+    place.app.task(name="work")(spoil)
+    place.app.schedules.put("tick", "work", every("10s"), args={"items": [], "more": {"deep": [2]}})
+    node = place.node(settings=NodeSettings(name="node", plan_ahead=plan_ahead))
+    for ms in (9_000, 1_000, 10_000, 10_000):
+        place.pass_by(ms, node)
+    assert seen == [([], [2])] * 3
+
+
 def test_after_a_death_nothing_is_taken_from_what_was_decided_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
     """What may have killed a process is tried one by one, and counted before."""
     world = World()
@@ -170,11 +192,11 @@ def test_it_can_be_switched_off(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(world.runs("tick")) == 1
 
 
-def busy_world(action: Callable[[], object]) -> tuple[World, NodeRunner]:
-    """Five ticks at one moment, decided ahead, and two workers."""
+def busy_world(action: Callable[[], object], ticks: int = 5) -> tuple[World, NodeRunner]:
+    """Some ticks at one moment, decided ahead, and two workers."""
     world = World()
     world.app.task(name="work")(action)
-    for number in range(5):
+    for number in range(ticks):
         world.app.schedules.put(f"s{number}", "work", every("10s"))
     node = world.node(settings=NodeSettings(name="node", capacity=2))
     world.pass_by(9_000, node)
@@ -187,14 +209,15 @@ def test_short_tasks_take_each_other_s_workers_and_none_is_planned_to_wait() -> 
     while len(world.runs()) < 5:
         assert node.plan_once() in (MOMENT_MS, 1000)
         assert all(run.state != "waiting" for run in world.runs())
-        assert node.worker._empty.wait(SOON)
+        assert node.worker._empty.wait(LONGEST_S)
+    node.plan_once()  # nothing is due any more, for which outcomes would wait
     world.settle(node)
     assert {run.state for run in world.runs()} == {"succeeded"}
 
 
 def test_where_workers_stay_busy_the_others_are_planned_to_wait_after_a_while() -> None:
     done = Event()
-    world, node = busy_world(lambda: done.wait(SOON))
+    world, node = busy_world(lambda: done.wait(LONGEST_S))
     assert node.plan_once() == MOMENT_MS
     assert len(world.runs()) == 2
     world.clock.advance(HOLD_ON_MS)
@@ -206,3 +229,57 @@ def test_where_workers_stay_busy_the_others_are_planned_to_wait_after_a_while() 
         node.plan_once()
     world.settle(node)
     assert {run.state for run in world.runs()} == {"succeeded"}
+
+
+def test_what_could_not_be_decided_ahead_waits_for_short_tasks_too() -> None:
+    world = World()
+    world.app.task(name="work")(lambda: None)
+    for number in range(5):
+        world.app.schedules.put(f"s{number}", "work", every("10s"))
+    node = world.node(settings=NodeSettings(name="node", capacity=2, plan_ahead=False))
+    world.app.enqueue("work")  # from which it knows how long they take
+    world.pass_by(9_000, node)
+    world.clock.advance(1_000)
+    while len(world.runs()) < 6:
+        assert node.plan_once() in (0, MOMENT_MS, 1000)
+        assert all(run.state != "waiting" for run in world.runs())
+        assert node.worker._empty.wait(LONGEST_S)
+    node.plan_once()  # nothing is due any more, for which outcomes would wait
+    world.settle(node)
+    assert {run.state for run in world.runs()} == {"succeeded"}
+
+
+def test_what_waits_in_the_store_has_its_turn_while_ticks_take_all_workers_as_they_come_free(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    world = World()
+    world.app.task(name="work")(lambda: None)
+    node = world.node()
+    node.plan_once()
+    waits = world.app.enqueue("work")
+    monkeypatch.setattr(node._pass, "_plan", lambda: Result(holds_on=True))
+    node.wake()
+    node.plan_once()
+    assert world.app.runs.get(waits.id).state == "waiting"
+    world.clock.advance(TURN_MS)
+    node.plan_once()
+    assert world.app.runs.get(waits.id).state != "waiting"
+
+
+def test_outcomes_wait_for_ticks_that_begin_but_not_for_ever() -> None:
+    places = Semaphore(0)
+    world, node = busy_world(lambda: places.acquire(timeout=LONGEST_S), ticks=9)
+    assert node.plan_once() == MOMENT_MS
+    places.release(2)
+    assert node.worker._empty.wait(LONGEST_S)
+    first_ms = node._rush_since_ms
+    node.write_once()
+    assert {run.state for run in world.runs()} == {"running"}
+    world.clock.advance(HOLD_ON_MS - 1)
+    assert node.plan_once() == MOMENT_MS
+    assert node._rush_since_ms == first_ms, "each pass would make them wait anew"
+    world.clock.advance(LONGEST_RUSH_MS)
+    node.write_once()
+    assert "succeeded" in {run.state for run in world.runs()}
+    places.release(7)
+    assert node.worker._empty.wait(LONGEST_S)

@@ -5,12 +5,11 @@ from __future__ import annotations
 from threading import Event
 
 import pytest
+from tests.patience import LONGEST_S
 
 from onthedot.clock import ManualClock, SystemClock
 from onthedot.loop import Loop
 from onthedot.node.supervisor import STUCK_MS, Supervisor
-
-SOON = 20.0
 
 
 @pytest.mark.parametrize("error", [ValueError("x"), SystemExit(3), KeyboardInterrupt(), MemoryError(), GeneratorExit()])
@@ -26,10 +25,10 @@ def test_a_loop_goes_on_after_whatever_is_raised_in_a_pass(error: BaseException)
 
     loop = Loop("x", run_once, SystemClock(), lambda name, each: raised.append(each))
     loop.start()
-    assert passed.wait(SOON)
+    assert passed.wait(LONGEST_S)
     assert raised == [error]
     loop.stop()
-    loop.join(SOON)
+    loop.join(LONGEST_S)
 
 
 class BrokenOnce(SystemClock):
@@ -58,9 +57,9 @@ def test_a_loop_whose_thread_has_ended_is_restarted_and_told() -> None:
     loop = Loop("x", run_once, BrokenOnce(), lambda name, error: None)
     supervisor = Supervisor([loop], told.append)
     supervisor.start()
-    loop._thread.join(SOON)
+    loop._thread.join(LONGEST_S)
     supervisor.look()
-    assert second.wait(SOON)
+    assert second.wait(LONGEST_S)
     assert told == ["x"]
     supervisor.stop()
     supervisor.look()
@@ -72,18 +71,18 @@ def test_a_pass_that_does_not_end_is_not_healthy() -> None:
 
     def run_once() -> None:
         inside.set()
-        leave.wait(SOON)
+        leave.wait(LONGEST_S)
 
     loop = Loop("x", run_once, clock, lambda name, error: None)
     supervisor = Supervisor([loop], lambda name: None)
     assert supervisor.stuck() == []
     supervisor.start()
-    assert inside.wait(SOON)
+    assert inside.wait(LONGEST_S)
     clock.advance(STUCK_MS)
     assert supervisor.stuck() == []
     clock.advance(1)
     assert supervisor.stuck() == ["x"]
     leave.set()
     loop.stop()
-    loop.join(SOON)
+    loop.join(LONGEST_S)
     assert supervisor.stuck() == []

@@ -8,6 +8,8 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
+from tests.patience import LONGEST_S
+
 from onthedot import App
 from onthedot.clock import ManualClock
 from onthedot.errors import StoreUnavailable
@@ -22,7 +24,6 @@ from onthedot.stores.memory import MemoryStore
 from onthedot.stores.open import open_store
 
 START = ceil_ms("2026-11-15T12:00:00Z")
-SOON = 20.0
 T = TypeVar("T")
 
 
@@ -84,7 +85,7 @@ class Place:
     def settle(self, *nodes: NodeRunner) -> None:
         """Let the workers end, and write what came of it."""
         for node in nodes:
-            assert node.worker._empty.wait(SOON)
+            assert node.worker._empty.wait(LONGEST_S)
             node.write_once()
 
     def pass_by(self, ms: int, *nodes: NodeRunner) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import fields, replace
 from typing import Any, get_args
 
@@ -11,10 +12,11 @@ from hypothesis import strategies as st
 
 from onthedot.errors import TriggerError
 from onthedot.model.decision import Decision
+from onthedot.model.definition_json import as_json, from_json
 from onthedot.model.node import Node, NodeState
 from onthedot.model.policy import Delivery, Misfire, Overlap, Policy
 from onthedot.model.run import Cause, Run
-from onthedot.model.schedule import Mode, Origin, Schedule
+from onthedot.model.schedule import DEFINITION, Kind, Mode, Origin, Schedule, ScheduleSummary
 from onthedot.model.states import State
 from onthedot.stores import mapping
 from onthedot.stores.base import Author, Change, TaskInfo
@@ -63,6 +65,7 @@ schedules = st.builds(
     args=objects,
     policy=policies,
     given=words,
+    kind=st.sampled_from(get_args(Kind)),
     tags=words,
     mode=st.sampled_from(get_args(Mode)),
     origin=st.sampled_from(get_args(Origin)),
@@ -112,6 +115,11 @@ runs = st.builds(
 )
 
 
+def _columns(schedule: Schedule) -> dict[str, Any]:
+    """By name, but for the priority."""
+    return dict(zip(mapping.SCHEDULE, mapping.schedule_row(schedule), strict=False))
+
+
 @given(schedules)
 def test_a_schedule_comes_back_as_it_was(schedule: Schedule) -> None:
     *columns, priority = mapping.schedule_row(schedule)
@@ -128,7 +136,7 @@ def test_a_revision_comes_back_as_it_was(schedule: Schedule) -> None:
 def test_the_moving_columns_and_the_definition_are_the_whole_schedule(old: Schedule, new: Schedule) -> None:
     moved = replace(old, **{name: getattr(new, name) for name in mapping.SCHEDULE_MOVING})
     assert mapping.schedule_definition(moved) == mapping.schedule_definition(old)
-    columns = dict(zip(mapping.SCHEDULE, mapping.schedule_row(old), strict=False))
+    columns = _columns(old)
     columns |= dict(zip(mapping.SCHEDULE_MOVING, mapping.schedule_moving_row(moved), strict=False))
     assert mapping.schedule_from(list(columns.values())) == moved
 
@@ -169,15 +177,33 @@ def test_the_lane_of_a_run_tells_whether_it_was_routed_or_waits_for_something(ru
     )
 
 
+@given(schedules)
+def test_what_is_said_about_a_schedule_comes_back_from_its_json(schedule: Schedule) -> None:
+    text = json.dumps(as_json(schedule))
+    assert from_json(json.loads(text)) == {name: getattr(schedule, name) for name in DEFINITION}
+
+
+def test_of_a_definition_only_what_differs_from_the_defaults_is_written() -> None:
+    plain = Schedule("i", "n", "t", {"v": 1})
+    assert as_json(plain) == {"task": "t", "trigger": {"v": 1}}
+    assert _columns(plain)["definition"] == '{"trigger":{"v":1}}'
+
+
+def test_a_field_of_a_later_version_is_passed_over_and_one_that_an_earlier_one_lacks_has_its_default() -> None:
+    plain = Schedule("i", "n", "t", {"v": 1})
+    later = _columns(plain) | {"definition": '{"trigger":{"v":1},"shade":"blue"}'}
+    assert mapping.schedule_from(list(later.values())) == plain
+
+
 @given(words, texts)
 def test_a_tag_is_found_in_the_text_of_the_tags_exactly_when_it_is_one_of_them(tags: tuple[str, ...], tag: str) -> None:
-    text = mapping.schedule_row(Schedule("i", "n", "t", {}, tags=tags))[mapping.SCHEDULE.index("tags")]
+    text = _columns(Schedule("i", "n", "t", {}, tags=tags))["tags"]
     assert (word_in_words(tag) in text) is (tag in tags)
 
 
 @pytest.mark.parametrize("tag", [",", ", ", '","', '"', "\\", ",\n", "a\\", ""])
 def test_a_tag_of_punctuation_is_no_other_tag(tag: str) -> None:
-    text = mapping.schedule_row(Schedule("i", "n", "t", {}, tags=("a", "b", "c\\")))[mapping.SCHEDULE.index("tags")]
+    text = _columns(Schedule("i", "n", "t", {}, tags=("a", "b", "c\\")))["tags"]
     assert word_in_words(tag) not in text
 
 
@@ -213,6 +239,7 @@ def test_a_decision_comes_back_as_it_was(decision: Decision) -> None:
 
 def test_the_columns_of_each_table_are_the_fields_of_its_value_in_their_order() -> None:
     assert tuple(tables.schedules.c.keys()) == (*mapping.SCHEDULE, "priority")
+    assert {*mapping.SCHEDULE} - {"definition"} <= {field.name for field in fields(Schedule)}
     assert tuple(tables.runs.c.keys()) == mapping.LIVE
     assert tuple(tables.history.c.keys()) == (*mapping.RUN, "kept_by")
     assert tuple(tables.nodes.c.keys()) == tuple(field.name for field in fields(Node))
@@ -224,21 +251,40 @@ def test_two_schedules_never_share_arguments_that_user_code_may_change() -> None
     assert mapping.schedule_from(row).args == {"list": [1]}
 
 
-@pytest.mark.parametrize("column", ["trigger", "args", "policy", "given", "tags", "then", "on_failure"])
-@pytest.mark.parametrize("text", ["", "{", "[1]", "7", "null", '"x"'])
-def test_a_schedule_that_cannot_be_read_has_a_trigger_that_says_so(column: str, text: str) -> None:
-    columns = dict(zip(mapping.SCHEDULE, mapping.schedule_row(Schedule("i", "n", "t", {"v": 1})), strict=False))
-    if column not in ("trigger", "args", "policy") and text in ("[1]", '"x"'):
+_BROKEN = ["", "{", "[1]", "7", "null", '"x"']
+
+
+@pytest.mark.parametrize("column", ["args", "policy", "tags", "definition"])
+@pytest.mark.parametrize("text", [*_BROKEN, None])
+def test_a_schedule_that_cannot_be_read_has_a_trigger_that_says_so(column: str, text: str | None) -> None:
+    if column == "tags" and text in ("[1]", '"x"'):
         return  # lists of something else than words harm nobody
-    schedule = mapping.schedule_from(list((columns | {column: text}).values()))
-    assert (schedule.id, schedule.name) == ("i", "n")
+    broken = _columns(Schedule("i", "n", "t", {"v": 1})) | {column: text}
+    schedule = mapping.schedule_from(list(broken.values()))
+    assert (schedule.id, schedule.name, schedule.task) == ("i", "n", "t")
     with pytest.raises(TriggerError, match="unreadable"):
         decode(schedule.trigger)
+    assert _columns(replace(schedule, error="parked", next_run_ms=3)) == broken | {"error": "parked", "next_run_ms": 3}
+
+
+@pytest.mark.parametrize("field", ["trigger", "given", "kind", "origin", "max_runs", "auto_remove", "then"])
+@pytest.mark.parametrize("text", [*_BROKEN[2:4], '{"a":1}', "[[]]"])
+def test_a_definition_with_a_field_of_another_kind_cannot_be_read(field: str, text: str) -> None:
+    if (field, text) in {("max_runs", "7"), ("trigger", '{"a":1}')}:
+        return
+    definition = json.dumps({"trigger": {"v": 1}, field: json.loads(text)})
+    broken = _columns(Schedule("i", "n", "t", {"v": 1})) | {"definition": definition}
+    with pytest.raises(TriggerError, match="unreadable"):
+        decode(mapping.schedule_from(list(broken.values())).trigger)
+
+
+def test_of_a_schedule_that_cannot_be_read_nothing_follows_and_it_is_kept() -> None:
+    assert mapping.summary_from((1, 0, None, "{")) == ScheduleSummary(True, False, False, True)
 
 
 def test_counts_that_cannot_be_read_are_counted_anew() -> None:
-    columns = dict(zip(mapping.SCHEDULE, mapping.schedule_row(Schedule("i", "n", "t", {"v": 1})), strict=False))
-    schedule = mapping.schedule_from(list((columns | {"routed": "{"}).values()))
+    columns = _columns(Schedule("i", "n", "t", {"v": 1})) | {"routed": "{"}
+    schedule = mapping.schedule_from(list(columns.values()))
     assert (schedule.routed, schedule.trigger) == ({}, {"v": 1})
 
 

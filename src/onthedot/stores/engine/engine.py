@@ -229,7 +229,8 @@ class Engine(Store):
         except Exception as error:
             if is_of_the_store(error):
                 raise
-            return self.finish(node_id, outcomes), Started()  # whoever it is, each alone; the next pass starts
+            # Whoever it is, each alone; the next pass starts.
+            return self.finish(node_id, outcomes), Started(passed_over=True)
         return self._after_finish(finish), self._after_start(start)
 
     def _finish(self, node_id: str, outcomes: Sequence[Outcome]) -> Finished:

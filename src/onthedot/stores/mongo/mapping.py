@@ -62,12 +62,9 @@ def schedule_moves(row: Schedule) -> Document:
     return moves
 
 
-SUMMARY = ("enabled", "deleted", "auto_remove", "next_run_ms", "then", "on_failure")
-
-
 def summary_from(document: Document) -> ScheduleSummary:
-    """How the schedule of a document stands, which has at least the fields of `SUMMARY`."""
-    return mapping.summary_from(_values(document, SUMMARY))
+    """How the schedule of a document stands, which has at least the fields of `mapping.SUMMARY`."""
+    return mapping.summary_from(_values(document, mapping.SUMMARY))
 
 
 # runs

@@ -139,7 +139,7 @@ class MongoTransaction:
     def summaries(self, ids: Collection[str]) -> dict[str, ScheduleSummary]:
         if not ids:
             return {}
-        fields = dict.fromkeys(documents.SUMMARY, 1)
+        fields = dict.fromkeys(mapping.SUMMARY, 1)
         found = self._reads.look(schema.SCHEDULES, {"_id": {"$in": sorted(ids)}}, fields)
         return {each["_id"]: documents.summary_from(each) for each in found}
 

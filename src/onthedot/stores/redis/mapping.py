@@ -1,7 +1,7 @@
 """Values as text and text as values: JSON arrays in a fixed order, to which later versions only append.
 
-What many rows share (policies, triggers) is a text inside the text, decoded once for all of them. Arguments never are
-shared: they reach user code, which may change them in place. No script ever reads the JSON.
+What many rows share (definitions, policies) is a text inside the text, decoded once for all of them. Arguments never
+are shared: they reach user code, which may change them in place. No script ever reads the JSON.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ from onthedot.model.token import Session, Token
 from onthedot.model.values import make
 from onthedot.stores.base import Author, Change, LogLine, TaskInfo
 from onthedot.stores.json_text import UNREADABLE_POLICY, Unreadable
-from onthedot.stores.mapping import session_row, token_from, token_row, unreadable_node, unreadable_run
+from onthedot.stores.mapping import schedule_from as row_to_schedule
+from onthedot.stores.mapping import schedule_row, session_row, token_from, token_row, unreadable_node, unreadable_run
 
 _encode = json.JSONEncoder(separators=(",", ":"), check_circular=False).encode
 _decoder = json.JSONDecoder()
@@ -39,6 +40,13 @@ def _decode(text: str) -> Any:
     return value
 
 
+def _array(text: str) -> list[Any]:
+    values = _decode(text)
+    if not isinstance(values, list):
+        raise TypeError("not a JSON array")
+    return values
+
+
 def _defaults(kind: Any, names: Sequence[str]) -> list[Any]:
     """What the fields of these names are where nothing is said of them."""
     found: dict[str, Any] = {}
@@ -50,11 +58,9 @@ def _defaults(kind: Any, names: Sequence[str]) -> list[Any]:
     return [found.get(name) for name in names]
 
 
-def _named(names: Sequence[str], values: list[Any], defaults: list[Any]) -> dict[str, Any]:
-    """The fields of a row; an earlier version has not written all of them, a later one perhaps more."""
-    if len(values) < len(names):
-        values = values + defaults[len(values) :]
-    return dict(zip(names, values, strict=False))
+def _filled(values: list[Any], defaults: list[Any]) -> list[Any]:
+    """As many as there are now: an earlier version has not written all of them, a later one perhaps more."""
+    return values if len(values) == len(defaults) else values[: len(defaults)] + defaults[len(values) :]
 
 
 # policies
@@ -78,49 +84,20 @@ def _policy(text: str) -> Policy:
 
 # schedules
 
-SCHEDULE = (
-    *("id", "name", "task", "trigger", "policy", "args", "given", "kind", "tags", "mode", "origin", "max_runs"),
-    *("auto_remove", "then", "on_failure", "enabled", "paused_note", "error", "deleted", "declared_hash"),
-    *("declared_seen_ms", "next_run_ms", "rescheduled", "settled_ms", "last_run_ms", "last_enqueued_ms", "revision"),
-    *("version", "fence", "planned_runs", "plan_attempts", "created_ms", "updated_ms", "routed"),
-)
-"""The order of a row. A new field comes at the end."""
-_schedule_values = attrgetter(*SCHEDULE)
-_SCHEDULE_DEFAULTS = _defaults(Schedule, SCHEDULE)
-_WORDS = ("given", "tags", "then", "on_failure")
+_BLANK = list(schedule_row(Schedule("", "", "", {}))[:-1])
 
 
 def schedule_text(row: Schedule) -> str:
-    """The whole row."""
-    values = list(_schedule_values(row))
-    values[3], values[4] = _encode(row.trigger), _policy_text(row.policy)
-    return _encode(values)
+    """The whole row: the columns of the SQL stores."""
+    return _encode(schedule_row(row)[:-1])
 
 
 def schedule_from(schedule_id: str, text: str) -> Schedule:
     """The schedule of a text, always: one that cannot be read has a trigger that nobody can read either."""
     try:
-        return _schedule(_decode(text))
+        return row_to_schedule(_filled(_array(text), _BLANK))
     except UNREADABLE as error:
         return _unreadable(schedule_id, text, error)
-
-
-def _schedule(values: list[Any]) -> Schedule:
-    row = _named(SCHEDULE, values, _SCHEDULE_DEFAULTS)
-    row["trigger"] = _trigger(row["trigger"])
-    row["policy"] = _policy(row["policy"])
-    for name in _WORDS:
-        row[name] = tuple(row[name])
-    return make(Schedule, row)
-
-
-@lru_cache(maxsize=65_536)
-def _trigger(text: str) -> dict[str, Any]:
-    """One object for all rows that have this text: no user's code gets to see a trigger as JSON."""
-    value = _decode(text)
-    if not isinstance(value, dict):
-        raise ValueError("the trigger is not a JSON object")
-    return value
 
 
 def _unreadable(schedule_id: str, text: str, error: Exception) -> Schedule:
@@ -158,7 +135,7 @@ def run_from(run_id: str, text: str) -> Run:
     """The run of a text, always: one that cannot be read is an `UnreadableRun`."""
     row: dict[str, Any] = {}
     try:
-        row = _named(RUN, _array(text), _RUN_DEFAULTS)
+        row = dict(zip(RUN, _filled(_array(text), _RUN_DEFAULTS), strict=True))
         fields = {**row, "state": _STATES[row["state"]], "policy": _policy(row["policy"])}
         if not isinstance(row["args"], dict):
             raise TypeError(f"args are {row['args']!r}")
@@ -166,13 +143,6 @@ def run_from(run_id: str, text: str) -> Run:
     except UNREADABLE as error:
         return _unreadable_run(run_id, row, error)
     return make(Run, fields)
-
-
-def _array(text: str) -> list[Any]:
-    values = _decode(text)
-    if not isinstance(values, list):
-        raise TypeError("not a JSON array")
-    return values
 
 
 _NUMBERS = ("scheduled_ms", "due_ms", "claim_no", "attempt", "crashes", "fence", "created_ms")

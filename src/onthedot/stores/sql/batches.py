@@ -8,6 +8,7 @@ from typing import Any
 from sqlalchemy import Column, Connection, Delete, Insert, Table, Update, bindparam, delete, update
 
 from onthedot.stores.mapping import Columns
+from onthedot.stores.sql import driver
 from onthedot.stores.sql.dialect import Dialect
 
 DIALECT = "onthedot_dialect"
@@ -40,7 +41,7 @@ class Batch:
         if text is None:
             values = [dict(zip(self._names, row, strict=True)) for row in rows]
             return connection.execute(self._statement, values).rowcount
-        return connection.exec_driver_sql(text, list(rows)).rowcount
+        return driver.write_text(connection, text, rows)
 
     def _in_one_go(self, connection: Connection, rows: Sequence[Columns]) -> int | None:
         """None where the driver does it as well."""

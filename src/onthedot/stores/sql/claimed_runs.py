@@ -7,7 +7,6 @@ the number. So who finds the same claim in the row knows the rest.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from copy import deepcopy
 from threading import Lock
 from typing import Any
 
@@ -31,10 +30,10 @@ class ClaimedRuns:
         return run_id in self._runs
 
     def add(self, runs: Iterable[Run]) -> None:
-        """Remember runs as they have been committed. Arguments are copied: user code may change what it is given."""
+        """Remember runs as they have been committed."""
         with self._lock:
             for run in runs:
-                self._runs[run.id] = replace(run, args=deepcopy(run.args)) if run.args else run
+                self._runs[run.id] = run
             for run_id in list(self._runs)[: max(len(self._runs) - _MOST, 0)]:
                 del self._runs[run_id]
 

@@ -10,14 +10,14 @@ from functools import cache
 from operator import attrgetter
 from typing import Any
 
-from sqlalchemy import Connection, TextClause, text
+from sqlalchemy import Connection, Table, TextClause, text
 
 from onthedot.model.run import Run
 from onthedot.rules.effects import Effects
 from onthedot.stores import mapping
 from onthedot.stores.json_text import clean, encode
 from onthedot.stores.lanes import lane_of
-from onthedot.stores.sql import tables
+from onthedot.stores.sql import driver, tables
 from onthedot.stores.sql.dialect import Dialect
 from onthedot.stores.sql.given_rows import Kinds
 from onthedot.stores.sql.tables import qualified
@@ -91,12 +91,10 @@ def begin_ticks(
     connection: Connection, dialect: Dialect, now_ms: int, owner: str, all_effects: Sequence[Effects]
 ) -> None:
     """Plain ticks of schedules, and their runs. The schedules first: their rows then have the fence of the run."""
-    move, begin = _of_ticks(
-        dialect, qualified(connection, tables.schedules.name), qualified(connection, tables.runs.name)
-    )
+    move, begin = _of_ticks(dialect, _name(connection, tables.schedules), _name(connection, tables.runs))
     for given in dialect.given.values(_TICK, [_tick(each) for each in all_effects]):
-        connection.execute(move, {**given, "now_ms": now_ms})
-        connection.execute(begin, {**given, "now_ms": now_ms, "owner": owner})
+        driver.write(connection, move, {**given, "now_ms": now_ms})
+        driver.write(connection, begin, {**given, "now_ms": now_ms, "owner": owner})
 
 
 def only_ends(before: Run, ended: Run) -> bool:
@@ -108,9 +106,14 @@ def end(connection: Connection, dialect: Dialect, runs: Sequence[Run]) -> None:
     """Copy runs into history that only end; their live rows must still be there."""
     if not runs:
         return
-    names = qualified(connection, tables.history.name), qualified(connection, tables.runs.name)
+    names = _name(connection, tables.history), _name(connection, tables.runs)
     for given in dialect.given.values(_ENDED, [_ended(run) for run in runs]):
-        connection.execute(_of_ended(dialect, *names), given)
+        driver.write(connection, _of_ended(dialect, *names), given)
+
+
+def _name(connection: Connection, table: Table) -> str:
+    """A colon in the name of a schema begins no parameter."""
+    return qualified(connection, table.name).replace(":", "\\:")
 
 
 def _tick(effects: Effects) -> tuple[Any, ...]:

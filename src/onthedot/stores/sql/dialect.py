@@ -67,7 +67,7 @@ class Dialect:
     clock: ColumnElement[int] | None = None
     """The server's time in milliseconds; None: there is no server, and this machine's clock is the store's."""
     begin_writing: str | None = None
-    """How a transaction that will write begins; None: as the driver does it."""
+    """First statement of a transaction that will write; None: the driver begins it."""
     begin_snapshot: str | None = None
     """First statement of a transaction whose reads shall all see one state; None: they do anyway."""
     one_read: Mapping[str, Any] = field(default_factory=dict)

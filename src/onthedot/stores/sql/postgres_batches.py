@@ -11,6 +11,7 @@ from typing import Any
 
 from sqlalchemy import Column, Connection, Table
 
+from onthedot.stores.sql import driver
 from onthedot.stores.sql.tables import qualified
 
 _KEY = "this_key"
@@ -29,7 +30,7 @@ def change_many(connection: Connection, key: Column[Any], names: Sequence[str], 
 
 def _run(connection: Connection, statement: str, rows: Sequence[Sequence[Any]]) -> int:
     arrays = tuple(array_literal(column) for column in zip(*rows, strict=True))
-    return connection.exec_driver_sql(statement, arrays).rowcount
+    return driver.write_text(connection, statement, [arrays])
 
 
 def array_literal(values: Sequence[Any]) -> str:

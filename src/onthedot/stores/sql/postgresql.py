@@ -70,10 +70,15 @@ def open_postgresql(
     return store
 
 
+def _can_be_named(schema: str) -> bool:
+    """A % would be read by the driver, which takes what follows it for a parameter."""
+    return 0 < len(schema.encode()) <= 63 and "%" not in schema
+
+
 def _split(url: URL, place: str) -> tuple[URL, _Options]:
     schema = url.query.get("schema")
-    if schema is not None and (not isinstance(schema, str) or not schema or len(schema.encode()) > 63):
-        raise SettingsError(f"{place}: schema= takes one name of at most 63 bytes")
+    if schema is not None and (not isinstance(schema, str) or not _can_be_named(schema)):
+        raise SettingsError(f"{place}: schema= takes one name of at most 63 bytes, without %")
     seconds = url.query.get("read_timeout", str(ANSWER_S))
     if not isinstance(seconds, str) or not seconds.isdecimal() or int(seconds) == 0:
         raise SettingsError(f"{place}: read_timeout= takes whole seconds, like read_timeout={ANSWER_S}")

@@ -16,6 +16,7 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import QueuePool
 
 from onthedot.errors import SchemaError, StoreError
+from onthedot.stores.sql import driver
 from onthedot.stores.sql.dialect import Dialect, Fault, Rows
 from onthedot.stores.sql.given_rows import JsonEach
 from onthedot.stores.sql.store import SqlStore
@@ -126,7 +127,7 @@ def _change_many(connection: Connection, key: Column[Any], names: Sequence[str],
         return None
     values = json.dumps([value for (value,) in rows])
     statement = f"DELETE FROM {key.table} WHERE {key.name} IN (SELECT value FROM json_each(?))"
-    return connection.exec_driver_sql(statement, (values,)).rowcount
+    return driver.write_text(connection, statement, [(values,)])
 
 
 SQLITE = Dialect(
@@ -140,5 +141,6 @@ SQLITE = Dialect(
     nests_limits=True,
     change_many=_change_many,
     begin_writing="BEGIN IMMEDIATE",
+    begin_snapshot="BEGIN",
     take_write_lock="UPDATE onthedot_meta SET version_num = version_num WHERE version_num = ''",
 )

@@ -113,15 +113,7 @@ COMING = (
     .limit(bindparam("most"))
 )
 SCHEDULES_BY_ID = _BY_ID
-SUMMARIES = select(
-    _schedules.id,
-    _schedules.enabled,
-    _schedules.deleted,
-    _schedules.auto_remove,
-    _schedules.next_run_ms,
-    _schedules.then,
-    _schedules.on_failure,
-).where(in_list(_schedules.id))
+SUMMARIES = select(_schedules.id, *_columns(tables.schedules, mapping.SUMMARY)).where(in_list(_schedules.id))
 INSERT_SCHEDULES = Batch(insert(tables.schedules), (*mapping.SCHEDULE, "priority"))
 MOVE_SCHEDULES = changing(tables.schedules.c.id, mapping.SCHEDULE_MOVING)
 DEFINE_SCHEDULES = changing(tables.schedules.c.id, (*mapping.SCHEDULE[1:], "priority"))

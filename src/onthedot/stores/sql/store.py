@@ -7,11 +7,12 @@ import random
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from threading import Event, Lock
 from typing import Any, TypeVar
 
 import sqlalchemy
-from sqlalchemy import Connection, event
+from sqlalchemy import Connection
 
 from onthedot.clock import SystemClock
 from onthedot.errors import Conflict, SchemaError, StoreError, StoreUnavailable
@@ -27,7 +28,7 @@ from onthedot.stores import mapping
 from onthedot.stores.base import OLD_MS, Author, Change, LogLine, Pruned, Retention, TaskInfo
 from onthedot.stores.engine import Engine, enqueuing, finishing
 from onthedot.stores.prune import Pruner
-from onthedot.stores.sql import health, lane_statements, queries, schema, statements
+from onthedot.stores.sql import driver, health, lane_statements, queries, schema, statements
 from onthedot.stores.sql.batches import DIALECT
 from onthedot.stores.sql.claimed_runs import ClaimedRuns
 from onthedot.stores.sql.dialect import Dialect
@@ -54,7 +55,6 @@ class _Opened:
     """What one process has open."""
 
     engine: sqlalchemy.Engine
-    writer: sqlalchemy.Engine
     asker: sqlalchemy.Engine
     turn: Lock | None
     """Where a database has one lock for all, writers of one process queue here, in order, instead of polling for it."""
@@ -62,7 +62,7 @@ class _Opened:
     pid: int = field(default_factory=os.getpid)
 
 
-_MOST_COMING = 5000
+_MOST_COMING = 20_000
 
 
 class SqlStore(Engine):
@@ -98,7 +98,8 @@ class SqlStore(Engine):
     def _server_ms(self, connection: Connection) -> int:
         if self._read_clock is not None or self._dialect.clock is None:
             return (self._read_clock or self._clock.now_ms)()
-        return connection.execute(sqlalchemy.select(self._dialect.clock)).scalar_one()
+        ((now_ms,),) = driver.fetch(connection, _clock_of(self._dialect))
+        return int(now_ms)
 
     # transactions
 
@@ -116,7 +117,7 @@ class SqlStore(Engine):
     def _writing(self) -> Iterator[Connection]:
         opened = self._opened()
         with self._in_turn(opened.turn), in_our_words(self._dialect, self._place):
-            transaction = self._retry_while_busy(lambda: _begun(opened.writer))
+            transaction = self._retry_while_busy(lambda: _begun(opened.engine, self._dialect.begin_writing))
             with transaction.connection as connection, transaction:
                 yield connection
 
@@ -333,7 +334,7 @@ class SqlStore(Engine):
         statement: sqlalchemy.Select[Any] | sqlalchemy.CompoundSelect[Any],
         parameters: dict[str, Any] | None = None,
     ) -> Sequence[Any]:
-        return self._reading(lambda connection: connection.execute(statement, parameters or {}).fetchall())
+        return self._reading(lambda connection: driver.fetch(connection, statement, parameters))
 
     def prune(self, keep: Retention, limit: int = 5000, *, thorough: bool = False) -> Pruned:
         return self._pruner.prune(self.now_ms(), keep, limit, thorough=thorough)
@@ -397,12 +398,8 @@ class SqlStore(Engine):
     def _open(self) -> _Opened:
         engine = self._make_engine()
         engine.update_execution_options(**{DIALECT: self._dialect})
-        begin_writing = self._dialect.begin_writing
-        if begin_writing is not None:
-            event.listen(engine, "begin", lambda connection: _begin(connection, begin_writing))
         return _Opened(
             engine,
-            writer=engine.execution_options(onthedot_writes=True),
             asker=engine.execution_options(**self._dialect.one_read),
             turn=Lock() if self._dialect.exclusive else None,
             channel=None if self._make_channel is None else self._make_channel(engine, self._schema, self._wake_here),
@@ -418,18 +415,22 @@ def _floor_under(found: Sequence[Any], highest_ms: int) -> Floor:
     return Floor(lowest["schedule"], lowest["run"])
 
 
-def _begun(engine: sqlalchemy.Engine) -> sqlalchemy.RootTransaction:
+def _begun(engine: sqlalchemy.Engine, begin_writing: str | None) -> sqlalchemy.RootTransaction:
     connection = engine.connect()
     try:
-        return connection.begin()
+        transaction = connection.begin()
+        if begin_writing is not None:
+            driver.write_text(connection, begin_writing, [()])
+        return transaction
     except BaseException:
         connection.close()
         raise
 
 
-def _begin(connection: Connection, begin_writing: str) -> None:
-    writes = connection.get_execution_options().get("onthedot_writes", False)
-    connection.exec_driver_sql(begin_writing if writes else "BEGIN")
+@cache
+def _clock_of(dialect: Dialect) -> sqlalchemy.Select[tuple[int]]:
+    assert dialect.clock is not None
+    return sqlalchemy.select(dialect.clock)
 
 
 @contextmanager

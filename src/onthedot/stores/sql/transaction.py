@@ -20,7 +20,7 @@ from onthedot.stores import mapping
 from onthedot.stores.base import Change, LogLine, TaskInfo
 from onthedot.stores.lanes import AWAITED, lane_of, lanes_of
 from onthedot.stores.mapping import Columns
-from onthedot.stores.sql import copying, lane_statements, statements
+from onthedot.stores.sql import copying, driver, lane_statements, statements
 from onthedot.stores.sql.claimed_runs import ClaimedRuns
 from onthedot.stores.sql.dialect import Dialect
 from onthedot.stores.sql.due_floor import Floor
@@ -102,11 +102,12 @@ class SqlTransaction:
 
     def is_due(self) -> bool:
         asked = {"floor_ms": self._floor.schedules_ms, "now_ms": self._now_ms}
-        return self._connection.execute(statements.IS_DUE, asked).first() is not None
+        return bool(driver.fetch(self._connection, statements.IS_DUE, asked))
 
     def _others_are_due(self, found: int, limit: int) -> bool:
         asked = {"floor_ms": self._floor.schedules_ms, "now_ms": self._now_ms, "most": limit}
-        return int(self._connection.execute(statements.COUNT_DUE, asked).scalar_one()) > found
+        ((count,),) = driver.fetch(self._connection, statements.COUNT_DUE, asked)
+        return int(count) > found
 
     def schedules_named(self, names: Collection[str]) -> dict[str, Schedule]:
         found = self._chunks(statements.SCHEDULES_NAMED, names)
@@ -143,7 +144,7 @@ class SqlTransaction:
         statements.DEFINE_SCHEDULES.run(self._connection, defined)
 
     def _schedules(self, statement: Select[Any], parameters: dict[str, Any]) -> list[Schedule]:
-        return self._remember_schedules(self._connection.execute(statement, parameters).fetchall())
+        return self._remember_schedules(driver.fetch(self._connection, statement, parameters))
 
     def _remember_schedules(self, found: Iterable[Sequence[Any]]) -> list[Schedule]:
         read = [mapping.schedule_from(row) for row in found]
@@ -198,7 +199,7 @@ class SqlTransaction:
 
     def _runs(self, statement: Select[Any] | CompoundSelect[Any], given: dict[str, Any]) -> list[Run]:
         """Read without locking."""
-        return [mapping.run_from(row) for row in self._connection.execute(statement, given).fetchall()]
+        return [mapping.run_from(row) for row in driver.fetch(self._connection, statement, given)]
 
     def _levels(self, lanes: Sequence[str]) -> dict[int, int]:
         """The priorities of due runs in these lanes, each with its earliest moment."""
@@ -206,7 +207,7 @@ class SqlTransaction:
         statement = lane_statements.LEVELS_GROUPED if jumps else lane_statements.LEVELS
         levels: dict[int, int] = {}
         for lane in lanes:
-            for priority, due_ms in self._connection.execute(statement, {"lane": lane}):
+            for priority, due_ms in driver.fetch(self._connection, statement, {"lane": lane}):
                 if due_ms <= self._now_ms:
                     levels[priority] = min(due_ms, levels.get(priority, due_ms))
         return levels
@@ -219,8 +220,8 @@ class SqlTransaction:
         jumps = self._dialect.groups_by_jumping
         statement = lane_statements.AWAITED_GROUPED if jumps else lane_statements.AWAITED
         asked = {"after": max(after, AWAITED), "now_ms": self._now_ms, "most": 2 * limit if jumps else limit}
-        found = self._connection.execute(statement, asked).scalars()
-        return list(dict.fromkeys(found))[:limit]
+        found = driver.fetch(self._connection, statement, asked)
+        return list(dict.fromkeys(lane for (lane,) in found))[:limit]
 
     def routed_runs(self, limit: int) -> list[Run]:
         return readable(self._runs(lane_statements.ROUTED_RUNS, {"now_ms": self._now_ms, "most": limit}))
@@ -247,8 +248,8 @@ class SqlTransaction:
         running = {"schedule_id": schedule.id, "most": 1 if schedule.policy.slots is None else _ALL}
         waiting = {"schedule_id": schedule.id, "most": most + 1}
         found = [
-            *self._connection.execute(statements.RUNNING_OF, running),
-            *self._connection.execute(statements.WAITING_OF, waiting),
+            *driver.fetch(self._connection, statements.RUNNING_OF, running),
+            *driver.fetch(self._connection, statements.WAITING_OF, waiting),
         ]
         return self._grouped([schedule], found)
 
@@ -289,11 +290,11 @@ class SqlTransaction:
         return self._runs(statements.OWNED_BY, {"node_id": node_id})
 
     def load(self) -> dict[str, int]:
-        return {row[0]: row[1] for row in self._connection.execute(statements.LOAD)}
+        return {row[0]: row[1] for row in driver.fetch(self._connection, statements.LOAD)}
 
     def succeeded_since(self, schedule: str, since_ms: int) -> bool:
         asked = {"kept_by": schedule, "since_ms": since_ms}
-        return self._connection.execute(statements.SUCCEEDED_SINCE, asked).first() is not None
+        return bool(driver.fetch(self._connection, statements.SUCCEEDED_SINCE, asked))
 
     def ended_runs(self, ids: Collection[str]) -> dict[str, Run]:
         found = map(mapping.run_from, self._chunks(statements.ENDED_RUNS, ids))
@@ -394,14 +395,13 @@ class SqlTransaction:
         return self._shared_nodes[node_id]
 
     def _node(self, statement: Select[Any], node_id: str) -> Node | None:
-        row = self._connection.execute(statement, {"node_id": node_id}).one_or_none()
-        if row is None:
-            return None
-        self._read_nodes.add(node_id)
-        return mapping.node_from(row)
+        for row in driver.fetch(self._connection, statement, {"node_id": node_id}):
+            self._read_nodes.add(node_id)
+            return mapping.node_from(row)
+        return None
 
     def nodes(self) -> list[Node]:
-        return [mapping.node_from(row) for row in self._connection.execute(statements.NODES)]
+        return [mapping.node_from(row) for row in driver.fetch(self._connection, statements.NODES)]
 
     def owners(self) -> set[str]:
         return set(self.load())
@@ -490,7 +490,7 @@ def in_chunks(
     ordered = sorted(values)
     for start in range(0, len(ordered), most):
         given = {**(parameters or {}), "ids": ordered[start : start + most]}
-        yield from connection.execute(statement, given).fetchall()
+        yield from driver.fetch(connection, statement, given)
 
 
 def _beside(schedule: Schedule, live: Sequence[Run]) -> LiveRuns:

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from sqlalchemy import Connection, inspect
 from sqlalchemy.exc import OperationalError
 
+from onthedot.model.definition_json import DEFAULTS
 from onthedot.stores.sql import PREFIX, tables
 from onthedot.stores.sql.tables import qualified
 
@@ -21,19 +22,30 @@ _DENIED = 1142
 
 
 class _Words(NamedTuple):
-    """How a database says it; `{}` is the column."""
+    """How a database says it; `{}` is the column, or a field of the definition."""
 
     moment: str
+    within: str
+    """A field of the definition as JSON; and as text."""
+    within_text: str
     json: str = "{}"
 
 
 _ADDED = "TIMESTAMPADD(MICROSECOND, {} * 1000, TIMESTAMP '1970-01-01 00:00:00')"  # FROM_UNIXTIME is in local time
+# What cannot be read must not make the whole view unreadable.
+_FIELD = "CASE WHEN JSON_VALID(definition) THEN JSON_EXTRACT(definition, '$.{}') END"
+_MYSQL = _Words(_ADDED, _FIELD, f"JSON_UNQUOTE({_FIELD})")
 _WORDS = {
-    "sqlite": _Words("strftime('%Y-%m-%d %H:%M:%f', {} / 1000.0, 'unixepoch')"),
-    # What cannot be read must not make the whole view unreadable; json, since jsonb refuses \u0000.
-    "postgresql": _Words("to_timestamp({} / 1000.0)", "CASE WHEN {} <> 'unreadable' THEN CAST({} AS json) END"),
-    "mysql": _Words(_ADDED),
-    "mariadb": _Words(_ADDED),
+    "sqlite": _Words("strftime('%Y-%m-%d %H:%M:%f', {} / 1000.0, 'unixepoch')", _FIELD, _FIELD),
+    # json, since jsonb refuses \u0000.
+    "postgresql": _Words(
+        "to_timestamp({} / 1000.0)",
+        "CAST(definition AS json) -> '{}'",
+        "CAST(definition AS json) ->> '{}'",
+        "CASE WHEN {} <> 'unreadable' THEN CAST({} AS json) END",
+    ),
+    "mysql": _MYSQL,
+    "mariadb": _MYSQL,
 }
 _STATE = "CASE WHEN error IS NOT NULL THEN 'parked' WHEN enabled = 0 THEN 'paused' ELSE 'active' END"
 
@@ -82,13 +94,14 @@ def _made_by(connection: Connection) -> dict[str, str]:
 
 
 def _of_schedules(words: _Words) -> Iterator[str]:
-    yield from ("id", "name", "task", "kind", "mode", f"{_STATE} AS state")
+    kind = f"COALESCE({words.within_text.format('kind')}, '{DEFAULTS['kind']}') AS kind"
+    yield from ("id", "name", "task", kind, "mode", f"{_STATE} AS state")
     for name in ("next_run", "last_run", "created", "updated"):
         yield f"{words.moment.format(f'{name}_ms')} AS {name}_at"
     yield f"{words.moment.format('settled_ms')} AS settled_through"
-    for name in ("trigger", "args", "policy", "tags"):
-        quoted = f"onthedot_schedules.{name}"  # TRIGGER is a word of MySQL's; behind a dot it may stand as it is
-        yield f"{words.json.format(quoted, quoted)} AS {name if name != 'trigger' else 'trigger_json'}"
+    yield f"{words.within.format('trigger')} AS trigger_json"
+    for name in ("args", "policy", "tags"):
+        yield f"{words.json.format(name, name)} AS {name}"
     yield from ("priority", "paused_note", "error", "planned_runs", "revision", "version", "fence")
 
 

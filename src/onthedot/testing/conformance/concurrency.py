@@ -92,14 +92,14 @@ class TestManyThreadsAtOnce(Promises):
 
     def test_no_change_of_a_name_is_lost(self, scene: Scene) -> None:
         def change(number: int) -> None:
-            for turn in range(10):
+            for turn in range(20):
                 scene.put(args={"from": number, "turn": turn})
 
-        together(change)
+        together(change, FEW)
         schedule = scene.schedule()
-        assert schedule.revision == 10 * THREADS
-        assert [each.revision for each in scene.store.revisions(schedule.id)] == list(range(1, 10 * THREADS + 1))
-        assert len(scene.store.changes(limit=1000)) == 10 * THREADS
+        assert schedule.revision == 20 * FEW
+        assert [each.revision for each in scene.store.revisions(schedule.id)] == list(range(1, 20 * FEW + 1))
+        assert len(scene.store.changes(limit=1000)) == 20 * FEW
 
     def test_an_outcome_that_many_report_is_recorded_once(self, scene: Scene) -> None:
         run = scene.running(scene.node())

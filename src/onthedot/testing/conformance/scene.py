@@ -220,7 +220,7 @@ class Scene:
         return Run(new_id(self.now_ms), task, "enqueue", at_ms, at_ms, **fields)
 
 
-def definition(trigger: Trigger | None = None, **options: Any) -> Definition:
+def definition(trigger: Trigger | None = None, **options: Any) -> Definition[Trigger]:
     """A definition; options that are no fields of it are fields of its policy."""
     policy = {name: options.pop(name) for name in list(options) if name in Policy.__dataclass_fields__}
     fields = {"task": "job", **options}

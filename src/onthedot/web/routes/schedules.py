@@ -9,7 +9,7 @@ from fastapi import Header, Query, Response
 from onthedot.app.app import App
 from onthedot.app.clock_notes import zone_of
 from onthedot.app.json_documents import decision_document, schedule_state
-from onthedot.errors import Conflict, ScheduleNotFound, StaleRevision
+from onthedot.errors import Conflict, ScheduleNotFound, StaleRevision, TriggerError
 from onthedot.model.schedule import Schedule
 from onthedot.moments import ceil_ms, from_ms, iso
 from onthedot.triggers import decode, encode
@@ -111,8 +111,8 @@ def show_next(app: TheApp, name: str, n: Annotated[int, Query(ge=1, le=100)] = 5
 def explain(
     app: TheApp, name: str, at: Annotated[str | None, Query(description="The latest tick, if left out.")] = None
 ) -> models.Explanation:
-    """Why it did, or did not, run at that moment."""
-    at_ms = _latest_tick_ms(app, app.schedules.get(name)) if at is None else ceil_ms(at)
+    """Why it did, or did not, run at that moment; also of one that was deleted."""
+    at_ms = _latest_tick_ms(app, app.schedules.remembered(name)) if at is None else ceil_ms(at)
     found = app.schedules.explain(name, from_ms(at_ms))
     return models.Explanation(
         name=name,
@@ -124,8 +124,12 @@ def explain(
 
 
 def _latest_tick_ms(app: App, schedule: Schedule) -> int:
+    """Of one that cannot be read, where it has stood since."""
     now_ms = now_ms_of(app)
-    tick = decode(schedule.trigger).prev_ms(now_ms + 1)
+    try:
+        tick = decode(schedule.trigger).prev_ms(now_ms + 1)
+    except TriggerError:
+        tick = schedule.next_run_ms
     return now_ms if tick is None else tick
 
 

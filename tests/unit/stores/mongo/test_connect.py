@@ -50,7 +50,7 @@ def uninitiated() -> Iterator[Member]:
 def test_a_replica_set_that_nobody_has_initiated_is_answered_with_the_command_that_does(
     uninitiated: Member, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connecting, "FIRST_ANSWER_S", 1)
+    monkeypatch.setattr(connecting, "FIRST_ANSWER_S", 3)
     assert "mongosh --eval 'rs.initiate()'" in _refusal(f"mongodb://127.0.0.1:{uninitiated.port}/jobs", StoreError)
 
 

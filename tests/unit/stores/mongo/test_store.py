@@ -12,6 +12,7 @@ from typing import Any
 
 import pymongo
 import pytest
+from tests.patience import LONGEST_S
 from tests.servers.mongodb import running
 from tests.servers.mongodb_set import client_of
 
@@ -67,7 +68,7 @@ def _plan(store: MongoStore, clock: ManualClock, node_id: str = "n", free: int =
 
 
 @pytest.mark.parametrize(
-    "broken", [{"$set": {"trigger": "{broken"}}, {"$set": {"args": {"a": 1}}}, {"$unset": {"policy": 1}}]
+    "broken", [{"$set": {"definition": "{broken"}}, {"$set": {"args": {"a": 1}}}, {"$unset": {"policy": 1}}]
 )
 def test_a_document_that_cannot_be_read_is_parked_and_shown_and_the_rest_of_its_batch_is_planned(
     store: MongoStore, client: Client, clock: ManualClock, broken: dict[str, Any]
@@ -272,7 +273,7 @@ def test_who_listens_hears_of_news_from_another_process_and_no_more_after_the_en
     heard = Event()
     end = store.listen(heard.set)
     with closing(open_store(mongodb_url, create=False, now_ms=clock)) as other:
-        for number in range(60):  # until the stream is open
+        for number in range(int(LONGEST_S / 0.5)):  # until the stream is open
             other.enqueue([_run(f"run {number}")])
             if heard.wait(0.5):
                 break

