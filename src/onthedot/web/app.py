@@ -29,7 +29,6 @@ def make_web(app: App, settings: WebSettings) -> FastAPI:
         description=_ABOUT,
         docs_url=None,  # its pages load scripts from elsewhere
         redoc_url=None,
-        root_path=settings.root_path,
     )
     web.state.gate = Gate(app, settings, SignInLimit(settings.sign_in_attempts, app.clock.monotonic_ms))
     web.router.routes.extend(ROUTES)

@@ -31,6 +31,7 @@ class Place:
     host: str = "127.0.0.1"
     port: int = 8642
     root_path: str = ""
+    """What a proxy has taken away from the beginning of each path."""
     allowed_hosts: tuple[str, ...] = ()
     trusted_proxies: tuple[str, ...] = ()
     """The addresses of proxies whose X-Forwarded-For and X-Forwarded-Proto are believed."""
@@ -43,7 +44,7 @@ class Place:
     def settings(self) -> WebSettings:
         """On this machine it answers to its own names only: no other site can have a browser ask it."""
         hosts = (*LOOPBACK, self.host, *self.allowed_hosts) if self.is_local or self.allowed_hosts else None
-        return WebSettings(hosts=hosts, open_on_loopback=self.is_local, root_path=self.root_path)
+        return WebSettings(hosts=hosts, open_on_loopback=self.is_local)
 
 
 class WebServer:

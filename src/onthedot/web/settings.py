@@ -13,8 +13,6 @@ class WebSettings:
     """The names and addresses by which it may be called; None for any: then whoever serves it must mind them."""
     open_on_loopback: bool = False
     """While the store has no token, whoever asks from this machine, for this machine, may do everything."""
-    root_path: str = ""
-    """What a proxy has taken away from the beginning of each path."""
     max_body_bytes: int = 4_000_000
     sign_in_attempts: int = 10
     """How often somebody may try a wrong token within a minute, by address."""

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 from collections.abc import AsyncIterator
+from contextlib import closing
 from dataclasses import replace
+from pathlib import Path
 
 import httpx
 import pytest
@@ -61,6 +64,16 @@ def test_a_token_that_is_revoked_opens_nothing_and_its_name_is_free(app: App) ->
     new = app.tokens.create("bot", "admin")
     assert app.tokens.check(old.text) is None
     assert app.tokens.check(new.text) == new.token
+
+
+def test_a_token_whose_row_cannot_be_read_opens_nothing(app: App, tmp_path: Path) -> None:
+    made = app.tokens.create("bot", "admin")
+    app.close()
+    with closing(sqlite3.connect(tmp_path / "jobs.db")) as database, database:
+        database.execute("UPDATE onthedot_tokens SET role = 'root'")
+    assert app.tokens.check(made.text) is None
+    assert [each.name for each in app.tokens.list()] == ["bot"]
+    app.tokens.revoke("bot")
 
 
 @pytest.mark.parametrize(("name", "role"), [("a b", "viewer"), ("", "viewer"), ("x" * 101, "viewer"), ("a", "root")])

@@ -114,6 +114,29 @@ def test_where_others_can_reach_it_a_token_is_needed(app: App, place: Place) -> 
     assert not place.settings().open_on_loopback
 
 
+@pytest.mark.parametrize(("trusted", "is_safe"), [(("127.0.0.1",), True), (("192.0.2.7",), False)])
+def test_only_a_trusted_proxy_is_believed_about_who_asks_and_how(
+    app: App, trusted: tuple[str, ...], is_safe: bool
+) -> None:
+    token = app.tokens.create("ann").text
+    server = WebServer(app, Place(port=0, trusted_proxies=trusted))
+    said = {"X-Forwarded-Proto": "https", "X-Forwarded-For": "198.51.100.3"}
+    with server.beside(), httpx.Client(base_url=server.address, headers=said, timeout=30) as client:
+        signed_in = client.post("/api/v1/session", json={"token": token})
+    assert ("secure" in signed_in.headers["set-cookie"].lower()) == is_safe
+
+
+def test_behind_a_proxy_that_takes_a_path_away_it_knows_its_own(app: App) -> None:
+    token = app.tokens.create("ann").text
+    server = WebServer(app, Place(port=0, root_path="/jobs", allowed_hosts=("scheduler.example",)))
+    direct = server.address.removesuffix("/jobs")
+    with server.beside(), httpx.Client(base_url=direct, headers={"Host": "scheduler.example"}, timeout=30) as client:
+        signed_in = client.post("/api/v1/session", json={"token": token})
+        assert (signed_in.status_code, client.get("/openapi.json").json()["servers"]) == (201, [{"url": "/jobs"}])
+        assert "path=/jobs;" in signed_in.headers["set-cookie"].lower()
+        assert client.get("/healthz", headers={"Host": "evil.example"}).status_code == 400
+
+
 def test_a_port_that_is_taken_is_told_in_one_line(folder: Folder) -> None:
     with socket.socket() as other:
         other.bind(("127.0.0.1", 0))
