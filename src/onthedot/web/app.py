@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from fastapi import FastAPI
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -10,9 +12,10 @@ from starlette.responses import Response
 from onthedot import __version__
 from onthedot.app.app import App
 from onthedot.web.limits import Bounds, SignInLimit
+from onthedot.web.models import Problem
 from onthedot.web.problems import problem_of
 from onthedot.web.routes import ROUTES
-from onthedot.web.security import Gate
+from onthedot.web.security import SCHEMES, Gate
 from onthedot.web.settings import WebSettings
 
 _ABOUT = (
@@ -21,9 +24,20 @@ _ABOUT = (
 )
 
 
+class _Web(FastAPI):
+    """Says in its OpenAPI document how one shows who one is, and what a problem is."""
+
+    def openapi(self) -> dict[str, Any]:
+        document = super().openapi()
+        parts = document.setdefault("components", {})
+        parts["securitySchemes"] = SCHEMES
+        parts.setdefault("schemas", {})["Problem"] = Problem.model_json_schema()
+        return document
+
+
 def make_web(app: App, settings: WebSettings) -> FastAPI:
     """The ASGI app. Making it touches no store."""
-    web = FastAPI(
+    web = _Web(
         title="onthedot",
         version=__version__,
         description=_ABOUT,

@@ -29,6 +29,17 @@ class _Given(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
+class Problem(BaseModel):
+    """What went wrong (RFC 9457); `type` says which other values there are."""
+
+    model_config = ConfigDict(extra="allow")
+
+    type: str = Field(examples=["urn:onthedot:problem:stale-revision"])
+    title: str
+    status: int
+    detail: str
+
+
 # triggers
 
 

@@ -30,6 +30,11 @@ ROLE = "x-role"
 """Under this name a route's role stands in the OpenAPI document."""
 OPEN = "open"
 """In place of a role: anybody."""
+SCHEMES = {
+    "token": {"type": "http", "scheme": "bearer", "description": "onthedot tokens create"},
+    "session": {"type": "apiKey", "in": "cookie", "name": COOKIE, "description": f"changes need {CSRF_HEADER} too"},
+}
+"""How one shows who one is, as the OpenAPI document has it."""
 _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 _OWN_SITE = frozenset({"same-origin", "none"})
 _OF_PROXIES = ("forwarded", "x-forwarded-for", "x-real-ip", "via")
@@ -147,7 +152,9 @@ def _check_csrf(request: Request, cookie: str) -> None:
 
 def needs(role: Role | None) -> dict[str, Any]:
     """For the decorator of a route: `@router.get("/path", **needs(Role.VIEWER))`; None is open to anybody."""
-    return {"openapi_extra": {ROLE: OPEN if role is None else str(role)}}
+    if role is None:
+        return {"openapi_extra": {ROLE: OPEN}}
+    return {"openapi_extra": {ROLE: str(role), "security": [{name: []} for name in SCHEMES]}}
 
 
 class GuardedRoute(APIRoute):

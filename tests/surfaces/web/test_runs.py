@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 import sys
 from pathlib import Path
 
@@ -126,6 +128,11 @@ def test_the_openapi_document_tells_each_role_and_has_examples(callers: Callers)
     document = callers.nobody.ask("GET", "/openapi.json").json()
     assert document["paths"]["/api/v1/schedules"]["post"]["x-role"] == "admin"
     assert document["components"]["schemas"]["NamedDefinition"]["examples"][0]["name"] == "nightly"
+    operations = [each for path in document["paths"].values() for each in path.values()]
+    assert all({"4XX", "5XX"} <= each["responses"].keys() for each in operations)
+    assert all("security" in each for each in operations if each["x-role"] != "open")
+    named = set(re.findall(r'"#/components/schemas/([^"]+)"', json.dumps(document)))
+    assert named <= document["components"]["schemas"].keys()
 
 
 # forecast
