@@ -5,7 +5,7 @@ settings    what may be chosen about it
 security    who asks, and whether they may; every route passes through its guard
 limits      sizes of bodies, allowed hosts, attempts to sign in, headers of every answer
 problems    errors as RFC 9457 problems: one table
-models      what goes in and comes out, typed
+models/     what goes in and comes out, typed
 reading     what a request says, as values of `app`
 serving     a server for it, alone or beside a node
 routes/     the routes, by what they are about

@@ -1,0 +1,72 @@
+"""Many schedules at once: by an act, or in a file."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from onthedot.app.bulk import MOST_NAMES, Act
+from onthedot.web.models.common import Given, Json, Name
+from onthedot.web.models.runs import Run
+from onthedot.web.models.schedules import Schedule
+
+
+class BulkAct(Given):
+    """One act on many schedules, by their names or by a tag."""
+
+    model_config = ConfigDict(
+        extra="forbid", json_schema_extra={"examples": [{"act": "pause", "tag": "mail", "note": "moving house"}]}
+    )
+
+    act: Act
+    names: list[Name] | None = Field(default=None, max_length=MOST_NAMES)
+    tag: str | None = None
+    note: str | None = None
+    expect: int | None = Field(default=None, description="How many schedules were shown; others are a conflict.")
+    dry_run: bool = False
+
+
+class BulkDone(BaseModel):
+    """What became of one of them: done, or a problem."""
+
+    name: str
+    schedule: Schedule | None = None
+    skipped: int = 0
+    running: int = 0
+    run: Run | None = None
+    problem: Json | None = None
+
+
+class BulkResult(BaseModel):
+    """What became of each."""
+
+    act: Act
+    dry_run: bool
+    results: list[BulkDone]
+
+
+# files
+
+
+class FileText(Given):
+    """A jobs.toml or a crontab."""
+
+    text: str = Field(examples=["0 8 * * * /usr/bin/backup"])
+    timezone: str | None = Field(default=None, description="Of a crontab that names none; UTC else.")
+
+
+class Checked(BaseModel):
+    """What a file of schedules says, and what is wrong with it."""
+
+    schedules: list[str]
+    notes: list[str]
+    problems: list[str]
+
+
+class Imported(BaseModel):
+    """What an import did, or would do."""
+
+    created: list[str]
+    changed: list[Json]
+    unchanged: list[str]
+    only_here: list[str]
+    written: bool

@@ -1,0 +1,98 @@
+"""Runs, their logs, and why there was none."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from onthedot.web.models.common import Given, Json
+
+
+class Run(BaseModel):
+    """A run."""
+
+    id: str
+    state: str
+    task: str
+    schedule: str | None
+    cause: str
+    args: Json
+    scheduled_at: str | None
+    due_at: str | None
+    created_at: str | None
+    started_at: str | None
+    finished_at: str | None
+    attempt: int
+    crashes: int
+    claim_no: int
+    owner: str | None
+    target: str | None
+    parent_id: str | None
+    shard: int | None
+    shards: int | None
+    blocked: bool
+    cancel_requested_at: str | None
+    result: Any
+    error: str | None
+    reason: str | None
+    trace: str | None
+
+
+class RunPage(BaseModel):
+    """Runs, newest first; `cursor` asks for older ones, null at the end."""
+
+    runs: list[Run]
+    cursor: str | None
+
+
+class Enqueue(Given):
+    """One-off work, now or later. A key that is known already gives the run that has it."""
+
+    model_config = ConfigDict(
+        extra="forbid", json_schema_extra={"examples": [{"task": "report", "args": {}, "delay": "10m"}]}
+    )
+
+    task: str
+    args: Json = Field(default_factory=dict)
+    delay: str | None = None
+    at: str | None = None
+    key: str | None = None
+    options: Json = Field(default_factory=dict)
+
+
+class Reason(Given):
+    """Why."""
+
+    reason: str = "cancelled by an operator"
+
+
+class Again(Given):
+    """The run as it was seen: one that has begun since is a conflict."""
+
+    claim_no: int | None = None
+
+
+class LogLine(BaseModel):
+    """One line of a run's log."""
+
+    at: str | None
+    level: str
+    text: str
+
+
+class Log(BaseModel):
+    """Lines of a run's log; `after` asks for those after them."""
+
+    lines: list[LogLine]
+    after: int
+
+
+class Explanation(BaseModel):
+    """Why a schedule did, or did not, run at a moment."""
+
+    name: str
+    moment: str
+    text: str
+    runs: list[Run]
+    decisions: list[Json]

@@ -1,0 +1,163 @@
+"""Schedules: defined, shown, steered; and their audit."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from onthedot.web.models.common import Given, Json
+from onthedot.web.models.triggers import TriggerGiven
+
+_DEFINITION: Json = {
+    "task": "report",
+    "trigger": {"cron": "30 2 * * *", "tz": "Europe/Berlin"},
+    "args": {"to": "ann@example.com"},
+    "options": {"overlap": "discard", "tags": ["mail"]},
+}
+
+
+class Definition(Given):
+    """What a schedule shall be. Its task must be one that a live node has, or this process."""
+
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [_DEFINITION]})
+
+    task: str
+    trigger: TriggerGiven
+    args: Json = Field(default_factory=dict)
+    options: Json = Field(default_factory=dict, description="Policies, as in Python: overlap, grace, tags, enabled …")
+
+
+class NamedDefinition(Definition):
+    """The same, with its name."""
+
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"name": "nightly", **_DEFINITION}]})
+
+    name: str
+
+
+class Fields(Given):
+    """What shall change; the rest stays."""
+
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"trigger": "every 15m"}]})
+
+    trigger: TriggerGiven | None = None
+    args: Json | None = None
+    options: Json = Field(default_factory=dict)
+
+
+class Schedule(BaseModel):
+    """A schedule. Its ETag is its revision."""
+
+    name: str
+    id: str
+    revision: int
+    state: str
+    task: str
+    args: Json
+    trigger: Json
+    policy: Json
+    given: list[str]
+    kind: str
+    tags: list[str]
+    mode: str
+    origin: str
+    max_runs: int | None
+    auto_remove: bool
+    then: list[str]
+    on_failure: list[str]
+    enabled: bool
+    paused_note: str | None
+    error: str | None
+    next_run_at: str | None
+    settled_through: str | None
+    last_run_at: str | None
+    planned_runs: int
+    created_at: str | None
+    updated_at: str | None
+
+
+class SchedulePage(BaseModel):
+    """Schedules by name; `cursor` asks for those after them, null at the end."""
+
+    schedules: list[Schedule]
+    cursor: str | None
+
+
+class Note(Given):
+    """Why."""
+
+    note: str | None = Field(default=None, examples=["disk is full"])
+
+
+class Affected(BaseModel):
+    """A schedule after an act, and what that did to its runs."""
+
+    schedule: Schedule
+    skipped: int
+    running: int
+
+
+class TriggerArgs(Given):
+    """Arguments for one run instead of the schedule's own."""
+
+    args: Json | None = Field(default=None, examples=[{"to": "ann@example.com"}])
+
+
+class NewMoment(Given):
+    """When to run next instead."""
+
+    at: str = Field(examples=["2026-12-24T18:00:00Z"])
+
+
+class Moment(BaseModel):
+    """A tick: in UTC, on the wall clock of its trigger, and what a jump of that clock did to it."""
+
+    at: str
+    local: str
+    note: str | None
+
+
+class Next(BaseModel):
+    """The coming moments of a schedule, as things stand."""
+
+    name: str
+    state: str
+    timezone: str
+    moments: list[Moment]
+
+
+class PreviewOf(Given):
+    """A trigger to look at before it is kept."""
+
+    trigger: TriggerGiven = Field(examples=["30 2 * * *"])
+    name: str | None = Field(default=None, description="The schedule's name, which settles H.")
+    n: int = Field(default=5, ge=1, le=100)
+
+
+class Preview(BaseModel):
+    """What a trigger does, in words and in moments."""
+
+    words: str
+    timezone: str
+    trigger: Json
+    moments: list[Moment]
+
+
+class Change(BaseModel):
+    """One line of the audit: only the fields that differ."""
+
+    id: str
+    at: str | None
+    who: str
+    surface: str
+    what: str
+    schedule: str | None
+    revision: int
+    run: str | None
+    before: Json
+    after: Json
+
+
+class Changes(BaseModel):
+    """The audit, newest first."""
+
+    changes: list[Change]
