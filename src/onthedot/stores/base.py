@@ -145,7 +145,10 @@ _DAY_MS = 86_400_000
 
 @dataclass(frozen=True, slots=True)
 class Retention:
-    """What is kept, and for how long: every table has its rule. What lives is never forgotten, whatever its age."""
+    """What is kept, and for how long: every table has its rule. What lives is never forgotten, whatever its age.
+
+    Tokens stay until they are revoked, and sessions until another of their token begins after they are over.
+    """
 
     history_ms: int = 30 * _DAY_MS
     """Ended runs with their logs, decisions, and definitions that were replaced; these also while a run or a decision

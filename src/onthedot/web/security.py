@@ -128,7 +128,7 @@ def check(request: Request, caller: Caller, needed: Role | None) -> None:
         raise Refused(403, "role", f"{needed} is needed here; {caller.name} is {caller.role}")
     if request.method not in _SAFE and not caller.bearer:
         check_site(request)
-        if caller.cookie is not None:
+        if caller.cookie is not None and needed is not None:  # whoever signs in anew has no page of ours yet
             _check_csrf(request, caller.cookie)
 
 

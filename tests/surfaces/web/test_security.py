@@ -115,6 +115,12 @@ def test_a_browser_signs_in_acts_with_its_csrf_token_and_signs_out(callers: Call
     assert browser.get("/session").status_code == 401
 
 
+def test_who_is_signed_in_may_sign_in_anew(callers: Callers) -> None:
+    browser, _ = _signed_in(callers.nobody, callers.viewer.token)
+    again, _ = _signed_in(browser, callers.admin.token)
+    assert again.get("/session").json()["name"] == "the-admin"
+
+
 def test_the_cookie_is_out_of_reach_of_scripts_and_other_sites(callers: Callers) -> None:
     plain = callers.nobody.post("/session", {"token": callers.viewer.token}).headers["set-cookie"].lower()
     assert "httponly" in plain
