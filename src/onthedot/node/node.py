@@ -345,8 +345,8 @@ class NodeRunner:
             self._emitter.emit(OutcomeRefused(run_id))
         if any(run.state is State.WAITING for run in finished.recorded):
             self.wake()
-        elif finished.woken or (self._pass.left_some and not self._outcomes.has_more):
-            self._go_on()  # else the step that records the next outcome starts what was left
+        elif finished.woken or self._pass.left_some:
+            self._go_on()
 
     def _after_completion(self, run: Run) -> None:
         """A task has ended its run in its own transaction: who waited behind it may be judged again."""

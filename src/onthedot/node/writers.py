@@ -45,11 +45,6 @@ class OutcomeWriter:
             self._pending[outcome.run_id, outcome.claim_no] = self._node_id(), outcome
         self._wake()
 
-    @property
-    def has_more(self) -> bool:
-        """Whether an outcome is on its way."""
-        return bool(self._pending)
-
     def pending(self) -> set[Claim]:
         """The claims whose outcomes are on their way."""
         with self._lock:
