@@ -70,10 +70,6 @@ class Pools:
                 by_pool.setdefault(pool, [])
         return openings(by_pool, {pool: self.free_in(pool) for pool in by_pool})
 
-    def has_room(self, opening: Opening) -> bool:
-        """Whether more can begin in one of its pools."""
-        return any(self.free_in(pool) > 0 for pool in opening.pools)
-
     def pool_of(self, run: Run) -> Pool:
         """Where the run is to be executed."""
         return self.pool_for(run.task, self._lookup(run.task), run.policy.pool)

@@ -73,6 +73,8 @@ class PlanningPass:
         """Since the last pass; their next ticks are decided when there is time."""
         self._read_due_ms = self._looked_ms = 0
         """When what is due was last read from the store; and what waits there."""
+        self._more_due = False
+        """The last plan left something due."""
         self._idle = False
         self._every_pool = True
         """Since the last reading no pass has looked into all pools: only its schedule may have named that of a run."""
@@ -81,7 +83,8 @@ class PlanningPass:
         self._turned_away = False
         """The last pass could not take runs, since another thread did."""
         self.left_some = False
-        """Whether the last `finish` left runs to be started, and room for them."""
+        """Whether the last `finish` left runs to be started, and room for them. What ends later is no matter of it: the
+        step that records that starts others."""
 
     def run_once(self) -> int:
         """One pass. Says how long nothing will be due."""
@@ -181,7 +184,7 @@ class PlanningPass:
         more = started.held_back or len(started.runs) >= most
         elsewhere = len(openings) > 1 or started.passed_over
         self.agenda.fed(more=more or elsewhere)
-        self.left_some = elsewhere or (more and parts.worker.pools.has_room(opening))
+        self.left_some = elsewhere or (more and opening.room > len(started.runs))
         return finished
 
     def _ended(self, planned: Result, started: Result, again_ms: int | None) -> int:
@@ -258,14 +261,16 @@ class PlanningPass:
         pools = parts.worker.pools
         brisk = pools.brisk(HOLD_ON_MS)
         most = BATCH if brisk is None else min(pools.free_in(brisk), BATCH)
-        if most <= 0:
+        if most <= 0 and self._more_due:
             return Result(more=True, holds_on=True)
         sent_ms = self._read_due_ms = parts.clock.monotonic_ms()
+        most = most if most > 0 else BATCH
         return self._carry_out(parts.planner.run_once(self._node_id, pools.free, most), sent_ms)
 
     def _carry_out(self, planned: Planned, sent_ms: int) -> Result:
         parts = self._parts
         answered_ms = parts.clock.monotonic_ms()
+        self._more_due = planned.more
         if planned.now_ms is not None:
             parts.clock.note(planned.now_ms, sent_ms, answered_ms)
         own = [run for effects in planned.effects for run in effects.runs if run.owner == self._node_id]
@@ -305,7 +310,7 @@ class PlanningPass:
             waits = waits or started.held_back
             if len(started.runs) >= most:  # more may wait: go on when workers come free
                 waits = True
-                more = more or parts.worker.pools.has_room(opening)
+                more = more or opening.room > len(started.runs)
         return Result(began, passed_over, more, waits, store_ms)
 
     def _begin(self, started: Started) -> None:

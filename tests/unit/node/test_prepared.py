@@ -283,3 +283,16 @@ def test_outcomes_wait_for_ticks_that_begin_but_not_for_ever() -> None:
     assert "succeeded" in {run.state for run in world.runs()}
     places.release(7)
     assert node.worker._empty.wait(LONGEST_S)
+
+
+def test_a_full_pool_is_nothing_to_wait_for_where_nothing_is_due() -> None:
+    world = World()
+    done = Event()
+    world.app.task(name="work")(lambda: done.wait(LONGEST_S) and None)
+    node = world.node(settings=NodeSettings(name="node", capacity=1))
+    world.app.enqueue("work")
+    node.plan_once()
+    node.wake()
+    assert node.plan_once() > MOMENT_MS, "it would look again all the time"
+    done.set()
+    assert node.worker._empty.wait(LONGEST_S)

@@ -102,13 +102,14 @@ def only_ends(before: Run, ended: Run) -> bool:
     return _kept(before) == _kept(ended)
 
 
-def end(connection: Connection, dialect: Dialect, runs: Sequence[Run]) -> None:
-    """Copy runs into history that only end; their live rows must still be there."""
+def end(connection: Connection, dialect: Dialect, runs: Sequence[Run]) -> bool:
+    """Copy runs into history that only end; their live rows must still be there. Whether they are not, after that."""
     if not runs:
-        return
+        return True
     names = _name(connection, tables.history), _name(connection, tables.runs)
     for given in dialect.given.values(_ENDED, [_ended(run) for run in runs]):
         driver.write(connection, _of_ended(dialect, *names), given)
+    return dialect.given.taking(names[1], _ENDED) is not None
 
 
 def _name(connection: Connection, table: Table) -> str:
@@ -137,9 +138,13 @@ def _of_ticks(dialect: Dialect, schedules: str, runs: str) -> tuple[TextClause, 
 
 @cache
 def _of_ended(dialect: Dialect, history: str, runs: str) -> TextClause:
-    return _copying(dialect, history, _IN_HISTORY, dialect.given.beside(runs, _ENDED))
+    taking = dialect.given.taking(runs, _ENDED)
+    if taking is None:
+        return _copying(dialect, history, _IN_HISTORY, dialect.given.beside(runs, _ENDED))
+    given_and_gone, source = taking
+    return _copying(dialect, history, _IN_HISTORY, source, given_and_gone)
 
 
-def _copying(dialect: Dialect, table: str, columns: Mapping[str, str], source: str) -> TextClause:
+def _copying(dialect: Dialect, table: str, columns: Mapping[str, str], source: str, beginning: str = "") -> TextClause:
     names = ", ".join(f"{dialect.given.quote}{name}{dialect.given.quote}" for name in columns)
-    return text(f"INSERT INTO {table} ({names}) SELECT {', '.join(columns.values())} FROM {source}")
+    return text(f"{beginning} INSERT INTO {table} ({names}) SELECT {', '.join(columns.values())} FROM {source}")

@@ -26,6 +26,9 @@ class GivenRows(Protocol):
     def update(self, table: str, kinds: Kinds, changes: Mapping[str, str]) -> str:
         """A statement that sets these columns, to these expressions, in the rows that have the given ids."""
 
+    def taking(self, table: str, kinds: Kinds) -> tuple[str, str] | None:
+        """WITH and FROM: the same as `beside`, of rows that are deleted with it; None where no statement does both."""
+
     def values(self, kinds: Kinds, rows: Rows) -> Iterator[dict[str, Any]]:
         """The parameters of such a statement; where a server takes not all at once, of several."""
 
@@ -40,6 +43,9 @@ class JsonEach:
 
     def update(self, table: str, kinds: Kinds, changes: Mapping[str, str]) -> str:
         return f"UPDATE {table} AS ours SET {_set(changes)} FROM {self._given(kinds)} WHERE ours.id = given.id"
+
+    def taking(self, table: str, kinds: Kinds) -> None:
+        return None
 
     def values(self, kinds: Kinds, rows: Rows) -> Iterator[dict[str, Any]]:
         yield {"given": json.dumps(rows)}
@@ -60,6 +66,10 @@ class Unnest:
 
     def update(self, table: str, kinds: Kinds, changes: Mapping[str, str]) -> str:
         return f"UPDATE {table} AS ours SET {_set(changes)} FROM {self._given(kinds)} WHERE ours.id = given.id"
+
+    def taking(self, table: str, kinds: Kinds) -> tuple[str, str]:
+        gone = f"DELETE FROM {table} AS live USING given WHERE live.id = given.id RETURNING live.*"
+        return f"WITH given AS (SELECT * FROM {self._given(kinds)}), ours AS ({gone})", "given JOIN ours USING (id)"
 
     def values(self, kinds: Kinds, rows: Rows) -> Iterator[dict[str, Any]]:
         columns = zip(kinds, zip(*rows, strict=True), strict=True)
@@ -89,6 +99,9 @@ class JsonTable:
     def update(self, table: str, kinds: Kinds, changes: Mapping[str, str]) -> str:
         ours = {f"ours.{name}": expression for name, expression in changes.items()}
         return f"UPDATE {self.beside(table, kinds)} SET {_set(ours)}"
+
+    def taking(self, table: str, kinds: Kinds) -> None:
+        return None
 
     def values(self, kinds: Kinds, rows: Rows) -> Iterator[dict[str, Any]]:
         return ({"given": text} for text in in_texts(rows))

@@ -7,6 +7,7 @@ transaction there has the whole file.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 from sqlalchemy import (
@@ -28,6 +29,7 @@ from onthedot.model.node import NodeState
 from onthedot.stores import mapping
 from onthedot.stores.sql import claimed_runs, tables
 from onthedot.stores.sql.batches import Batch, changing, deleting
+from onthedot.stores.sql.dialect import Dialect
 from onthedot.stores.sql.in_list import in_list, listed
 from onthedot.stores.sql.tables import PLANNABLE, READY, WAITING
 
@@ -214,6 +216,22 @@ _NODES = select(*_columns(tables.nodes, mapping.NODE))
 _THE_NODE = _NODES.where(_nodes.id == bindparam("node_id"))
 NODE = _THE_NODE.with_for_update(key_share=True)
 NODE_SHARED = _THE_NODE.with_for_update(read=True)
+
+
+@cache
+def clock_of(dialect: Dialect) -> Select[Any]:
+    """The server's time in milliseconds."""
+    assert dialect.clock is not None
+    return select(dialect.clock)
+
+
+@cache
+def with_clock(statement: Select[Any], dialect: Dialect) -> Select[Any]:
+    """The same, and in a last column the server's time."""
+    assert dialect.clock is not None
+    return statement.add_columns(dialect.clock)
+
+
 NODES = _NODES.where(_LIVES).order_by(_nodes.started_ms, _nodes.id)
 _IS_GONE = _nodes.state.in_([NodeState.STOPPED.value, NodeState.DEAD.value])
 GONE_NODES = _NODES.where(_IS_GONE).order_by(_nodes.renewed_ms.desc(), _nodes.id.desc()).limit(bindparam("most"))

@@ -7,7 +7,6 @@ import random
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import cache
 from threading import Event, Lock
 from typing import Any, TypeVar
 
@@ -96,18 +95,24 @@ class SqlStore(Engine):
         return self._reading(self._server_ms) if self._read_clock is None else self._read_clock()
 
     def _server_ms(self, connection: Connection) -> int:
-        if self._read_clock is not None or self._dialect.clock is None:
-            return (self._read_clock or self._clock.now_ms)()
-        ((now_ms,),) = driver.fetch(connection, _clock_of(self._dialect))
+        known_ms = self._known_ms()
+        if known_ms is not None:
+            return known_ms
+        ((now_ms,),) = driver.fetch(connection, statements.clock_of(self._dialect))
         return int(now_ms)
+
+    def _known_ms(self) -> int | None:
+        """The time of the store; None where only its server tells it."""
+        if self._read_clock is None and self._dialect.clock is not None:
+            return None
+        return (self._read_clock or self._clock.now_ms)()
 
     # transactions
 
     @contextmanager
     def begin(self) -> Iterator[SqlTransaction]:
         with self._writing() as connection:
-            now_ms = self._server_ms(connection)
-            tx = SqlTransaction(connection, self._dialect, now_ms, self._claimed_runs, self._floors.now())
+            tx = SqlTransaction(connection, self._dialect, self._known_ms(), self._claimed_runs, self._floors.now())
             yield tx
         self._claimed_runs.add(tx.started)
         self._claimed_runs.remove(tx.ended)
@@ -192,7 +197,7 @@ class SqlStore(Engine):
             connection.execution_options(**{DIALECT: self._dialect})
             if self._dialect.take_write_lock is not None:
                 connection.exec_driver_sql(self._dialect.take_write_lock)
-            yield SqlTransaction(connection, self._dialect, self._server_ms(connection), self._claimed_runs, NO_FLOOR)
+            yield SqlTransaction(connection, self._dialect, self._known_ms(), self._claimed_runs, NO_FLOOR)
 
     # the tables
 
@@ -425,12 +430,6 @@ def _begun(engine: sqlalchemy.Engine, begin_writing: str | None) -> sqlalchemy.R
     except BaseException:
         connection.close()
         raise
-
-
-@cache
-def _clock_of(dialect: Dialect) -> sqlalchemy.Select[tuple[int]]:
-    assert dialect.clock is not None
-    return sqlalchemy.select(dialect.clock)
 
 
 @contextmanager

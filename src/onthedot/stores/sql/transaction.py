@@ -51,8 +51,9 @@ class SqlTransaction:
     """
 
     def __init__(
-        self, connection: Connection, dialect: Dialect, now_ms: int, claimed_runs: ClaimedRuns, floor: Floor
+        self, connection: Connection, dialect: Dialect, now_ms: int | None, claimed_runs: ClaimedRuns, floor: Floor
     ) -> None:
+        """`now_ms` of None: the server tells, when it is first asked for something that depends on it."""
         self._connection = connection
         self._dialect = dialect
         self._claimed_runs = claimed_runs
@@ -74,12 +75,15 @@ class SqlTransaction:
 
     @property
     def now_ms(self) -> int:
+        if self._now_ms is None:
+            ((now_ms,),) = driver.fetch(self._connection, statements.clock_of(self._dialect))
+            self._now_ms = int(now_ms)
         return self._now_ms
 
     # schedules
 
     def due_schedules(self, limit: int, on_time_from_ms: int) -> tuple[list[Schedule], bool]:
-        moments = {"from_ms": on_time_from_ms, "now_ms": self._now_ms}
+        moments = {"from_ms": on_time_from_ms, "now_ms": self.now_ms}
         due = self._schedules(statements.SCHEDULES_ON_TIME, {**moments, "most": limit})
         if len(due) < limit:
             overdue = {"floor_ms": self._floor.schedules_ms, "from_ms": on_time_from_ms, "most": limit - len(due)}
@@ -94,18 +98,18 @@ class SqlTransaction:
         return same
 
     def save_ahead(self, owner: str, all_effects: Sequence[Effects]) -> None:
-        copying.begin_ticks(self._connection, self._dialect, self._now_ms, owner, all_effects)
+        copying.begin_ticks(self._connection, self._dialect, self.now_ms, owner, all_effects)
         for effects in all_effects:
             if effects.schedule is not None and effects.schedule.next_run_ms is not None:
                 self.due_schedules_ms.append(effects.schedule.next_run_ms)
             self.started += effects.runs
 
     def is_due(self) -> bool:
-        asked = {"floor_ms": self._floor.schedules_ms, "now_ms": self._now_ms}
+        asked = {"floor_ms": self._floor.schedules_ms, "now_ms": self.now_ms}
         return bool(driver.fetch(self._connection, statements.IS_DUE, asked))
 
     def _others_are_due(self, found: int, limit: int) -> bool:
-        asked = {"floor_ms": self._floor.schedules_ms, "now_ms": self._now_ms, "most": limit}
+        asked = {"floor_ms": self._floor.schedules_ms, "now_ms": self.now_ms, "most": limit}
         ((count,),) = driver.fetch(self._connection, statements.COUNT_DUE, asked)
         return int(count) > found
 
@@ -185,7 +189,7 @@ class SqlTransaction:
 
     def _foremost(self, which: Waiting, lanes: Sequence[str], limit: int, given: dict[str, Any]) -> list[Run]:
         """Asks for each level of priority only where more runs with one are due than were asked for."""
-        given = {**given, **by_number(lanes), "now_ms": self._now_ms, "most": limit}
+        given = {**given, **by_number(lanes), "now_ms": self.now_ms, "most": limit}
         found = self._runs(which.oldest.on(self._dialect, len(lanes)), given)
         many = sum(run.policy.priority != 0 for run in found) >= limit
         of_level = which.of_level.on(self._dialect, len(lanes))
@@ -208,7 +212,7 @@ class SqlTransaction:
         levels: dict[int, int] = {}
         for lane in lanes:
             for priority, due_ms in driver.fetch(self._connection, statement, {"lane": lane}):
-                if due_ms <= self._now_ms:
+                if due_ms <= self.now_ms:
                     levels[priority] = min(due_ms, levels.get(priority, due_ms))
         return levels
 
@@ -219,12 +223,12 @@ class SqlTransaction:
         """Where it groups, a lane may be found twice: its runs with a priority stand apart."""
         jumps = self._dialect.groups_by_jumping
         statement = lane_statements.AWAITED_GROUPED if jumps else lane_statements.AWAITED
-        asked = {"after": max(after, AWAITED), "now_ms": self._now_ms, "most": 2 * limit if jumps else limit}
+        asked = {"after": max(after, AWAITED), "now_ms": self.now_ms, "most": 2 * limit if jumps else limit}
         found = driver.fetch(self._connection, statement, asked)
         return list(dict.fromkeys(lane for (lane,) in found))[:limit]
 
     def routed_runs(self, limit: int) -> list[Run]:
-        return readable(self._runs(lane_statements.ROUTED_RUNS, {"now_ms": self._now_ms, "most": limit}))
+        return readable(self._runs(lane_statements.ROUTED_RUNS, {"now_ms": self.now_ms, "most": limit}))
 
     def live_beside(self, schedules: Sequence[Schedule]) -> dict[str, LiveRuns]:
         """In one statement where no crowd is live; it costs what is given, and not what waits."""
@@ -325,9 +329,9 @@ class SqlTransaction:
                 plain.append(run)
             else:
                 others.append(mapping.ended_row(run))
-        copying.end(self._connection, self._dialect, plain)
+        gone = {run.id for run in plain} if copying.end(self._connection, self._dialect, plain) else set()
         statements.INSERT_HISTORY.run(self._connection, others)
-        statements.DELETE_LIVE.run(self._connection, [(run.id,) for run in runs])
+        statements.DELETE_LIVE.run(self._connection, [(run.id,) for run in runs if run.id not in gone])
         self.ended += [run.id for run in runs]
 
     def revive_runs(self, runs: Sequence[Run]) -> None:
@@ -382,7 +386,7 @@ class SqlTransaction:
         self._read_keys.update((row[0], Key(*row)) for row in self._chunks(statements.KEYS, unknown))
 
     def _expired(self, key: Key) -> bool:
-        return key.expires_ms is not None and key.expires_ms <= self._now_ms
+        return key.expires_ms is not None and key.expires_ms <= self.now_ms
 
     # nodes
 
@@ -395,10 +399,16 @@ class SqlTransaction:
         return self._shared_nodes[node_id]
 
     def _node(self, statement: Select[Any], node_id: str) -> Node | None:
-        for row in driver.fetch(self._connection, statement, {"node_id": node_id}):
-            self._read_nodes.add(node_id)
-            return mapping.node_from(row)
-        return None
+        """And the server's time with it, if nobody has asked for that yet."""
+        asks = self._now_ms is None
+        statement = statements.with_clock(statement, self._dialect) if asks else statement
+        found = driver.fetch(self._connection, statement, {"node_id": node_id})
+        if not found:
+            return None
+        self._read_nodes.add(node_id)
+        if asks:
+            self._now_ms = int(found[0][-1])
+        return mapping.node_from(found[0][: len(mapping.NODE)])
 
     def nodes(self) -> list[Node]:
         return [mapping.node_from(row) for row in driver.fetch(self._connection, statements.NODES)]
