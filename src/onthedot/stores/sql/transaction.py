@@ -443,7 +443,7 @@ class SqlTransaction:
         self._forget_sessions(name, _FOREVER_MS)
 
     def save_session(self, session: Session) -> None:
-        self._forget_sessions(session.token, self._now_ms)
+        self._forget_sessions(session.token, self.now_ms)
         statements.INSERT_SESSIONS.run(self._connection, [mapping.session_row(session)])
 
     def forget_session(self, session_id: str) -> None:
