@@ -20,6 +20,7 @@ from tests.servers.base import free_port
 from onthedot import every
 from onthedot.errors import OnthedotError, SchemaError, SettingsError, StoreError, StoreUnavailable
 from onthedot.model.run import Run
+from onthedot.model.token import Role, Session, Token
 from onthedot.rules import edits
 from onthedot.stores.base import Author, Store
 from onthedot.stores.open import open_store
@@ -383,3 +384,12 @@ def test_a_thousand_announcements_are_few_notifications(postgresql_15: str, open
         first = list(listener.notifies(timeout=LONGEST_S, stop_after=1))
         others = list(listener.notifies(timeout=0.5))
     assert 1 <= len(first) + len(others) < 500
+
+
+def test_sessions_are_over_by_the_servers_own_clock(url: str, opened: Open) -> None:
+    store = opened(url, create=True)
+    token = store.add_token(Token("ann", Role.VIEWER, "d" * 64), BY)
+    now_ms = store.now_ms()
+    store.add_session(Session("old", "ann", token.digest, now_ms - 2, now_ms - 1))
+    store.add_session(Session("new", "ann", token.digest, now_ms, now_ms + 60_000))
+    assert [store.session(each) is None for each in ("old", "new")] == [True, False]
