@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -257,7 +258,7 @@ class _Work:
             task=schedule.task,
             scheduled_ms=tick,
             due_ms=due_ms(self.trigger, tick, schedule.policy.jitter_ms, schedule.name),
-            args=schedule.args,
+            args=deepcopy(schedule.args) if schedule.args else {},  # user code may change what it is given
             policy=schedule.policy,
             schedule_id=schedule.id,
             schedule=schedule.name,

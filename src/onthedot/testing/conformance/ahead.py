@@ -55,6 +55,23 @@ class TestPlanningAhead(Promises):
         assert early.owner == node
         assert scene.end(early).state is State.SUCCEEDED
 
+    def test_what_a_task_does_to_its_arguments_reaches_no_later_tick(self, scene: Scene) -> None:
+        node = scene.node()
+        scene.put(args={"seen": []})
+        scene.wait(MINUTE)
+        (effects,) = scene.planned(node, free=1).effects
+        for _ in range(2):
+            (run,) = effects.runs
+            run.args["seen"].append("mine")
+            scene.end(run)
+            assert effects.schedule is not None
+            host = next(each for each in scene.store.nodes() if each.id == node)
+            ahead = decided_ahead([effects.schedule], host, scene.decider())
+            scene.wait(MINUTE)
+            (effects,) = plan_ahead(scene, node, ahead).effects
+            assert effects.runs[0].args == {"seen": []}
+        assert scene.schedule().args == {"seen": []}
+
     def test_a_tick_is_planned_once_whichever_way_and_how_often(self, scene: Scene) -> None:
         one, two = scene.node("one"), scene.node("two")
         scene.put()
