@@ -88,6 +88,9 @@ class MongoTransaction:
         self._writes.touch(schema.SCHEDULES, (self._rests_on_schedules & self._locked.keys()) - self.written)
         self._writes.touch(schema.GATES, {_gate(node_id, self._manners.gate) for node_id in self._claims_for})
 
+    def prefetch(self, node_id: str, run_ids: Collection[str]) -> None:
+        """Each is read when it is asked for."""
+
     # schedules
 
     def due_schedules(self, limit: int, on_time_from_ms: int) -> tuple[list[Schedule], bool]:

@@ -74,6 +74,9 @@ class SqlTransaction:
     def now_ms(self) -> int:
         return self._now_ms
 
+    def prefetch(self, node_id: str, run_ids: Collection[str]) -> None:
+        """Each is read when it is asked for."""
+
     # schedules
 
     def due_schedules(self, limit: int, on_time_from_ms: int) -> tuple[list[Schedule], bool]:
