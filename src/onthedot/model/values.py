@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from copy import deepcopy
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -25,3 +27,13 @@ def make(kind: type[T], fields: dict[str, Any]) -> T:
     made = object.__new__(kind)
     object.__setattr__(made, "__dict__", fields)  # past the frozen class's own
     return made
+
+
+_PLAIN = frozenset({str, int, float, bool, type(None)})
+
+
+def own_args(args: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Arguments for whoever may change them in place, user code above all; mostly nothing in them can be changed."""
+    if type(args) is dict and all(type(value) in _PLAIN for value in args.values()):
+        return {**args}
+    return deepcopy(args)

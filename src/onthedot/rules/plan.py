@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -12,7 +11,7 @@ from onthedot.model.decision import Decision, Reason
 from onthedot.model.run import Run, for_slot
 from onthedot.model.schedule import Schedule
 from onthedot.model.states import State
-from onthedot.model.values import replace
+from onthedot.model.values import own_args, replace
 from onthedot.rules import routing
 from onthedot.rules.effects import Before, Decide, Effects, Situation
 from onthedot.rules.misfire import Selection, select
@@ -258,7 +257,7 @@ class _Work:
             task=schedule.task,
             scheduled_ms=tick,
             due_ms=due_ms(self.trigger, tick, schedule.policy.jitter_ms, schedule.name),
-            args=deepcopy(schedule.args) if schedule.args else {},  # user code may change what it is given
+            args=own_args(schedule.args),
             policy=schedule.policy,
             schedule_id=schedule.id,
             schedule=schedule.name,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, asdict, fields
 from functools import lru_cache
 from operator import attrgetter
@@ -23,7 +23,7 @@ from onthedot.model.schedule import Schedule
 from onthedot.model.states import State
 from onthedot.model.values import make
 from onthedot.stores.base import Author, Change, LogLine, TaskInfo
-from onthedot.stores.json_text import UNREADABLE_POLICY, Unreadable
+from onthedot.stores.json_text import UNREADABLE_POLICY, Unreadable, policy_text
 from onthedot.stores.mapping import unreadable_node, unreadable_run
 
 _encode = json.JSONEncoder(separators=(",", ":"), check_circular=False).encode
@@ -60,17 +60,6 @@ def _named(names: Sequence[str], values: list[Any], defaults: list[Any]) -> dict
 
 
 @lru_cache(maxsize=4096)
-def _text_of(policy: Policy) -> str:
-    return _encode(policy.as_json())
-
-
-def _policy_text(policy: Policy) -> str:
-    if policy is UNREADABLE_POLICY:
-        return ""  # so that it stays what it is
-    return "{}" if policy is DEFAULT else _text_of(policy)
-
-
-@lru_cache(maxsize=4096)
 def _policy(text: str) -> Policy:
     return DEFAULT if text == "{}" else Policy.from_json(_decode(text))
 
@@ -92,7 +81,7 @@ _WORDS = ("given", "tags", "then", "on_failure")
 def schedule_text(row: Schedule) -> str:
     """The whole row."""
     values = list(_schedule_values(row))
-    values[3], values[4] = _encode(row.trigger), _policy_text(row.policy)
+    values[3], values[4] = _trigger_text(row.trigger), policy_text(row.policy)
     return _encode(values)
 
 
@@ -122,6 +111,21 @@ def _trigger(text: str) -> dict[str, Any]:
     return value
 
 
+_trigger_texts: dict[int, tuple[object, str]] = {}
+
+
+def _trigger_text(trigger: Mapping[str, Any]) -> str:
+    """Found by identity: rows that were read share their triggers, and nobody changes one in place."""
+    known = _trigger_texts.get(id(trigger))
+    if known is not None and known[0] is trigger:
+        return known[1]
+    text = _encode(trigger)
+    if len(_trigger_texts) >= 65_536:
+        _trigger_texts.clear()
+    _trigger_texts[id(trigger)] = trigger, text
+    return text
+
+
 def _unreadable(schedule_id: str, text: str, error: Exception) -> Schedule:
     """What a planner parks. Its text goes with it, so that nothing of it is lost."""
     head = re.match(r'\["(?:[^"\\]|\\.)*",("(?:[^"\\]|\\.)*"),', text)
@@ -147,7 +151,7 @@ _STATES = {state.value: state for state in State}
 def run_text(run: Run) -> str:
     """The whole row; `TypeError` if an argument or result is none of JSON."""
     values = list(_run_values(run))
-    values[2] = _policy_text(run.policy)
+    values[2] = policy_text(run.policy)
     if isinstance(run.args, Unreadable):
         values[7] = None  # so that it stays what it is
     return _encode(values)

@@ -6,13 +6,12 @@ Nothing rests on them: a transaction asks the server for the stamp, or has it co
 from __future__ import annotations
 
 from collections.abc import Iterable
-from copy import deepcopy
 from typing import Generic, NamedTuple, TypeVar
 
 from onthedot.model.run import Run
 from onthedot.model.schedule import Schedule
 from onthedot.model.states import State
-from onthedot.model.values import replace
+from onthedot.model.values import own_args, replace
 
 T = TypeVar("T")
 _MOST = 20_000
@@ -64,7 +63,7 @@ class Memory(NamedTuple):
             if run is None or run.state is not State.RUNNING:
                 self.runs.forget(run_id)
             else:
-                self.runs.put(run_id, stamp, replace(run, args=deepcopy(run.args)) if run.args else run)
+                self.runs.put(run_id, stamp, replace(run, args=own_args(run.args)))
         self.schedules.trim()
         self.runs.trim()
 

@@ -51,9 +51,7 @@ TOLD = 24
 class RedisTransaction:
     """`clashes` is how often this transaction was overtaken already: it then takes less at once."""
 
-    def __init__(
-        self, server: Server, read_clock: Callable[[], int] | None, memory: Memory, clashes: int = 0
-    ) -> None:
+    def __init__(self, server: Server, read_clock: Callable[[], int] | None, memory: Memory, clashes: int = 0) -> None:
         self._server = server
         self._read_clock = read_clock
         self._memory = memory

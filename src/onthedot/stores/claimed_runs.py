@@ -7,13 +7,12 @@ the number. So who finds the same claim in the row knows the rest.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from copy import deepcopy
 from threading import Lock
 from typing import Any
 
 from onthedot.model.run import Run
 from onthedot.model.states import State
-from onthedot.model.values import replace
+from onthedot.model.values import own_args, replace
 
 _MOST = 20_000
 COLUMNS = ("id", "state", "owner", "claim_no", "cancel_requested_ms", "reason")
@@ -30,11 +29,15 @@ class ClaimedRuns:
     def __contains__(self, run_id: str) -> bool:
         return run_id in self._runs
 
+    def get(self, run_id: str) -> Run | None:
+        """As it was when it was started."""
+        return self._runs.get(run_id)
+
     def add(self, runs: Iterable[Run]) -> None:
         """Remember runs as they have been committed. Arguments are copied: user code may change what it is given."""
         with self._lock:
             for run in runs:
-                self._runs[run.id] = replace(run, args=deepcopy(run.args)) if run.args else run
+                self._runs[run.id] = replace(run, args=own_args(run.args))
             for run_id in list(self._runs)[: max(len(self._runs) - _MOST, 0)]:
                 del self._runs[run_id]
 
