@@ -137,9 +137,9 @@ class MongoTransaction:
         self._learn_nodes(found["nodes"])
         self._manners.nodes = len(found["nodes"])
         self._some_due = {each["_id"] for each in found["due"]}
-        free = (each for each in found["versions"] if self._reservations.is_free(each))
+        free = [each for each in found["versions"] if self._reservations.is_free(each)]
         same = {each["_id"] for each in free if each["version"] == given[each["_id"]].version}
-        self._manners.lost = len(same) < len(given)
+        self._manners.lost = len(free) < len(found["versions"])
         if same:
             same -= set(self._reads.distinct(schema.RUNS, "schedule_id", {"schedule_id": {"$in": sorted(same)}}))
         return same
@@ -150,7 +150,6 @@ class MongoTransaction:
             assert row is not None
             self._writes.change(schema.SCHEDULES, row.id, documents.tick_moves(row))
             self.written.add(row.id)
-        self._read_nodes.add(owner)
         self.save_runs([run for each in all_effects for run in each.runs])
 
     def is_due(self) -> bool:
