@@ -27,6 +27,11 @@ class Remembered(Generic[T]):
         """The row and, before it, its stamp."""
         return self._rows.get(row_id)
 
+    def among(self, ids: Iterable[str]) -> dict[str, tuple[str, T]]:
+        """The same of all of these that are known."""
+        rows = self._rows
+        return {each: known for each in ids if (known := rows.get(each)) is not None}
+
     def put(self, row_id: str, stamp: str, value: T) -> None:
         """In place of what was known of it. The value must not be anybody else's to change."""
         self._rows[row_id] = stamp, value
@@ -37,8 +42,9 @@ class Remembered(Generic[T]):
 
     def trim(self) -> None:
         """Forget those that were put first, where they are too many."""
-        for row_id in list(self._rows)[: max(len(self._rows) - _MOST, 0)]:
-            self.forget(row_id)
+        if len(self._rows) > _MOST:
+            for row_id in list(self._rows)[: len(self._rows) - _MOST]:
+                self.forget(row_id)
 
 
 class Memory(NamedTuple):
@@ -63,7 +69,7 @@ class Memory(NamedTuple):
             if run is None or run.state is not State.RUNNING:
                 self.runs.forget(run_id)
             else:
-                self.runs.put(run_id, stamp, replace(run, args=own_args(run.args)))
+                self.runs.put(run_id, stamp, replace(run, args=own_args(run.args)) if run.args else run)
         self.schedules.trim()
         self.runs.trim()
 

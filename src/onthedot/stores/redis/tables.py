@@ -65,13 +65,10 @@ class Table(Generic[T]):
 
     def asked(self, ids: Sequence[str]) -> list[str | int]:
         """For `rows.lua`: the ids, and the stamps of those that are remembered."""
-        stamps: list[str] = []
-        for each in ids:
-            known = None if self._remembered is None else self._remembered.get(each)
-            if known is not None:
-                self._offered[each] = known
-            stamps.append("" if known is None else known[0])
-        return [self.name, len(ids), *ids, *stamps]
+        if self._remembered is not None:
+            self._offered |= self._remembered.among(ids)
+        offered = self._offered
+        return [self.name, len(ids), *ids, *[offered[each][0] if each in offered else "" for each in ids]]
 
     def learn(self, ids: Iterable[str], texts: Iterable[str | Literal[1] | None]) -> None:
         """What the hash has under these ids now; 1: what was remembered when it was asked."""

@@ -88,8 +88,8 @@ class RedisTransaction:
         return "" if self._now_ms is None and self._read_clock is None else self.now_ms
 
     def prefetch(self, node_id: str, run_ids: Collection[str]) -> None:
-        known = (self._memory.runs.get(each) for each in run_ids)
-        beside = {run.schedule_id for _, run in filter(None, known) if run.schedule_id is not None}
+        known = self._memory.runs.among(run_ids).values()
+        beside = {run.schedule_id for _, run in known if run.schedule_id is not None}
         self._read_rows((self._nodes, [node_id]), (self._runs, run_ids), (self._schedules, beside))
 
     # schedules
