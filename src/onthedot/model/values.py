@@ -34,6 +34,8 @@ _PLAIN = frozenset({str, int, float, bool, type(None)})
 
 def own_args(args: Mapping[str, Any]) -> Mapping[str, Any]:
     """Arguments for whoever may change them in place, user code above all; mostly nothing in them can be changed."""
+    if not args:
+        return {}
     if type(args) is dict and all(type(value) in _PLAIN for value in args.values()):
         return {**args}
     return deepcopy(args)
