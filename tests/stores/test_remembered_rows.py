@@ -89,12 +89,3 @@ def test_what_was_decided_ahead_is_void_once_another_has_changed_the_schedule(tw
     two.here.wait(MINUTE)
     planned = two.here.store.plan_ahead(node, ahead, lambda: new_id(two.here.now_ms))
     assert planned.effects == ()
-
-
-def test_what_a_task_does_to_its_arguments_is_not_kept(two: Two) -> None:
-    node = two.here.node()
-    two.here.waiting_run(args={"seen": []})
-    run = started(two.here, node)
-    run.args["seen"].append("mine")
-    two.here.end(run)
-    assert two.there.run(run).args == {"seen": []}
