@@ -10,6 +10,7 @@ LOCKS = (
         rule="Lock order: schedules, the incarnation's row, runs.",
         file="stores/engine/finishing.py",
         find="    schedules = tx.lock_schedules(tx.schedules_of(again)) if again else {}\n"
+        "    tx.prefetch(node_id, [outcome.run_id for outcome in outcomes])\n"
         "    node = tx.node_shared(node_id)\n",
         replace="    node = tx.node_shared(node_id)\n"
         "    schedules = tx.lock_schedules(tx.schedules_of(again)) if again else {}\n",

@@ -65,8 +65,8 @@ CLOCK = (
         name="ahead-by-the-dead",
         rule="A dead incarnation plans nothing that it has decided ahead.",
         file="stores/engine/planning.py",
-        find="    alive(tx, node_id)\n    effects = tuple(each.at",
-        replace="    effects = tuple(each.at",
+        find="    alive(tx, node_id)\n    now_ms = tx.now_ms\n    due = ",
+        replace="    now_ms = tx.now_ms\n    due = ",
         tests=memory("TestPlanningAhead::test_a_dead_node_plans_nothing_that_it_has_decided"),
     ),
     Sabotage(

@@ -105,7 +105,8 @@ class RedisVandal:
 
     def _change(self, table: str, row_id: str, how: Any) -> None:
         held = self._server.ask("HGET", table, row_id)
-        self._server.ask("HSET", table, row_id, held[:STAMP] + how(held[STAMP:]))
+        stamp = "by-a-vandal."  # whoever writes a row gives it another
+        self._server.ask("HSET", table, row_id, stamp + how(held[STAMP:]))
 
     def spoil_run(self, run_id: str, how: How) -> None:
         def spoiled(row: str) -> str:

@@ -301,7 +301,8 @@ def _args_text(args: Mapping[str, Any]) -> str:
     return "unreadable" if isinstance(args, Unreadable) else encode(args)
 
 
-def _run_columns(run: Run) -> Columns:
+def run_row(run: Run) -> Columns:
+    """The columns of `RUN`."""
     return (
         run.id,
         run.task,
@@ -343,12 +344,12 @@ def live_row(run: Run) -> Columns:
     """All columns of a live run: those of `LIVE`."""
     priority = run.policy.priority
     apart = "" if run.cause == "tick" and not run.is_shard else run.id
-    return (*_run_columns(run), priority, 1 if priority else 0, apart, run.policy.pool, lane_of(run))
+    return (*run_row(run), priority, 1 if priority else 0, apart, run.policy.pool, lane_of(run))
 
 
 def ended_row(run: Run) -> Columns:
     """All columns of a run in history."""
-    return (*_run_columns(run), kept_by(run))
+    return (*run_row(run), kept_by(run))
 
 
 def kept_by(run: Run) -> str:

@@ -247,6 +247,9 @@ class _MemoryTransaction:
         while self._undo:
             self._undo.pop()()
 
+    def prefetch(self, node_id: str, run_ids: Collection[str]) -> None:
+        """Each is read when it is asked for."""
+
     # schedules
 
     def due_schedules(self, limit: int, on_time_from_ms: int) -> tuple[list[Schedule], bool]:

@@ -107,6 +107,10 @@ class Transaction(Protocol):
     def now_ms(self) -> int:
         """The store's time, read when the transaction began."""
 
+    def prefetch(self, node_id: str, run_ids: Collection[str]) -> None:
+        """Only a hint: how these runs of the node have ended is asked next. One round trip instead of several, where a
+        store can; it locks nothing."""
+
     # schedules
 
     def due_schedules(self, limit: int, on_time_from_ms: int) -> tuple[list[Schedule], bool]:

@@ -46,8 +46,10 @@ _TAKER = Author("another node", "node", "take over")
 class Engine(Store):
     """Implements every writing method of `Store` with transactions over `Transaction`."""
 
-    finishes_and_starts = True
-    """Whether one transaction may record outcomes and start runs."""
+    @property
+    def finishes_and_starts(self) -> bool:
+        """Whether one transaction may record outcomes and start runs."""
+        return True
 
     @abstractmethod
     def begin(self) -> AbstractContextManager[Transaction]:

@@ -32,6 +32,7 @@ def finish(tx: Transaction, node_id: str, outcomes: Sequence[Outcome], tasks: Ta
     """Each stands or is refused by itself. What may wait again adds a run to its schedule, whose lock comes first."""
     again = [outcome.run_id for outcome in outcomes if outcome.ending in end.MAY_WAIT_AGAIN]
     schedules = tx.lock_schedules(tx.schedules_of(again)) if again else {}
+    tx.prefetch(node_id, [outcome.run_id for outcome in outcomes])
     node = tx.node_shared(node_id)
     if node is None or not node.lives:
         return FinishPass(Finished(refused=tuple(outcome.run_id for outcome in outcomes)))

@@ -35,12 +35,15 @@ def plan_due(tx: Transaction, node_id: str, limit: int, free_workers: int, decid
 
 
 def plan_ahead(tx: AheadTransaction, node_id: str, ahead: Sequence[Ahead], make_id: Callable[[], str]) -> Planned:
-    """The version carries the proof: whoever adds, starts, revives or unblocks a run of a schedule has raised it."""
-    now_ms = tx.now_ms
-    due = [each for each in ahead if each.holds_at(now_ms)]
-    unchanged = tx.unchanged([each.schedule for each in due])
+    """The version carries the proof: whoever adds, starts, revives or unblocks a run of a schedule has raised it.
+
+    All are asked for before the time is: a store may tell it with the answer.
+    """
+    unchanged = tx.unchanged([each.schedule for each in ahead])
     alive(tx, node_id)
-    effects = tuple(each.at(now_ms, make_id()) for each in due if each.schedule.id in unchanged)
+    now_ms = tx.now_ms
+    due = [each for each in ahead if each.schedule.id in unchanged and each.holds_at(now_ms)]
+    effects = tuple(each.at(now_ms, make_id()) for each in due)
     if effects:
         tx.save_ahead(node_id, effects)
     return Planned(effects, more=tx.is_due(), now_ms=now_ms)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from random import randrange
 
+from pymongo.cursor import Cursor
 from pymongo.database import Database
 
 from onthedot.stores.mongo import schema
@@ -84,11 +85,9 @@ class Candidates:
         return ids, others or most < min(limit, len(free))
 
     def runs(self, claim: Claim, limit: int) -> list[Document]:
-        """The foremost of the due runs that the claim takes, in turn, reserved where others are about."""
-        if not self._manners.reserves:
-            return self._foremost(claim, {}, limit)
+        """The same, looked up before the transaction begins, and reserved."""
         most = max(limit >> self._manners.tries, 1)
-        free = self._foremost(claim, self._reservations.free, most << self._manners.crowd)
+        free = self.foremost(claim, most << self._manners.crowd, self._outside)
         chosen = _anywhere(free, most)
         ids = [each["_id"] for each in chosen]
         if self._reservations.take(schema.RUNS, ids) == len(ids):
@@ -104,15 +103,18 @@ class Candidates:
         found = self._database[schema.SCHEDULES].find(due, _WHOSE, batch_size=AT_ONCE).sort(IN_TURN)
         return list(found.limit(most).hint(schema.SCHEDULES_DUE))
 
-    def _foremost(self, claim: Claim, also: Document, most: int) -> list[Document]:
+    def _outside(self, wanted: Document) -> Cursor[Document]:
+        return self._database[schema.RUNS].find(wanted, batch_size=AT_ONCE)
+
+    def foremost(self, claim: Claim, most: int, find: Callable[[Document], Cursor[Document]]) -> list[Document]:
+        """The foremost of the due runs that the claim takes and nobody else works on, in turn."""
         mine = {"ready_for": {"$in": [ANYBODY, claim.node_id]}}
         queues = self._queues(claim, mine)
 
         def oldest(priority: int, until_ms: int, most: int) -> Iterator[Document]:
             for some in _parts(queues[priority]):
-                due = {**mine, "queue": {"$in": some}, "due_ms": {"$lte": until_ms}, **also}
-                found = self._database[schema.RUNS].find(due, batch_size=AT_ONCE).sort(OLDEST)
-                yield from found.limit(most).hint(schema.RUNS_DUE)
+                due = {**mine, "queue": {"$in": some}, "due_ms": {"$lte": until_ms}, **self._reservations.free}
+                yield from find(due).sort(OLDEST).limit(most).hint(schema.RUNS_DUE)
 
         return foremost_of(queues, oldest, self._now_ms(), most)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from onthedot.model.decision import Decision
@@ -62,6 +63,21 @@ def schedule_moves(row: Schedule) -> Document:
     return moves
 
 
+def tick_moves(row: Schedule) -> Document:
+    """What a plain tick changes (see `rules.ahead`). It also ends the reservation."""
+    return {
+        "next_run_ms": row.next_run_ms,
+        "rescheduled": 0,
+        "settled_ms": row.settled_ms,
+        "last_run_ms": row.last_run_ms,
+        "last_enqueued_ms": row.last_enqueued_ms,
+        "version": row.version,
+        "fence": row.fence,
+        "planned_runs": row.planned_runs,
+        **FREE,
+    }
+
+
 def summary_from(document: Document) -> ScheduleSummary:
     """How the schedule of a document stands, which has at least the fields of `mapping.SUMMARY`."""
     return mapping.summary_from(_values(document, mapping.SUMMARY))
@@ -75,15 +91,11 @@ def run_from(document: Document) -> Run:
     return mapping.run_from(_values(document, _RUN))
 
 
-_ALSO_LIVE = ("priority", "apart")
-"""What indexes need of the columns that only live runs have."""
-
-
 def live_document(run: Run) -> Document:
-    """All of a live run."""
-    columns = dict(zip(mapping.LIVE, mapping.live_row(run), strict=True))
-    fields = {name: columns[name] for name in (*mapping.RUN[1:], *_ALSO_LIVE)}
-    return {"_id": run.id, **fields, **_where_it_waits(run), **FREE}
+    """All of a live run: what it has not, it lacks."""
+    fields = {name: value for name, value in zip(_RUN, mapping.run_row(run), strict=True) if value is not None}
+    apart = "" if run.cause == "tick" and not run.is_shard else run.id
+    return {**fields, "priority": run.policy.priority, "apart": apart, **_where_it_waits(run), **FREE}
 
 
 def live_moves(run: Run) -> Document:
@@ -101,8 +113,13 @@ def _where_it_waits(run: Run) -> Document:
     if run.state is not State.WAITING or run.blocked:
         return {"ready_for": None, "queue": None}
     policy = run.policy
-    queue = json.dumps([policy.group, policy.pool, run.task, policy.priority])
+    queue = _queue_text(policy.group, policy.pool, run.task, policy.priority)
     return {"ready_for": run.target or ANYBODY, "queue": queue}
+
+
+@lru_cache(maxsize=4096)
+def _queue_text(group: str | None, pool: str | None, task: str, priority: int) -> str:
+    return json.dumps([group, pool, task, priority])
 
 
 ANYBODY = ""
@@ -125,7 +142,8 @@ def queue_from(text: str) -> Queue:
 
 def ended_document(run: Run) -> Document:
     """All of a run in history; `wrong` is there only if it did not succeed, for the index of what went wrong."""
-    document = dict(zip((*_RUN, "kept_by"), mapping.ended_row(run), strict=True))
+    columns = zip((*_RUN, "kept_by"), mapping.ended_row(run), strict=True)
+    document = {name: value for name, value in columns if value is not None}
     return document if run.state is State.SUCCEEDED else {**document, "wrong": 1}
 
 

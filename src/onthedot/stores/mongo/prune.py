@@ -175,7 +175,7 @@ class MongoForgetting:
         for schedule in self._find(schema.SCHEDULES, {"_id": schedule_id}, ("name",)):
             runs += self._find(schema.HISTORY, {"kept_by": schedule["name"]}, ("revision",), [("_id", 1)], 1)
         decisions = self._find(schema.DECISIONS, of_schedule, ("first_ms",), [("_id", 1)], 1)
-        revisions = [run["revision"] for run in runs if run["revision"] is not None]
+        revisions = [run["revision"] for run in runs if run.get("revision") is not None]
         return min(revisions, default=None), decisions[0]["first_ms"] if decisions else None
 
     def forget_revisions(self, items: Sequence[Row]) -> Pruned:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -23,7 +23,7 @@ from onthedot.stores.json_text import word_in_words
 from onthedot.stores.mongo import mapping as documents
 from onthedot.stores.mongo import schema
 from onthedot.stores.mongo.connect import Opened
-from onthedot.stores.mongo.mapping import Document
+from onthedot.stores.mongo.mapping import AT_ONCE, Document
 from onthedot.stores.mongo.schema import PLANNABLE, READY
 
 T = TypeVar("T")
@@ -56,6 +56,9 @@ class Queries(Engine):
     def changes(self, *, name: str | None = None, limit: int = 100) -> list[Change]:
         wanted = {} if name is None else {"schedule": name}
         return [documents.change_from(each) for each in self._all(schema.CHANGES, wanted, [("seq", -1)], limit)]
+
+    def coming(self, after_ms: int, until_ms: int, known: Mapping[str, int]) -> list[Schedule]:
+        return self._reading(lambda opened: _coming(opened.database, after_ms, until_ms, known))
 
     def upcoming(self, after_ms: int, until_ms: int) -> list[int]:
         return self._reading(lambda opened: _upcoming(opened.database, after_ms, until_ms))
@@ -143,6 +146,18 @@ def _schedules(
     found = database[schema.SCHEDULES].find(wanted).sort("name").limit(limit)
     if mode == "local":
         found = found.hint(schema.SCHEDULES_LOCAL)
+    return [documents.schedule_from(each) for each in found]
+
+
+def _coming(database: Database[Document], after_ms: int, until_ms: int, known: Mapping[str, int]) -> list[Schedule]:
+    """Of those that are known by their version, no more is read than that."""
+    soon = {**PLANNABLE, "next_run_ms": {"$gt": after_ms, "$lte": until_ms}}
+    schedules = database[schema.SCHEDULES]
+    versions = schedules.find(soon, {"version": 1}, batch_size=AT_ONCE).hint(schema.SCHEDULES_DUE)
+    new = [each["_id"] for each in versions if known.get(each["_id"]) != each["version"]]
+    if not new:
+        return []
+    found = schedules.find({"_id": {"$in": new}, **soon}, batch_size=AT_ONCE)
     return [documents.schedule_from(each) for each in found]
 
 

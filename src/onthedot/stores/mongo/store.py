@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from functools import cache
 from random import randrange
 from threading import Event, Lock
 from typing import Any, TypeVar
@@ -24,6 +23,7 @@ from onthedot.errors import Conflict, SchemaError, SettingsError, StoreError, St
 from onthedot.model.finding import Finding
 from onthedot.model.run import Run
 from onthedot.stores.base import OLD_MS, Author, Pruned, Retention
+from onthedot.stores.claimed_runs import ClaimedRuns
 from onthedot.stores.engine.enqueuing import enqueue
 from onthedot.stores.mongo import schema
 from onthedot.stores.mongo.abandoned import AbandonedTransactions
@@ -34,6 +34,7 @@ from onthedot.stores.mongo.mapping import Document
 from onthedot.stores.mongo.notify import ChangeStream
 from onthedot.stores.mongo.prune import MongoForgetting
 from onthedot.stores.mongo.queries import Queries
+from onthedot.stores.mongo.reads import StoreTime, ms_of
 from onthedot.stores.mongo.reservations import Reservations
 from onthedot.stores.mongo.transaction import MongoTransaction
 from onthedot.stores.prune import Pruner
@@ -60,8 +61,12 @@ _left_alone: list[object] = []
 class MongoStore(Queries):
     """Connections are opened on first use in each process, so it may be made before a fork."""
 
-    finishes_and_starts = False
-    """Runs are reserved outside of the transaction: what it has ended itself would be in its own way."""
+    @property
+    def finishes_and_starts(self) -> bool:
+        """While this node is alone: where others are about, runs are reserved before the transaction begins."""
+        return self._nodes == 1
+
+    plans_ahead = True
 
     def __init__(self, url: str, place: str, now_ms: Callable[[], int] | None) -> None:
         self._url = url
@@ -74,6 +79,7 @@ class MongoStore(Queries):
         self._nodes: int | None = None
         """How many lived when they were last read."""
         self._crowd = 0
+        self._claimed_runs = ClaimedRuns()
         self._pruner = Pruner(
             MongoForgetting(lambda work: self._reading(lambda opened: work(opened.database)), self._in_transaction)
         )
@@ -118,15 +124,19 @@ class MongoStore(Queries):
             in_our_words(self._place),
             opened.client.start_session(causal_consistency=True) as session,
         ):
-            now_ms = cache(self._read_clock or (lambda: _server_ms(opened.client)))
+            now_ms = StoreTime(self._read_clock, lambda: _server_ms(opened.client))
             reservations = Reservations(opened.database, session, now_ms, name)
             _start(session)
-            tx = MongoTransaction(opened.database, session, now_ms, reservations, manners)
+            tx = MongoTransaction(
+                opened.database, session, now_ms, reservations, manners, claimed_runs=self._claimed_runs
+            )
             try:
                 yield tx
                 tx.finish()
                 self._commit(session)
                 manners.committed = True
+                self._claimed_runs.add(tx.started)
+                self._claimed_runs.remove(tx.ended)
             finally:
                 reservations.release(tx.written if manners.committed else ())
 
@@ -207,9 +217,10 @@ class MongoStore(Queries):
 
     def _shared(self, database: Database[Document], session: ClientSession) -> MongoTransaction:
         """The caller's own transaction, which cannot be repeated here: it waits for nobody."""
-        now_ms = cache(self.now_ms)
+        now_ms = StoreTime(self.now_ms, self.now_ms)
         reservations = Reservations(database, session, now_ms, "")
-        return MongoTransaction(database, session, now_ms, reservations, Manners(0, reserves=False, waits=False))
+        manners = Manners(0, reserves=False, waits=False)
+        return MongoTransaction(database, session, now_ms, reservations, manners, claimed_runs=ClaimedRuns())
 
     # the collections
 
@@ -300,8 +311,7 @@ def _start(session: ClientSession) -> None:
 
 def _server_ms(client: MongoClient[Document]) -> int:
     """The primary's clock, in the cheapest of all commands."""
-    moment = client.admin.command("hello")["localTime"]
-    return int(moment.timestamp() * 1000 + 0.5)
+    return ms_of(client.admin.command("hello")["localTime"])
 
 
 def _just_enqueued() -> Conflict:

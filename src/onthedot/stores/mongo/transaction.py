@@ -8,7 +8,7 @@ in effect, locked. Runs that are only read may change: whoever adds or starts on
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import count
 
 from pymongo.client_session import ClientSession
@@ -22,13 +22,15 @@ from onthedot.model.schedule import Schedule, ScheduleSummary
 from onthedot.model.states import State
 from onthedot.model.token import Session, Token
 from onthedot.model.values import replace
+from onthedot.rules.effects import Effects
 from onthedot.stores import mapping
 from onthedot.stores.base import Change, LogLine, TaskInfo
+from onthedot.stores.claimed_runs import COLUMNS, ClaimedRuns
 from onthedot.stores.mongo import awaited, beside, schema
 from onthedot.stores.mongo import mapping as documents
 from onthedot.stores.mongo.candidates import IN_TURN, OLDEST, Candidates, Manners
 from onthedot.stores.mongo.mapping import Document
-from onthedot.stores.mongo.reads import Reads
+from onthedot.stores.mongo.reads import Part, Reads, StoreTime
 from onthedot.stores.mongo.reservations import Reservations
 from onthedot.stores.mongo.schema import PLANNABLE, ROUTED
 from onthedot.stores.mongo.writes import Writes
@@ -36,6 +38,9 @@ from onthedot.stores.transaction import Claim, LiveRuns, TryAgain, in_the_way, r
 
 _LIVES = {"state": {"$in": ["alive", "draining"]}}
 _OWNED = {"owner": {"$gt": ""}}
+_HELD = dict.fromkeys(("_id", *COLUMNS[1:]), 1)
+_SUMMARY = dict.fromkeys(mapping.SUMMARY, 1)
+_VERSION = {"version": 1, "busy_ms": 1, "busy_by": 1}
 _NEWEST_OF_EACH: list[Document] = [
     {"$sort": {"schedule_id": -1, "_id": -1}},
     {"$group": {"_id": "$schedule_id", "newest": {"$first": "$$ROOT"}}},
@@ -55,20 +60,27 @@ class MongoTransaction:
         self,
         database: Database[Document],
         session: ClientSession,
-        now_ms: Callable[[], int],
+        now_ms: StoreTime,
         reservations: Reservations,
         manners: Manners,
+        *,
+        claimed_runs: ClaimedRuns,
     ) -> None:
         self.database = database
         self.session = session
         self._now_ms = now_ms
         self._reservations = reservations
         self._manners = manners
+        self._claimed_runs = claimed_runs
         self._candidates = Candidates(database, reservations, manners, now_ms)
         self._writes = Writes(database, session)
         self._reads = Reads(database, session, self._writes, now_ms)
         self._locked: dict[str, Schedule] = {}
         self._read_runs: dict[str, Run] = {}
+        self._summaries: dict[str, ScheduleSummary] = {}
+        self._nodes: dict[str, Node] = {}
+        """Read with something else, in the snapshot."""
+        self._some_due: set[str] = set()
         self._reserved_runs: set[str] = set()
         """Those of them that others are about to start."""
         self._read_keys: dict[str, Key | None] = {}
@@ -78,6 +90,9 @@ class MongoTransaction:
         self._claims_for: set[str] = set()
         self.written: set[str] = set()
         """The ids of schedules and runs that were written."""
+        self.started: list[Run] = []
+        self.ended: list[str] = []
+        """What became of runs, for those who remember them once it is committed."""
 
     @property
     def now_ms(self) -> int:
@@ -89,7 +104,58 @@ class MongoTransaction:
         self._writes.touch(schema.SCHEDULES, (self._rests_on_schedules & self._locked.keys()) - self.written)
         self._writes.touch(schema.GATES, {_gate(node_id, self._manners.gate) for node_id in self._claims_for})
 
+    def prefetch(self, node_id: str, run_ids: Collection[str]) -> None:
+        """Of the runs that were started here only what may have changed; others are read when they are asked for."""
+        claimed = [run for run in map(self._claimed_runs.get, run_ids) if run is not None]
+        ids = {run.schedule_id for run in claimed if run.schedule_id is not None}
+        parts: dict[str, Part] = {"nodes": (schema.NODES, [_among([node_id])])}
+        if claimed:
+            parts["held"] = schema.RUNS, [_among(run.id for run in claimed), {"$project": _HELD}]
+        if ids:
+            parts["summaries"] = schema.SCHEDULES, [_among(ids), {"$project": _SUMMARY}]
+        found = self._reads.together(parts)
+        self._learn_nodes(found["nodes"])
+        held = (self._claimed_runs.run_of([each.get(name) for name in _HELD]) for each in found.get("held", ()))
+        self._read_runs.update((run.id, run) for run in held if run is not None)
+        self._summaries = {each["_id"]: documents.summary_from(each) for each in found.get("summaries", ())}
+
+    def _learn_nodes(self, found: Iterable[Document]) -> None:
+        self._nodes.update((each["_id"], documents.node_from(each)) for each in found)
+
     # schedules
+
+    def unchanged(self, schedules: Sequence[Schedule]) -> set[str]:
+        given = {each.id: each for each in schedules}
+        self._reserve(given)
+        due = {**PLANNABLE, "next_run_ms": {"$lte": self.now_ms}}
+        found = self._reads.together(
+            {
+                "versions": (schema.SCHEDULES, [_among(given), {"$project": _VERSION}]),
+                "due": (schema.SCHEDULES, [{"$match": due}, {"$limit": len(given) + 1}, {"$project": {"_id": 1}}]),
+                "nodes": (schema.NODES, [{"$match": _LIVES}]),
+            }
+        )
+        self._learn_nodes(found["nodes"])
+        self._manners.nodes = len(found["nodes"])
+        self._some_due = {each["_id"] for each in found["due"]}
+        free = [each for each in found["versions"] if self._reservations.is_free(each)]
+        same = {each["_id"] for each in free if each["version"] == given[each["_id"]].version}
+        self._manners.lost = len(free) < len(found["versions"])
+        if same:
+            same -= set(self._reads.distinct(schema.RUNS, "schedule_id", {"schedule_id": {"$in": sorted(same)}}))
+        return same
+
+    def save_ahead(self, owner: str, all_effects: Sequence[Effects]) -> None:
+        for effects in all_effects:
+            row = effects.schedule
+            assert row is not None
+            self._writes.change(schema.SCHEDULES, row.id, documents.tick_moves(row))
+            self.written.add(row.id)
+        self.save_runs([run for each in all_effects for run in each.runs])
+
+    def is_due(self) -> bool:
+        """As `unchanged` was told, without those that were written since."""
+        return bool(self._some_due - self.written)
 
     def due_schedules(self, limit: int, on_time_from_ms: int) -> tuple[list[Schedule], bool]:
         on_time = {**PLANNABLE, "next_run_ms": {"$gte": on_time_from_ms, "$lte": self.now_ms}}
@@ -137,11 +203,12 @@ class MongoTransaction:
         return {row.id: row for row in self._lock(free)}
 
     def summaries(self, ids: Collection[str]) -> dict[str, ScheduleSummary]:
-        if not ids:
-            return {}
-        fields = dict.fromkeys(mapping.SUMMARY, 1)
-        found = self._reads.look(schema.SCHEDULES, {"_id": {"$in": sorted(ids)}}, fields)
-        return {each["_id"]: documents.summary_from(each) for each in found}
+        known = {each: self._summaries[each] for each in ids if each in self._summaries}
+        unknown = sorted(each for each in ids if each not in known)
+        if not unknown:
+            return known
+        found = self._reads.look(schema.SCHEDULES, {"_id": {"$in": unknown}}, _SUMMARY)
+        return known | {each["_id"]: documents.summary_from(each) for each in found}
 
     def save_schedules(self, schedules: Sequence[Schedule]) -> None:
         for row in schedules:
@@ -179,11 +246,17 @@ class MongoTransaction:
     def due_runs(self, claim: Claim, limit: int) -> list[Run]:
         asked = limit
         while True:
-            due = [documents.run_from(each) for each in self._candidates.runs(claim, asked)]
+            due = self._due_runs(claim, asked)
             good = readable(due)
             if len(good) >= min(limit, len(due)) or len(due) < asked:
                 return good[:limit]
             asked *= 4  # what cannot be read must not hide the others
+
+    def _due_runs(self, claim: Claim, most: int) -> list[Run]:
+        if self._manners.reserves and not self._reads.begun:
+            return [documents.run_from(each) for each in self._candidates.runs(claim, most)]
+        found = self._candidates.foremost(claim, most, lambda wanted: self._reads.find(schema.RUNS, wanted))
+        return self._remember_runs(found)
 
     def live_beside(self, schedules: Sequence[Schedule]) -> dict[str, LiveRuns]:
         def read(wanted: Document, most: int) -> list[Run]:
@@ -211,7 +284,7 @@ class MongoTransaction:
 
     def schedules_of(self, run_ids: Collection[str]) -> set[str]:
         found = self._reads.look(schema.RUNS, {"_id": {"$in": sorted(run_ids)}}, {"schedule_id": 1})
-        return {each["schedule_id"] for each in found if each["schedule_id"] is not None}
+        return {each["schedule_id"] for each in found if each.get("schedule_id") is not None}
 
     def owned_by(self, node_id: str) -> list[Run]:
         found = self._reads.look(schema.RUNS, {"owner": node_id, "state": State.RUNNING.value})
@@ -256,6 +329,8 @@ class MongoTransaction:
                 self._writes.change(schema.RUNS, run.id, documents.live_moves(run))
             self._note(known, run)
             self._read_runs[run.id] = run
+            if run.state is State.RUNNING and run.owner is not None:
+                self.started.append(run)
 
     def _note(self, known: Run | None, run: Run) -> None:
         """What the write of this run rests on."""
@@ -269,9 +344,12 @@ class MongoTransaction:
     def end_runs(self, runs: Sequence[Run]) -> None:
         for run in runs:
             self._writes.delete(schema.RUNS, run.id)
-            self._writes.insert(schema.HISTORY, documents.ended_document(replace(run, slot=None)), run.id)
+            self._writes.insert(
+                schema.HISTORY, documents.ended_document(run if run.slot is None else replace(run, slot=None)), run.id
+            )
             self._note(None, run)
             self._read_runs.pop(run.id, None)
+            self.ended.append(run.id)
 
     def revive_runs(self, runs: Sequence[Run]) -> None:
         for run in runs:
@@ -322,6 +400,9 @@ class MongoTransaction:
     # nodes
 
     def node(self, node_id: str) -> Node | None:
+        if node_id in self._nodes:
+            self._read_nodes.add(node_id)
+            return self._nodes[node_id]
         for each in self._reads.find(schema.NODES, {"_id": node_id}):
             self._read_nodes.add(node_id)
             return documents.node_from(each)
@@ -341,6 +422,7 @@ class MongoTransaction:
 
     def save_node(self, node: Node) -> None:
         document = documents.node_document(node)
+        self._nodes.pop(node.id, None)
         if node.id not in self._read_nodes:
             self._writes.insert(schema.NODES, document, node.id)
             for number in range(schema.GATES_EACH):
@@ -414,6 +496,10 @@ class MongoTransaction:
 
     def add_revision(self, schedule: Schedule) -> None:
         self._writes.insert(schema.REVISIONS, documents.revision_document(schedule, sequence(self.now_ms)))
+
+
+def _among(ids: Iterable[str]) -> Document:
+    return {"$match": {"_id": {"$in": sorted(ids)}}}
 
 
 def _gate(node_id: str, number: int) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Any
 
-from pymongo import InsertOne, UpdateOne
+from pymongo import UpdateOne
 from pymongo.client_session import ClientSession
 from pymongo.database import Database
 
@@ -52,7 +52,7 @@ class Writes:
 
     def delete(self, collection: str, document_id: str) -> None:
         """Remove a document."""
-        self._of(collection, document_id).deleted[document_id] = None
+        self._of(collection, document_id, size=0).deleted[document_id] = None
 
     def touch(self, collection: str, ids: Collection[str]) -> None:
         """Write documents without changing them, so that whoever else writes them clashes with us."""
@@ -68,12 +68,11 @@ class Writes:
         # In this order: who ends frees its slot before another takes it.
         if pending.deleted:
             target.delete_many({"_id": {"$in": list(pending.deleted)}}, session=self._session)
-        writes: list[Any] = [
-            UpdateOne({"_id": each}, {"$set": fields, **_TOUCH}) for each, fields in pending.changed.items()
-        ]
-        writes += [InsertOne(document) for document in pending.inserted.values()]
-        if writes:
-            target.bulk_write(writes, session=self._session)
+        if pending.changed:
+            changes = [UpdateOne({"_id": each}, {"$set": fields, **_TOUCH}) for each, fields in pending.changed.items()]
+            target.bulk_write(changes, session=self._session)
+        if pending.inserted:
+            target.insert_many(pending.inserted.values(), session=self._session)
 
     def send_all(self) -> None:
         """All that is pending."""
@@ -81,9 +80,9 @@ class Writes:
             self.send(collection)
         self._count = 0
 
-    def _of(self, collection: str, document_id: Any) -> _Pending:
+    def _of(self, collection: str, document_id: Any, size: int = 1) -> _Pending:
         self.made = True
-        self._count += 1
+        self._count += size
         if self._count > _MOST:
             self.send_all()
         pending = self._pending.setdefault(collection, _Pending())

@@ -38,6 +38,7 @@ head of one of them (`lua/lib.lua` merges them).
 from __future__ import annotations
 
 import json
+from functools import lru_cache
 from typing import NamedTuple
 
 from onthedot.model.key import Key
@@ -115,7 +116,12 @@ def track_of(run: Run) -> Track | None:
     if run.waits_for is not None:
         return Track(run.waits_for, str(run.policy.priority))
     policy = run.policy
-    return Track(_lane(run.target, policy.group), f"{policy.priority}\n{word(policy.pool)}\n{run.task}")
+    return _track(run.target, policy.group, policy.priority, policy.pool, run.task)
+
+
+@lru_cache(maxsize=4096)
+def _track(target: str | None, group: str | None, priority: int, pool: str | None, task: str) -> Track:
+    return Track(_lane(target, group), f"{priority}\n{word(pool)}\n{task}")
 
 
 def lanes_of(claim: Claim) -> list[str]:

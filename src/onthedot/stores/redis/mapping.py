@@ -24,7 +24,7 @@ from onthedot.model.states import State
 from onthedot.model.token import Session, Token
 from onthedot.model.values import make
 from onthedot.stores.base import Author, Change, LogLine, TaskInfo
-from onthedot.stores.json_text import UNREADABLE_POLICY, Unreadable
+from onthedot.stores.json_text import UNREADABLE_POLICY, Unreadable, policy_text
 from onthedot.stores.mapping import schedule_from as row_to_schedule
 from onthedot.stores.mapping import schedule_row, session_row, token_from, token_row, unreadable_node, unreadable_run
 
@@ -64,17 +64,6 @@ def _filled(values: list[Any], defaults: list[Any]) -> list[Any]:
 
 
 # policies
-
-
-@lru_cache(maxsize=4096)
-def _text_of(policy: Policy) -> str:
-    return _encode(policy.as_json())
-
-
-def _policy_text(policy: Policy) -> str:
-    if policy is UNREADABLE_POLICY:
-        return ""  # so that it stays what it is
-    return "{}" if policy is DEFAULT else _text_of(policy)
 
 
 @lru_cache(maxsize=4096)
@@ -125,7 +114,7 @@ _STATES = {state.value: state for state in State}
 def run_text(run: Run) -> str:
     """The whole row; `TypeError` if an argument or result is none of JSON."""
     values = list(_run_values(run))
-    values[2] = _policy_text(run.policy)
+    values[2] = policy_text(run.policy)
     if isinstance(run.args, Unreadable):
         values[7] = None  # so that it stays what it is
     return _encode(values)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from onthedot.model.decision import Decision
@@ -12,6 +12,7 @@ from onthedot.model.schedule import Mode, Schedule
 from onthedot.model.states import State
 from onthedot.stores.base import Change, TaskInfo
 from onthedot.stores.redis import mapping
+from onthedot.stores.redis.remembered import Remembered
 from onthedot.stores.redis.server import Server
 from onthedot.stores.redis.tables import STAMP
 
@@ -147,6 +148,28 @@ def tasks(server: Server) -> list[TaskInfo]:
     _, ids, _ = server.read_script("living")
     published = {task.name: task for text in _hash(server, "tasks", ids) if text for task in mapping.tasks_from(text)}
     return [published[name] for name in sorted(published)]
+
+
+def coming(
+    server: Server, remembered: Remembered[Schedule], after_ms: int, until_ms: int, known: Mapping[str, int]
+) -> list[Schedule]:
+    """Those that a planner looks at soon, but for those that it knows by this version: of them only stamps are read."""
+
+    def is_known(schedule_id: str, stamp: str | None) -> bool:
+        row = remembered.get(schedule_id)
+        return row is not None and row[0] == stamp and row[1].version == known.get(schedule_id)
+
+    ids, stamps = server.read_script("coming", after_ms, until_ms)
+    new = [each for each, stamp in zip(ids, stamps, strict=True) if not is_known(each, stamp)]
+    found: list[Schedule] = []
+    for start in range(0, len(new), _PAGE):
+        part = new[start : start + _PAGE]
+        for each, text in zip(part, _hash(server, "schedules", part), strict=True):
+            if text:
+                found.append(mapping.schedule_from(each, text[STAMP:]))
+                remembered.put(each, text[:STAMP], found[-1])
+    remembered.trim()
+    return [row for row in found if row.plannable and known.get(row.id) != row.version]
 
 
 def upcoming(server: Server, after_ms: int, until_ms: int) -> list[int]:

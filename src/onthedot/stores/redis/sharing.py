@@ -63,9 +63,10 @@ def count_running(commit: Commit, changes: Runs) -> None:
     """How many runs each node has running; who has none is not among them."""
     load: Counter[str] = Counter()
     for _, before, run in changes:
-        for each, step in ((before, -1), (run, 1)):
-            if each is not None and each.state is _RUNNING and each.owner is not None:
-                load[each.owner] += step
+        if before is not None and before.state is _RUNNING and before.owner is not None:
+            load[before.owner] -= 1
+        if run is not None and run.state is _RUNNING and run.owner is not None:
+            load[run.owner] += 1
     commit.count("load", load)
     if any(change < 0 for change in load.values()):
         commit.write("ZREMRANGEBYSCORE", "load", "-inf", 0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from random import uniform
 from threading import Event, Lock, local
@@ -21,6 +21,7 @@ from onthedot.stores.prune import Pruner
 from onthedot.stores.redis import mapping, queries
 from onthedot.stores.redis.notify import Subscription
 from onthedot.stores.redis.prune import RedisForgetting
+from onthedot.stores.redis.remembered import nothing
 from onthedot.stores.redis.server import Server
 from onthedot.stores.redis.transaction import RedisTransaction
 from onthedot.stores.transaction import TryAgain
@@ -38,6 +39,7 @@ class RedisStore(Engine):
         self._listening = Subscription(server)
         self._turn = Lock()
         self._here = local()
+        self._memory = nothing()
         self._pruner = Pruner(RedisForgetting(server))
 
     def now_ms(self) -> int:
@@ -50,7 +52,7 @@ class RedisStore(Engine):
         clashes: int = getattr(self._here, "clashes", 0)
         self._here.clashes = 0
         with self._one_after_the_other(clashes):
-            tx = RedisTransaction(self._server, self._read_clock, clashes)
+            tx = RedisTransaction(self._server, self._read_clock, self._memory, clashes)
             try:
                 yield tx
                 tx.commit()
@@ -100,6 +102,11 @@ class RedisStore(Engine):
 
     def changes(self, *, name: str | None = None, limit: int = 100) -> list[Change]:
         return queries.changes(self._server, name, limit)
+
+    plans_ahead = True
+
+    def coming(self, after_ms: int, until_ms: int, known: Mapping[str, int]) -> list[Schedule]:
+        return queries.coming(self._server, self._memory.schedules, after_ms, until_ms, known)
 
     def upcoming(self, after_ms: int, until_ms: int) -> list[int]:
         return queries.upcoming(self._server, after_ms, until_ms)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
 from itertools import accumulate
 from os import urandom
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from onthedot.errors import StoreError
 from onthedot.model.decision import Decision
@@ -22,10 +22,12 @@ from onthedot.model.schedule import Schedule, ScheduleSummary
 from onthedot.model.states import FINAL, LIVE, State
 from onthedot.model.token import Session, Token
 from onthedot.model.values import replace
+from onthedot.rules.effects import Effects
 from onthedot.stores.base import Change, LogLine, TaskInfo
 from onthedot.stores.redis import mapping
 from onthedot.stores.redis.commit import Commit, TooMuch
 from onthedot.stores.redis.indexes import AWAITED, lanes_of, word
+from onthedot.stores.redis.remembered import Memory
 from onthedot.stores.redis.server import Server
 from onthedot.stores.redis.sharing import count_ended, count_running, note_lanes, note_states, take_names, take_slots
 from onthedot.stores.redis.tables import KEYS, NODES, RUNS, SCHEDULES, Table
@@ -50,13 +52,14 @@ TOLD = 24
 class RedisTransaction:
     """`clashes` is how often this transaction was overtaken already: it then takes less at once."""
 
-    def __init__(self, server: Server, read_clock: Callable[[], int] | None, clashes: int = 0) -> None:
+    def __init__(self, server: Server, read_clock: Callable[[], int] | None, memory: Memory, clashes: int = 0) -> None:
         self._server = server
         self._read_clock = read_clock
+        self._memory = memory
         self._clashes = clashes
         self._now_ms: int | None = None
-        self._schedules = Table(SCHEDULES)
-        self._runs = Table(RUNS)
+        self._schedules = Table(SCHEDULES, memory.schedules)
+        self._runs = Table(RUNS, memory.runs)
         self._keys = Table(KEYS)
         self._nodes = Table(NODES)
         self._ids: dict[str, str | None] = {}
@@ -66,6 +69,8 @@ class RedisTransaction:
         self._states: dict[str, str] = {}
         self._last_decisions: dict[str, str] = {}
         self._held: dict[str, None] = {}
+        self._others_due = 0
+        self._stamp = b64encode(urandom(9)).decode()
         self._commit = Commit()
 
     @property
@@ -78,6 +83,15 @@ class RedisTransaction:
         """The server's time, told along with the first thing that was asked."""
         if self._now_ms is None and self._read_clock is None:
             self._now_ms = now_ms
+
+    def _own_time(self) -> int | str:
+        """For a script that tells the time: that of this transaction, or nothing, if the server's is to be it."""
+        return "" if self._now_ms is None and self._read_clock is None else self.now_ms
+
+    def prefetch(self, node_id: str, run_ids: Collection[str]) -> None:
+        known = self._memory.runs.among(run_ids).values()
+        beside = {run.schedule_id for _, run in known if run.schedule_id is not None}
+        self._read_rows((self._nodes, [node_id]), (self._runs, run_ids), (self._schedules, beside))
 
     # schedules
 
@@ -93,6 +107,38 @@ class RedisTransaction:
         self._nodes.learn(self._living, node_rows)
         due = [row for row in self._schedules.rely(ids) if row.plannable]
         return due, bool(left_out) or len(ids) == most < limit
+
+    def unchanged(self, schedules: Sequence[Schedule]) -> set[str]:
+        given = {each.id: each for each in schedules}
+        now_ms, self._others_due, are_held, stamps, nodes = self._server.read_script(
+            "unchanged", self._own_time(), HOLD_MS, *_counted(given)
+        )
+        self._note_time(now_ms)
+        self._living, node_rows = nodes
+        self._nodes.learn(self._living, node_rows)
+        free = {each: stamp for each, stamp in zip(given, stamps, strict=True) if stamp is not None}
+        if are_held:
+            self._held |= dict.fromkeys(free)
+        self._look_up(self._schedules, [each for each, stamp in free.items() if self._is_new(given[each], stamp)])
+        same = [row.id for row in self._schedules.read(free) if row.version == given[row.id].version]
+        self._schedules.rely(same)
+        return set(same)
+
+    def _is_new(self, schedule: Schedule, stamp: str) -> bool:
+        """Whether only its row can tell if it is of this version: nobody here has read or written that."""
+        if self._schedules.recall(schedule.id, stamp) is not None:
+            return False
+        known = self._memory.schedules.get(schedule.id)
+        return known is None or known[1].version != schedule.version
+
+    def save_ahead(self, owner: str, all_effects: Sequence[Effects]) -> None:
+        self.save_schedules([each.schedule for each in all_effects if each.schedule is not None])
+        self.save_runs([run for each in all_effects for run in each.runs])
+        self._others_due -= len(all_effects)
+
+    def is_due(self) -> bool:
+        """As `unchanged` was told, without those that were written since."""
+        return self._others_due > 0
 
     def schedules_named(self, names: Collection[str]) -> dict[str, Schedule]:
         self._look_up_names(names)
@@ -143,10 +189,12 @@ class RedisTransaction:
 
     def _due_runs(self, claim: Claim, most: int) -> list[Run]:
         chosen = (lanes_of(claim), claim.tasks, [word(pool) for pool in claim.pools or ()], claim.known)
-        ids, rows, schedule_ids, schedules, run_ids, runs, sizes = self._server.read_script(
-            *("due_runs", self.now_ms, most, HOLD_MS, TOLD, 1 if claim.pools is None else 0),
+        now_ms, node, ids, rows, schedule_ids, schedules, run_ids, runs, sizes = self._server.read_script(
+            *("due_runs", self._own_time(), claim.node_id, most, HOLD_MS, TOLD, 1 if claim.pools is None else 0),
             *_counted(self._held, *chosen),
         )
+        self._note_time(now_ms)
+        self._nodes.learn([claim.node_id], [node])
         self._runs.learn(ids, rows)
         self._schedules.learn(schedule_ids, schedules)
         self._learn_told(schedule_ids, run_ids, runs, sizes)
@@ -228,7 +276,7 @@ class RedisTransaction:
 
     def end_runs(self, runs: Sequence[Run]) -> None:
         for run in runs:
-            self._runs.write(run.id, replace(run, slot=None))
+            self._runs.write(run.id, run if run.slot is None else replace(run, slot=None))
 
     def revive_runs(self, runs: Sequence[Run]) -> None:
         self.save_runs(runs)
@@ -399,6 +447,7 @@ class RedisTransaction:
             self.let_go()
             raise TryAgain(f"somebody else has changed {answer}")
         self._held.clear()
+        self._memory.note(self._stamp, self._schedules.written(), self._runs.written())
 
     def let_go(self) -> None:
         """Others need not pass over any more what was held here."""
@@ -408,9 +457,8 @@ class RedisTransaction:
                 self._server.ask("ZREM", "busy", *held)
 
     def _gather(self) -> None:
-        stamp = b64encode(urandom(9)).decode()
         for table in (self._schedules, self._runs, self._keys, self._nodes):
-            table.gather(self._commit, stamp)
+            table.gather(self._commit, self._stamp)
         take_names(self._commit, self._schedules.changes())
         changes = self._runs.changes()
         take_slots(self._commit, changes)
@@ -425,15 +473,18 @@ class RedisTransaction:
                 self._commit.expect_size(f"owned:{node_id}", len(self._owned[node_id]))
 
     def _look_up(self, table: Table[T], ids: Iterable[str]) -> None:
-        unknown = table.unknown(ids)
+        self._read_rows((table, ids))
+
+    def _read_rows(self, *wanted: tuple[Table[Any], Iterable[str]]) -> None:
+        """What is not known yet of these, in one round trip; with it comes the time."""
+        unknown = [(table, missing) for table, ids in wanted if (missing := table.unknown(ids))]
         if not unknown:
             return
-        if self._now_ms is None:
-            now_ms, rows = self._server.read_script("rows", table.name, *unknown)
-            self._note_time(now_ms)
-        else:
-            rows = self._server.ask("HMGET", table.name, *unknown)
-        table.learn(unknown, rows)
+        asked = [value for table, ids in unknown for value in table.asked(ids)]
+        now_ms, *found = self._server.read_script("rows", *asked)
+        self._note_time(now_ms)
+        for (table, ids), texts in zip(unknown, found, strict=True):
+            table.learn(ids, texts)
 
     def _fewer(self, limit: int) -> int:
         """Half as much after every second clash."""

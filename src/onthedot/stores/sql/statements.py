@@ -26,8 +26,8 @@ from sqlalchemy import (
 )
 
 from onthedot.model.node import NodeState
-from onthedot.stores import mapping
-from onthedot.stores.sql import claimed_runs, tables
+from onthedot.stores import claimed_runs, mapping
+from onthedot.stores.sql import tables
 from onthedot.stores.sql.batches import Batch, changing, deleting
 from onthedot.stores.sql.dialect import Dialect
 from onthedot.stores.sql.in_list import in_list, listed

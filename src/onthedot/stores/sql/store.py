@@ -25,11 +25,11 @@ from onthedot.model.states import State
 from onthedot.model.token import Session, Token
 from onthedot.stores import mapping
 from onthedot.stores.base import OLD_MS, Author, Change, LogLine, Pruned, Retention, TaskInfo
+from onthedot.stores.claimed_runs import ClaimedRuns
 from onthedot.stores.engine import Engine, enqueuing, finishing
 from onthedot.stores.prune import Pruner
 from onthedot.stores.sql import driver, health, lane_statements, queries, schema, statements
 from onthedot.stores.sql.batches import DIALECT
-from onthedot.stores.sql.claimed_runs import ClaimedRuns
 from onthedot.stores.sql.dialect import Dialect
 from onthedot.stores.sql.due_floor import LAG_MS, NO_FLOOR, Floor, Floors
 from onthedot.stores.sql.errors import in_our_words, is_busy, was_cut_off

@@ -18,10 +18,10 @@ from onthedot.rules.effects import Effects
 from onthedot.rules.precedence import foremost, turn_of
 from onthedot.stores import mapping
 from onthedot.stores.base import Change, LogLine, TaskInfo
+from onthedot.stores.claimed_runs import ClaimedRuns
 from onthedot.stores.lanes import AWAITED, lane_of, lanes_of
 from onthedot.stores.mapping import Columns
 from onthedot.stores.sql import copying, driver, lane_statements, statements
-from onthedot.stores.sql.claimed_runs import ClaimedRuns
 from onthedot.stores.sql.dialect import Dialect
 from onthedot.stores.sql.due_floor import Floor
 from onthedot.stores.sql.lane_statements import Waiting, by_number
@@ -79,6 +79,9 @@ class SqlTransaction:
             ((now_ms,),) = driver.fetch(self._connection, statements.clock_of(self._dialect))
             self._now_ms = int(now_ms)
         return self._now_ms
+
+    def prefetch(self, node_id: str, run_ids: Collection[str]) -> None:
+        """Each is read when it is asked for."""
 
     # schedules
 

@@ -1,11 +1,11 @@
 -- Due runs that nobody else works on just now, in turn, with all that starting them reads.
--- ARGV: now, how many, hold for, of how many live runs beside them to tell, whether any pool will do;
--- then, each with how many they are: what the caller holds already, the lanes, the tasks, the pools, all known tasks
--- Answers: the ids and rows of the runs; of their schedules; live runs' ids, rows, sizes.
-local now, limit, hold_ms = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
-local any_pool = ARGV[5] == '1'
+-- ARGV: now (nothing: the server's own time), the node's id, how many, hold for, of how many live runs beside them to tell,
+-- whether any pool will do; then, each with how many they are: what the caller holds already, the lanes, the tasks, the pools, all known tasks
+-- Answers: now; the row of the node; the ids and rows of the runs; of their schedules; live runs' ids, rows, sizes.
+local now = ARGV[1] == '' and clock_ms() or tonumber(ARGV[1])
+local limit, hold_ms, any_pool = tonumber(ARGV[3]), tonumber(ARGV[4]), ARGV[6] == '1'
 local own, lanes, tasks, pools, known, at, _
-_, own, at = words(6)
+_, own, at = words(7)
 lanes, _, at = words(at)
 _, tasks, at = words(at)
 _, pools, at = words(at)
@@ -37,5 +37,6 @@ in_turn(tracks, now, function(run_id, schedule_id)
   return #ids >= limit
 end)
 hold(names, hold_ms)
-local live_ids, runs, sizes = live(schedule_ids, tonumber(ARGV[4]))
-return {ids, rows('runs', ids), schedule_ids, rows('schedules', schedule_ids), live_ids, runs, sizes}
+local node = redis.call('HGET', KEYS[1] .. 'nodes', ARGV[2])
+local live_ids, runs, sizes = live(schedule_ids, tonumber(ARGV[5]))
+return {now, node, ids, rows('runs', ids), schedule_ids, rows('schedules', schedule_ids), live_ids, runs, sizes}

@@ -1,4 +1,14 @@
--- The time, and the rows of these ids. ARGV: the table, then the ids
-local ids = {}
-for i = 2, #ARGV do ids[i - 1] = ARGV[i] end
-return {clock_ms(), rows(ARGV[1], ids)}
+-- The time, and rows of several tables. ARGV: for each table its name, how many ids, the ids, and of each the stamp that
+-- the caller knows, or nothing
+-- Answers of each row its text, or 1 if it still has that stamp.
+local answer, at = {clock_ms()}, 1
+while at <= #ARGV do
+  local ids = words(at + 1)
+  local found, stamps = rows(ARGV[at], ids), at + 1 + #ids
+  for i, row in ipairs(found) do
+    if row and string.sub(row, 1, 12) == ARGV[stamps + i] then found[i] = 1 end
+  end
+  answer[#answer + 1] = found
+  at = stamps + #ids + 1
+end
+return answer

@@ -29,6 +29,10 @@ class ClaimedRuns:
     def __contains__(self, run_id: str) -> bool:
         return run_id in self._runs
 
+    def get(self, run_id: str) -> Run | None:
+        """As it was when it was started."""
+        return self._runs.get(run_id)
+
     def add(self, runs: Iterable[Run]) -> None:
         """Remember runs as they have been committed."""
         with self._lock:
