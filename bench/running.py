@@ -7,10 +7,11 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from threading import Event
+from typing import Any
 
 from huey import SqliteHuey
 
-from bench import calm, lateness, places, queues
+from bench import calm, lateness, places, queues, workers
 from bench.filling import fill, opened_engine, schedule_at
 from bench.lateness import Lateness
 from bench.places import Place
@@ -22,7 +23,7 @@ from onthedot.node.settings import NodeSettings
 Say = Callable[[str], None]
 Way = Callable[[Place], float]
 RUNS = {"sqlite": 20_000}
-MOST_RUNS, FEW = 10_000, 300
+MOST_RUNS, FEW, LIMITED = 10_000, 1000, 5000
 TURNS = 3
 ASYNC, PLAIN = "onthedot, async def", "onthedot, plain def"
 ONE_ASYNC, ONE_PLAIN = "onthedot, async def, one at a time", "onthedot, plain def, one at a time"
@@ -38,6 +39,9 @@ def run(report: Report, say: Say, kind: str) -> None:
             beside_apscheduler(report, say, place)
         else:
             herds(report, say, place)
+        behind_a_limit(report, say, place)
+        if kind == "postgresql":
+            two_nodes(report, say, place)
         idle(report, say, place)
     if kind == "postgresql":
         with places.opened("mariadb") as beside:
@@ -82,18 +86,19 @@ def _judge_no_ops(report: Report, kind: str, rates: dict[str, float]) -> None:
         report.goal("one at a time: 2.5 times Procrastinate", f"{ratio:.1f} times", ratio >= 2.5)
 
 
-def _ours(url: str, kind: str, runs: int, capacity: int) -> float:
+def _ours(url: str, kind: str, runs: int, capacity: int, limit: str | None = None) -> float:
     app = App(url, node=NodeSettings(capacity=capacity))
     store = app.open_store(create=True)
+    options: dict[str, Any] = {} if limit is None else {"limit": limit}
     finished, done = [0], Event()
 
     if kind == "async":
 
-        @app.task(name="nothing")
+        @app.task(name="nothing", **options)
         async def nothing() -> None: ...
     else:
 
-        @app.task(name="nothing")
+        @app.task(name="nothing", **options)
         def nothing_plain() -> None: ...
 
     first = app.enqueue("nothing")
@@ -152,6 +157,46 @@ _HOW = {
     "postgresql": "pgqueuer: asyncpg on uvloop, durable tables, draining. Procrastinate: uvloop, no LISTEN, "
     f"{FEW} jobs. The goals take the best line of each.",
 }
+
+
+# several nodes
+
+
+def two_nodes(report: Report, say: Say, place: Place) -> None:
+    ways = {("1 node" if nodes == 1 else f"{nodes} nodes"): partial(_shared, place, nodes) for nodes in (1, 2)}
+    turns = calm.in_turn(ways, TURNS, say)
+    section = report.section(
+        f"Nodes that share {MOST_RUNS:,} runs on {place.name}",
+        f"{place.how}. `async def` no-ops a second, on the same cores as the server. Median of {TURNS} turns, in turn.",
+        *("who", "a second", "spread", "others meanwhile, of a core"),
+    )
+    section.rows += [(name, each.median, each.spread, each.busiest) for name, each in turns.items()]
+    ratio = turns["2 nodes"].median / turns["1 node"].median
+    report.goal("two nodes on the same cores: 1.2 times one", f"{ratio:.2f} times", ratio >= 1.2)
+
+
+def _shared(place: Place, nodes: int) -> float:
+    return workers.runs_a_second(place.fresh(), nodes, MOST_RUNS)
+
+
+# behind a limit
+
+
+def behind_a_limit(report: Report, say: Say, place: Place) -> None:
+    ways: dict[str, Way] = {
+        "a limit of 5": lambda place: _ours(place.fresh(), "plain", LIMITED, 1000, limit="five:5"),
+        "no limit, 5 workers": lambda place: _ours(place.fresh(), "plain", LIMITED, 5),
+    }
+    turns = calm.in_turn({name: partial(way, place) for name, way in ways.items()}, TURNS, say)
+    section = report.section(
+        f"{LIMITED:,} runs behind a limit of 5 on {place.name}",
+        f"{place.how}. No-op runs a second, five at once: by a limit that all nodes share, or because there are no "
+        f"more workers. Median of {TURNS} turns, all in turn.",
+        *("who", "a second", "spread", "others meanwhile, of a core"),
+    )
+    section.rows += [(name, each.median, each.spread, each.busiest) for name, each in turns.items()]
+    ratio = turns["no limit, 5 workers"].median / turns["a limit of 5"].median
+    report.goal("a run behind a limit costs at most 1.5 times one without", f"{ratio:.2f} times", ratio <= 1.5)
 
 
 # lateness
