@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -68,7 +68,7 @@ def turn(action: Callable[[], float], say: Say) -> tuple[float, float]:
     return value, others
 
 
-def in_turn(actions: dict[str, Callable[[], float]], turns: int, say: Say) -> dict[str, Turns]:
+def in_turn(actions: Mapping[str, Callable[[], float]], turns: int, say: Say) -> dict[str, Turns]:
     """Each action so many times, one after the other, so that whatever changes hits all alike."""
     found: dict[str, list[tuple[float, float]]] = {name: [] for name in actions}
     for number in range(turns):
