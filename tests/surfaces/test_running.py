@@ -28,7 +28,7 @@ def report():
     raise ValueError("no luck")
 
 with app.running():
-    app.runs.wait(app.enqueue(report).id, timeout=LONGEST)
+    app.runs.wait(app.enqueue(report).id, timeout="240s")
 """
 
 MYAPP = """\

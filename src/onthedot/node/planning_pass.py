@@ -8,6 +8,7 @@ from threading import Lock
 
 from onthedot.clock import StoreClock
 from onthedot.events import BatchPlanned, Emitter, Idle, Misfired, Parked, RunSkipped
+from onthedot.execution.thread_pool import Pool
 from onthedot.execution.worker import Worker
 from onthedot.model.node import Node
 from onthedot.model.outcome import Outcome
@@ -27,8 +28,6 @@ DECIDE_AHEAD_MS = 2500
 """How long before its moment what comes is read and decided."""
 AHEAD_BATCH = 250
 """Of those that are only written: each batch begins as soon as it is."""
-HOLD_ON_MS = 50
-"""Where runs take less, what is due waits for the next worker that comes free, and not in the store."""
 TURN_MS = 100
 """While all workers are taken as they come free: how often each kind of work has its turn."""
 BATCHES = 4
@@ -252,14 +251,17 @@ class PlanningPass:
                 break
             planned = self._carry_out(parts.planner.run_ahead(self._node_id, ahead, parts.make_id), sent_ms)
             result = replace(planned, began=result.began or planned.began)
-        return replace(result, holds_on=prepared.waits and parts.worker.pools.brisk(HOLD_ON_MS) is not None)
+        return replace(result, holds_on=prepared.waits and self._brisk() is not None)
+
+    def _brisk(self) -> Pool | None:
+        return self._parts.worker.pools.brisk(self._settings.hold_on_ms)
 
     def _plan_batch(self) -> Result:
         """As much as can begin, where workers come free one after the other: what is planned before it can begin is
         written twice, and those who could begin wait for it. Else all that is due, up to a batch."""
         parts = self._parts
         pools = parts.worker.pools
-        brisk = pools.brisk(HOLD_ON_MS)
+        brisk = self._brisk()
         most = BATCH if brisk is None else min(pools.free_in(brisk), BATCH)
         if most <= 0 and self._more_due:
             return Result(more=True, holds_on=True)

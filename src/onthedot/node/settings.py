@@ -25,6 +25,8 @@ class NodeSettings:
     sweep_ms: int = 5000
     plan_ahead: bool = True
     """Whether plain ticks are decided before their moment; it only saves work."""
+    hold_on_ms: int = 50
+    """Where runs take less, what is due waits for the next worker that comes free, and not in the store; 0: never."""
     tune_gc: bool = False
     """Whether the garbage collector of this process is set up for a node; `onthedot run` does. Left alone elsewhere: it
     may not be ours alone."""

@@ -262,8 +262,8 @@ class World:
         return self._known[1:]
 
     def _settings(self, number: int) -> NodeSettings:
-        """There is no hurry: deciding ahead would only cost."""
-        return replace(self.app.node_settings, name=f"node-{number}", plan_ahead=False)
+        """There is no hurry: deciding ahead would only cost, and nobody need wait for workers of no weight."""
+        return replace(self.app.node_settings, name=f"node-{number}", plan_ahead=False, hold_on_ms=0)
 
     def _lookup(self, name: str) -> Target | None:
         return self._stand_ins.get(name) or self.app.tasks.lookup(name)

@@ -17,12 +17,14 @@ from onthedot.model.run import Run
 from onthedot.model.schedule import Schedule
 from onthedot.node.agenda import MOMENT_MS, Result
 from onthedot.node.node import LONGEST_RUSH_MS, NodeRunner
-from onthedot.node.planning_pass import HOLD_ON_MS, TURN_MS
+from onthedot.node.planning_pass import TURN_MS
 from onthedot.node.prepared import KEPT_FOR_MS, Prepared
 from onthedot.node.settings import NodeSettings
 from onthedot.rules.plan import Decider
 from onthedot.stores.base import Planned
 from onthedot.triggers.codec import encode
+
+HOLD_ON_MS = NodeSettings().hold_on_ms
 
 NODE = Node("n", "n", tasks=("job",))
 TICK = START + 1000
