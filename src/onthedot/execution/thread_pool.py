@@ -18,7 +18,9 @@ IDLE_S = 60.0
 """How long a thread waits for work before it ends."""
 FEW = 4
 """So many threads are made without waiting whether fewer would do."""
-MOMENT_S = 0.002
+MOMENT_S = 0.01
+SHORT = 4
+"""Where a thread does so many items in a moment, they are short."""
 PLENTY = 64
 """Pools with so much room are filled together, in one transaction."""
 
@@ -54,9 +56,9 @@ class Sizes:
 class ThreadPool(Generic[T]):
     """Does `work` with each item that is put, on at most `size` threads. Thread-safe.
 
-    A few threads do what is short sooner than many, which would only wait for each other; as long as items wait for
-    longer than a moment, there are twice as many of them with each such moment. What `work` raises is handed to
-    `on_error`: a thread outlives its items.
+    A few threads do what is short sooner than many, which would only wait for each other. Where items still wait after a
+    moment in which each thread has done next to nothing, there are as many threads as items. What `work` raises is
+    handed to `on_error`: a thread outlives its items.
     """
 
     def __init__(
@@ -74,7 +76,7 @@ class ThreadPool(Generic[T]):
         self._queue: SimpleQueue[T | None] = SimpleQueue()
         self._threads = 0
         self._idle = 0
-        self._made = 0
+        self._made = self._done = 0
         self._too_few = Event()
         """Items wait for a thread; somebody looks whether they still do in a moment."""
         self._grows = False
@@ -140,10 +142,13 @@ class ThreadPool(Generic[T]):
 
     def _grow(self) -> None:
         while self._is_looking():
+            done = self._done
             sleep(MOMENT_S)
             with self._lock:
-                names = [self._one_more() for _ in range(min(self._missing(), self._threads))]
-                if not names:
+                missing = self._missing()
+                are_short = self._done - done >= SHORT * self._threads
+                names = [self._one_more() for _ in range(0 if are_short else missing)]
+                if missing <= 0:
                     self._too_few.clear()
             for name in names:
                 self._start(name)
@@ -165,6 +170,7 @@ class ThreadPool(Generic[T]):
                 self._on_error(error)
             with self._lock:
                 self._idle += 1
+                self._done += 1
 
     def _next(self) -> T | None:
         """The next item, for a thread that is no longer idle; None for one that is no longer there."""
