@@ -56,9 +56,9 @@ class Sizes:
 class ThreadPool(Generic[T]):
     """Does `work` with each item that is put, on at most `size` threads. Thread-safe.
 
-    A few threads do what is short sooner than many, which would only wait for each other. Where items still wait after a
-    moment in which each thread has done next to nothing, there are as many threads as items. What `work` raises is
-    handed to `on_error`: a thread outlives its items.
+    A few threads do what is short sooner than many, which would only wait for each other. Where items still wait
+    after a moment in which each thread has done next to nothing, there are as many threads as items. What `work`
+    raises is handed to `on_error`: a thread outlives its items.
     """
 
     def __init__(
