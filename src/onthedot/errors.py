@@ -162,8 +162,9 @@ class TaskNotFound(NotFound):
 
     def __init__(self, name: str, known: tuple[str, ...] = (), where: str = "") -> None:
         place = f"{where}: no" if where else "No"
-        remedy = "Import its module before start, or pass unchecked=True."
-        super().__init__(f"{place} task named {name!r}.{_known(name, known)} {remedy}")
+        self.said = f"{place} task named {name!r}.{_known(name, known)}"
+        """Without the remedy, which is another where no Python is written."""
+        super().__init__(f"{self.said} Import its module before start, or pass unchecked=True.")
         self.name = name
         self.known = known
 

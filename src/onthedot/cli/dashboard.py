@@ -45,7 +45,7 @@ def serve(
     trusted_proxy: TrustedProxies = None,
     store: StoreUrl = None,
 ) -> None:
-    """Serve the HTTP API of a store until SIGTERM or Ctrl-C; it needs no node beside it."""
+    """Serve the HTTP API of a store until SIGTERM or Ctrl-C; it needs no node beside it. It has no pages yet."""
     from onthedot.web.serving import WebServer
 
     place = place_of(host, port, root_path, allowed_host, trusted_proxy)

@@ -104,9 +104,11 @@ def problem_of(error: Exception) -> Problem:
         case errors.OnthedotError():
             return _of_ours(error)
         case RequestValidationError():
-            wrong = [{"where": list(each["loc"]), "what": each["msg"]} for each in error.errors()]
+            wrong = [{"where": list(each["loc"]), "what": _what(each)} for each in error.errors()]
             said = "; ".join(f"{'.'.join(map(str, each['where']))}: {each['what']}" for each in wrong[:3])
             return Problem(422, "request", said, {"errors": wrong})
+        case HTTPException(status_code=404):
+            return Problem(404, "no-such-path", "nothing is here; /openapi.json tells what is, all of it under /api/v1")
         case HTTPException():
             return Problem(error.status_code, "http", str(error.detail), headers=error.headers or {})
         case _:
@@ -114,11 +116,27 @@ def problem_of(error: Exception) -> Problem:
             return Problem(500, "internal", "something went wrong here; the log of the server says what")
 
 
+_WORDS = {"extra_forbidden": "this field is not known here", "json_invalid": "the body is not JSON"}
+"""In place of those of the library that reads requests."""
+
+
+def _what(wrong: Mapping[str, Any]) -> str:
+    return _WORDS.get(wrong["type"], str(wrong["msg"]))
+
+
 def _of_ours(error: errors.OnthedotError) -> Problem:
     row = next(row for row in TABLE if isinstance(error, row.error))
     values = {name: getattr(error, name) for name in row.values}
-    if isinstance(error, errors.TaskNotFound):
-        values["nearest"] = get_close_matches(error.name, error.known, n=3)
+    said = str(error)
+    match error:
+        case errors.TaskNotFound():
+            values["nearest"] = get_close_matches(error.name, error.known, n=3)
+            said = f"{error.said} Start a node that declares it."
+        case errors.TriggerError():
+            said = error.line
+            if error.column is not None:
+                values["column"] = error.column + 1  # as the sentence counts
+        case _:
+            pass
     headers = {"Retry-After": str(_RETRY_S)} if row.status == 503 else {}
-    said = error.line if isinstance(error, errors.TriggerError) else str(error)
     return Problem(row.status, row.kind, said, values, headers)

@@ -67,7 +67,7 @@ def test_an_if_match_that_is_no_etag_is_refused(admin: Client, etag: str) -> Non
 def test_a_wrong_trigger_is_told_with_its_column(admin: Client) -> None:
     answer = admin.post("/schedules", {**NIGHTLY, "trigger": "30 2 * * 8"})
     assert (answer.status_code, kind_of(answer)) == (422, "trigger")
-    assert (answer.json()["text"], answer.json()["column"]) == ("30 2 * * 8", 9)
+    assert (answer.json()["text"], answer.json()["column"]) == ("30 2 * * 8", 10)
 
 
 @pytest.mark.parametrize(
