@@ -9,6 +9,28 @@ _SQLITE, _POSTGRESQL = "tests/stores/test_sqlite.py::", "tests/stores/test_postg
 
 SQL = (
     Sabotage(
+        name="sql-tables-are-waited-for-in-the-server",
+        rule="Who waits for the tables is not cut off by the time-out of its own URL.",
+        file="stores/sql/mysql.py",
+        find="GET_LOCK({_CREATION}, 0)",
+        replace="GET_LOCK({_CREATION}, 30)",
+        tests=(
+            "tests/stores/test_on_servers.py::"
+            "test_who_waits_for_the_tables_is_not_cut_off_by_the_time_out_of_its_own_url[mariadb]",
+        ),
+    ),
+    Sabotage(
+        name="sql-an-interrupted-answer-is-read-by-the-next",
+        rule="A connection that was interrupted in the midst of an answer is not used again.",
+        file="stores/sql/driver.py",
+        find="        if not isinstance(error, Exception):  # raised from outside, in the midst of an answer",
+        replace="        if False:",
+        tests=(
+            "tests/unit/stores/sql/test_driver.py::"
+            "test_a_connection_that_was_interrupted_in_the_midst_of_an_answer_is_not_used_again",
+        ),
+    ),
+    Sabotage(
         name="sql-slots-may-be-shared",
         rule="A run holds a slot in a unique nullable column while it runs.",
         file="stores/sql/tables.py",
