@@ -66,10 +66,12 @@ def revoke(name: TokenName, *, store: StoreUrl = None, as_json: AsJson = False) 
     """Let a token open nothing any more, at once; browsers that have signed in with it are signed out."""
     with closing(open_app(store)) as app:
         gone = app.tokens.revoke(name)
+        was_last = not app.tokens.list()
     if as_json:
         show_json({"name": gone.name, "revoked": True})
     else:
-        typer.echo(f"{visible(gone.name)} is revoked")
+        last = "; it was the last: on its own machine `onthedot dashboard` asks for none any more" if was_last else ""
+        typer.echo(f"{visible(gone.name)} is revoked{last}")
 
 
 def _ends(token: Token, now_ms: int) -> str:

@@ -80,8 +80,11 @@ def test_a_dashboard_alone_serves_a_store_until_it_is_told_to_stop(folder: Folde
         bearer = {"Authorization": f"Bearer {text}"}
         assert client.get("/api/v1/session", headers=bearer).json()["name"] == "ann"
         assert [each["name"] for each in folder.document("tokens", "list")["tokens"]] == ["ann"]
+        folder.printed("tokens", "create", "bob")
         assert folder.printed("tokens", "revoke", "ann") == "ann is revoked\n"
         assert client.get("/api/v1/session", headers=bearer).status_code == 401
+        assert "asks for none any more" in folder.printed("tokens", "revoke", "bob")
+        assert client.get("/api/v1/session").json()["role"] == "admin"
     assert started[0].stop() == 0
 
 
