@@ -17,6 +17,7 @@
     ├── SettingsError                      an unknown setting or option, or a value that it cannot have
     ├── Conflict                           somebody else was first: look again
     │   └── StaleRevision                  the definition was changed since it was read
+    ├── NotAllowed                         no token, or one whose role is not enough
     ├── StoreError
     │   ├── StoreUnavailable               the database does not answer; onthedot tries again by itself
     │   │   └── Clash                      it answers, but only with clashes of this transaction with others
@@ -223,6 +224,10 @@ class StaleRevision(Conflict):
         self.name = name
         self.expected = expected
         self.actual = actual
+
+
+class NotAllowed(OnthedotError):
+    """The HTTP API wants a token, or one with another role."""
 
 
 class StoreError(OnthedotError):

@@ -55,6 +55,8 @@ class Settings:
     """"schedule" adds the names of schedules to the metrics, of which there may be many."""
     tracing: str = "off"
     """Whether runs are traced with OpenTelemetry."""
+    token: str = ""
+    """By which one is let in where the store is the URL of an HTTP API."""
 
     @property
     def role_names(self) -> tuple[str, ...]:

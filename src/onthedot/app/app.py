@@ -58,6 +58,7 @@ from onthedot.triggers.zones import get_zone
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
+    from onthedot.app.remote import Connection
     from onthedot.app.telemetry.endpoint import Endpoint
 
 P = ParamSpec("P")
@@ -83,10 +84,17 @@ class App(Declaring):
         store: Store | None = None,
         metrics_port: int | None = None,
         tracing: bool | None = None,
+        token: str | None = None,
         **defaults: Any,
     ) -> None:
         settings = load_settings(
-            {"store": url, "timezone": timezone, "metrics_port": metrics_port, "tracing": _on_or_off(tracing)}
+            {
+                "store": url,
+                "timezone": timezone,
+                "metrics_port": metrics_port,
+                "tracing": _on_or_off(tracing),
+                "token": token,
+            }
         )
         self._settings = settings
         self.url = settings.store
@@ -117,7 +125,18 @@ class App(Declaring):
             traces = Tracing()
             self._asking = traces.asking
             self._arounds.append(around_of(traces.around))
-        self.tasks = Tasks(self.open_store, settings.max_args_bytes)
+        self._compose()
+        self._declared = Declarations(self.open_store, self.schedules, self._by)
+        self._files: list[LoadedFile] = []
+        self._watching: Loop | None = None
+
+    def _compose(self) -> None:
+        """What hangs on the store; or on an HTTP API, where the URL is of one."""
+        self._connection: Connection | None = None
+        if _is_http(self.url) and self._given_store is None:
+            self._compose_over_http()
+            return
+        self.tasks = Tasks(self.open_store, self._settings.max_args_bytes)
         self.schedules = Schedules(
             self.open_store,
             self.tasks,
@@ -130,9 +149,16 @@ class App(Declaring):
         self.runs = Runs(self.open_store, self._clock, self._by)
         self.nodes = Nodes(self.open_store, self._by)
         self.tokens = Tokens(self.open_store, self._by)
-        self._declared = Declarations(self.open_store, self.schedules, self._by)
-        self._files: list[LoadedFile] = []
-        self._watching: Loop | None = None
+
+    def _compose_over_http(self) -> None:
+        from onthedot.app import remote
+
+        connection = self._connection = remote.Connection(self.url, self._settings.token or None)
+        self.tasks = remote.RemoteTasks(connection, self._settings.max_args_bytes)
+        self.schedules = remote.RemoteSchedules(connection, self.timezone)
+        self.runs = remote.RemoteRuns(connection, self._clock)
+        self.nodes = remote.RemoteNodes(connection)
+        self.tokens = remote.RemoteTokens(connection)
 
     def on(self, topic: Topic) -> Callable[[Callable[[Any], object]], Callable[[Any], object]]:
         """Call the function with each event of that kind, in order, in a thread of its own. It can neither fail a run
@@ -160,6 +186,8 @@ class App(Declaring):
         """What the command line says counts more than the code; to be called before the store is first used."""
         if url is not None and self._given_store is not None:
             raise SettingsError("the app was made with a store of its own; leave out --store")
+        if url is not None and _is_http(url):
+            raise SettingsError(f"{url} is an HTTP API, not a database: an app with tasks of its own needs a database")
         self.url = url or self.url
         node = self._node_settings
         tuned = node.tune_gc if tune_gc is None else tune_gc
@@ -224,6 +252,10 @@ class App(Declaring):
         """A run of the task, now or later. A key that is known already gives the run that has it."""
         if delay is not None and at is not None:
             raise SettingsError("enqueue: give delay= or at=, not both")
+        if self._connection is not None:
+            from onthedot.app.remote import enqueue
+
+            return enqueue(self._connection, task, args=args, delay=delay, at=at, key=key, options=options)
         name, values = self.tasks.checked(task, args, unchecked=unchecked)
         store = self.open_store()
         now_ms = store.now_ms()
@@ -439,7 +471,9 @@ class App(Declaring):
     # the store
 
     def open_store(self, *, create: bool = False, upgrade: bool = False) -> Store:
-        """The store, opened on first use in each process."""
+        """The store, opened on first use in each process; an app over HTTP has none."""
+        if self._connection is not None:
+            return self._connection.no_store()
         if self._given_store is not None:
             return self._given_store
         store = self._stores.get(os.getpid())
@@ -448,6 +482,10 @@ class App(Declaring):
 
             store = self._stores[os.getpid()] = open_store(self.url, create=create, upgrade=upgrade)
         return store
+
+    def now_ms(self) -> int:
+        """The store's time; over HTTP to the second, as its last answer said."""
+        return self.open_store().now_ms() if self._connection is None else self._connection.time_ms()
 
     @contextmanager
     def standing_on(self, store: Store, clock: Clock) -> Iterator[None]:
@@ -466,6 +504,8 @@ class App(Declaring):
 
     def close(self) -> None:
         """Let go of the store in this process; the next call opens it anew."""
+        if self._connection is not None:
+            self._connection.close()
         store = self._stores.pop(os.getpid(), None)
         if store is not None:
             store.close()
@@ -478,6 +518,10 @@ class App(Declaring):
             _log.error("a hook for %s failed", type(event).__name__, exc_info=error)
         if not isinstance(event, Failure):
             self._emitter.emit(Failure(f"hook for {NAMES[type(event)]}", error))
+
+
+def _is_http(url: str) -> bool:
+    return url.lower().startswith(("http://", "https://"))
 
 
 def _key_of(task: str, key: str) -> str:

@@ -88,6 +88,9 @@ def run_document(run: Run) -> Document:
         "state": str(run.state),
         "task": run.task,
         "schedule": run.schedule,
+        "schedule_id": run.schedule_id,
+        "revision": run.revision,
+        "key": run.key,
         "cause": run.cause,
         "args": dict(run.args),
         "scheduled_at": moment(run.scheduled_ms),
@@ -98,6 +101,8 @@ def run_document(run: Run) -> Document:
         "attempt": run.attempt,
         "crashes": run.crashes,
         "claim_no": run.claim_no,
+        "fence": run.fence,
+        "waits_for": run.waits_for,
         "owner": run.owner,
         "target": run.target,
         "parent_id": run.parent_id,
@@ -133,6 +138,8 @@ def node_document(node: Node, now_ms: int) -> Document:
         "group": node.group,
         "state": str(node.state),
         "capacity": node.capacity,
+        "roles": list(node.roles),
+        "labels": dict(node.labels),
         "tasks": list(node.tasks),
         "started_at": moment(node.started_ms),
         "renewed_at": moment(node.renewed_ms),
@@ -165,7 +172,7 @@ def change_document(change: Change) -> Document:
 
 def log_document(line: LogLine) -> Document:
     """One line of a run's log."""
-    return {"at": moment(line.at_ms), "level": line.level, "text": line.text}
+    return {"claim_no": line.claim_no, "at": moment(line.at_ms), "level": line.level, "text": line.text}
 
 
 def status_document(status: Status, store: str) -> Document:

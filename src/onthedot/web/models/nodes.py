@@ -15,6 +15,8 @@ class Node(BaseModel):
     group: str | None
     state: str
     capacity: int
+    roles: list[str]
+    labels: dict[str, str]
     tasks: list[str]
     started_at: str | None
     renewed_at: str | None

@@ -16,6 +16,9 @@ class Run(BaseModel):
     state: str
     task: str
     schedule: str | None
+    schedule_id: str | None
+    revision: int | None
+    key: str | None
     cause: str
     args: Json
     scheduled_at: str | None
@@ -26,6 +29,8 @@ class Run(BaseModel):
     attempt: int
     crashes: int
     claim_no: int
+    fence: int
+    waits_for: str | None
     owner: str | None
     target: str | None
     parent_id: str | None
@@ -76,6 +81,7 @@ class Again(Given):
 class LogLine(BaseModel):
     """One line of a run's log."""
 
+    claim_no: int
     at: str | None
     level: str
     text: str

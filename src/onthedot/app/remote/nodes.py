@@ -1,0 +1,24 @@
+"""`app.nodes` over HTTP."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from onthedot.app.nodes import Nodes
+from onthedot.app.remote.connection import Connection
+from onthedot.app.remote.values import node_of
+from onthedot.model.node import Node
+
+
+class RemoteNodes(Nodes):
+    """Each call is one request."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._open_store = connection.no_store
+
+    def list(self) -> Sequence[Node]:
+        return [node_of(each) for each in self._connection.get("nodes")["nodes"]]
+
+    def drain(self, node: str) -> Node:
+        return node_of(self._connection.post("nodes", node, "drain"))

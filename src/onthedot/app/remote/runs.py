@@ -1,0 +1,80 @@
+"""`app.runs` over HTTP."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import timedelta
+from threading import Event
+from typing import Any
+
+from onthedot.app.page import Page
+from onthedot.app.remote.connection import Connection
+from onthedot.app.remote.values import line_of, run_of
+from onthedot.app.runs import Lines, Runs
+from onthedot.clock import Clock
+from onthedot.durations import to_duration_ms
+from onthedot.model.run import Run
+from onthedot.stores.base import LogLine
+
+_PAGE = 200
+_FOLLOW_MS = 500
+_LONGEST_WAIT_MS = 30_000
+
+Found = list[Run]  # inside the class `list` is a method
+
+
+class RemoteRuns(Runs):
+    """Each call is one request; waiting asks again every half minute."""
+
+    def __init__(self, connection: Connection, clock: Clock) -> None:
+        self._connection = connection
+        self._clock = clock
+        self._open_store = connection.no_store
+
+    def get(self, run_id: str) -> Run:
+        return run_of(self._connection.get("runs", run_id))
+
+    def list(self, *, cursor: str | None = None, limit: int = 100, **wanted: Any) -> Page[Run]:
+        found: Found = []
+        at, more = cursor, True
+        while more and len(found) < limit:
+            most = min(limit - len(found), _PAGE)
+            page = self._connection.get("runs", cursor=at, limit=most, **wanted)
+            found += [run_of(each) for each in page["runs"]]
+            at = page["cursor"]
+            more = at is not None
+        return Page(found, at)
+
+    def cancel(self, run_id: str, *, reason: str = "cancelled by an operator") -> Run:
+        return run_of(self._connection.post("runs", run_id, "cancel", body={"reason": reason}))
+
+    def retry(self, run_id: str, *, claim_no: int | None = None) -> Run:
+        return run_of(self._connection.post("runs", run_id, "retry", body={"claim_no": claim_no}))
+
+    def log_page(self, run_id: str, *, after: int = 0, limit: int = 1000) -> Lines:
+        told = self._connection.get("runs", run_id, "logs", after=after, limit=min(limit, 1000))
+        return [line_of(run_id, each) for each in told["lines"]]
+
+    def logs(self, run_id: str) -> tuple[LogLine, ...]:
+        lines: Lines = []
+        while page := self.log_page(run_id, after=len(lines)):
+            lines += page
+        return tuple(lines)
+
+    def follow(self, run_id: str) -> Iterator[LogLine]:
+        never, shown = Event(), 0
+        while True:
+            ended = self.get(run_id).is_final  # asked first: what was said before the end is then all there
+            while page := self.log_page(run_id, after=shown):
+                yield from page
+                shown += len(page)
+            if ended:
+                return
+            self._clock.wait(never, _FOLLOW_MS)
+
+    def wait(self, run_id: str, *, timeout: timedelta | str = "1m") -> Run:
+        end_ms = self._clock.monotonic_ms() + to_duration_ms(timeout)
+        run = self.get(run_id)
+        while not run.is_final and (left_ms := end_ms - self._clock.monotonic_ms()) > 0:
+            run = run_of(self._connection.get("runs", run_id, wait=min(left_ms, _LONGEST_WAIT_MS) / 1000))
+        return run

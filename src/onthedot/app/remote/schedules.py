@@ -1,0 +1,213 @@
+"""`app.schedules` over HTTP."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from onthedot.app.import_export import Changed, Imported
+from onthedot.app.options import checked, key_of, trigger_of
+from onthedot.app.page import Page
+from onthedot.app.remote.connection import Connection, Document
+from onthedot.app.remote.problems import error_of
+from onthedot.app.remote.values import change_of, decision_of, plain, run_of, schedule_of
+from onthedot.app.schedules import Affected, Put, Schedules
+from onthedot.errors import ScheduleNotFound, SettingsError
+from onthedot.insight.explain import Explanation
+from onthedot.model.run import Run
+from onthedot.model.schedule import Schedule
+from onthedot.moments import ceil_ms, from_ms, iso
+from onthedot.stores.base import Change
+from onthedot.triggers.base import Trigger
+from onthedot.triggers.codec import decode, encode
+
+if TYPE_CHECKING:
+    from onthedot.app.tasks import Task
+
+_PAGE = 200
+Many = list[Schedule]  # inside the class `list` is a method
+
+
+class RemoteSchedules(Schedules):
+    """Each call is one request. The server checks tasks, arguments and options; its zone and defaults count there."""
+
+    def __init__(self, connection: Connection, timezone: str) -> None:
+        self._connection = connection
+        self._timezone = timezone
+        self._open_store = connection.no_store  # for whatever cannot be asked over HTTP
+
+    # defining
+
+    def put(
+        self,
+        name: str,
+        task: str | Task[..., Any],
+        trigger: Trigger,
+        *,
+        args: Mapping[str, Any] | None = None,
+        unchecked: bool = False,
+        revision: int | None = None,
+        **options: Any,
+    ) -> Schedule:
+        _refuse_unchecked(unchecked, "put")
+        body = {
+            "task": plain(task),
+            "trigger": self._encoded(trigger, name),
+            "args": plain(args or {}),
+            "options": plain(checked(options, name)),
+        }
+        return schedule_of(self._connection.put("schedules", name, body=body, headers=_expecting(revision)))
+
+    def put_many(self, puts: Iterable[Put], *, unchecked: bool = False) -> Many:
+        _refuse_unchecked(unchecked, "put_many")
+        return [self.put(each.name, each.task, each.trigger, args=each.args, **each.options) for each in puts]
+
+    def update(
+        self,
+        name: str,
+        *,
+        trigger: Trigger | None = None,
+        args: Mapping[str, Any] | None = None,
+        unchecked: bool = False,
+        revision: int | None = None,
+        **options: Any,
+    ) -> Schedule:
+        _refuse_unchecked(unchecked, "update")
+        body: Document = {"options": plain(checked(options, name))}
+        if trigger is not None:
+            body["trigger"] = self._encoded(trigger, name)
+        if args is not None:
+            body["args"] = plain(args)
+        return schedule_of(self._connection.patch("schedules", name, body=body, headers=_expecting(revision)))
+
+    def _encoded(self, trigger: Trigger, name: str) -> Document:
+        return dict(encode(trigger_of(trigger, name).with_default_zone(self._timezone)))
+
+    # steering
+
+    def pause(self, name: str | None = None, *, where: Mapping[str, str] | None = None, note: str | None = None) -> Any:
+        if name is not None and where is None:
+            return self.pause_counted(name, note=note).schedule
+        return self._where("pause", name, where, note)
+
+    def resume(self, name: str | None = None, *, where: Mapping[str, str] | None = None) -> Any:
+        if name is not None and where is None:
+            return self.resume_counted(name).schedule
+        return self._where("resume", name, where, None)
+
+    def _where(self, act: str, name: str | None, where: Mapping[str, str] | None, note: str | None) -> Many:
+        if name is not None or where is None:
+            raise SettingsError(f"{act}: give a name, or where={{'tag': …}}")
+        if set(where) != {"tag"}:
+            raise SettingsError(f"{act}: where knows only 'tag', not {', '.join(where)}")
+        done = self._bulk({"act": act, "tag": where["tag"], "note": note})
+        return [schedule_of(each["schedule"]) for each in done]
+
+    def _bulk(self, body: Document) -> list[Document]:
+        """What was done to each; the first that could not be done is raised, after all that could."""
+        results: list[Document] = self._connection.post("bulk", body=body)["results"]
+        for each in results:
+            if each["problem"] is not None:
+                raise error_of(each["problem"], each["problem"]["status"])
+        return results
+
+    def reschedule(self, name: str, at: datetime | str) -> Schedule:
+        body = {"at": iso(ceil_ms(at))}
+        return schedule_of(self._connection.post("schedules", name, "reschedule", body=body))
+
+    def trigger(
+        self, name: str, *, args: Mapping[str, Any] | None = None, token: str | None = None, unchecked: bool = False
+    ) -> Run:
+        _refuse_unchecked(unchecked, "trigger")
+        headers = {} if token is None else {"Idempotency-Key": key_of(token, "trigger: token")}
+        body = {"args": plain(args)}
+        return run_of(self._connection.post("schedules", name, "trigger", body=body, headers=headers))
+
+    def delete(self, name: str, *, revision: int | None = None) -> bool:
+        try:
+            self._connection.delete("schedules", name, headers=_expecting(revision))
+        except ScheduleNotFound:
+            return False
+        return True
+
+    def pause_counted(self, name: str, *, note: str | None = None, dry_run: bool = False) -> Affected:
+        if dry_run:
+            return self._tried_over_there("pause", name)
+        return _affected(self._connection.post("schedules", name, "pause", body={"note": note}))
+
+    def resume_counted(self, name: str, *, dry_run: bool = False) -> Affected:
+        if dry_run:
+            return self._tried_over_there("resume", name)
+        return _affected(self._connection.post("schedules", name, "resume"))
+
+    def delete_counted(self, name: str, *, dry_run: bool = False) -> Affected:
+        body = {"act": "delete", "names": [name], "dry_run": dry_run}
+        return _affected(self._bulk(body)[0])
+
+    def _tried_over_there(self, act: str, name: str) -> Affected:
+        return _affected(self._bulk({"act": act, "names": [name], "dry_run": True})[0])
+
+    # asking
+
+    def get(self, name: str) -> Schedule:
+        return schedule_of(self._connection.get("schedules", name))
+
+    def list(self, *, tag: str | None = None, cursor: str = "", limit: int = 100, **wanted: Any) -> Page[Schedule]:
+        found: Many = []
+        at: str | None = cursor
+        while at is not None and len(found) < limit:
+            most = min(limit - len(found), _PAGE)
+            page = self._connection.get("schedules", tag=tag, cursor=at, limit=most, **wanted)
+            found += [schedule_of(each) for each in page["schedules"]]
+            at = page["cursor"]
+        return Page(found, at)
+
+    def next(self, name: str, count: int = 5) -> Sequence[datetime]:
+        told = self._connection.get("schedules", name, "next", n=count)
+        return [from_ms(ceil_ms(each["at"])) for each in told["moments"]]
+
+    def explain(self, name: str, moment: datetime | str) -> Explanation:
+        told = self._connection.get("schedules", name, "explain", at=iso(ceil_ms(moment)))
+        decisions = tuple(decision_of(each) for each in told["decisions"])
+        return Explanation(told["text"], tuple(run_of(each) for each in told["runs"]), decisions)
+
+    def changes(self, name: str | None = None, *, limit: int = 100, **wanted: Any) -> Sequence[Change]:
+        path = ("changes",) if name is None else ("schedules", name, "changes")
+        told = self._connection.get(*path, limit=min(limit, _PAGE), **wanted)
+        return [change_of(each) for each in told["changes"]]
+
+    def preview(self, trigger: Trigger, count: int = 5, *, name: str | None = None) -> tuple[Trigger, Sequence[int]]:
+        body = {"trigger": self._encoded(trigger, name or "preview"), "n": count, "name": name}
+        told = self._connection.post("preview", body=body)
+        return decode(told["trigger"]), [ceil_ms(each["at"]) for each in told["moments"]]
+
+    # from one store to another
+
+    def export(self) -> dict[str, Any]:
+        return self._connection.get("export")
+
+    def import_document(self, document: object, *, dry_run: bool = False, path: str = "the document") -> Imported:
+        told = self._connection.post("import", body=document, dry_run=dry_run)
+        changed = tuple(
+            Changed(each["name"], {key: (both["from"], both["to"]) for key, both in each["fields"].items()})
+            for each in told["changed"]
+        )
+        names = (tuple(told[kind]) for kind in ("created", "unchanged", "only_here"))
+        created, unchanged, only_here = names
+        return Imported(created, changed, unchanged, only_here, told["written"])
+
+
+def _affected(told: Document) -> Affected:
+    return Affected(schedule_of(told["schedule"]), told["skipped"], told["running"])
+
+
+def _expecting(revision: int | None) -> dict[str, str]:
+    if revision is None:
+        return {}
+    return {"If-None-Match": "*"} if revision == 0 else {"If-Match": f'"{revision}"'}
+
+
+def _refuse_unchecked(unchecked: bool, where: str) -> None:
+    if unchecked:
+        raise SettingsError(f"{where}: over HTTP only tasks that a node has declared can be named; leave out unchecked")

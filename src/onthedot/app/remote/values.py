@@ -1,0 +1,178 @@
+"""Documents of the HTTP API as the values that they tell of. What it does not tell has its default."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+from onthedot.app.tasks import Task
+from onthedot.durations import format_duration, to_duration_ms
+from onthedot.model.attempt import Attempt
+from onthedot.model.decision import Decision
+from onthedot.model.definition_json import DEFAULTS, LISTS
+from onthedot.model.node import Node, NodeState
+from onthedot.model.policy import Policy
+from onthedot.model.run import Run
+from onthedot.model.schedule import DEFINITION, Schedule
+from onthedot.model.states import State
+from onthedot.model.token import Role, Token
+from onthedot.moments import ceil_ms, iso
+from onthedot.stores.base import Author, Change, LogLine, TaskInfo
+
+Document = Mapping[str, Any]
+
+_POLICY = Policy.__dataclass_fields__
+_SAME_IN_RUNS = (
+    *("id", "task", "cause", "args", "schedule_id", "schedule", "revision", "key", "target", "parent_id", "shard"),
+    *("shards", "owner", "claim_no", "attempt", "crashes", "fence", "waits_for", "result", "error", "reason", "trace"),
+    "progress",
+)
+_SAME_IN_SCHEDULES = ("id", "name", "revision", "enabled", "paused_note", "error", "planned_runs")
+
+
+def ms(moment: str | None) -> int | None:
+    """A moment as it is told."""
+    return None if moment is None else ceil_ms(moment)
+
+
+def schedule_of(said: Document) -> Schedule:
+    """A schedule."""
+    definition = {name: said[name] for name in DEFINITION if name in said and name != "policy"}
+    for name in LISTS & definition.keys():
+        definition[name] = tuple(definition[name])
+    return Schedule(
+        **{**{name: value for name, value in DEFAULTS.items() if name in DEFINITION}, **definition},
+        **{name: said[name] for name in _SAME_IN_SCHEDULES},
+        policy=policy_of(said["policy"]),
+        deleted=said["state"] == "removed",
+        next_run_ms=ms(said["next_run_at"]),
+        settled_ms=ms(said["settled_through"]) or 0,
+        last_run_ms=ms(said["last_run_at"]),
+        created_ms=ms(said["created_at"]) or 0,
+        updated_ms=ms(said["updated_at"]) or 0,
+    )
+
+
+def policy_of(said: Document) -> Policy:
+    """Policies, under the names that users write."""
+    values: dict[str, Any] = {}
+    for name, value in said.items():
+        if f"{name}_ms" in _POLICY:
+            values[f"{name}_ms"] = None if value is None else to_duration_ms(value)
+        elif name in _POLICY:
+            values[name] = tuple(value) if isinstance(value, list) else value
+    return Policy(**values)
+
+
+def run_of(said: Document) -> Run:
+    """A run."""
+    return Run(
+        **{name: said[name] for name in _SAME_IN_RUNS if name in said},
+        state=State(said["state"]),
+        scheduled_ms=ms(said["scheduled_at"]) or 0,
+        due_ms=ms(said["due_at"]) or 0,
+        created_ms=ms(said["created_at"]) or 0,
+        started_ms=ms(said["started_at"]),
+        finished_ms=ms(said["finished_at"]),
+        cancel_requested_ms=ms(said["cancel_requested_at"]),
+        earlier=_earlier(said.get("attempts") or (), said),
+    )
+
+
+def _earlier(attempts: Sequence[Document], said: Document) -> tuple[Attempt, ...]:
+    """All but the latest, which the run itself tells of."""
+    return tuple(
+        Attempt(
+            each["number"],
+            each["claim_no"],
+            each["node"],
+            ms(each["started_at"]) or 0,
+            ms(each["ended_at"]),
+            each["outcome"],
+            each["error"],
+        )
+        for each in attempts
+        if each["claim_no"] != said["claim_no"]
+    )
+
+
+def decision_of(said: Document) -> Decision:
+    """A decision."""
+    moments = {f"{name}_ms": ms(said[f"{name}_at"]) or 0 for name in ("first", "last", "decided")}
+    return Decision(
+        id=said.get("id", ""),
+        schedule_id=said.get("schedule_id", ""),
+        schedule=said["schedule"],
+        revision=said.get("revision", 0),
+        reason=said["reason"],
+        count=said["count"],
+        detail=said["detail"],
+        **moments,
+    )
+
+
+def node_of(said: Document) -> Node:
+    """A node."""
+    return Node(
+        said["id"],
+        said["name"],
+        group=said["group"],
+        labels=said.get("labels", {}),
+        capacity=said["capacity"],
+        roles=tuple(said.get("roles", ())),
+        tasks=tuple(said["tasks"]),
+        state=NodeState(said["state"]),
+        started_ms=ms(said["started_at"]) or 0,
+        renewed_ms=ms(said["renewed_at"]) or 0,
+        lease_ms=to_duration_ms(said["lease"]),
+    )
+
+
+def task_of(said: Document) -> TaskInfo:
+    """A task."""
+    return TaskInfo(said["name"], tuple(said["parameters"]), said["doc"], said["policy"])
+
+
+def change_of(said: Document) -> Change:
+    """A line of the audit."""
+    return Change(
+        id=said["id"],
+        schedule_id="",
+        schedule=said["schedule"] or "",
+        revision=said["revision"],
+        at_ms=ms(said["at"]) or 0,
+        by=Author(said["who"], said["surface"], said["what"]),
+        before=said["before"],
+        after=said["after"],
+    )
+
+
+def line_of(run_id: str, said: Document) -> LogLine:
+    """A line of a run's log."""
+    return LogLine(run_id, said.get("claim_no", 0), ms(said["at"]) or 0, said["level"], said["text"])
+
+
+def token_of(said: Document) -> Token:
+    """A token, without its secret."""
+    return Token(said["name"], Role(said["role"]), "", ms(said["created_at"]) or 0, ms(said["expires_at"]))
+
+
+# the other way
+
+
+def plain(value: Any) -> Any:
+    """What users give, as JSON has it: durations and moments as text, tasks by their name."""
+    match value:
+        case Task():
+            return value.name
+        case timedelta():
+            return format_duration(round(value / timedelta(milliseconds=1)))
+        case datetime():
+            return iso(ceil_ms(value))
+        case Mapping():
+            return {name: plain(each) for name, each in value.items()}
+        case list() | tuple() | set() | frozenset():
+            return [plain(each) for each in value]
+        case _:
+            return value
