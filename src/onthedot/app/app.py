@@ -483,6 +483,11 @@ class App(Declaring):
             store = self._stores[os.getpid()] = open_store(self.url, create=create, upgrade=upgrade)
         return store
 
+    @property
+    def connection(self) -> Connection | None:
+        """To the HTTP API that this app works on; None for one that has a store."""
+        return self._connection
+
     def now_ms(self) -> int:
         """The store's time; over HTTP to the second, as its last answer said."""
         return self.open_store().now_ms() if self._connection is None else self._connection.time_ms()

@@ -42,6 +42,9 @@ def _examine(app: App) -> list[Finding]:
     from onthedot.insight.doctor import examine
     from onthedot.model.finding import Finding, Level
 
+    if app.connection is not None:
+        told = app.connection.get("doctor")["findings"]
+        return [Finding(Level(each["level"]), each["about"], each["what"], each["remedy"] or "") for each in told]
     try:
         return examine(app.open_store(), SystemClock())
     except SchemaError as error:  # which says what to do

@@ -36,7 +36,7 @@ def show_explanation(
     with closing(open_app(store)) as app:
         schedule = app.schedules.remembered(name)
         trigger = _trigger_of(schedule)
-        now_ms = app.open_store().now_ms()
+        now_ms = app.now_ms()
         if moment is None and trigger is None and schedule.next_run_ms is not None:
             now_ms = schedule.next_run_ms  # at which it has stood since its trigger could not be read
         at_ms = past_moment_ms(moment, trigger, now_ms)

@@ -24,7 +24,7 @@ group = typer.Typer(help="Live nodes.", no_args_is_help=True)
 def list_nodes(*, store: StoreUrl = None, as_json: AsJson = False) -> None:
     """List the nodes that are alive."""
     with closing(open_app(store)) as app:
-        nodes, now_ms = app.nodes.list(), app.open_store().now_ms()
+        nodes, now_ms = app.nodes.list(), app.now_ms()
         if as_json:
             show_json({"nodes": [node_document(node, now_ms) for node in nodes]})
         elif not nodes:
@@ -59,6 +59,6 @@ def drain_node(
     with closing(open_app(store)) as app:
         draining = app.nodes.drain(node)
         if as_json:
-            show_json(node_document(draining, app.open_store().now_ms()))
+            show_json(node_document(draining, app.now_ms()))
         else:
             typer.echo(f"node {visible(draining.name)} drains: it takes no more runs, and stops when it has none left")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import closing
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -28,6 +28,9 @@ def show_status(*, store: StoreUrl = None, as_json: AsJson = False) -> None:
     from onthedot.stores.open import mask_url
 
     with closing(open_app(store)) as app:
+        if app.connection is not None:
+            _show_told(app.connection.get("status"), as_json=as_json)
+            return
         status = read_status(app.open_store())
         if as_json:
             show_json(status_document(status, mask_url(app.url)))
@@ -35,6 +38,23 @@ def show_status(*, store: StoreUrl = None, as_json: AsJson = False) -> None:
             _show(status, mask_url(app.url))
         if not status.healthy:
             raise typer.Exit(1)
+
+
+def _show_told(told: dict[str, Any], *, as_json: bool) -> None:
+    """What an HTTP API says of its store; in brief, if not as JSON."""
+    if as_json:
+        show_json(told)
+    else:
+        verdict = "healthy" if told["healthy"] else f"not healthy: {'; '.join(told['problems'])}"
+        typer.echo(f"{visible(told['store'])} is {visible(verdict)}")
+        schedules = counted(told["schedules"], "schedule")
+        typer.echo(f"{schedules}, {told['waiting']:,} waiting, {told['running']:,} running")
+        for node in told["nodes"]:
+            typer.echo(f"node {visible(node['name'])}: {node['state']}, renewed {node['renewed_for']} ago")
+        for failed in told["failed"][:_SHOWN]:
+            typer.echo(f"failed: {visible(failed['name'])}, {failed['count']:,} since {failed['since']}")
+    if not told["healthy"]:
+        raise typer.Exit(1)
 
 
 def show_tasks(*, store: StoreUrl = None, as_json: AsJson = False) -> None:

@@ -19,8 +19,8 @@ from onthedot.errors import Conflict, RunNotFound
 
 if TYPE_CHECKING:
     from onthedot.app.app import App
+    from onthedot.insight.facts import Facts
     from onthedot.model.run import Run
-    from onthedot.stores.base import Store
 
 group = typer.Typer(help="Look at runs, cancel or retry them.")
 
@@ -68,7 +68,7 @@ def show_one(run_id: RunId, *, store: StoreUrl = None, as_json: AsJson = False) 
         if as_json:
             show_json(run_document(run))
             return
-        for label, text in _facts(run, app.open_store()):
+        for label, text in _facts(run, app):
             typer.echo(f"{label + ':':<10} {visible(text)}")
         if run.error:
             typer.echo("error:")
@@ -138,11 +138,8 @@ def _find(app: App, text: str) -> Run:
     return found[0]
 
 
-def _facts(run: Run, store: Store) -> Iterable[tuple[str, str]]:
-    from onthedot.insight.explain import hindrances
-    from onthedot.insight.facts import Facts
-
-    facts = Facts(store, run.schedule)
+def _facts(run: Run, app: App) -> Iterable[tuple[str, str]]:
+    facts = None if app.connection is not None else _read_facts(app, run)
     yield "run", run.id
     yield "state", str(run.state) + (" (asked to stop)" if run.cancel_requested_ms and not run.is_final else "")
     if run.reason:
@@ -154,15 +151,29 @@ def _facts(run: Run, store: Store) -> Iterable[tuple[str, str]]:
     if run.due_ms != run.scheduled_ms:
         yield "due", utc_text(run.due_ms, seconds=True)
     if run.started_ms is not None:
-        node = "" if run.owner is None else f", node {facts.nodes.name(run.owner)}"
+        name = run.owner if facts is None or run.owner is None else facts.nodes.name(run.owner)
+        node = "" if name is None else f", node {name}"
         yield "started", f"{utc_text(run.started_ms, seconds=True)}, attempt {run.attempt}{node}"
-    for hindrance in hindrances(run, facts):
+    for hindrance in _hindrances(run, facts):
         yield "note", hindrance
     if run.finished_ms is not None:
         took = took_text(run)
         yield "finished", utc_text(run.finished_ms, seconds=True) + (f", after {took}" if took else "")
     if run.result is not None:
         yield "result", f"{run.result!r}"
+
+
+def _read_facts(app: App, run: Run) -> Facts:
+    from onthedot.insight.facts import Facts
+
+    return Facts(app.open_store(), run.schedule)
+
+
+def _hindrances(run: Run, facts: Facts | None) -> Iterable[str]:
+    """What came between the run and its moment; the HTTP API does not tell it of a single run."""
+    from onthedot.insight.explain import hindrances
+
+    return () if facts is None else hindrances(run, facts)
 
 
 def _show_changed(run: Run, as_json: bool) -> None:

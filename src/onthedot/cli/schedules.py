@@ -63,7 +63,7 @@ def show_list(
     """List schedules by name."""
     with closing(open_app(store)) as app:
         page = app.schedules.list(tag=tag, cursor=after, limit=count)
-        now_ms = app.open_store().now_ms()
+        now_ms = app.now_ms()
         if as_json:
             show_json({"schedules": [schedule_document(each, now_ms) for each in page], "cursor": page.cursor})
             return
@@ -92,13 +92,13 @@ def show_one(name: ScheduleName, *, store: StoreUrl = None, as_json: AsJson = Fa
     with closing(open_app(store)) as app:
         schedule = app.schedules.get(name)
         runs = app.runs.list(schedule=name, limit=5)
-        changes = app.open_store().changes(name=name, limit=5)
+        changes = app.schedules.changes(name, limit=5)
         if as_json:
             changed = [change_document(each) for each in changes]
             show_json({**schedule_document(schedule), "runs": [run_document(run) for run in runs], "changes": changed})
             return
         screen = Screen()
-        for label, text in _facts(schedule, app.open_store().now_ms()):
+        for label, text in _facts(schedule, app.now_ms()):
             screen.print(f"{label + ':':<10} {visible(text)}", soft_wrap=True)
         if runs.items:
             screen.print()
@@ -121,7 +121,7 @@ def show_next(
     with closing(open_app(store)) as app:
         schedule = app.schedules.get(name)
         moments = [int(each.timestamp() * 1000) for each in app.schedules.next(name, count)]
-        zone, now_ms = _zone(schedule), app.open_store().now_ms()
+        zone, now_ms = _zone(schedule), app.now_ms()
         if as_json:
             listed = [{"at": iso(ms), "local": local_moment(ms, zone).isoformat()} for ms in moments]
             show_json({"name": name, "state": schedule_state(schedule), "timezone": zone, "moments": listed})
@@ -244,7 +244,7 @@ def pause(
             show_json({"schedules": documents} if isinstance(changed, list) else documents[0])
             return
         for each in _as_list(changed):
-            typer.echo(_summary(each, app.open_store().now_ms()) + _came_of_it(done[each.name]))
+            typer.echo(_summary(each, app.now_ms()) + _came_of_it(done[each.name]))
         if isinstance(changed, list):
             typer.echo(counted(len(changed), "schedule"))
 
@@ -319,7 +319,7 @@ def _show_changed(app: App, schedule: Schedule, as_json: bool) -> None:
     if as_json:
         show_json(schedule_document(schedule))
     else:
-        typer.echo(_summary(schedule, app.open_store().now_ms()))
+        typer.echo(_summary(schedule, app.now_ms()))
 
 
 def _show_all_changed(app: App, changed: Any, as_json: bool) -> None:
@@ -329,7 +329,7 @@ def _show_all_changed(app: App, changed: Any, as_json: bool) -> None:
         show_json({"schedules": [schedule_document(each) for each in changed]})
     else:
         for each in changed:
-            typer.echo(_summary(each, app.open_store().now_ms()))
+            typer.echo(_summary(each, app.now_ms()))
         typer.echo(counted(len(changed), "schedule"))
 
 

@@ -34,7 +34,8 @@ def create(
 ) -> None:
     """Make a token, and print it: this once, since only its digest is kept."""
     with closing(open_app(store)) as app:
-        app.open_store(create=True)
+        if app.connection is None:
+            app.open_store(create=True)
         made = app.tokens.create(name, role, expires=expires)
     if as_json:
         show_json({**_document(made.token, made.token.created_ms), "text": made.text})
@@ -46,7 +47,7 @@ def create(
 def list_tokens(*, store: StoreUrl = None, as_json: AsJson = False) -> None:
     """List all tokens."""
     with closing(open_app(store)) as app:
-        tokens, now_ms = app.tokens.list(), app.open_store().now_ms()
+        tokens, now_ms = app.tokens.list(), app.now_ms()
     if as_json:
         show_json({"tokens": [_document(each, now_ms) for each in tokens]})
         return

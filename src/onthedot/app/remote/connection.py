@@ -90,7 +90,7 @@ class Connection:
         try:
             answer = self._client().request(method, where, json=body, headers=dict(headers or {}), params=given)
         except (httpx.HTTPError, httpx.InvalidURL) as error:
-            raise StoreUnavailable(f"{self.url} does not answer: {error or type(error).__name__}") from None
+            raise StoreUnavailable(f"{self.url} does not answer: {str(error) or type(error).__name__}") from None
         return self._read(answer)
 
     def _read(self, answer: httpx.Response) -> Document:

@@ -153,6 +153,9 @@ class RemoteSchedules(Schedules):
     def get(self, name: str) -> Schedule:
         return schedule_of(self._connection.get("schedules", name))
 
+    def remembered(self, name: str) -> Schedule:
+        return self.get(name)
+
     def list(self, *, tag: str | None = None, cursor: str = "", limit: int = 100, **wanted: Any) -> Page[Schedule]:
         found: Many = []
         at: str | None = cursor

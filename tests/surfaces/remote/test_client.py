@@ -1,0 +1,257 @@
+"""`App("http://…", token=…)`: what a program does over HTTP is what it would do on the store, errors included."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from tests.patience import LONGEST_S
+from tests.surfaces.test_operate import Place as Folder
+from tests.surfaces.test_operate import refusal
+
+from onthedot import App, cron, errors, every
+from onthedot.app.remote.problems import error_of
+from onthedot.errors import (
+    ArgumentsError,
+    Conflict,
+    NotAllowed,
+    NotFound,
+    OnthedotError,
+    RunNotFound,
+    ScheduleNotFound,
+    SettingsError,
+    StaleRevision,
+    StoreError,
+    StoreUnavailable,
+    TaskNotFound,
+    TriggerError,
+)
+from onthedot.web.problems import TABLE, problem_of
+from onthedot.web.serving import Place, WebServer
+
+
+@dataclass(frozen=True, slots=True)
+class Both:
+    """An app on its store, and what another program has of it over HTTP."""
+
+    app: App
+    remote: App
+    url: str
+    folder: Folder
+
+    def as_role(self, role: str) -> App:
+        return App(self.url, token=self.app.tokens.create(f"a-{role}", role).text)
+
+
+@pytest.fixture
+def both(tmp_path: Path) -> Iterator[Both]:
+    folder = Folder(tmp_path)
+    app = App(f"sqlite:///{tmp_path}/jobs.db")
+
+    @app.task
+    def report(to: str = "ann") -> str:
+        return f"sent to {to}"
+
+    @app.task
+    def breaks() -> None:
+        raise RuntimeError("no paper")
+
+    app.open_store(create=True)
+    token = app.tokens.create("shop", "admin").text
+    server = WebServer(app, Place(port=0))
+    with server.beside(), closing(App(server.address, token=token)) as remote, closing(app):
+        yield Both(app, remote, server.address, folder)
+
+
+def test_a_schedule_is_put_seen_changed_and_deleted_as_on_the_store(both: Both) -> None:
+    app, remote = both.app, both.remote
+    put = remote.schedules.put(
+        "nightly",
+        "report",
+        cron("30 2 * * *", tz="Europe/Berlin"),
+        args={"to": "bob"},
+        overlap="discard",
+        grace=timedelta(minutes=5),
+        tags=["mail"],
+    )
+    kept = app.schedules.get("nightly")
+    assert put == remote.schedules.get("nightly")
+    assert (put.task, put.args, put.trigger, put.policy, put.given, put.tags) == (
+        kept.task,
+        kept.args,
+        kept.trigger,
+        kept.policy,
+        kept.given,
+        kept.tags,
+    )
+    assert (put.id, put.revision, put.next_run_ms, put.created_ms) == (
+        kept.id,
+        kept.revision,
+        kept.next_run_ms,
+        kept.created_ms,
+    )
+    assert remote.schedules.next("nightly", 3) == app.schedules.next("nightly", 3)
+    changed = remote.schedules.update("nightly", trigger=every("15m"), priority=2, revision=put.revision)
+    assert (changed.revision, changed.policy.priority, changed.args) == (2, 2, {"to": "bob"})
+    with pytest.raises(StaleRevision) as stale:
+        remote.schedules.update("nightly", priority=3, revision=1)
+    assert (stale.value.expected, stale.value.actual) == (1, 2)
+    assert remote.schedules.pause("nightly", note="moving").paused_note == "moving"
+    assert app.schedules.get("nightly").enabled is False
+    assert [each.enabled for each in remote.schedules.resume(where={"tag": "mail"})] == [True]
+    who = {(each.by.who, each.by.what) for each in remote.schedules.changes("nightly")}
+    assert who == {("shop", "put"), ("shop", "update"), ("shop", "pause"), ("shop", "resume")}
+    assert remote.schedules.delete("nightly") is True
+    assert remote.schedules.delete("nightly") is False
+    with pytest.raises(ScheduleNotFound, match="shop"):  # it says who deleted it
+        remote.schedules.get("nightly")
+
+
+def test_pages_go_on_where_the_last_one_ended(both: Both) -> None:
+    for number in range(5):
+        both.app.schedules.put(f"s{number}", "report", every("1h"))
+    first = both.remote.schedules.list(limit=3)
+    rest = both.remote.schedules.list(cursor=first.cursor or "", limit=3)
+    assert [each.name for each in (*first, *rest)] == ["s0", "s1", "s2", "s3", "s4"]
+
+
+def test_work_is_enqueued_waited_for_and_told_of(both: Both) -> None:
+    app, remote = both.app, both.remote
+    run = remote.enqueue("report", args={"to": "eve"}, key="once")
+    assert remote.enqueue("report", args={"to": "eve"}, key="once").id == run.id
+    app.start(log=False)
+    try:
+        ended = remote.runs.wait(run.id, timeout=timedelta(seconds=LONGEST_S))
+        assert (ended.state, ended.result) == ("succeeded", "sent to eve")
+        assert [each.name for each in remote.nodes.list()] == [each.name for each in app.nodes.list()]
+        assert {each.name for each in remote.tasks.list()} == {"breaks", "report"}
+        broken = remote.runs.wait(remote.enqueue("breaks").id, timeout=timedelta(seconds=LONGEST_S))
+        assert broken.error is not None
+        assert broken.error.endswith("RuntimeError: no paper")
+        assert [each.outcome for each in broken.attempts] == ["failed"]
+        assert [each.id for each in remote.runs.list(state="failed")] == [broken.id]
+        assert remote.runs.logs(run.id) == app.runs.logs(run.id)
+        assert [*remote.runs.follow(run.id)] == [*app.runs.follow(run.id)]
+    finally:
+        app.stop()
+
+
+def test_why_a_run_was_or_was_not_is_told_in_the_same_words(both: Both) -> None:
+    both.app.schedules.put("s", "report", every("1h"))
+    moment = both.app.schedules.next("s", 1)[0]
+    assert both.remote.schedules.explain("s", moment).text == both.app.schedules.explain("s", moment).text
+    both.app.schedules.delete("s")
+    assert both.remote.schedules.explain("s", moment).text == both.app.schedules.explain("s", moment).text
+
+
+def test_schedules_go_from_one_store_to_another(both: Both) -> None:
+    both.app.schedules.put("s", "report", every("1h"))
+    document = both.remote.schedules.export()
+    assert document == both.app.schedules.export()
+    document["schedules"][0]["name"] = "t"
+    would = both.remote.schedules.import_document(document, dry_run=True)
+    assert (would.created, would.only_here, would.written) == (("t",), ("s",), False)
+    assert both.remote.schedules.import_document(document).written is True
+    assert both.app.schedules.get("t").task == "report"
+
+
+@pytest.mark.parametrize(
+    ("act", "error", "said"),
+    [
+        (lambda app: app.schedules.get("nightl"), ScheduleNotFound, "No schedule named 'nightl'"),
+        (lambda app: app.runs.get("nobody"), RunNotFound, "No run nobody"),
+        (lambda app: app.schedules.put("x", "nothing", every("1h")), TaskNotFound, "nothing"),
+        (lambda app: app.enqueue("report", args={"too": 1}), ArgumentsError, "too"),
+        (lambda app: app.schedules.put("x", "report", every("1h"), nonsense=1), SettingsError, "nonsense"),
+        (lambda app: app.schedules.put("x", "report", every("1h"), unchecked=True), SettingsError, "unchecked"),
+        (lambda app: app.schedules.put("../x%00", "report", every("1h")), OnthedotError, "x%00"),
+        (lambda app: app.nodes.drain("nobody"), NotFound, "No live node nobody"),
+        (lambda app: app.tokens.create("shop"), Conflict, "shop"),
+        (lambda app: app.start(), StoreError, "not a database"),
+        (lambda app: app.sync(), StoreError, "not a database"),
+    ],
+)
+def test_errors_come_back_as_they_were(both: Both, act, error, said) -> None:  # type: ignore[no-untyped-def]
+    with pytest.raises(error, match=said.replace("%", "%")):
+        act(both.remote)
+
+
+def test_a_trigger_that_is_wrong_names_its_column_there_as_here(both: Both) -> None:
+    problem = both.remote.connection
+    assert problem is not None
+    with pytest.raises(TriggerError) as here:
+        cron("30 2 * * 8")
+    with pytest.raises(TriggerError) as there:
+        problem.post("preview", body={"trigger": "30 2 * * 8"})
+    assert (there.value.column, str(there.value)) == (here.value.column, str(here.value))
+
+
+@pytest.mark.parametrize("row", TABLE, ids=lambda row: row.kind)
+def test_every_problem_has_its_error_and_can_be_pickled(row) -> None:  # type: ignore[no-untyped-def]
+    values = {
+        "reason": "no", "text": "x", "column": 0, "hint": None, "version": 9, "known": 1, "path": "f", "problems": ("a",),
+        "max_runs": 5, "name": "n", "nearest": ("m",), "run_id": "r", "node": "n", "expected": 1, "actual": 2,
+        "scheme": "s", "package": "p", "extra": "e", "node_id": "n", "what": "w",
+    }  # fmt: skip
+    told = {"type": f"urn:onthedot:problem:{row.kind}", "detail": "as it was said", **values}
+    made = error_of({name: [*each] if isinstance(each, tuple) else each for name, each in told.items()}, row.status)
+    assert type(made) is row.error
+    assert type(pickle.loads(pickle.dumps(made))) is row.error
+    assert problem_of(made).kind == row.kind
+
+
+def test_who_may_not_is_told_so(both: Both) -> None:
+    with closing(both.as_role("viewer")) as viewer:
+        assert viewer.schedules.list().items == []
+        with pytest.raises(NotAllowed, match="operator is needed here; a-viewer is viewer"):
+            viewer.enqueue("report")
+    with closing(App(both.url)) as nobody, pytest.raises(NotAllowed, match="a token is needed"):
+        nobody.schedules.list()
+    both.app.tokens.revoke("shop")
+    with pytest.raises(NotAllowed):
+        both.remote.schedules.list()
+
+
+def test_a_server_that_is_not_there_is_a_store_that_is_away() -> None:
+    with closing(App("http://127.0.0.1:9", token="x")) as app, pytest.raises(StoreUnavailable, match="does not answer"):
+        app.schedules.list()
+
+
+@pytest.mark.parametrize(
+    ("url", "token", "said"),
+    [
+        ("http://jobs.example", "t", "use https"),
+        ("https://", "t", "names no host"),
+        ("https://ann:secret@jobs.example", None, "no user"),
+        ("https://jobs.example?x=1", None, "query"),
+        ("https://jobs.example", "naïve", "characters"),
+    ],
+)
+def test_an_url_or_token_that_cannot_be_is_refused_before_anything_is_sent(url: str, token: str, said: str) -> None:
+    with pytest.raises(SettingsError, match=said):
+        App(url, token=token)
+
+
+def test_the_command_line_takes_the_same_url(both: Both, monkeypatch: pytest.MonkeyPatch) -> None:
+    token = both.app.tokens.create("cli", "admin").text
+    monkeypatch.setenv("ONTHEDOT_TOKEN", token)
+    both.app.schedules.put("nightly", "report", every("1h"))
+    at = ("--store", both.url)
+    assert "nightly" in both.folder.printed("schedules", "list", *at)
+    assert "paused" in both.folder.printed("schedules", "pause", "nightly", "--note", "moving", *at)
+    assert both.app.schedules.get("nightly").paused_note == "moving"
+    assert "nightly" in both.folder.printed("schedules", "show", "nightly", *at)
+    assert "paused" in both.folder.printed("explain", "nightly", *at)
+    run = both.app.enqueue("report")
+    assert run.id in both.folder.printed("runs", "show", run.id, *at)
+    assert "report" in both.folder.printed("tasks", *at)
+    assert "not a database" in refusal(both.folder.run("prune", *at))
+
+
+def test_every_public_name_of_errors_is_known_to_the_tree() -> None:
+    assert "NotAllowed" in (errors.__doc__ or "")
