@@ -118,7 +118,7 @@ def _ended(row: Schedule, at_ms: int, number: int) -> Run:
 
 def _addresses(chosen: tuple[str, str]) -> dict[str, str]:
     name, run_id = quote(chosen[0]), chosen[1]
-    pages = {
+    return {
         "overview": "/",
         "timeline": "/timeline",
         "timeline, 7 days": "/timeline?range=7d",
@@ -144,7 +144,6 @@ def _addresses(chosen: tuple[str, str]) -> dict[str, str]:
         "API: schedules": "/api/v1/schedules",
         "API: runs": "/api/v1/runs",
     }
-    return pages
 
 
 # asking
@@ -263,4 +262,4 @@ def _watching(report: Report, say: Say, server: _Server) -> None:
             used[viewers] = (server.processor_s() - before) / WATCH_S * 100
         section.rows.append((f"{viewers} streams" if viewers > 1 else "one stream", used[viewers]))
     more = used[MANY] / max(used[1], 0.1)
-    report.goal(f"{MANY} watchers cost at most twice what one does", f"{more:.1f} ×", more <= 2)
+    report.goal(f"{MANY} watchers cost at most twice what one does", f"{more:.1f} x", more <= 2)
