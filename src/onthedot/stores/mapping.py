@@ -13,6 +13,7 @@ from functools import lru_cache
 from operator import attrgetter
 from typing import Any
 
+from onthedot.model.attempt import Attempt, attempts_from
 from onthedot.model.decision import Decision
 from onthedot.model.definition_json import DEFAULTS, as_json, from_json
 from onthedot.model.key import Key
@@ -229,6 +230,8 @@ RUN_MOVING = (
     "result",
     "error",
     "reason",
+    "progress",
+    "earlier",
     "lane",
 )
 """What starting, routing, retrying, cancelling and taking over change; the rest of a run never changes."""
@@ -245,6 +248,7 @@ def run_from(row: Sequence[Any]) -> Run:
         fields["exempt"] = fields["exempt"] == 1
         if fields["result"] is not None:
             fields["result"] = decode(fields["result"])
+        fields["earlier"] = () if fields["earlier"] is None else _attempts(fields["earlier"])
         # What is added up is a number; so quickly that reading many runs does not take longer for it.
         fields["due_ms"] + fields["scheduled_ms"] + fields["claim_no"] + fields["attempt"] + fields["crashes"]
     except (*UNREADABLE, LookupError):
@@ -269,6 +273,7 @@ def _unreadable_run(columns: dict[str, Any]) -> Run:
         "policy": _or(UNREADABLE_POLICY, lambda: policy_from(policy), "policy", problems),
         "result": None if result is None else _or(None, lambda: decode(result), "result", problems),
         "exempt": columns["exempt"] == 1,
+        "earlier": _attempts(columns["earlier"] or "[]"),
     }
     return unreadable_run(fields, problems)
 
@@ -294,6 +299,19 @@ def _or(otherwise: Any, read: Callable[[], Any], what: str, problems: list[str])
     except UNREADABLE as error:
         problems.append(f"{what}: {error}")
     return otherwise
+
+
+def _attempts_text(earlier: tuple[Attempt, ...]) -> str | None:
+    """Most runs have none."""
+    return encode([each.as_json() for each in earlier]) if earlier else None
+
+
+def _attempts(text: str) -> tuple[Attempt, ...]:
+    """They only tell a story: a run whose earlier attempts cannot be read is a run all the same."""
+    try:
+        return attempts_from(decode(text))
+    except UNREADABLE:
+        return ()
 
 
 def _args_text(args: Mapping[str, Any]) -> str:
@@ -337,6 +355,8 @@ def run_row(run: Run) -> Columns:
         clean(run.error),
         clean(run.reason),
         run.trace,
+        clean(run.progress),
+        _attempts_text(run.earlier),
     )
 
 
@@ -379,6 +399,8 @@ def run_moving_row(run: Run) -> Columns:
         None if run.result is None else encode(run.result),
         clean(run.error),
         clean(run.reason),
+        clean(run.progress),
+        _attempts_text(run.earlier),
         lane_of(run),
         run.id,
     )

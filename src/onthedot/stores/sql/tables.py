@@ -188,6 +188,8 @@ def _run_columns() -> list[Column[str] | Column[int]]:
         _text("error", nullable=True),
         _text("reason", nullable=True),
         Column("trace", _string(60), nullable=True),
+        _text("progress", nullable=True),
+        _text("earlier", nullable=True),  # attempts, where there was more than one
     ]
 
 

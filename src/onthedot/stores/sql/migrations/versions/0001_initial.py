@@ -100,6 +100,8 @@ def upgrade() -> None:
         sa.Column("error", _LONG, nullable=True),
         sa.Column("reason", _LONG, nullable=True),
         sa.Column("trace", _string(60), nullable=True),
+        sa.Column("progress", _LONG, nullable=True),
+        sa.Column("earlier", _LONG, nullable=True),
         sa.Column("kept_by", _string(201), nullable=False),
         sa.PrimaryKeyConstraint("id"),
     )
@@ -200,6 +202,8 @@ def upgrade() -> None:
         sa.Column("error", _LONG, nullable=True),
         sa.Column("reason", _LONG, nullable=True),
         sa.Column("trace", _string(60), nullable=True),
+        sa.Column("progress", _LONG, nullable=True),
+        sa.Column("earlier", _LONG, nullable=True),
         sa.Column("priority", sa.Integer(), nullable=False),
         sa.Column("ranked", sa.SmallInteger(), nullable=False),
         sa.Column("apart", _string(36), nullable=False),
