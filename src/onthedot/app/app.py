@@ -155,7 +155,7 @@ class App(Declaring):
 
         connection = self._connection = remote.Connection(self.url, self._settings.token or None)
         self.tasks = remote.RemoteTasks(connection, self._settings.max_args_bytes)
-        self.schedules = remote.RemoteSchedules(connection, self.timezone)
+        self.schedules = remote.RemoteSchedules(connection, self.timezone, self._emitter.emit)
         self.runs = remote.RemoteRuns(connection, self._clock)
         self.nodes = remote.RemoteNodes(connection)
         self.tokens = remote.RemoteTokens(connection)

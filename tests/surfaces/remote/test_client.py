@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from tests.patience import LONGEST_S
 from tests.surfaces.test_operate import Place as Folder
-from tests.surfaces.test_operate import refusal
+from tests.surfaces.test_operate import well
 
 from onthedot import App, cron, every
 from onthedot.app.remote.problems import error_of
@@ -21,7 +21,6 @@ from onthedot.errors import (
     Conflict,
     NotAllowed,
     NotFound,
-    OnthedotError,
     RunNotFound,
     ScheduleNotFound,
     SettingsError,
@@ -132,7 +131,7 @@ def test_work_is_enqueued_waited_for_and_told_of(both: Both) -> None:
         assert {each.name for each in remote.tasks.list()} == {"breaks", "report"}
         broken = remote.runs.wait(remote.enqueue("breaks").id, timeout=timedelta(seconds=LONGEST_S))
         assert broken.error is not None
-        assert broken.error.endswith("RuntimeError: no paper")
+        assert broken.error.endswith("RuntimeError: no paper\n")
         assert [each.outcome for each in broken.attempts] == ["failed"]
         assert [each.id for each in remote.runs.list(state="failed")] == [broken.id]
         assert remote.runs.logs(run.id) == app.runs.logs(run.id)
@@ -169,7 +168,7 @@ def test_schedules_go_from_one_store_to_another(both: Both) -> None:
         (lambda app: app.enqueue("report", args={"too": 1}), ArgumentsError, "too"),
         (lambda app: app.schedules.put("x", "report", every("1h"), nonsense=1), SettingsError, "nonsense"),
         (lambda app: app.schedules.put("x", "report", every("1h"), unchecked=True), SettingsError, "unchecked"),
-        (lambda app: app.schedules.put("../x%00", "report", every("1h")), OnthedotError, "x%00"),
+        (lambda app: app.schedules.put("../x%00", "report", every("1h")), NotFound, "x%00"),
         (lambda app: app.nodes.drain("nobody"), NotFound, "No live node nobody"),
         (lambda app: app.tokens.create("shop"), Conflict, "shop"),
         (lambda app: app.start(), StoreError, "not a database"),
@@ -237,17 +236,23 @@ def test_an_url_or_token_that_cannot_be_is_refused_before_anything_is_sent(url: 
         App(url, token=token)
 
 
-def test_the_command_line_takes_the_same_url(both: Both, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_command_line_takes_the_same_url(both: Both) -> None:
     token = both.app.tokens.create("cli", "admin").text
-    monkeypatch.setenv("ONTHEDOT_TOKEN", token)
     both.app.schedules.put("nightly", "report", every("1h"))
-    at = ("--store", both.url)
-    assert "nightly" in both.folder.printed("schedules", "list", *at)
-    assert "paused" in both.folder.printed("schedules", "pause", "nightly", "--note", "moving", *at)
+
+    def printed(*arguments: str) -> str:
+        return well(both.folder.run(*arguments, "--store", both.url, ONTHEDOT_TOKEN=token))
+
+    assert "nightly" in printed("schedules", "list")
+    assert "paused" in printed("schedules", "pause", "nightly", "--note", "moving")
     assert both.app.schedules.get("nightly").paused_note == "moving"
-    assert "nightly" in both.folder.printed("schedules", "show", "nightly", *at)
-    assert "paused" in both.folder.printed("explain", "nightly", *at)
+    assert "nightly" in printed("schedules", "show", "nightly")
+    assert "nightly" in printed("explain", "nightly")
     run = both.app.enqueue("report")
-    assert run.id in both.folder.printed("runs", "show", run.id, *at)
-    assert "report" in both.folder.printed("tasks", *at)
-    assert "not a database" in refusal(both.folder.run("prune", *at))
+    assert run.id in printed("runs", "show", run.id)
+    assert "report" in printed("tasks")
+    assert "cli" in printed("tokens", "list")
+    assert "schema" in both.folder.run("doctor", "--store", both.url, ONTHEDOT_TOKEN=token).stdout
+    refused = both.folder.run("prune", "--store", both.url, ONTHEDOT_TOKEN=token)
+    assert "not a database" in refused.stderr
+    assert "ONTHEDOT_TOKEN" in both.folder.run("schedules", "list", "--store", both.url).stderr

@@ -10,8 +10,9 @@ from urllib.parse import quote, urlsplit
 
 from onthedot import __version__
 from onthedot.app.remote.problems import error_of
-from onthedot.errors import ExtraMissing, SettingsError, StoreError, StoreUnavailable
+from onthedot.errors import ExtraMissing, NotFound, SettingsError, StoreError, StoreUnavailable
 from onthedot.moments import ceil_ms
+from onthedot.storable import can_be_kept
 
 if TYPE_CHECKING:
     import httpx
@@ -85,6 +86,9 @@ class Connection:
     ) -> Document:
         import httpx
 
+        for part in path:
+            if part in ("", ".", "..") or "/" in part or not can_be_kept(part):
+                raise NotFound(f"nothing can be named {part!r}")  # nor would a path with it lead there
         where = "/api/v1/" + "/".join(quote(part, safe="") for part in path)
         given = {name.rstrip("_"): value for name, value in (query or {}).items() if value is not None}
         try:

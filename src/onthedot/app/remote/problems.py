@@ -72,6 +72,8 @@ def error_of(document: Values, status: int) -> OnthedotError:
 
 
 def _of_status(status: int, detail: str) -> OnthedotError:
-    if status in (401, 403):
+    if status == 401:
+        return NotAllowed(f"{detail}; here it is given by token= or ONTHEDOT_TOKEN")
+    if status == 403:
         return NotAllowed(detail)
     return StoreUnavailable(detail) if status in (429, 502, 503, 504) else OnthedotError(detail)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,7 @@ from onthedot.app.remote.problems import error_of
 from onthedot.app.remote.values import change_of, decision_of, plain, run_of, schedule_of
 from onthedot.app.schedules import Affected, Put, Schedules
 from onthedot.errors import ScheduleNotFound, SettingsError
+from onthedot.events import Event, Paused
 from onthedot.insight.explain import Explanation
 from onthedot.model.run import Run
 from onthedot.model.schedule import Schedule
@@ -32,9 +33,10 @@ Many = list[Schedule]  # inside the class `list` is a method
 class RemoteSchedules(Schedules):
     """Each call is one request. The server checks tasks, arguments and options; its zone and defaults count there."""
 
-    def __init__(self, connection: Connection, timezone: str) -> None:
+    def __init__(self, connection: Connection, timezone: str, emit: Callable[[Event], None]) -> None:
         self._connection = connection
         self._timezone = timezone
+        self._emit = emit
         self._open_store = connection.no_store  # for whatever cannot be asked over HTTP
 
     # defining
@@ -89,20 +91,26 @@ class RemoteSchedules(Schedules):
     def pause(self, name: str | None = None, *, where: Mapping[str, str] | None = None, note: str | None = None) -> Any:
         if name is not None and where is None:
             return self.pause_counted(name, note=note).schedule
-        return self._where("pause", name, where, note)
+        done = self._where("pause", name, where, note)
+        return [self._paused(each).schedule for each in done]
 
     def resume(self, name: str | None = None, *, where: Mapping[str, str] | None = None) -> Any:
         if name is not None and where is None:
             return self.resume_counted(name).schedule
-        return self._where("resume", name, where, None)
+        return [each.schedule for each in self._where("resume", name, where, None)]
 
-    def _where(self, act: str, name: str | None, where: Mapping[str, str] | None, note: str | None) -> Many:
+    def _paused(self, affected: Affected) -> Affected:
+        self._emit(Paused(affected.schedule.name, affected.skipped, affected.running))
+        return affected
+
+    def _where(
+        self, act: str, name: str | None, where: Mapping[str, str] | None, note: str | None
+    ) -> Sequence[Affected]:
         if name is not None or where is None:
             raise SettingsError(f"{act}: give a name, or where={{'tag': …}}")
         if set(where) != {"tag"}:
             raise SettingsError(f"{act}: where knows only 'tag', not {', '.join(where)}")
-        done = self._bulk({"act": act, "tag": where["tag"], "note": note})
-        return [schedule_of(each["schedule"]) for each in done]
+        return [_affected(each) for each in self._bulk({"act": act, "tag": where["tag"], "note": note})]
 
     def _bulk(self, body: Document) -> list[Document]:
         """What was done to each; the first that could not be done is raised, after all that could."""
@@ -134,7 +142,7 @@ class RemoteSchedules(Schedules):
     def pause_counted(self, name: str, *, note: str | None = None, dry_run: bool = False) -> Affected:
         if dry_run:
             return self._tried_over_there("pause", name)
-        return _affected(self._connection.post("schedules", name, "pause", body={"note": note}))
+        return self._paused(_affected(self._connection.post("schedules", name, "pause", body={"note": note})))
 
     def resume_counted(self, name: str, *, dry_run: bool = False) -> Affected:
         if dry_run:

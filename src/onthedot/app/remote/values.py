@@ -42,9 +42,8 @@ def schedule_of(said: Document) -> Schedule:
     for name in LISTS & definition.keys():
         definition[name] = tuple(definition[name])
     return Schedule(
-        **{**{name: value for name, value in DEFAULTS.items() if name in DEFINITION}, **definition},
+        **{**DEFAULTS, **definition, "policy": policy_of(said["policy"])},
         **{name: said[name] for name in _SAME_IN_SCHEDULES},
-        policy=policy_of(said["policy"]),
         deleted=said["state"] == "removed",
         next_run_ms=ms(said["next_run_at"]),
         settled_ms=ms(said["settled_through"]) or 0,
