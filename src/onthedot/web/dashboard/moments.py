@@ -104,7 +104,7 @@ def _time(ms: int, text: str, **data: str) -> Markup:
 
 @pass_context
 def until(context: Context, ms: int | None) -> Markup:
-    """`{{ schedule.next_run_ms|until }}`: how long it is till then: 12 s; "now" when it has come. times.js counts on."""
+    """`{{ schedule.next_run_ms|until }}`: how long it is till then, "now" when it has come. times.js counts on."""
     return _counting(context, ms, 1)
 
 
