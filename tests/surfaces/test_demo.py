@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import httpx
 import pytest
 from tests.patience import LONGEST_S
 
@@ -85,7 +86,7 @@ def terminal(tmp_path: Path) -> Iterator[Terminal]:
     made.close()
 
 
-DEMO = f"{sys.executable} -m onthedot demo"
+DEMO = f"{sys.executable} -m onthedot demo --terminal"
 
 
 def assert_nothing_is_left(terminal: Terminal, screen: str) -> None:
@@ -176,7 +177,7 @@ def test_nothing_is_left_when_the_viewer_is_killed(terminal: Terminal) -> None:
 
 def test_in_a_pipe_it_prints_a_line_for_each_run_and_ends_by_itself(tmp_path: Path) -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "onthedot", "demo", "--seconds", "15"],
+        [sys.executable, "-m", "onthedot", "demo", "--terminal", "--seconds", "15"],
         capture_output=True,
         text=True,
         env={**os.environ, "TMPDIR": str(tmp_path), "COLUMNS": "120"},
@@ -187,5 +188,32 @@ def test_in_a_pipe_it_prints_a_line_for_each_run_and_ends_by_itself(tmp_path: Pa
     assert "heartbeat   succeeded" in done.stdout
     assert "\x1b" not in done.stdout
     assert "runs ended" in done.stdout
+    assert list(tmp_path.iterdir()) == []
+    assert processes_in(tmp_path) == []
+
+
+def test_on_the_dashboard_a_node_is_killed_and_started_from_the_page(tmp_path: Path) -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-u", "-m", "onthedot", "demo", "--port", "0"],
+        stdout=subprocess.PIPE,
+        stdin=subprocess.DEVNULL,
+        text=True,
+        env={**os.environ, "TMPDIR": str(tmp_path), "COLUMNS": "120"},
+    )
+    assert process.stdout is not None
+    try:
+        address = process.stdout.readline().split()[-1]
+        with httpx.Client(base_url=address, timeout=LONGEST_S, headers={"Accept": "text/html"}) as client:
+            assert "Processes of this example" in client.get("/nodes").text
+            killed = client.post("/stage/node-1/kill", data={"back": "/nodes"}, follow_redirects=True)
+            assert "Killed node-1" in killed.text
+            assert len(processes_in(tmp_path)) == 1
+            assert client.post("/stage/node-9/kill", data={"back": ""}).status_code == 303
+            assert "Started node-1" in client.post("/stage/node-1/start", follow_redirects=True).text
+            assert len(processes_in(tmp_path)) == 2
+    finally:
+        process.terminate()
+        process.wait()
+        process.stdout.close()
     assert list(tmp_path.iterdir()) == []
     assert processes_in(tmp_path) == []

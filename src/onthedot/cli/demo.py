@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from datetime import date, timedelta
+from importlib.util import find_spec
 from typing import Annotated
 from zoneinfo import ZoneInfo
 
@@ -31,17 +32,27 @@ _DAY_MS = 86_400_000
 def show_demo(
     *,
     tour: Annotated[bool, typer.Option("--tour", help="Show what onthedot knows about time instead.")] = False,
+    terminal: Annotated[bool, typer.Option("--terminal", help="Here in the terminal, not on the dashboard.")] = False,
+    port: Annotated[
+        int | None,
+        typer.Option("--port", min=0, max=65_535, help="Where the dashboard is.", show_default="8642, or a free one"),
+    ] = None,
     seconds: Annotated[
-        float | None, typer.Option("--seconds", min=0, help="End by itself.", show_default="until q, or 8")
+        float | None, typer.Option("--seconds", min=0, help="End by itself.", show_default="when you do")
     ] = None,
 ) -> None:
-    """A living example: a dozen lively schedules, two nodes, and a live view of them."""
+    """A living example on the dashboard: a dozen lively schedules, and two nodes that you may kill."""
     if tour:
         _show_tour()
         return
     from onthedot.cli.living.show import show_living
 
-    show_living(seconds if seconds is not None or sys.stdout.isatty() else 8.0)
+    if terminal:
+        show_living(seconds if seconds is not None or sys.stdout.isatty() else 8.0)
+        return
+    if find_spec("fastapi") is None:
+        raise ExtraMissing("the dashboard", "fastapi", "web")
+    show_living(seconds, on_page=True, port=port)
 
 
 def _show_tour() -> None:

@@ -81,6 +81,7 @@ TABLE = (
     _Row(errors.TokenNotFound, 404, "token-not-found", ("name",)),
     _Row(errors.NotFound, 404, "not-found"),
     _Row(errors.SettingsError, 422, "settings"),
+    _Row(errors.NotAllowed, 403, "not-allowed"),
     _Row(errors.StaleRevision, 412, "stale-revision", ("name", "expected", "actual")),
     _Row(errors.Conflict, 409, "conflict"),
     _Row(errors.Clash, 503, "store-busy"),

@@ -18,7 +18,7 @@ from onthedot.signals import signals_heard
 from onthedot.web.app import make_web
 from onthedot.web.patience import PatientProtocol
 from onthedot.web.security import is_loopback
-from onthedot.web.settings import LOOPBACK, WebSettings
+from onthedot.web.settings import LOOPBACK, Stage, WebSettings
 
 _BACKLOG = 128
 _PATIENCE_S = 5
@@ -43,20 +43,20 @@ class Place:
         """Whether only this machine can reach it, with nobody in between."""
         return is_loopback(self.host) and not (self.root_path or self.trusted_proxies or self.allowed_hosts)
 
-    def settings(self) -> WebSettings:
+    def settings(self, stage: Stage | None = None) -> WebSettings:
         """On this machine it answers to its own names only: no other site can have a browser ask it."""
         hosts = (*LOOPBACK, self.host, *self.allowed_hosts) if self.is_local or self.allowed_hosts else None
-        return WebSettings(hosts=hosts, open_on_loopback=self.is_local)
+        return WebSettings(hosts=hosts, open_on_loopback=self.is_local, stage=stage)
 
 
 class WebServer:
     """Listens from its making on, and serves while `run` is inside or `beside` is open."""
 
-    def __init__(self, app: App, place: Place) -> None:
+    def __init__(self, app: App, place: Place, stage: Stage | None = None) -> None:
         if not place.is_local:
             _refuse_without_token(app, place)
         self._socket = _listen(place)
-        self._web = make_web(app, place.settings())
+        self._web = make_web(app, place.settings(stage))
         config = uvicorn.Config(
             self._web,
             http=PatientProtocol,

@@ -2,7 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Protocol
+
+
+class Stage(Protocol):
+    """The nodes of an example, as processes that people may kill and start from its page."""
+
+    def lives(self) -> Mapping[str, bool]:
+        """Whether each process is there, by the name of its node."""
+
+    def kill(self, name: str) -> None:
+        """End the process as a power cut would."""
+
+    def start(self, name: str) -> None:
+        """Start it again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +33,8 @@ class WebSettings:
     """How often somebody may try a wrong token within a minute, by address."""
     max_streams: int = 200
     """How many may follow what happens at the same time; the others are told to ask again."""
+    stage: Stage | None = None
+    """Only of an example: nobody kills nodes of their own from a page."""
     patience_s: float = 30
     """How long a client may take to send the next part of a body, or to read the next part of an answer."""
 

@@ -43,6 +43,7 @@ _MAKERS: Mapping[str, Callable[[Values], OnthedotError]] = {
     "no-such-path": _named(errors.NotFound, "detail"),
     "settings": _named(errors.SettingsError, "detail"),
     "request": _named(errors.SettingsError, "detail"),
+    "not-allowed": _named(NotAllowed, "detail"),
     "stale-revision": _named(errors.StaleRevision, "name", "expected", "actual"),
     "conflict": _named(errors.Conflict, "detail"),
     "store-busy": _named(errors.Clash, "detail"),

@@ -19,6 +19,7 @@ from onthedot.cli.living.crew import Crew
 from onthedot.cli.living.facts import Facts, read
 from onthedot.cli.living.jobs import demo_app
 from onthedot.cli.living.keys import key_by_key, next_keys
+from onthedot.cli.living.page import show_page
 from onthedot.cli.living.view import STYLES, Looks, picture, too_small
 from onthedot.cli.screen import Screen
 from onthedot.errors import OnthedotError
@@ -28,8 +29,11 @@ _FRAME_S = 0.1
 _LEAST = 100, 30
 
 
-def show_living(seconds: float | None) -> None:
-    """Run the example until q or Ctrl-C, or for so many seconds; then nothing of it is left."""
+def show_living(seconds: float | None, *, on_page: bool = False, port: int | None = None) -> None:
+    """Run the example until q or Ctrl-C, or for so many seconds; then nothing of it is left.
+
+    In the terminal, or on a page of the dashboard.
+    """
     with _ending_on_signals(), TemporaryDirectory(prefix="onthedot-demo-") as folder:
         app = demo_app(Path(folder))
         app.open_store(create=True)
@@ -37,7 +41,9 @@ def show_living(seconds: float | None) -> None:
         end = None if seconds is None else time.monotonic() + seconds
         try:
             with Crew(Path(folder), NODES) as crew:
-                if sys.stdin.isatty() and sys.stdout.isatty():
+                if on_page:
+                    show_page(app, crew, end, port)
+                elif sys.stdin.isatty() and sys.stdout.isatty():
                     _show_screen(app, crew, end)
                 else:
                     _show_lines(app, end)

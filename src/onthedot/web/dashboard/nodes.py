@@ -18,6 +18,7 @@ from onthedot.stores.base import Change
 from onthedot.web.dashboard.charts.lease import clock_needle, lease_ring, skew_text
 from onthedot.web.dashboard.frame import render
 from onthedot.web.dashboard.page_route import new_pages
+from onthedot.web.dashboard.stage import stage_of
 from onthedot.web.dashboard.state import Dashboard
 from onthedot.web.routes.router import VIEWER
 from onthedot.web.security import TheApp
@@ -83,6 +84,7 @@ def nodes_page(request: Request, app: TheApp) -> HTMLResponse:
         room=sum(max(each.node.capacity - each.running, 0) for each in views if each.state == "alive"),
         examination=dashboard.doctor.look(store),
         shares=shares(views),
+        stage=stage_of(request),
     )
 
 
