@@ -1,4 +1,4 @@
-"""Lets the example run for a while, kills one of its nodes, and takes pictures of its pages. See scripts/screenshots."""
+"""Runs the example for a while, kills one of its nodes, and takes pictures of its pages. See scripts/screenshots."""
 
 from __future__ import annotations
 
