@@ -102,6 +102,11 @@ def label_of(row: Schedule) -> str:
     return f"{row.name}\0{row.task}"
 
 
+def name_in(label: str) -> str:
+    """The name that a label tells."""
+    return label.partition("\0")[0]
+
+
 @lru_cache(maxsize=4096)
 def _need(task: str, group: str | None, depends_on: tuple[str, ...]) -> str:
     return json.dumps([task, group, depends_on])
@@ -131,7 +136,7 @@ def run_entries(run: Run) -> IndexEntries:
 
 def _ended_entries(run: Run) -> IndexEntries:
     group = kept_by(run)
-    of = f"{run.id}\0{run.task}\0{run.owner or ''}\0{run.schedule_id or ''}"
+    of = f"{run.id}\0{run.owner or ''}\0{run.task}"
     entries: IndexEntries = {
         (f"ended:{group}", of): 0,
         ("finished", f"{of}\0{group}"): run.finished_ms or 0,
