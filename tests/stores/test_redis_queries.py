@@ -225,9 +225,9 @@ def test_a_crowd_of_one_schedule_s_runs_is_told_whole(store: Engine) -> None:
     _save(store, [crowded])
     waiting = Run("", "mail", "tick", 0, START_MS, State.WAITING, schedule_id=crowded.id, schedule="crowded")
     count = AT_ONCE + 10
-    crowd = [replace(waiting, id=new_id(START_MS), scheduled_ms=START_MS - number) for number in range(count)]
+    crowd = [replace(waiting, id=new_id(START_MS), scheduled_ms=START_MS + number) for number in range(count)]
     _keep(store, crowd)
-    assert store.ticks([crowded.id], each=1).marks[0].id == crowd[0].id
+    assert store.ticks([crowded.id], each=1).marks[0].id == crowd[-1].id
     assert [run.id for run in store.runs(schedule="crowded", limit=3)] == [run.id for run in crowd[:-4:-1]]
     assert store.count_runs(most=5000) == RunCounts(waiting=count)
-    assert store.ticks([crowded.id], last_ms=START_MS - count) == Ticks()
+    assert store.ticks([crowded.id], first_ms=START_MS + count) == Ticks()

@@ -60,7 +60,7 @@ from onthedot.model.node import Node
 from onthedot.model.run import Run
 from onthedot.model.schedule import Schedule
 from onthedot.model.states import State
-from onthedot.stores.asking import is_late
+from onthedot.stores.base import LATE_MS
 from onthedot.stores.transaction import Claim
 
 IndexEntries = dict[tuple[str, str], int | None]
@@ -116,10 +116,11 @@ def run_entries(run: Run) -> IndexEntries:
     """Where a run stands."""
     state = run.state
     entries: IndexEntries = {("state:" + state, run.id): 0}
-    if is_late(run):
+    if run.started_ms is not None and run.started_ms - run.due_ms > LATE_MS:  # `is_late`, at half the time
         entries["late", run.id] = 0
     if state is not _WAITING and state is not _RUNNING:
-        return entries | _ended_entries(run)
+        entries.update(_ended_entries(run))
+        return entries
     if run.schedule_id is not None:
         entries[f"live:{run.schedule_id}", run.id] = RUNS_FIRST if state is _RUNNING else run.due_ms
     track = track_of(run)
