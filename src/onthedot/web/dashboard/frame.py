@@ -29,10 +29,11 @@ Values that every template has:
     away                    set when the store is away and this is the last truth: acts are off (see `kept_pages`)
     toast                   what the last act said
 
-Filters: `ms|moment`, `ms|moment("exact")`, `ms|moment(own=zone_name)`, `ms|until`, `ms|ago`, `ms|duration`, `n|many`,
-`n|counted("run")`. Macros, without an import: `mark(state)` draws the sign of a state (`mark(state, named=false)` where
-the word stands beside it), `chip(state)`; `act(path, word, …)` is a form of one button; `ask(path, word)` a link
-to the page that asks before it acts, which scripts show as a dialog. Charts are SVG text from `charts/`, as `Markup`.
+Filters: `ms|moment`, `ms|moment("exact")`, `ms|moment(own=zone_name)`, `ms|until`, `ms|ago`, `ms|since`, `ms|duration`,
+`n|many`, `n|counted("run")`. Macros, without an import: `mark(state)` draws the sign of a state
+(`mark(state, named=false)` where the word stands beside it), `chip(state)`, `bar(part)`; `act(path, word, …)` is a form
+of one button; `ask(path, word)` a link to the page that asks before it acts, which scripts show as a dialog. Charts are
+SVG text from `charts/`, as `Markup`.
 
 No `style=` anywhere: the content policy forbids it. Widths of bars are attributes of SVG. Style goes into a part of
 your own, `static/css/50-<page>.css`. What changes by itself carries an id and `data-live="<topics>"`: when one of the

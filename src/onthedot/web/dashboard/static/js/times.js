@@ -25,7 +25,8 @@ function tick() {
   const at = now();
   for (const each of document.querySelectorAll("[data-counts]")) {
     const left = Number(each.dataset.ms) - at;
-    const text = told(each.dataset.counts === "until" ? left : -left);
+    const how = each.dataset.counts, time = told(how === "until" ? left : -left);
+    const text = how !== "since" ? time : time === "now" ? "just now" : `${time} ago`;
     if (each.textContent !== text) each.textContent = text;
   }
   if (!body.hasAttribute("data-away"))
