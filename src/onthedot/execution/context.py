@@ -18,7 +18,7 @@ from onthedot.model.outcome import Outcome
 from onthedot.model.run import Run
 from onthedot.moments import from_ms
 from onthedot.storable import MOST_BYTES, NotStorable, beginning, clean, plain
-from onthedot.stores.base import LogLine
+from onthedot.stores.base import PROGRESS, LogLine
 
 _current: ContextVar[Context | None] = ContextVar("onthedot_context", default=None)
 
@@ -150,8 +150,8 @@ class Context:
         return None if found is None else from_ms(found)
 
     def progress(self, part: float, note: str = "") -> None:
-        """Tell how far it is, from 0 to 1; kept with what the run says."""
-        self.keep("PROGRESS", f"{min(max(part, 0.0), 1.0):.0%} {note}".rstrip())
+        """Tell how far it is, from 0 to 1; kept with what the run says, and the last one as `Run.progress`."""
+        self.keep(PROGRESS, f"{min(max(part, 0.0), 1.0):.0%} {note}".rstrip())
 
     def complete(self, result: Any = None, *, connection: Any) -> None:
         """End the run as succeeded in your own transaction (SQL stores): it counts if that commits, and only then.

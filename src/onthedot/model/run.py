@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Literal
 
+from onthedot.model.attempt import MOST_KEPT, Attempt, last_line
 from onthedot.model.policy import Policy
 from onthedot.model.states import FINAL, State
 from onthedot.moments import from_ms
@@ -69,6 +70,48 @@ class Run:
     """Why it was skipped, cancelled or lost."""
     trace: str | None = None
     """Where it was asked for, as the `traceparent` of W3C Trace Context; None where nobody traces."""
+    progress: str | None = None
+    """How far its latest attempt said that it was: "62% ledger 11 of 14"."""
+    earlier: tuple[Attempt, ...] = ()
+    """Its attempts before the latest one, as far as they are kept."""
+
+    @property
+    def attempts(self) -> tuple[Attempt, ...]:
+        """All that were begun, as far as they are kept; the latest is the last."""
+        latest = self._latest_attempt()
+        return self.earlier if latest is None else (*self.earlier, latest)
+
+    def _latest_attempt(self) -> Attempt | None:
+        if self.owner is None or self.started_ms is None:
+            return None
+        return Attempt(
+            self.attempt,
+            self.claim_no,
+            self.owner,
+            self.started_ms,
+            self.finished_ms,
+            self.outcome,
+            last_line(self.error) if self.is_final else None,
+        )
+
+    def earlier_with(self, ended_ms: int, outcome: str, error: str | None = None) -> tuple[Attempt, ...]:
+        """`earlier` after its latest attempt, which ends like this and is not its last."""
+        latest = self._latest_attempt()
+        if latest is None:
+            return self.earlier
+        ended = replace(latest, ended_ms=ended_ms, outcome=outcome, error=last_line(error))
+        return (*self.earlier, ended)[-MOST_KEPT:]
+
+    @property
+    def progress_part(self) -> float | None:
+        """How far it is, from 0 to 1; None where it did not say."""
+        percent = (self.progress or "").partition("%")[0]
+        return int(percent) / 100 if percent.isdecimal() else None
+
+    @property
+    def progress_note(self) -> str:
+        """What it said to that."""
+        return (self.progress or "").partition("%")[2].strip()
 
     @property
     def scheduled_at(self) -> datetime:

@@ -15,6 +15,10 @@ UNDECLARED_AFTER_MS = 3_600_000
 Json = Mapping[str, Any]
 Kind = Literal["task", "flow"]
 Mode = Literal["durable", "local"]
+ScheduleState = Literal["active", "paused", "parked", "ended"]
+"""Parked: it cannot be planned, and says why. Ended: it has no moment left."""
+Order = Literal["name", "next"]
+"""By name; or by the next moment, then by name, those without one last."""
 Origin = Literal["code", "file", "api"]
 TriggerT_co = TypeVar("TriggerT_co", covariant=True)
 
@@ -129,6 +133,15 @@ class Schedule(Definition[Json], _Named):
         """Whether it was declared in code or a file, and no live node has declared it for an hour: it does not run."""
         seen_ms = self.declared_seen_ms
         return self.origin != "api" and seen_ms is not None and now_ms - seen_ms > UNDECLARED_AFTER_MS
+
+    @property
+    def state(self) -> ScheduleState:
+        """How it stands: parked before paused, paused before ended."""
+        if self.error is not None:
+            return "parked"
+        if not self.enabled:
+            return "paused"
+        return "ended" if self.next_run_ms is None else "active"
 
     @property
     def plannable(self) -> bool:

@@ -29,7 +29,8 @@ def settle(run: Run, schedule: ScheduleSummary | None, outcome: Outcome, now_ms:
     ended = replace(run, result=outcome.result, error=outcome.error, reason=reason)
     if outcome.ending in ("failed", "timed_out") and _may_retry(run, schedule, outcome):
         after = outcome.retry_after_ms if outcome.retry_after_ms is not None else backoff_ms(run)
-        return _wait_again(ended, schedule, now_ms + after, now_ms)
+        kept = replace(ended, earlier=run.earlier_with(now_ms, outcome.ending, outcome.error))
+        return _wait_again(kept, schedule, now_ms + after, now_ms)
     return _end(ended, State(outcome.ending), now_ms)
 
 
@@ -54,13 +55,17 @@ def _without_owner(run: Run, schedule: ScheduleSummary | None, fate: str, now_ms
         return _end(replace(run, reason=f"its node {fate}, and it may not be run twice"), State.LOST, now_ms)
     if schedule is not None and schedule.deleted:
         return _end(replace(run, reason=f"its node {fate}, and its schedule is deleted"), State.LOST, now_ms)
-    return _wait_again(run, schedule, min(run.due_ms, now_ms), now_ms)
+    kept = replace(run, earlier=run.earlier_with(now_ms, f"node_{fate}"))
+    return _wait_again(kept, schedule, min(run.due_ms, now_ms), now_ms)
 
 
 def _handed_back(run: Run, schedule: ScheduleSummary | None, outcome: Outcome, now_ms: int) -> Run:
     if outcome.entered and run.policy.delivery == "at_most_once":
         return _end(replace(run, reason="its node stopped, and it may not be run twice"), State.LOST, now_ms)
-    given = run if outcome.entered else replace(run, attempt=run.attempt - 1)
+    if outcome.entered:
+        given = replace(run, earlier=run.earlier_with(now_ms, "handed_back"))
+    else:
+        given = replace(run, attempt=run.attempt - 1)
     return _wait_again(given, schedule, run.due_ms, now_ms)
 
 
@@ -79,7 +84,14 @@ def _may_retry(run: Run, schedule: ScheduleSummary | None, outcome: Outcome) -> 
 
 def _wait_again(run: Run, schedule: ScheduleSummary | None, due_ms: int, now_ms: int) -> Run:
     waiting = replace(
-        run, state=State.WAITING, due_ms=due_ms, claim_no=run.claim_no + 1, owner=None, slot=None, waits_for=None
+        run,
+        state=State.WAITING,
+        due_ms=due_ms,
+        claim_no=run.claim_no + 1,
+        owner=None,
+        slot=None,
+        waits_for=None,
+        progress=None,
     )
     if run.cancel_requested_ms is not None:
         return replace(waiting, state=State.CANCELLED, finished_ms=now_ms, reason=run.reason or "cancelled")

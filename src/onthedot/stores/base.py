@@ -24,10 +24,12 @@ from typing import Any
 from onthedot.errors import StoreError
 from onthedot.model.decision import Decision
 from onthedot.model.finding import Finding
+from onthedot.model.mark import Mark
+from onthedot.model.minute import Minute
 from onthedot.model.node import Node
 from onthedot.model.outcome import Outcome
 from onthedot.model.run import Run
-from onthedot.model.schedule import Mode, Schedule
+from onthedot.model.schedule import Mode, Order, Schedule, ScheduleState
 from onthedot.model.states import State
 from onthedot.model.token import Session, Token
 from onthedot.rules.ahead import Ahead
@@ -72,6 +74,66 @@ class LogLine:
     at_ms: int
     level: str
     text: str
+
+
+PROGRESS = "PROGRESS"
+"""The level of the line by which a run says how far it is."""
+LATE_MS = 1000
+"""What begins later than this after it was due is late."""
+COUNTED = 10_000
+"""Counting stops here."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScheduleCounts:
+    """How many schedules there are of each state; counting stops somewhere."""
+
+    active: int = 0
+    paused: int = 0
+    parked: int = 0
+    ended: int = 0
+
+    @property
+    def total(self) -> int:
+        """All of them."""
+        return self.active + self.paused + self.parked + self.ended
+
+
+@dataclass(frozen=True, slots=True)
+class RunCounts:
+    """How many runs live; counting stops somewhere."""
+
+    waiting: int = 0
+    running: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Demand:
+    """What active schedules need of nodes and of each other to run, and how many need just that."""
+
+    task: str
+    group: str | None
+    depends_on: tuple[str, ...]
+    count: int
+    names: tuple[str, ...]
+    """The first three."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ticks:
+    """What became of ticks: runs, newest moment first, and why others became none, newest decision first."""
+
+    marks: tuple[Mark, ...] = ()
+    decisions: tuple[Decision, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """How many runs a node runs in a pool; None is the pool that their task names."""
+
+    node_id: str
+    pool: str | None
+    running: int
 
 
 OLD_MS = 60_000
@@ -141,6 +203,8 @@ class TaskInfo:
 
 
 _DAY_MS = 86_400_000
+MINUTES_KEPT_MS = 7 * _DAY_MS
+"""So long the counts of each minute are kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,22 +297,40 @@ class Store(ABC):
         *,
         names: Sequence[str] | None = None,
         tag: str | None = None,
+        task: str | None = None,
         mode: Mode | None = None,
+        state: ScheduleState | None = None,
+        search: str = "",
+        order: Order = "name",
         after: str = "",
         limit: int = 100,
     ) -> list[Schedule]:
-        """Schedules by name, ascending, tombstones left out; `after` is the last name of the page before.
+        """Schedules in order, tombstones left out; `after` is where the page before ended (`paging.place_of`).
 
-        All that is given must hold. Every node asks for `mode="local"` once a second: it costs what there is of that.
+        All that is given must hold; `search` is part of the name or of the task's, whatever the case of its letters
+        from a to z. Every node asks for `mode="local"` once a second: it costs what there is of that.
         """
+
+    @abstractmethod
+    def count_schedules(self, most: int = COUNTED) -> ScheduleCounts:
+        """How many there are of each state, up to so many of each."""
+
+    @abstractmethod
+    def demands(self) -> list[Demand]:
+        """What active schedules need, each need once; for who judges all of them without reading all of them."""
+
+    @abstractmethod
+    def overdue(self, before_ms: int, limit: int = 100) -> list[Schedule]:
+        """Plannable schedules whose next moment is before that one, oldest first."""
 
     @abstractmethod
     def revisions(self, schedule_id: str) -> list[Schedule]:
         """Every definition that the schedule ever had, oldest first."""
 
     @abstractmethod
-    def changes(self, *, name: str | None = None, limit: int = 100) -> list[Change]:
-        """The audit, newest first."""
+    def changes(self, *, name: str | None = None, before: str | None = None, limit: int = 100) -> list[Change]:
+        """The audit, newest first; `before` is the id of the last line of the page before. A line that is forgotten
+        has none before it."""
 
     # planning
 
@@ -349,7 +431,10 @@ class Store(ABC):
 
     @abstractmethod
     def log(self, node_id: str, lines: Sequence[LogLine]) -> int:
-        """Append to the logs of runs that the node still owns under those claim numbers; says how many lines stood."""
+        """Append to the logs of runs that the node still owns under those claim numbers; says how many lines stood.
+
+        A line of the level `PROGRESS` is from then on also the run's own `progress`.
+        """
 
     @abstractmethod
     def request_cancel(self, run_id: str, reason: str, by: Author) -> Run:
@@ -438,13 +523,35 @@ class Store(ABC):
         *,
         ids: Sequence[str] | None = None,
         schedule: str | None = None,
+        task: str | None = None,
+        node: str | None = None,
         state: State | None = None,
+        late: bool = False,
+        since_ms: int | None = None,
+        until_ms: int | None = None,
         before: str | None = None,
         limit: int = 100,
     ) -> list[Run]:
         """Runs, live and ended, newest first by id; `before` is the last id of the page before.
 
+        All that is given must hold. `node` is the incarnation that has or had it last. Late ones began more than
+        `LATE_MS` after they were due. They were made at `since_ms` or later, and before `until_ms`.
+
         One whose row cannot be read is among them, as an `UnreadableRun`.
+        """
+
+    @abstractmethod
+    def count_runs(self, most: int = COUNTED) -> RunCounts:
+        """How many live, up to so many of each state."""
+
+    @abstractmethod
+    def load(self) -> list[Load]:
+        """What nodes run, by node and pool."""
+
+    @abstractmethod
+    def ticks(self, schedule_ids: Sequence[str], *, first_ms: int = 0, last_ms: int = 1 << 62, each: int = 24) -> Ticks:
+        """Of each of these schedules the newest runs whose scheduled moment is in [first, last], shards left out, and
+        the newest decisions whose range touches it: up to `each` of both. By indexes, in a round trip or two for fifty.
         """
 
     @abstractmethod
@@ -456,6 +563,16 @@ class Store(ABC):
     @abstractmethod
     def logs(self, run_id: str, *, after: int = 0, limit: int = 1000) -> list[LogLine]:
         """The lines of a run's log in order; `after` so many have been read."""
+
+    @abstractmethod
+    def tally(self, minutes: Sequence[Minute]) -> None:
+        """Keep what nodes counted, in the place of what was said of the same minute and node. What is older than
+        `MINUTES_KEPT_MS` is forgotten.
+        """
+
+    @abstractmethod
+    def minutes(self, first_ms: int, last_ms: int) -> list[Minute]:
+        """What was counted in the minutes that begin in [first, last], by minute and node."""
 
     @abstractmethod
     def tasks(self) -> list[TaskInfo]:

@@ -13,9 +13,12 @@ from functools import lru_cache
 from operator import attrgetter
 from typing import Any
 
+from onthedot.model.attempt import Attempt, attempts_from
 from onthedot.model.decision import Decision
 from onthedot.model.definition_json import DEFAULTS, as_json, from_json
 from onthedot.model.key import Key
+from onthedot.model.mark import Mark
+from onthedot.model.minute import Minute
 from onthedot.model.node import Node, NodeState
 from onthedot.model.run import Run, UnreadableRun
 from onthedot.model.schedule import DEFINITION, Schedule, ScheduleSummary
@@ -229,6 +232,8 @@ RUN_MOVING = (
     "result",
     "error",
     "reason",
+    "progress",
+    "earlier",
     "lane",
 )
 """What starting, routing, retrying, cancelling and taking over change; the rest of a run never changes."""
@@ -245,6 +250,7 @@ def run_from(row: Sequence[Any]) -> Run:
         fields["exempt"] = fields["exempt"] == 1
         if fields["result"] is not None:
             fields["result"] = decode(fields["result"])
+        fields["earlier"] = () if fields["earlier"] is None else _attempts(fields["earlier"])
         # What is added up is a number; so quickly that reading many runs does not take longer for it.
         fields["due_ms"] + fields["scheduled_ms"] + fields["claim_no"] + fields["attempt"] + fields["crashes"]
     except (*UNREADABLE, LookupError):
@@ -269,6 +275,7 @@ def _unreadable_run(columns: dict[str, Any]) -> Run:
         "policy": _or(UNREADABLE_POLICY, lambda: policy_from(policy), "policy", problems),
         "result": None if result is None else _or(None, lambda: decode(result), "result", problems),
         "exempt": columns["exempt"] == 1,
+        "earlier": _attempts(columns["earlier"] or "[]"),
     }
     return unreadable_run(fields, problems)
 
@@ -294,6 +301,19 @@ def _or(otherwise: Any, read: Callable[[], Any], what: str, problems: list[str])
     except UNREADABLE as error:
         problems.append(f"{what}: {error}")
     return otherwise
+
+
+def _attempts_text(earlier: tuple[Attempt, ...]) -> str | None:
+    """Most runs have none."""
+    return encode([each.as_json() for each in earlier]) if earlier else None
+
+
+def _attempts(text: str) -> tuple[Attempt, ...]:
+    """They only tell a story: a run whose earlier attempts cannot be read is a run all the same."""
+    try:
+        return attempts_from(decode(text))
+    except UNREADABLE:
+        return ()
 
 
 def _args_text(args: Mapping[str, Any]) -> str:
@@ -337,6 +357,8 @@ def run_row(run: Run) -> Columns:
         clean(run.error),
         clean(run.reason),
         run.trace,
+        clean(run.progress),
+        _attempts_text(run.earlier),
     )
 
 
@@ -379,9 +401,24 @@ def run_moving_row(run: Run) -> Columns:
         None if run.result is None else encode(run.result),
         clean(run.error),
         clean(run.reason),
+        clean(run.progress),
+        _attempts_text(run.earlier),
         lane_of(run),
         run.id,
     )
+
+
+MARK = tuple(field.name for field in fields(Mark))
+
+
+def mark_from(row: Sequence[Any]) -> Mark:
+    """The mark of these columns, always; in the place of a number that cannot be read there is none."""
+    columns = dict(zip(MARK, row, strict=True))
+    columns["state"] = _STATES.get(columns["state"], State.FAILED)
+    for name in ("scheduled_ms", "due_ms", "attempt", "started_ms", "finished_ms"):
+        if columns[name] is not None and not isinstance(columns[name], int):
+            columns[name] = None if name in ("started_ms", "finished_ms") else 0
+    return Mark(**columns)
 
 
 # the others
@@ -395,6 +432,21 @@ CHANGE = ("id", "schedule_id", "schedule", "revision", "at_ms", "who", "surface"
 REVISION = ("schedule_id", "revision", "made_ms", "body")
 TOKEN = tuple(field.name for field in fields(Token))
 SESSION = tuple(field.name for field in fields(Session))
+MINUTE = ("minute_ms", "node_id", "body")
+
+
+def minute_row(minute: Minute) -> Columns:
+    """The columns of `MINUTE`."""
+    return (minute.minute_ms, minute.node_id, encode(minute.as_json()))
+
+
+def minute_from(row: Sequence[Any]) -> Minute:
+    """What was counted; nothing where that cannot be read."""
+    minute_ms, node_id, body = row
+    try:
+        return Minute.from_json(minute_ms, node_id, json_object(body))
+    except UNREADABLE:
+        return Minute(minute_ms, node_id)
 
 
 def key_row(key: Key) -> Columns:

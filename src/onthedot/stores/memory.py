@@ -2,24 +2,41 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from itertools import islice
+from itertools import chain, dropwhile, islice
 from threading import RLock
 from typing import TypeVar
 
 from onthedot.heap import IndexedHeap
 from onthedot.model.decision import Decision
 from onthedot.model.key import Key
+from onthedot.model.mark import mark_of
+from onthedot.model.minute import Minute
 from onthedot.model.node import Node
 from onthedot.model.run import Run
-from onthedot.model.schedule import Mode, Schedule, ScheduleSummary
+from onthedot.model.schedule import Mode, Order, Schedule, ScheduleState, ScheduleSummary
 from onthedot.model.states import State
 from onthedot.model.token import Session, Token
 from onthedot.model.values import replace
 from onthedot.rules.effects import Effects
 from onthedot.rules.precedence import foremost, turn_of
-from onthedot.stores.base import Change, LogLine, Pruned, Retention, TaskInfo
+from onthedot.stores.asking import bounds, counts_of, demands_of, has_part, is_late, page_of
+from onthedot.stores.base import (
+    COUNTED,
+    MINUTES_KEPT_MS,
+    Change,
+    Demand,
+    Load,
+    LogLine,
+    Pruned,
+    Retention,
+    RunCounts,
+    ScheduleCounts,
+    TaskInfo,
+    Ticks,
+)
 from onthedot.stores.engine import Engine
 from onthedot.stores.memory_prune import EndedRuns, Keys, MemoryForgetting
 from onthedot.stores.prune import Pruner
@@ -59,31 +76,54 @@ class MemoryStore(Engine):
         *,
         names: Sequence[str] | None = None,
         tag: str | None = None,
+        task: str | None = None,
         mode: Mode | None = None,
+        state: ScheduleState | None = None,
+        search: str = "",
+        order: Order = "name",
         after: str = "",
         limit: int = 100,
     ) -> list[Schedule]:
-        with self._lock:
-            chosen_mode = [row for row in self._tables.schedules.values() if mode in (None, row.mode)]
-        rows = sorted(chosen_mode, key=lambda row: row.name)
-        wanted = None if names is None else set(names)
-        chosen = (
+        chosen = self._chosen(mode, None if names is None else set(names))
+        found = [
             row
-            for row in rows
-            if not row.deleted
-            and row.name > after
-            and (wanted is None or row.name in wanted)
-            and (tag is None or tag in row.tags)
-        )
-        return list(islice(chosen, limit))
+            for row in chosen
+            if (tag is None or tag in row.tags)
+            and task in (None, row.task)
+            and state in (None, row.state)
+            and (not search or has_part(row, search))
+        ]
+        return page_of(found, order, after, limit)
+
+    def _chosen(self, mode: Mode | None = None, names: Collection[str] | None = None) -> list[Schedule]:
+        """What every node asks for once a second must not cost more than that."""
+        with self._lock:
+            rows = list(self._tables.schedules.values())
+        return [
+            row for row in rows if not row.deleted and mode in (None, row.mode) and (names is None or row.name in names)
+        ]
+
+    def count_schedules(self, most: int = COUNTED) -> ScheduleCounts:
+        return counts_of((row.state for row in self._chosen()), most)
+
+    def demands(self) -> list[Demand]:
+        return demands_of(sorted(self._chosen(), key=lambda row: row.name))
+
+    def overdue(self, before_ms: int, limit: int = 100) -> list[Schedule]:
+        with self._lock:
+            due = self._tables.due_schedules.due(before_ms - 1)
+            ids = [schedule_id for schedule_id, _ in sorted(due, key=lambda each: (each[1], each[0]))]
+            return [self._tables.schedules[schedule_id] for schedule_id in ids[:limit]]
 
     def revisions(self, schedule_id: str) -> list[Schedule]:
         with self._lock:
             return list(self._tables.revisions.get(schedule_id, ()))
 
-    def changes(self, *, name: str | None = None, limit: int = 100) -> list[Change]:
+    def changes(self, *, name: str | None = None, before: str | None = None, limit: int = 100) -> list[Change]:
         with self._lock:
             newest = reversed(self._tables.changes)
+            if before is not None:
+                newest = islice(dropwhile(lambda each: each.id != before, newest), 1, None)
             return list(islice((each for each in newest if name in (None, each.schedule)), limit))
 
     plans_ahead = True
@@ -106,22 +146,52 @@ class MemoryStore(Engine):
         *,
         ids: Sequence[str] | None = None,
         schedule: str | None = None,
+        task: str | None = None,
+        node: str | None = None,
         state: State | None = None,
+        late: bool = False,
+        since_ms: int | None = None,
+        until_ms: int | None = None,
         before: str | None = None,
         limit: int = 100,
     ) -> list[Run]:
         with self._lock:
             everything = [*self._tables.runs.values(), *self._tables.history.values()]
         wanted = None if ids is None else set(ids)
+        first, end = bounds(since_ms, until_ms, before)
         chosen = (
             run
             for run in sorted(everything, key=lambda run: run.id, reverse=True)
-            if (wanted is None or run.id in wanted)
-            and (schedule is None or run.schedule == schedule)
-            and (state is None or run.state is state)
-            and (before is None or run.id < before)
+            if first <= run.id
+            and (end is None or run.id < end)
+            and (wanted is None or run.id in wanted)
+            and schedule in (None, run.schedule)
+            and task in (None, run.task)
+            and node in (None, run.owner)
+            and state in (None, run.state)
+            and (not late or is_late(run))
         )
         return list(islice(chosen, limit))
+
+    def count_runs(self, most: int = COUNTED) -> RunCounts:
+        with self._lock:
+            running = sum(run.state is State.RUNNING for run in self._tables.runs.values())
+            return RunCounts(min(len(self._tables.runs) - running, most), min(running, most))
+
+    def load(self) -> list[Load]:
+        with self._lock:
+            running = [self._tables.runs[run_id] for owned in self._tables.owned.values() for run_id in owned]
+        counted = Counter((run.owner or "", run.policy.pool) for run in running)
+        return [Load(node_id, pool, count) for (node_id, pool), count in counted.items()]
+
+    def ticks(self, schedule_ids: Sequence[str], *, first_ms: int = 0, last_ms: int = 1 << 62, each: int = 24) -> Ticks:
+        with self._lock:
+            runs = [*self._tables.runs.values(), *self._tables.history.values()]
+            decisions = [self.decisions(of, first_ms=first_ms, last_ms=last_ms, limit=each) for of in schedule_ids]
+        within = [run for run in runs if first_ms <= run.scheduled_ms <= last_ms and not run.is_shard]
+        within.sort(key=lambda run: (run.scheduled_ms, run.id), reverse=True)
+        marks = [[run for run in within if run.schedule_id == of][:each] for of in schedule_ids]
+        return Ticks(tuple(map(mark_of, chain.from_iterable(marks))), tuple(chain.from_iterable(decisions)))
 
     def decisions(
         self, schedule_id: str, *, first_ms: int = 0, last_ms: int = 1 << 62, limit: int = 100
@@ -133,6 +203,17 @@ class MemoryStore(Engine):
     def logs(self, run_id: str, *, after: int = 0, limit: int = 1000) -> list[LogLine]:
         with self._lock:
             return self._tables.log.get(run_id, [])[after : after + limit]
+
+    def tally(self, minutes: Sequence[Minute]) -> None:
+        with self._lock:
+            kept = {(each.minute_ms, each.node_id): each for each in minutes}
+            oldest = self._read_clock() - MINUTES_KEPT_MS
+            both = {**self._tables.minutes, **kept}
+            self._tables.minutes = {key: each for key, each in both.items() if each.minute_ms >= oldest}
+
+    def minutes(self, first_ms: int, last_ms: int) -> list[Minute]:
+        with self._lock:
+            return [each for key, each in sorted(self._tables.minutes.items()) if first_ms <= key[0] <= last_ms]
 
     def nodes(self) -> list[Node]:
         with self._lock:
@@ -201,6 +282,7 @@ class _Tables:
         self.revisions: dict[str, list[Schedule]] = {}
         self.tokens: dict[str, Token] = {}
         self.sessions: dict[str, Session] = {}
+        self.minutes: dict[tuple[int, str], Minute] = {}
 
     def note_places(self, run: Run) -> None:
         """Put a live run into every index that it belongs to."""

@@ -9,9 +9,10 @@ from onthedot.model.outcome import Outcome
 from onthedot.model.run import Run
 from onthedot.model.schedule import ScheduleSummary
 from onthedot.model.states import LIVE
+from onthedot.model.values import replace
 from onthedot.rules import end
 from onthedot.rules.followers import followers
-from onthedot.stores.base import Finished, LogLine, TaskInfo
+from onthedot.stores.base import PROGRESS, Finished, LogLine, TaskInfo
 from onthedot.stores.engine.settling import put_down, raise_versions
 from onthedot.stores.transaction import Transaction
 
@@ -79,6 +80,8 @@ def log(tx: Transaction, node_id: str, lines: Collection[LogLine]) -> int:
     live = tx.live_runs({line.run_id for line in lines})
     mine = [line for line in lines if line.run_id in live and end.may_record(live[line.run_id], node_id, line.claim_no)]
     tx.add_log(mine)
+    said = {line.run_id: line.text for line in mine if line.level == PROGRESS}
+    tx.save_runs([replace(live[run_id], progress=text) for run_id, text in said.items()])
     return len(mine)
 
 

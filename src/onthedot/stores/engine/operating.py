@@ -51,6 +51,8 @@ def retry(tx: Transaction, run_id: str, claim_no: int, by: Author) -> Run:
         cancel_requested_ms=None,
         finished_ms=None,
         reason=None,
+        progress=None,
+        earlier=run.earlier_with(run.finished_ms or tx.now_ms, run.state, run.error),
     )
     raise_versions(tx, schedules.values())
     revive(tx, waiting)

@@ -14,6 +14,7 @@ from functools import lru_cache
 from operator import attrgetter
 from typing import Any, cast
 
+from onthedot.model.attempt import attempts_from
 from onthedot.model.decision import Decision, Reason
 from onthedot.model.key import Key
 from onthedot.model.node import Node, NodeState
@@ -103,7 +104,7 @@ RUN = (
     *("id", "state", "policy", "task", "cause", "scheduled_ms", "due_ms", "args", "schedule_id", "schedule"),
     *("revision", "key", "target", "parent_id", "shard", "shards", "shards_left", "owner", "claim_no", "attempt"),
     *("crashes", "fence", "slot", "waits_for", "exempt", "cancel_requested_ms", "created_ms", "started_ms"),
-    *("finished_ms", "result", "error", "reason", "trace"),
+    *("finished_ms", "result", "error", "reason", "trace", "progress", "earlier"),
 )
 """The order of a row. A new field comes at the end."""
 _run_values = attrgetter(*RUN)
@@ -117,6 +118,7 @@ def run_text(run: Run) -> str:
     values[2] = policy_text(run.policy)
     if isinstance(run.args, Unreadable):
         values[7] = None  # so that it stays what it is
+    values[-1] = [each.as_json() for each in run.earlier]
     return _encode(values)
 
 
@@ -126,6 +128,7 @@ def run_from(run_id: str, text: str) -> Run:
     try:
         row = dict(zip(RUN, _filled(_array(text), _RUN_DEFAULTS), strict=True))
         fields = {**row, "state": _STATES[row["state"]], "policy": _policy(row["policy"])}
+        fields["earlier"] = attempts_from(row["earlier"]) if row["earlier"] else ()
         if not isinstance(row["args"], dict):
             raise TypeError(f"args are {row['args']!r}")
         row["due_ms"] + row["scheduled_ms"] + row["claim_no"] + row["attempt"] + row["crashes"]
@@ -143,6 +146,7 @@ def _unreadable_run(run_id: str, row: dict[str, Any], error: Exception) -> Run:
     state = f"{row.get('state')}"
     fields = {**blank.__dict__, **row, "id": run_id, "state": _STATES.get(state, State.FAILED)}
     fields["policy"] = UNREADABLE_POLICY
+    fields["earlier"] = ()
     fields["args"] = row["args"] if isinstance(row.get("args"), dict) else Unreadable(error)
     fields |= {name: 0 for name in _NUMBERS if not isinstance(fields[name], int)}
     said = f"no state {state!r} is known" if row and state not in _STATES else f"{error}"

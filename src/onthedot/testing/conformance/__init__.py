@@ -26,6 +26,7 @@ import pytest
 _TOPICS = (
     "access",
     "ahead",
+    "asking",
     "boundaries",
     "concurrency",
     "dispatch",
@@ -43,6 +44,14 @@ pytest.register_assert_rewrite(*(f"{__name__}.{topic}" for topic in _TOPICS))
 
 from onthedot.testing.conformance.access import TestAuditOfDrains, TestSessions, TestTokens  # noqa: E402
 from onthedot.testing.conformance.ahead import TestPlanningAhead  # noqa: E402
+from onthedot.testing.conformance.asking import (  # noqa: E402
+    TestAskingForRuns,
+    TestAskingForSchedules,
+    TestAttempts,
+    TestMinutes,
+    TestProgress,
+    TestTicks,
+)
 from onthedot.testing.conformance.boundaries import (  # noqa: E402
     TestAtNow,
     TestCrowds,
@@ -103,7 +112,10 @@ from onthedot.testing.conformance.schedules import (  # noqa: E402
 
 __all__ = [
     "START_MS",
+    "TestAskingForRuns",
+    "TestAskingForSchedules",
     "TestAtNow",
+    "TestAttempts",
     "TestAudit",
     "TestAuditOfDrains",
     "TestBadRows",
@@ -127,6 +139,7 @@ __all__ = [
     "TestLocalTicks",
     "TestLogs",
     "TestManyThreadsAtOnce",
+    "TestMinutes",
     "TestMisfire",
     "TestOldBeforeNew",
     "TestOperatorsRetry",
@@ -137,6 +150,7 @@ __all__ = [
     "TestPlanning",
     "TestPlanningAhead",
     "TestPriorities",
+    "TestProgress",
     "TestPruning",
     "TestPruningDefinitions",
     "TestPruningNodes",
@@ -150,6 +164,7 @@ __all__ = [
     "TestSlotsAfterEdits",
     "TestStarting",
     "TestTakeover",
+    "TestTicks",
     "TestTokens",
     "TestTriggering",
     "TestVersions",

@@ -1,0 +1,42 @@
+"""An attempt: what one node did with a run, from its claim to its end."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+MOST_KEPT = 20
+"""So many of a run's earlier attempts are kept: the last ones."""
+_LONGEST_ERROR = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One claim of a run that was begun."""
+
+    number: int
+    claim_no: int
+    node: str
+    """The incarnation."""
+    started_ms: int
+    ended_ms: int | None = None
+    outcome: str | None = None
+    """How it ended: failed, timed_out, node_died, handed_back, or as the run did; None while it runs."""
+    error: str | None = None
+    """The last line of what went wrong."""
+
+    def as_json(self) -> list[Any]:
+        """Its values in order; the last ones are left out where they are empty."""
+        return [self.number, self.claim_no, self.node, self.started_ms, self.ended_ms, self.outcome, self.error]
+
+
+def last_line(error: str | None) -> str | None:
+    """What is kept of an error beside an attempt."""
+    return None if not error else error.strip().rpartition("\n")[2][:_LONGEST_ERROR]
+
+
+def attempts_from(values: object) -> tuple[Attempt, ...]:
+    """What `as_json` gave of each, of this version or an earlier one. `TypeError` if it is nothing of that."""
+    if not isinstance(values, list):
+        raise TypeError(f"attempts are {values!r}")
+    return tuple(Attempt(*each[:7]) for each in values)

@@ -1,0 +1,53 @@
+"""A minute of a node: how many runs it began and ended, and how late they began."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from onthedot.model.histogram import Histogram
+
+MINUTE_MS = 60_000
+
+
+@dataclass(frozen=True, slots=True)
+class Minute:
+    """What one incarnation did in one minute, counted by itself. The last seconds of one that is killed are missing."""
+
+    minute_ms: int
+    """The beginning of the minute."""
+    node_id: str
+    begun: int = 0
+    ended: Mapping[str, int] = field(default_factory=dict)
+    """By how they ended."""
+    lateness: Histogram = field(default_factory=dict)
+    """How late those that were begun were (`model.histogram`)."""
+    latest_ms: int = 0
+    """The latest of them."""
+    latest_run: str | None = None
+    latest_name: str | None = None
+    """Of its schedule, or task."""
+
+    def as_json(self) -> dict[str, Any]:
+        """All but the minute and the node; what is empty is left out."""
+        lateness = {str(bucket): count for bucket, count in self.lateness.items()}
+        said: dict[str, Any] = {"begun": self.begun, "ended": dict(self.ended), "lateness": lateness}
+        if self.latest_run is not None:
+            said |= {"latest_ms": self.latest_ms, "latest_run": self.latest_run, "latest_name": self.latest_name}
+        return {name: value for name, value in said.items() if value}
+
+    @classmethod
+    def from_json(cls, minute_ms: int, node_id: str, said: Mapping[str, Any]) -> Minute:
+        """What `as_json` gave, of this or an earlier version."""
+        lateness = {int(bucket): count for bucket, count in said.get("lateness", {}).items()}
+        return cls(
+            minute_ms,
+            node_id,
+            said.get("begun", 0),
+            said.get("ended", {}),
+            lateness,
+            said.get("latest_ms", 0),
+            said.get("latest_run"),
+            said.get("latest_name"),
+        )

@@ -1,0 +1,67 @@
+"""What people ask for, judged row by row: for stores, or parts of one, that have no index to ask."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from onthedot.model.ids import least_id
+from onthedot.model.run import Run
+from onthedot.model.schedule import Order, Schedule, ScheduleState
+from onthedot.stores.base import LATE_MS, Demand, ScheduleCounts
+from onthedot.stores.paging import NEVER_MS, place_from
+
+NAMED = 3
+"""So many names a demand has."""
+
+
+def has_part(schedule: Schedule, search: str) -> bool:
+    """Whether the text is part of its name or its task's, whatever the case of letters from a to z."""
+    wanted = folded(search)
+    return wanted in folded(schedule.name) or wanted in folded(schedule.task)
+
+
+_FOLDED = {code: code + 32 for code in range(ord("A"), ord("Z") + 1)}
+
+
+def folded(text: str) -> str:
+    """With small letters from a to z; all others stay, since databases do not agree about them."""
+    return text.translate(_FOLDED)
+
+
+def page_of(schedules: Iterable[Schedule], order: Order, after: str, limit: int) -> list[Schedule]:
+    """Those that come after that place, in order."""
+    if order == "name":
+        return sorted((row for row in schedules if row.name > after), key=lambda row: row.name)[:limit]
+    place = place_from(after) if after else (-1, "")
+    return sorted((row for row in schedules if _next(row) > place), key=_next)[:limit]
+
+
+def _next(row: Schedule) -> tuple[int, str]:
+    return NEVER_MS if row.next_run_ms is None else row.next_run_ms, row.name
+
+
+def counts_of(states: Iterable[ScheduleState], most: int) -> ScheduleCounts:
+    """How many of each there are."""
+    return ScheduleCounts(**{state: min(count, most) for state, count in Counter(states).items()})
+
+
+def demands_of(schedules: Sequence[Schedule]) -> list[Demand]:
+    """What the active ones of them need; they come by name."""
+    names: dict[tuple[str, str | None, tuple[str, ...]], list[str]] = {}
+    for row in schedules:
+        if row.state == "active":
+            names.setdefault((row.task, row.policy.group, row.policy.depends_on), []).append(row.name)
+    return [Demand(*need, len(found), tuple(found[:NAMED])) for need, found in names.items()]
+
+
+def bounds(since_ms: int | None, until_ms: int | None, before: str | None) -> tuple[str, str | None]:
+    """The ids of runs that were made then: from the first on, and below the second, where there is one."""
+    first = "" if since_ms is None else least_id(max(since_ms, 0))
+    ends = [end for end in (None if until_ms is None else least_id(max(until_ms, 0)), before) if end is not None]
+    return first, min(ends, default=None)
+
+
+def is_late(run: Run) -> bool:
+    """Whether it began late."""
+    return run.lateness_ms is not None and run.lateness_ms > LATE_MS
