@@ -32,8 +32,14 @@ _DONE = {
     "sync": "declared",
 }
 _NOT_SHOWN = frozenset(
-    {"run", "task", "node", "node_id", "token", "id", "name", "settled_ms", "declared_hash", "given"}
+    {
+        *("run", "task", "node", "node_id", "died", "renewed_ms", "token"),  # the sentence says them
+        *("id", "name", "kind", "origin", "given", "declared_hash", "created_ms", "paused_note"),
+        *("settled_ms", "fence", "routed", "planned_runs", "rescheduled"),  # how it is planned, not what somebody said
+    }
 )
+_EMPTY: tuple[Any, ...] = (None, False, 0, "", [], {}, ())
+"""What a new schedule says without saying anything."""
 _MOMENTS = frozenset({"next_run_ms", "renewed_ms", "started_ms", "expires_ms", "created_ms"})
 _LONGEST = 300
 
@@ -77,13 +83,18 @@ class Line:
         found = self.change.after.get("run")
         return found if isinstance(found, str) else None
 
+    @property
+    def from_node(self) -> str | None:
+        """The node that had the run, and is gone."""
+        return str(self.change.after.get("node")) if self.change.after.get("died") is not None else None
+
 
 def line_of(change: Change) -> Line:
     """The line as it is told."""
     after = change.after
     what, about = _subject(change)
-    did = "gave back a run of" if after.get("died") is not None else _DONE.get(change.by.what, change.by.what)
-    note = str(after.get("paused_note") or "")
+    did = "took over a run of" if after.get("died") is not None else _DONE.get(change.by.what, change.by.what)
+    note = str(after.get("paused_note") or "") if after.get("enabled") is False else ""
     return Line(change, did, what, about, note, tuple(_fields(change.before, after)))
 
 
@@ -105,7 +116,7 @@ def _fields(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Fie
         old, new = before.get(name), after.get(name)
         if isinstance(old, Mapping | None) and isinstance(new, Mapping) and name == "policy":
             yield from _parts(old or {}, new)
-        elif old != new:
+        elif old != new and not (name not in before and new in _EMPTY):
             yield Field(_plain(name), _value(name, old), _value(name, new))
 
 

@@ -64,7 +64,7 @@ def ask_enqueue(request: Request, app: TheApp, name: str) -> HTMLResponse:
     """With which arguments, and when?"""
     task = published(app, name)
     if task is None:
-        raise TaskNotFound(name, [each.name for each in app.tasks.list()])
+        raise TaskNotFound(name, tuple(each.name for each in app.tasks.list()))
     return ask(request, _question(task, inputs_of(task, {}), _when("", "")))
 
 
@@ -73,7 +73,7 @@ def enqueue(request: Request, app: TheApp, form: TheForm, name: str) -> Response
     """A run of the task, now or later; what is wrong is said beside its field."""
     task = published(app, name)
     if task is None:
-        raise TaskNotFound(name, [each.name for each in app.tasks.list()])
+        raise TaskNotFound(name, tuple(each.name for each in app.tasks.list()))
     values, inputs = read_arguments(form, task)
     delay = form["delay"].strip()
     if any(each.wrong for each in inputs):
