@@ -1,1 +1,1 @@
-"""Pictures as SVG: values in, text out. Colours come from classes, so that they follow the theme and the policy."""
+"""Figures as SVG text: pure functions, values in, `Markup` out. Colours by class, never by `style=`."""
