@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from onthedot.durations import format_duration
 from onthedot.moments import iso
 from onthedot.stores.base import Change
 from onthedot.texts import counted
@@ -67,7 +68,7 @@ def _said(after: Mapping[str, Any]) -> Iterator[str]:
     if isinstance(after.get("trigger"), Mapping):
         yield written(after["trigger"])
     if isinstance(after.get("policy"), Mapping):
-        yield from (f"{name.removesuffix('_ms')} {_short(value)}" for name, value in after["policy"].items())
+        yield from (f"{name.removesuffix('_ms')} {_value(name, value)}" for name, value in after["policy"].items())
 
 
 def _paused(after: Mapping[str, Any]) -> str:
@@ -97,7 +98,11 @@ def _differences(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterato
 def _of_policy(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:
     for name in sorted({*old, *new}):
         if old.get(name) != new.get(name):
-            yield f"{name.removesuffix('_ms')} to {_short(new.get(name, 'its default'))}"
+            yield f"{name.removesuffix('_ms')} to {_value(name, new.get(name, 'its default'))}"
+
+
+def _value(name: str, value: object) -> str:
+    return format_duration(value) if name.endswith("_ms") and isinstance(value, int) else _short(value)
 
 
 def _short(value: object) -> str:

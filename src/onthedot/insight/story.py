@@ -82,6 +82,8 @@ class After:
     marks: Sequence[Mark] = ()
     decisions: Sequence[Decision] = ()
     coming_ms: int | None = None
+    error: str | None = None
+    """Of the first of the marks, if it failed."""
 
 
 def read_story(store: Store, schedule: Schedule, moment_ms: int, found: Explanation) -> Story:
@@ -213,7 +215,7 @@ def _next(moment_ms: int, found: Explanation, after: After) -> Iterator[Fact]:
     mark = min(marks, key=lambda each: each.scheduled_ms, default=None)
     decision = min(decisions, key=lambda each: each.first_ms, default=None)
     if mark is not None and (decision is None or mark.scheduled_ms < decision.first_ms):
-        yield Fact(mark.scheduled_ms, str(mark.state), f"the next tick {_run_text(mark)}", run=mark.id)
+        yield Fact(mark.scheduled_ms, str(mark.state), f"the next tick {_run_text(mark)}{_because(after.error)}", run=mark.id)
     elif decision is not None:
         why = decision.reason.replace("_", " ")
         yield Fact(decision.first_ms, "left_out", f"the next tick was left out too: {why}", until_ms=decision.last_ms)
@@ -245,7 +247,9 @@ def _after(store: Store, schedule: Schedule, moment_ms: int, found: Explanation)
     if not ahead:
         return After()
     ticks = store.ticks([schedule.id], first_ms=since_ms + 1, last_ms=ahead[-1], each=_LOOK_AHEAD)
-    return After(ticks.marks, ticks.decisions, schedule.next_run_ms)
+    first = min(ticks.marks, key=lambda mark: mark.scheduled_ms, default=None)
+    failed = [] if first is None or first.state is not State.FAILED else store.runs(ids=[first.id], limit=1)
+    return After(ticks.marks, ticks.decisions, schedule.next_run_ms, failed[0].error if failed else None)
 
 
 def _ticks_after(trigger: Trigger, since_ms: int) -> Iterator[int]:

@@ -33,11 +33,13 @@ def next_ticks(trigger: Trigger, ticks: Iterable[int]) -> list[NextTick]:
     """In order; a note also where the clock stands otherwise against UTC from here on."""
     zone = ZoneInfo(zone_of(trigger).name)
     found: list[NextTick] = []
+    usual: datetime | None = None
     for tick in ticks:
         local = from_ms(tick).astimezone(zone)
         note = _jump(trigger, tick, local)
-        shift = "" if note or not found else _shift(found[-1].local, local)
+        shift = "" if note or usual is None else _shift(usual, local)
         found.append(NextTick(tick, local, bool(note), note or shift))
+        usual = usual if note else local
     return found
 
 

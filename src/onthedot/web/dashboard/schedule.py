@@ -66,6 +66,7 @@ def schedule_page(
         fact_mark=_fact_mark,
         say=lambda text: spoken(text, now_ms, zone),
         iso=iso,
+        brief_iso=_brief_iso,
         rules=rules_of(schedule),
         changes=[change_fact(each) for each in app.schedules.changes(name, limit=_CHANGES)],
         gone=_gone(app, schedule, now_ms),
@@ -99,6 +100,11 @@ def _gone(app: App, schedule: Schedule, now_ms: int) -> Any:
     if not schedule.deleted:
         return None
     return read_history(app.open_store(), schedule.name).gap_at(now_ms + 1, gone_ms=schedule.settled_ms)
+
+
+def _brief_iso(ms: int) -> str:
+    """Without seconds where there are none: as one would type it."""
+    return iso(ms).replace(":00Z", "Z") if ms % 60_000 == 0 else iso(ms)
 
 
 def _fact_mark(kind: str) -> str:

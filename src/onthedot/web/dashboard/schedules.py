@@ -44,7 +44,7 @@ def schedules_page(
         finding=_finding(standing, wanted),
         total=standing.counts.total,
         wanted=wanted,
-        facets=_facets(standing),
+        facets=_facets(standing, wanted),
         marks=_MARKS,
         sorts=_SORTS,
         rows=page.rows,
@@ -69,8 +69,8 @@ def _finding(standing: Standing, wanted: Filter) -> str:
     return f"{many(need)} of {all_of_them} need{'s' if need == 1 else ''} you"
 
 
-def _facets(standing: Standing) -> list[tuple[str, str | None, int]]:
-    """Words, states and counts; one without any is left out, except the first two."""
+def _facets(standing: Standing, wanted: Filter) -> list[tuple[str, str | None, int]]:
+    """Words, states and counts; one without any is left out, except the first two and what is asked for."""
     counts = standing.counts
     all_of_them: list[tuple[str, str | None, int]] = [
         ("All", None, counts.total),
@@ -80,7 +80,7 @@ def _facets(standing: Standing) -> list[tuple[str, str | None, int]]:
         ("Parked", "parked", counts.parked),
         ("Ended", "ended", counts.ended),
     ]
-    return all_of_them
+    return [each for each in all_of_them if each[2] or each[1] in (None, "active", wanted.state)]
 
 
 def _shown(page: SchedulePage, wanted: Filter) -> str:

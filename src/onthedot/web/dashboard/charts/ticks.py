@@ -77,7 +77,7 @@ class Size:
 
 
 WIDE = Size(900, 41, 10, "hatch-wide")
-NARROW = Size(340, 14, 5, "hatch-narrow")
+NARROW = Size(340, 20, 5, "hatch-narrow")
 
 
 def tick_chart(
@@ -130,15 +130,16 @@ class _Drawing:
         yield text(_GUTTER - 6, _LATE_FROM + 20, "late", "end")
 
     def _labels(self) -> Iterator[str]:
-        """As many as fit, always of the same places, so that they do not wander."""
-        last = ""
-        for column in self._columns[:: max(round(_LABEL_APART / self._step), 1)]:
+        """As many as fit."""
+        last, free_from = "", 0.0
+        for column in self._columns:
             said = self._words.label(column.tick.at_ms)
             x = max(self._middle(column), _GUTTER + len(said) * _LETTER / 2 - 20)
-            if said != last and x + len(said) * _LETTER / 2 < self._size.width:
+            if said != last and x >= free_from and x + len(said) * _LETTER / 2 < self._size.width:
+                free_from = x + _LABEL_APART
                 yield _rule(f"M{number(self._middle(column))} {number(_BASE)}v4")
                 yield text(x, _FOOT, said, "middle")
-            last = said
+                last = said
 
     def _now(self) -> str:
         x = self._x(self._size.most_past)
@@ -163,9 +164,16 @@ class _Drawing:
     def _frame(self, column: Column, *, selected: bool) -> str:
         """The whole column is the link; around the one that is asked about it can be seen."""
         x, wide = self._x(column.place), self._step * column.width
+        if selected and isinstance(column.tick, LeftOut):  # one of those that were left out together
+            x, wide = x + self._step * self._place_in(column.tick, column.width), self._step
         kind = 'class="chosen" stroke-width="1.8"' if selected else 'class="hit"'
         place = f'x="{number(x)}" y="{number(_TOP - 12)}" width="{number(wide)}"'
         return f'<rect {kind} {place} height="170" rx="5"/>'
+
+    def _place_in(self, ticks: LeftOut, width: int) -> int:
+        if self._selected_ms == ticks.at_ms:
+            return 0
+        return width - 1 if self._selected_ms == ticks.last_ms else width // 2
 
     def _shape(self, column: Column) -> str:
         match column.tick:
@@ -252,9 +260,9 @@ class _Drawing:
             if isinstance(tick, Ran) and tick.late_ms == self._latest_ms and tick.late_ms is not None:
                 said = f"{duration(tick.late_ms)} late"
                 x, y = self._x(column.place), _LATE_FROM + self._late(tick.late_ms) - 2
-                room = x - 4 - len(said) * _LETTER > _GUTTER
-                at_x = x - 3 if room else x + self._step + 3
-                yield text(at_x, y, said, "end" if room else "start", "slow strong")
+                room = x + self._step + 6 + len(said) * _LETTER < self._x(self._size.most_past)
+                at_x = x + self._step if room else x - 3
+                yield text(at_x, y, said, "start" if room else "end", "slow strong")
                 return
 
     def _said(self, tick: Tick) -> str:
