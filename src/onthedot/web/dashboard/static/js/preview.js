@@ -14,6 +14,7 @@ for (const form of forms) {
     box.innerHTML = await answer.text();
     const wrong = box.querySelector("[data-wrong]");
     field.setAttribute("aria-invalid", wrong ? "true" : "false");
+    save?.toggleAttribute("data-off", Boolean(wrong));
     if (save) save.disabled = Boolean(wrong);
   };
   form.addEventListener("input", (event) => {
