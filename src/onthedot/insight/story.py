@@ -23,7 +23,8 @@ from onthedot.triggers.codec import decode
 
 MOST_CHANGES = 1000
 LATE_MS = 1000
-_LOOK_AHEAD = 8
+_LOOK_AHEAD = 4
+_MOST_TICKS = 50
 _OF_THE_SCHEDULE = frozenset({"replaced", "rescheduled", "deleted"})
 _LEFT_OUT = {
     "misfire": "It was noticed too late, and left out.",
@@ -215,7 +216,9 @@ def _next(moment_ms: int, found: Explanation, after: After) -> Iterator[Fact]:
     mark = min(marks, key=lambda each: each.scheduled_ms, default=None)
     decision = min(decisions, key=lambda each: each.first_ms, default=None)
     if mark is not None and (decision is None or mark.scheduled_ms < decision.first_ms):
-        yield Fact(mark.scheduled_ms, str(mark.state), f"the next tick {_run_text(mark)}{_because(after.error)}", run=mark.id)
+        yield Fact(
+            mark.scheduled_ms, str(mark.state), f"the next tick {_run_text(mark)}{_because(after.error)}", run=mark.id
+        )
     elif decision is not None:
         why = decision.reason.replace("_", " ")
         yield Fact(decision.first_ms, "left_out", f"the next tick was left out too: {why}", until_ms=decision.last_ms)
@@ -246,7 +249,7 @@ def _after(store: Store, schedule: Schedule, moment_ms: int, found: Explanation)
         ahead = []
     if not ahead:
         return After()
-    ticks = store.ticks([schedule.id], first_ms=since_ms + 1, last_ms=ahead[-1], each=_LOOK_AHEAD)
+    ticks = store.ticks([schedule.id], first_ms=since_ms + 1, last_ms=ahead[-1], each=_MOST_TICKS)
     first = min(ticks.marks, key=lambda mark: mark.scheduled_ms, default=None)
     failed = [] if first is None or first.state is not State.FAILED else store.runs(ids=[first.id], limit=1)
     return After(ticks.marks, ticks.decisions, schedule.next_run_ms, failed[0].error if failed else None)

@@ -45,7 +45,7 @@ _LABELS = {
 
 
 @router.get("/preview", **VIEWER)
-def preview(request: Request, app: TheApp, trigger: Text = "", tz: Text = "", gap: Text = "", fold: Text = "",
+def preview(request: Request, app: TheApp, *, trigger: Text = "", tz: Text = "", gap: Text = "", fold: Text = "",
             name: Text = "") -> HTMLResponse:  # fmt: skip
     """What a trigger would do, as a part of a page: preview.js asks for it as one types."""
     given = Fields(trigger=trigger.strip(), tz=tz.strip(), gap=gap, fold=fold)

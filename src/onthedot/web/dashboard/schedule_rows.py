@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import median_low
+from typing import TypeVar
 
 from markupsafe import Markup
 
 from onthedot.app.clock_notes import zone_of
 from onthedot.app.json_documents import schedule_state
 from onthedot.errors import TriggerError
-from onthedot.model.mark import Mark
 from onthedot.model.decision import Decision
+from onthedot.model.mark import Mark
 from onthedot.model.schedule import Schedule
 from onthedot.model.states import State
 from onthedot.stores.base import Ticks
@@ -21,6 +22,7 @@ from onthedot.triggers.written import written
 from onthedot.web.dashboard.charts.beads import LEFT_OUT, MOST, beads
 
 _P99 = 0.99
+Of = TypeVar("Of", Mark, Decision)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +64,8 @@ def rows_of(schedules: Sequence[Schedule], ticks: Ticks, now_ms: int) -> list[Ro
     return [_row(each, marks.get(each.id, []), decisions.get(each.id, []), now_ms) for each in schedules]
 
 
-def _by_schedule(items: Iterable[Mark] | Iterable[Decision]) -> dict[str, list]:
-    found: dict[str, list] = {}
+def _by_schedule(items: Iterable[Of]) -> dict[str, list[Of]]:
+    found: dict[str, list[Of]] = {}
     for item in items:
         found.setdefault(item.schedule_id, []).append(item)
     return found

@@ -27,7 +27,7 @@ Text = Annotated[str, Query(max_length=1000)]
 
 @router.get("/schedules", **VIEWER)
 def schedules_page(
-    request: Request, app: TheApp, q: Text = "", state: Text = "", tag: Text = "", task: Text = "", sort: Text = "",
+    request: Request, app: TheApp, *, q: Text = "", state: Text = "", tag: Text = "", task: Text = "", sort: Text = "",
     cursor: Text = "",
 ) -> HTMLResponse:  # fmt: skip
     """A page of them."""
