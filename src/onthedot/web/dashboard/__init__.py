@@ -15,6 +15,8 @@ from onthedot.web.dashboard import (
     acts,
     asks,
     changes,
+    edit,
+    import_page,
     nodes,
     overview,
     run,
@@ -37,6 +39,8 @@ _MODULES = (
     timeline,
     asks,  # before the pages of one schedule or run, whose addresses take any name
     acts,
+    edit,
+    import_page,
     schedules,
     schedule,
     runs,

@@ -5,9 +5,7 @@ The field `back` is the page to return to. Undo is a new act, in the audit like 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
-from typing import Any
 from urllib.parse import quote
 
 from fastapi import Request, Response
@@ -16,7 +14,6 @@ from onthedot.app.acting import author
 from onthedot.app.app import App
 from onthedot.app.bulk import Done, bulk, check_expected
 from onthedot.app.put_back import put_back
-from onthedot.app.trigger_text import read_trigger
 from onthedot.errors import ArgumentsError, Conflict, MomentError, OnthedotError, SettingsError
 from onthedot.model.token import Role
 from onthedot.texts import counted
@@ -123,33 +120,6 @@ def undo_change(request: Request, app: TheApp, form: TheForm, name: str) -> Resp
         return done(request, f"{name} is back", to=_path(name))
     undo = Undo(_path(name, "put-back"), {"revision": str(before.revision)})
     return done(request, f"{name} is as in revision {form['revision']} again", undo, to=_path(name))
-
-
-@router.post("/schedules/{name}/edit", **ADMIN)
-def edit(request: Request, app: TheApp, form: TheForm, name: str) -> Response:
-    """Fields that are there are changed: trigger (as text), args (as JSON); `revision` is the one that was shown."""
-    before = app.schedules.get(name)
-    changed: dict[str, Any] = {}
-    if "trigger" in form.fields:
-        changed["trigger"] = read_trigger(form["trigger"])
-    if WHOLE in form.fields:
-        changed["args"] = _json_object(form[WHOLE])
-    revision = int(form["revision"]) if form["revision"].isdecimal() else None
-    now = app.schedules.update(name, revision=revision, **changed)
-    if now.revision == before.revision:
-        return done(request, f"{name} was so already", to=_path(name))
-    undo = Undo(_path(name, "put-back"), {"revision": str(before.revision)})
-    return done(request, f"Changed {name}", undo, to=_path(name))
-
-
-def _json_object(text: str) -> dict[str, Any]:
-    try:
-        values = json.loads(text or "{}")
-    except ValueError as error:
-        raise ArgumentsError(f"args: this is no JSON: {error}") from None
-    if not isinstance(values, dict):
-        raise ArgumentsError("args: a JSON object is wanted, of names and values")
-    return values
 
 
 def _skipped(skipped: int) -> str:

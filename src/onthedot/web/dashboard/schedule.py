@@ -1,18 +1,111 @@
-"""A placeholder: the page is built elsewhere."""
+"""One schedule: what became of its ticks, why, what comes, its rules, and who changed it."""
 
 from __future__ import annotations
 
-from fastapi import Request
+from typing import Annotated, Any
+
+from fastapi import Query, Request
 from starlette.responses import HTMLResponse
 
+from onthedot.app.app import App
+from onthedot.app.json_documents import schedule_state
+from onthedot.errors import MomentError
+from onthedot.insight.schedule_history import read_history
+from onthedot.insight.story import Story, change_fact, read_story
+from onthedot.model.schedule import Schedule
+from onthedot.moments import END_MS, FIRST_MS, ceil_ms, from_ms, iso, read_moment
+from onthedot.web.dashboard.addresses import Addresses
+from onthedot.web.dashboard.definition_form import shown_fields
 from onthedot.web.dashboard.frame import render
 from onthedot.web.dashboard.page_route import new_pages
+from onthedot.web.dashboard.rules_card import rules_of
+from onthedot.web.dashboard.schedule_rows import when_of
+from onthedot.web.dashboard.schedule_ticks import charts_of, read_ticks
+from onthedot.web.dashboard.spoken import spoken
+from onthedot.web.dashboard.zones import zone_of
 from onthedot.web.routes.router import VIEWER
+from onthedot.web.security import TheApp
 
 router = new_pages()
 
+_CHANGES = 8
+_FACT_MARKS = {
+    "left_out": "skipped", "coming": "waiting", "created": "waiting", "changed": "waiting", "deleted": "cancelled",
+    "resumed": "resumed", "node": "lost", "node_died": "lost", "handed_back": "waiting", "parked": "parked",
+}  # fmt: skip
+"""The mark of each kind of fact, where it is not that of a state."""
+
 
 @router.get("/schedules/{name}", **VIEWER)
-def schedule_page(request: Request) -> HTMLResponse:
-    """Not yet."""
-    return render(request, "soon.html", page="schedules")
+def schedule_page(
+    request: Request, app: TheApp, name: str, tick: Annotated[str, Query(max_length=100)] = ""
+) -> HTMLResponse:
+    """Also of one that was deleted: its history can be asked."""
+    schedule = app.schedules.remembered(name)
+    store = app.open_store()
+    now_ms, when = store.now_ms(), when_of(schedule)
+    zone = zone_of(request).at(when.zone or None)
+    asked_ms, wrong = _asked(tick, when.zone)
+    view = read_ticks(store, schedule, asked_ms, now_ms)
+    wide, narrow = charts_of(view, Addresses.of(request), zone)
+    story = _story(app, schedule, view.chosen_ms)
+    return render(
+        request,
+        "schedule.html",
+        page="schedules",
+        live="schedules runs",
+        schedule=schedule,
+        state=schedule_state(schedule, now_ms).replace("done", "ended"),
+        when=when,
+        view=view,
+        wide=wide,
+        narrow=narrow,
+        story=story,
+        asked=tick,
+        wrong=wrong,
+        fact_mark=_fact_mark,
+        say=lambda text: spoken(text, now_ms, zone),
+        iso=iso,
+        brief_iso=_brief_iso,
+        rules=rules_of(schedule),
+        changes=[change_fact(each) for each in app.schedules.changes(name, limit=_CHANGES)],
+        gone=_gone(app, schedule, now_ms),
+        fields=shown_fields(schedule),
+    )
+
+
+def _asked(text: str, zone: str) -> tuple[int | None, str]:
+    """The moment, and what is wrong with it. One without a zone is meant on the wall clock of the schedule."""
+    if not text.strip():
+        return None, ""
+    try:
+        moment = read_moment(text)
+        if moment.tzinfo is None:
+            from zoneinfo import ZoneInfo
+
+            moment = moment.replace(tzinfo=ZoneInfo(zone or "UTC"))
+        ms = ceil_ms(moment)
+    except MomentError as error:
+        return None, str(error)
+    return (ms, "") if FIRST_MS <= ms < END_MS else (None, f"{text} is of another age")
+
+
+def _story(app: App, schedule: Schedule, moment_ms: int) -> Story:
+    found = app.schedules.explain(schedule.name, from_ms(moment_ms))
+    return read_story(app.open_store(), schedule, moment_ms, found)
+
+
+def _gone(app: App, schedule: Schedule, now_ms: int) -> Any:
+    """Who deleted it, and when; None of one that is there."""
+    if not schedule.deleted:
+        return None
+    return read_history(app.open_store(), schedule.name).gap_at(now_ms + 1, gone_ms=schedule.settled_ms)
+
+
+def _brief_iso(ms: int) -> str:
+    """Without seconds where there are none: as one would type it."""
+    return iso(ms).replace(":00Z", "Z") if ms % 60_000 == 0 else iso(ms)
+
+
+def _fact_mark(kind: str) -> str:
+    return _FACT_MARKS.get(kind, kind)

@@ -1,18 +1,96 @@
-"""A placeholder: the page is built elsewhere."""
+"""The list of schedules: found, sorted, picked."""
 
 from __future__ import annotations
 
-from fastapi import Request
+from typing import Annotated
+
+from fastapi import Query, Request
 from starlette.responses import HTMLResponse
 
+from onthedot.texts import counted
 from onthedot.web.dashboard.frame import render
+from onthedot.web.dashboard.moments import many
 from onthedot.web.dashboard.page_route import new_pages
+from onthedot.web.dashboard.schedule_filter import Filter, read_filter
+from onthedot.web.dashboard.schedule_list import Part, SchedulePage, Standing, count_parts, read_page
 from onthedot.web.routes.router import VIEWER
+from onthedot.web.security import TheApp
 
 router = new_pages()
 
+_SORTS = (("need", "by need"), ("name", "by name"), ("next", "by next"))
+_MARKS = {"failing": "failed"}
+_ORDERS = {"need": "by need, then by name", "name": "by name", "next": "by their next moment"}
+
+Text = Annotated[str, Query(max_length=1000)]
+
 
 @router.get("/schedules", **VIEWER)
-def schedules_page(request: Request) -> HTMLResponse:
-    """Not yet."""
-    return render(request, "soon.html", page="schedules")
+def schedules_page(
+    request: Request, app: TheApp, *, q: Text = "", state: Text = "", tag: Text = "", task: Text = "", sort: Text = "",
+    cursor: Text = "",
+) -> HTMLResponse:  # fmt: skip
+    """A page of them."""
+    store = app.open_store()
+    wanted = read_filter(q, state, tag, task, sort)
+    standing = request.app.state.dashboard.standing.read(store)
+    page = read_page(store, wanted, cursor, standing)
+    parts = [] if page.rows else count_parts(store, wanted, standing.needs)
+    return render(
+        request,
+        "schedules.html",
+        page="schedules",
+        live="schedules runs",
+        finding=_finding(standing, wanted),
+        total=standing.counts.total,
+        wanted=wanted,
+        facets=_facets(standing, wanted),
+        marks=_MARKS,
+        sorts=_SORTS,
+        rows=page.rows,
+        cursor=page.cursor,
+        first=not cursor,
+        shown=_shown(page, wanted),
+        parts=parts,
+        parts_told=_parts_told(parts),
+        asked=" ".join(word for word, _ in wanted.parts()),
+    )
+
+
+def _finding(standing: Standing, wanted: Filter) -> str:
+    """The heading: what there is to know, before anything is read."""
+    total, parked, failing = standing.counts.total, standing.counts.parked, len(standing.needs.failing)
+    if not total:
+        return "Nothing is scheduled yet"
+    need = parked + failing
+    all_of_them = f"{many(total)} schedule{'' if total == 1 else 's'}"
+    if not need:
+        return f"{all_of_them}, none needs you"
+    return f"{many(need)} of {all_of_them} need{'s' if need == 1 else ''} you"
+
+
+def _facets(standing: Standing, wanted: Filter) -> list[tuple[str, str | None, int]]:
+    """Words, states and counts; one without any is left out, except the first two and what is asked for."""
+    counts = standing.counts
+    all_of_them: list[tuple[str, str | None, int]] = [
+        ("All", None, counts.total),
+        ("Active", "active", counts.active),
+        ("Failing", "failing", len(standing.needs.failing)),
+        ("Paused", "paused", counts.paused),
+        ("Parked", "parked", counts.parked),
+        ("Ended", "ended", counts.ended),
+    ]
+    return [each for each in all_of_them if each[2] or each[1] in (None, "active", wanted.state)]
+
+
+def _shown(page: SchedulePage, wanted: Filter) -> str:
+    of_all = f" of {many(page.standing.counts.total)}" if wanted.is_any else ""
+    return f"{len(page.rows)}{of_all}: {_ORDERS[wanted.sort]}"
+
+
+def _parts_told(parts: list[Part]) -> str:
+    """ "37 have the tag, 1 is parked, none is both": what to drop."""
+    if len(parts) < 2:
+        return "Nothing has it."
+    each = [f"{counted(part.count, 'schedule')}{' or more' if part.is_more else ''} for {part.word}" for part in parts]
+    return f"{', '.join(each)}; none for all of it."

@@ -19,6 +19,7 @@ from onthedot.web.dashboard.forms import own_path
 from onthedot.web.dashboard.frame import frame_values, plain_values, respond
 from onthedot.web.dashboard.kept_pages import KeptPages
 from onthedot.web.dashboard.page_route import to_page, to_sign_in
+from onthedot.web.dashboard.schedule_list import StandingKeeper
 from onthedot.web.problems import Problem
 from onthedot.web.security import asking, check
 
@@ -30,6 +31,7 @@ class Dashboard:
 
     def __init__(self, monotonic_ms: Callable[[], int]) -> None:
         self.kept = KeptPages()
+        self.standing = StandingKeeper(monotonic_ms)
         self.doctor = Doctor(monotonic_ms)
 
     async def answer(self, request: Request, problem: Problem, *, away: bool = False) -> Response:

@@ -1,0 +1,124 @@
+"""What the list of schedules shows: a page of them, those that need somebody first. It reads only what is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from threading import Lock
+
+from onthedot.insight.needs import Needs, read_needs
+from onthedot.model.schedule import Schedule
+from onthedot.stores.base import ScheduleCounts, Store
+from onthedot.stores.paging import place_of
+from onthedot.web.dashboard.schedule_filter import Filter
+from onthedot.web.dashboard.schedule_rows import Row, rows_of
+
+PAGE = 25
+_MOST_NEEDS = 20
+_MOST_COUNTED = 200
+_FRESH_MS = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What is told about all schedules, read now and then for all who look."""
+
+    counts: ScheduleCounts
+    needs: Needs
+
+
+@dataclass(frozen=True, slots=True)
+class SchedulePage:
+    """One page of the list."""
+
+    rows: list[Row]
+    cursor: str | None
+    standing: Standing
+
+
+class StandingKeeper:
+    """Reads it again when it is older than a second: a hundred who look cost what one does."""
+
+    def __init__(self, monotonic_ms: Callable[[], int]) -> None:
+        self._monotonic_ms = monotonic_ms
+        self._held: tuple[int, Standing] | None = None
+        self._lock = Lock()
+
+    def read(self, store: Store, *, fresh: bool = False) -> Standing:
+        """`fresh`: just after an act, whose effect must be seen."""
+        held, now_ms = self._held, self._monotonic_ms()
+        if held is not None and not fresh and now_ms - held[0] < _FRESH_MS:
+            return held[1]
+        with self._lock:
+            standing = Standing(store.count_schedules(), read_needs(store))
+            self._held = now_ms, standing
+        return standing
+
+
+def read_page(store: Store, wanted: Filter, cursor: str, standing: Standing) -> SchedulePage:
+    """Three or four questions by index, and one for the ticks of what is shown."""
+    found, after = _found(store, wanted, cursor, standing.needs)
+    ticks = store.ticks([each.id for each in found], each=24) if found else None
+    rows = [] if ticks is None else rows_of(found, ticks, store.now_ms())
+    return SchedulePage(rows, after, standing)
+
+
+def _found(store: Store, wanted: Filter, cursor: str, needs: Needs) -> tuple[list[Schedule], str | None]:
+    if wanted.state == "failing":
+        return _by_names(store, wanted, needs.failing)[: 4 * PAGE], None
+    if wanted.sort != "need" or wanted.state in ("parked", "ended"):
+        return _in_order(store, wanted, cursor, (), PAGE)
+    first = _needing(store, wanted, needs)
+    shown = [] if cursor else first
+    rest, after = _in_order(store, wanted, cursor, {each.name for each in first}, PAGE - len(shown))
+    return [*shown, *rest], after
+
+
+def _needing(store: Store, wanted: Filter, needs: Needs) -> list[Schedule]:
+    """Those that cannot be planned, then those that failed; only so many that others are seen too."""
+    asked = wanted.asked()
+    parked = store.schedules(**{**asked, "state": "parked"}, limit=_MOST_NEEDS // 2) if asked["state"] is None else []
+    failing = _by_names(store, wanted, needs.failing[: 3 * _MOST_NEEDS])
+    return list({each.name: each for each in (*parked, *failing)}.values())[:_MOST_NEEDS]
+
+
+def _by_names(store: Store, wanted: Filter, names: Sequence[str]) -> list[Schedule]:
+    """Those of these that are wanted, in this order."""
+    found = store.schedules(names=names, **wanted.asked(), limit=len(names)) if names else []
+    by_name = {each.name: each for each in found}
+    return [by_name[name] for name in names if name in by_name]
+
+
+def _in_order(
+    store: Store, wanted: Filter, cursor: str, but: Sequence[str] | set[str], count: int
+) -> tuple[list[Schedule], str | None]:
+    """So many after the cursor, and where the next page begins; those that stand elsewhere are passed over."""
+    most = count + len(but) + 1
+    page = store.schedules(**wanted.asked(), order=wanted.order, after=cursor, limit=most)
+    kept = [each for each in page if each.name not in but]
+    if len(kept) <= count and len(page) < most:
+        return kept, None
+    last = kept[:count][-1] if kept[:count] else page[-1]
+    return kept[:count], place_of(last, wanted.order)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One thing that was asked for, and how many have it."""
+
+    word: str
+    filter: Filter
+    count: int
+    is_more: bool
+
+
+def count_parts(store: Store, wanted: Filter, needs: Needs) -> list[Part]:
+    """For a page on which nothing is found: which part of the filter to drop. Counting stops early."""
+    return [_counted(store, word, alone, needs) for word, alone in wanted.parts()]
+
+
+def _counted(store: Store, word: str, alone: Filter, needs: Needs) -> Part:
+    if alone.state == "failing":
+        return Part(word, alone, len(needs.failing), is_more=not needs.is_whole)
+    count = len(store.schedules(**alone.asked(), limit=_MOST_COUNTED))
+    return Part(word, alone, count, is_more=count == _MOST_COUNTED)
