@@ -105,9 +105,7 @@ def _row(grid: Grid, number: int, counts: Sequence[int], part: float, zone: tzin
     new_day = number > 0 and local.date() != before.date()
     fullest = max(range(len(counts)), key=counts.__getitem__)
     label = f"{local:%a} {local.day}" if new_day else f"{local:%H:%M}"
-    return Row(
-        at_ms, label, sum(counts), part, grid.at(number * CELLS + fullest), counts[fullest], new_day
-    )
+    return Row(at_ms, label, sum(counts), part, grid.at(number * CELLS + fullest), counts[fullest], new_day)
 
 
 def busiest(grid: Grid, count: int = 5) -> list[tuple[int, int]]:

@@ -80,7 +80,9 @@ def tell(minutes: Sequence[Minute]) -> str:
     worst = max(began, key=lambda each: each.latest_ms)
     half = sorted(each.p50_ms for each in began)[len(began) // 2]
     runs, failed = sum(each.begun for each in began), sum(each.failed for each in minutes)
-    told = f"{counted(runs, 'run')}: half began within {short_span(half)}, the latest {short_span(worst.latest_ms)} late"
+    told = (
+        f"{counted(runs, 'run')}: half began within {short_span(half)}, the latest {short_span(worst.latest_ms)} late"
+    )
     return f"{told}; {failed:,} failed" if failed else told
 
 

@@ -131,18 +131,20 @@ def document(ring: Ring, zone: tzinfo, zone_name: str) -> dict[str, Any]:
 def draw(ring: Ring, zone: tzinfo, zone_name: str) -> Markup:
     """The SVG. `data-` attributes say where a browser draws anew."""
     local = from_ms(ring.now_ms).astimezone(zone)
+    slots = "".join(_slot(ring, slot) for slot in range(SLOTS))
     title = f"The minute after {local:%H:%M:%S} {zone_name}: {summary(ring)}"
     return Markup(
         '<svg class="ring" viewBox="-204 -212 408 416" role="img" aria-labelledby="ring-title" data-ring-svg>'
         f'<title id="ring-title">{escape(title)}</title>{_SHAPES}'
         f'<circle r="{_RIM}" class="rim"/><circle r="{_FACE}" class="rim"/>'
-        f"<g data-ring-slots>{''.join(_slot(ring, slot) for slot in range(SLOTS))}{_names(ring)}{_labels(ring, zone)}</g>"
+        f"<g data-ring-slots>{slots}{_names(ring)}{_labels(ring, zone)}</g>"
         f'<path class="held" d="{_arc(ring)}" data-ring-held/>'
         f'<g transform="rotate({ring.now_ms % 60_000 * 6 / 1000:.2f})" data-ring-turn><g class="hand" data-ring-hand>'
         f'<path d="M0-66V-176"/><circle cy="-{_RIM}" r="6.2"/></g></g>'
         f'<text y="-16" class="mid" data-ring-day>{local:%a} {local.day} {local:%b}</text>'
         f'<text y="9" class="time" data-ring-time>{local:%H:%M:%S}</text>'
-        f'<text y="27" class="mid">store’s clock, {escape(zone_name)}</text></svg>'
+        f'<text y="26" class="mid">store&#39;s clock</text><text y="40" class="mid">{escape(short_zone(zone_name))}</text>'
+        "</svg>"
     )
 
 
@@ -201,7 +203,7 @@ def shown_marks(came: Mapping[str, int]) -> list[str]:
     """Five at most, the worst at the rim; every state that there is has one, as long as there is room."""
     present = [state for state in WORST_FIRST if came.get(state)][:_MARKS_IN_SLOT]
     left = {state: came[state] - 1 for state in present}
-    shown = {state: 1 for state in present}
+    shown = dict.fromkeys(present, 1)
     for state in reversed(present):
         room = _MARKS_IN_SLOT - sum(shown.values())
         shown[state] += min(left[state], room)
@@ -243,6 +245,11 @@ def label_place(slot: int, radius: float) -> tuple[float, float, str]:
         return x + 13 * side, max(y + 12, -196), "start" if side > 0 else "end"
     below = 16 if y > -40 else -22
     return max(min(x, 200.0), -200.0), max(min(y + below, 180.0), -196), "end" if slot < 30 else "start"
+
+
+def short_zone(name: str) -> str:
+    """As it fits into the clock: "Europe/Berlin" is "Berlin"."""
+    return name.rpartition("/")[2].replace("_", " ")
 
 
 def moment_name(minute: int, second: int) -> str:

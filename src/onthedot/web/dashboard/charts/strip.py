@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta, tzinfo
+from itertools import pairwise
 
 from markupsafe import Markup
 
@@ -39,7 +40,7 @@ def days_from(now_ms: int, zone: tzinfo, jumps: Sequence[tuple[int, int]] = ()) 
         ceil_ms(datetime(day.year, day.month, day.day, tzinfo=zone))
         for day in (today + timedelta(days=number) for number in range(DAYS + 1))
     ]
-    return [_day(first, end, zone, jumps) for first, end in zip(edges, edges[1:], strict=False)]
+    return [_day(first, end, zone, jumps) for first, end in pairwise(edges)]
 
 
 def _day(first_ms: int, end_ms: int, zone: tzinfo, jumps: Sequence[tuple[int, int]]) -> Day:
@@ -47,7 +48,7 @@ def _day(first_ms: int, end_ms: int, zone: tzinfo, jumps: Sequence[tuple[int, in
     inside = [by for at, by in jumps if first_ms <= at < end_ms]
     own = 86_400_000 - (end_ms - first_ms)
     by = own or next(iter(inside), 0)
-    hours = f"{by / 3_600_000:+g}".replace("-", "−")
+    hours = f"{by / 3_600_000:+g}".replace("-", "\N{MINUS SIGN}")
     return Day(first_ms, end_ms, f"{local:%a} {local.day} {local:%b}", f"clocks {hours} h" if by else "")
 
 
