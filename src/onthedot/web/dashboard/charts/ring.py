@@ -143,8 +143,8 @@ def draw(ring: Ring, zone: tzinfo, zone_name: str) -> Markup:
         f'<path d="M0-66V-176"/><circle cy="-{_RIM}" r="6.2"/></g></g>'
         f'<text y="-16" class="mid" data-ring-day>{local:%a} {local.day} {local:%b}</text>'
         f'<text y="9" class="time" data-ring-time>{local:%H:%M:%S}</text>'
-        f'<text y="26" class="mid">store&#39;s clock</text><text y="40" class="mid">{escape(short_zone(zone_name))}</text>'
-        "</svg>"
+        f'<text y="26" class="mid">store&#39;s clock</text>'
+        f'<text y="40" class="mid">{escape(short_zone(zone_name))}</text></svg>'
     )
 
 

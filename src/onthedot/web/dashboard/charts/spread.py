@@ -18,7 +18,8 @@ def draw(before: Sequence[int], after: Sequence[int], first: str, last: str) -> 
         for name, counts, base in (("before", before, _BASES[0]), ("after", after, _BASES[1]))
     )
     return Markup(
-        '<svg class="spread" viewBox="0 0 292 122" role="img" aria-label="{} runs a minute at most as written, {} with H">'
+        '<svg class="spread" viewBox="0 0 292 122" role="img" '
+        'aria-label="{} runs a minute at most as written, {} with H">'
         '{}<path class="base" d="M0 50.5H292M0 108.5H292"/>'
         '<text x="292" y="10" class="end lab">as written: <tspan>{}</tspan> at most</text>'
         '<text x="292" y="{}" class="end ok">with H: <tspan>{}</tspan> at most</text>'
