@@ -24,7 +24,7 @@ class VirtualStore(MemoryStore):
     def __init__(self, now_ms: Callable[[], int]) -> None:
         super().__init__(now_ms)
         self._local: tuple[str, ...] = ()
-        self.ticks = True
+        self.plans_ticks = True
         """Whether there are nodes that plan."""
         self.on_enqueued: Callable[[list[Run]], list[Run]] = lambda runs: runs
         """Gets what was enqueued, and gives what to answer."""
@@ -56,7 +56,7 @@ class VirtualStore(MemoryStore):
     def next_due_ms(self, after_ms: int = -1) -> int | None:
         """The first moment after this one at which a schedule or a waiting run is due."""
         heads = [self.next_aside_ms(after_ms)]
-        if self.ticks:
+        if self.plans_ticks:
             heads.append(_first_after(self._tables.due_schedules, after_ms))
         return min((head for head in heads if head is not None), default=None)
 

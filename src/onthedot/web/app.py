@@ -19,6 +19,7 @@ from onthedot.web.problems import problem_of
 from onthedot.web.routes import ROUTES
 from onthedot.web.security import SCHEMES, Gate
 from onthedot.web.settings import WebSettings
+from onthedot.web.streams import Streams
 from onthedot.web.watching import Watcher
 
 _ABOUT = (
@@ -48,11 +49,13 @@ def make_web(app: App, settings: WebSettings) -> FastAPI:
         redoc_url=None,
         lifespan=_lifespan,
     )
-    web.state.watcher = Watcher(app)
+    web.state.watcher = Watcher(app, Streams(settings.max_streams))
     web.state.gate = Gate(app, settings, SignInLimit(settings.sign_in_attempts, app.clock.monotonic_ms))
     web.router.routes.extend(ROUTES)
     web.add_exception_handler(HTTPException, _answer)
-    web.add_middleware(Bounds, hosts=settings.hosts, max_body_bytes=settings.max_body_bytes)
+    web.add_middleware(
+        Bounds, hosts=settings.hosts, max_body_bytes=settings.max_body_bytes, patience_s=settings.patience_s
+    )
     app.metrics  # noqa: B018  (from now on they are counted)
     return web
 

@@ -43,7 +43,7 @@ class Stream:
     """What one client still has to be told. Filled by the watcher's thread, emptied in the loop that made it."""
 
     def __init__(self, topics: frozenset[str], holder: Holder, most_waiting: int) -> None:
-        self.topics = topics
+        self._topics = topics and topics | {"store"}
         self.holder = holder
         self._most = most_waiting
         self._loop = asyncio.get_running_loop()
@@ -54,7 +54,7 @@ class Stream:
 
     def put(self, numbered: Iterable[Numbered]) -> None:
         """Tell it later what it asked for; ends it if it has too much to hear already."""
-        wanted = [each for each in numbered if each.message.topic in self.topics or each.message.topic == "store"]
+        wanted = [each for each in numbered if each.message.topic in self._topics]
         if not wanted:
             return
         with self._lock:
@@ -71,6 +71,11 @@ class Stream:
     def is_over(self) -> bool:
         """Whether it was ended: it was too slow, or may look no longer."""
         return self._ended
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether something waits to be told."""
+        return bool(self._waiting)
 
     def _wake(self) -> None:
         try:
@@ -98,19 +103,18 @@ class Streams:
         self._most_waiting = most_waiting
         self._lock = Lock()
         self._open: set[Stream] = set()
-        self._followers = 0
         self._memory: deque[Numbered] = deque(maxlen=REMEMBERED)
         self._number = 0
         self._epoch = token_hex(4)
         """Numbers of another process, or of another start of this one, mean nothing here."""
 
     def __len__(self) -> int:
-        return len(self._open) + self._followers
+        return len(self._open)
 
     def open(self, topics: frozenset[str], holder: Holder, last_id: str | None = None) -> tuple[Stream, bool]:
         """A stream, from the message after `last_id` on; False if that is too long ago. `Refused` if there are enough.
 
-        To be called inside the loop that reads it.
+        Without topics it only has a place, and is ended as all others. To be called inside the loop that reads it.
         """
         stream = Stream(topics, holder, self._most_waiting)
         with self._lock:
@@ -125,17 +129,6 @@ class Streams:
         stream.end()
         with self._lock:
             self._open.discard(stream)
-
-    def take_place(self) -> None:
-        """For somebody who follows something else, and counts as a stream; `Refused` if there are enough."""
-        with self._lock:
-            self._refuse_more()
-            self._followers += 1
-
-    def give_place(self) -> None:
-        """The same, when they have gone."""
-        with self._lock:
-            self._followers -= 1
 
     def publish(self, messages: Iterable[Message]) -> None:
         """Tell them to all that asked for them."""

@@ -18,6 +18,7 @@ from starlette.requests import Request
 from onthedot import events
 from onthedot.app.app import App
 from onthedot.app.outlook import StoreOutlook
+from onthedot.app.tokens import SESSION_MS
 from onthedot.clock import Clock, StoreClock
 from onthedot.errors import StoreError
 from onthedot.loop import Loop
@@ -26,6 +27,7 @@ from onthedot.model.states import State
 from onthedot.model.token import Token
 from onthedot.stores.base import Change, Store
 from onthedot.web.coming import Coming
+from onthedot.web.security import Caller
 from onthedot.web.snapshot import MINUTE_MS, Away, Message, Snapshot, compare, is_followed, new_changes
 from onthedot.web.streams import Holder, Streams
 
@@ -292,6 +294,16 @@ def is_over(holder: Holder, tokens: Iterable[Token], now_ms: int) -> bool:
         return any(True for _ in tokens)
     known = any(token.name == holder.token and token.digest == holder.digest for token in tokens)
     return not known or (holder.expires_ms is not None and holder.expires_ms <= now_ms)
+
+
+def holder_of(caller: Caller, watcher: Watcher) -> Holder:
+    """Whose stream it is, and until when at the latest."""
+    if caller.token is None:
+        return Holder()
+    ends_ms = caller.token.expires_ms
+    if caller.cookie is not None:
+        ends_ms = min(watcher.now_ms() + SESSION_MS, ends_ms or 1 << 62)
+    return Holder(caller.token.name, caller.token.digest, ends_ms, caller.cookie)
 
 
 _HASTENING = (events.RunStarted, events.RunEnded, events.Paused, events.NodeStarted, events.NodeStopped)

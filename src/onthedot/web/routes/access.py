@@ -13,6 +13,7 @@ from onthedot.web.problems import Refused
 from onthedot.web.reading import now_ms_of, token_model
 from onthedot.web.routes.router import ADMIN, ANYBODY, VIEWER, new_router
 from onthedot.web.security import COOKIE, Caller, TheApp, TheCaller, TheGate, address_of, csrf_of
+from onthedot.web.watching import TheWatcher
 
 router = new_router()
 
@@ -59,10 +60,11 @@ def sign_in(gate: TheGate, request: Request, response: Response, given: models.S
 
 
 @router.delete("/session", status_code=204, **VIEWER)
-def sign_out(app: TheApp, caller: TheCaller, request: Request, response: Response) -> None:
-    """The session is over."""
+def sign_out(app: TheApp, caller: TheCaller, watcher: TheWatcher, *, request: Request, response: Response) -> None:
+    """The session is over, and so are its streams."""
     if caller.cookie is not None:
         app.tokens.sign_out(caller.cookie)
+        watcher.streams.end_where(lambda holder: holder.session == caller.cookie)
     _set_cookie(request, response, "", 0)
 
 
