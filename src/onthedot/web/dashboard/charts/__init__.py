@@ -1,1 +1,1 @@
-"""Pictures as SVG text, made from plain values. No `style=`: colours are classes, so that the content policy holds."""
+"""Figures as SVG text: pure functions, values in, `Markup` out. Colours by class, never by `style=`."""
