@@ -43,7 +43,7 @@ def test_a_bar_stands_where_it_comes_and_a_mark_where_it_came() -> None:
 
     assert "<title>:00: 2 to come</title>" in _slot(svg, 0)
     assert "<title>:10: 1 failed, 1 succeeded</title>" in _slot(svg, 10)
-    assert svg.count('class="bar"') == 1
+    assert svg.count('class="coming"') == 1
     assert re.findall(r"#ring-(\w+)", _slot(svg, 10)) == ["failed", "succeeded"]
 
 

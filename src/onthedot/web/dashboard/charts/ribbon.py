@@ -131,7 +131,7 @@ def _grid(scale: _Scale) -> str:
     shown = [ms for ms in _GRID_MS if ms < scale.most_ms]
     lines = "".join(f"M{size.left} {scale.y(ms):.1f}H{size.right}" for ms in shown)
     texts = "".join(
-        f'<text x="{size.left - 6}" y="{scale.y(ms) + 3.5:.1f}" class="end">{short_span(ms)}</text>' for ms in shown
+        f'<text x="{size.left - 6}" y="{scale.y(ms) + 3.5:.1f}" class="at-end">{short_span(ms)}</text>' for ms in shown
     )
     return f'<path class="grid" d="{lines}"/>{texts}'
 
@@ -141,7 +141,7 @@ def _grace(scale: _Scale, grace_ms: int) -> str:
     said = f"grace {short_span(grace_ms)}" + (": later than this is a misfire" if size.width > 400 else "")
     return (
         f'<path class="grace" d="M{size.left} {y:.1f}H{size.right}"/>'
-        f'<text x="{size.right}" y="{y - 4:.1f}" class="end slow">{said}</text>'
+        f'<text x="{size.right}" y="{y - 4:.1f}" class="at-end grace-word">{said}</text>'
     )
 
 
@@ -202,7 +202,7 @@ def _spike(minute: Minute, scale: _Scale, place: int) -> str:
     text = f"{short_span(minute.latest_ms)}: {minute.why}" if minute.why else short_span(minute.latest_ms)
     room = int((x - scale.size.left if leftwards else scale.size.right - x) / 5.6)
     text = text if len(text) <= room else f"{text[: max(room - 1, 4)]}…"
-    side = f'x="{x - 8:.1f}" class="spike end"' if leftwards else f'x="{x + 8:.1f}" class="spike"'
+    side = f'x="{x - 8:.1f}" class="spike at-end"' if leftwards else f'x="{x + 8:.1f}" class="spike"'
     return (
         f'<path class="stem" d="M{x:.1f} {y:.1f}V{scale.y(minute.p99_ms):.1f}"/>'
         f'<circle class="peak" cx="{x:.1f}" cy="{y:.1f}" r="3.4"/><text y="{y + 4:.1f}" {side}>{escape(text)}</text>'
@@ -218,4 +218,4 @@ def _times(minutes: Sequence[Minute], scale: _Scale, zone: tzinfo) -> str:
         at = from_ms(minutes[place].at_ms).astimezone(zone)
         left = scale.x(place) - (scale.x(1) - scale.x(0)) / 2
         told += f'<text x="{left:.1f}" y="{y}">{at:%H:%M}</text>'
-    return f'{told}<text x="{scale.size.right}" y="{y}" class="end">now</text>'
+    return f'{told}<text x="{scale.size.right}" y="{y}" class="at-end">now</text>'

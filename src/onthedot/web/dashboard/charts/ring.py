@@ -176,9 +176,9 @@ def _slot(ring: Ring, slot: int) -> str:
     ahead = SLOTS - behind if behind else SLOTS
     coming, came = ring.coming_at(ahead), ring.came_at(behind)
     name = "q" if slot % 5 == 0 else "t"
-    tick = f'<path class="{name}{" now" if behind == 0 else ""}" d="M0-{_TICKS[name]}"/>'
+    tick = f'<path class="{name}{" is-now" if behind == 0 else ""}" d="M0-{_TICKS[name]}"/>'
     title = f"<title>:{slot:02}: {tell_slot(coming, came)}</title>" if coming or came else ""
-    width = "bar herd" if coming > LABELLED else "bar"
+    width = "coming herd" if coming > LABELLED else "coming"
     bar = f'<path class="{width}" d="M0-139V-{139 + bar_length(coming):.1f}" opacity="{_fade_ahead(ahead)}"/>'
     inside = f'<g opacity="{_fade_behind(behind)}">{_marks(came)}</g>' if came else ""
     return f'<g transform="rotate({slot * 6})">{title}{tick}{bar if coming else ""}{inside}</g>'

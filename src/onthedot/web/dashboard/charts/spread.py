@@ -21,9 +21,9 @@ def draw(before: Sequence[int], after: Sequence[int], first: str, last: str) -> 
         '<svg class="spread" viewBox="0 0 292 122" role="img" '
         'aria-label="{} runs a minute at most as written, {} with H">'
         '{}<path class="base" d="M0 50.5H292M0 108.5H292"/>'
-        '<text x="292" y="10" class="end lab">as written: <tspan>{}</tspan> at most</text>'
-        '<text x="292" y="{}" class="end ok">with H: <tspan>{}</tspan> at most</text>'
-        '<text y="120">{}</text><text x="292" y="120" class="end">{}</text></svg>'
+        '<text x="292" y="10" class="at-end lab">as written: <tspan>{}</tspan> at most</text>'
+        '<text x="292" y="{}" class="at-end with-h">with H: <tspan>{}</tspan> at most</text>'
+        '<text y="120">{}</text><text x="292" y="120" class="at-end">{}</text></svg>'
     ).format(max(before, default=0), least, rows, f"{max(before, default=0):,}", 68, f"{least:,}", first, last)
 
 
