@@ -34,18 +34,10 @@ class VirtualStore(MemoryStore):
         self._local = tuple(row.id for row in self._tables.schedules.values() if row.mode == "local")
         return effects
 
-    def schedules(
-        self,
-        *,
-        names: Sequence[str] | None = None,
-        tag: str | None = None,
-        mode: Mode | None = None,
-        after: str = "",
-        limit: int = 100,
-    ) -> list[Schedule]:
+    def schedules(self, *, mode: Mode | None = None, **wanted: Any) -> list[Schedule]:
         if mode == "local" and not self._local:  # nodes ask once a second
             return []
-        return super().schedules(names=names, tag=tag, mode=mode, after=after, limit=limit)
+        return super().schedules(mode=mode, **wanted)
 
     def enqueue(self, runs: Sequence[Run], connection: Any = None, by: Author | None = None) -> list[Run]:
         return self.on_enqueued(super().enqueue(runs, None, by))  # a connection leads to another database
