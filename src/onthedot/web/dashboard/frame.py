@@ -40,6 +40,7 @@ own, `static/css/50-<page>.css`. What changes by itself carries an id and `data-
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -119,6 +120,7 @@ def frame_values(request: Request) -> dict[str, Any]:
     gate: Gate = request.app.state.gate
     store = gate.app.open_store()
     caller: Caller = request.state.caller
+    dashboard = request.app.state.dashboard
     return {
         **plain_values(request),
         "caller": caller,
@@ -126,7 +128,7 @@ def frame_values(request: Request) -> dict[str, Any]:
         "may_admin": caller.may(Role.ADMIN),
         "csrf": None if caller.cookie is None else csrf_of(caller.cookie),
         "now_ms": store.now_ms(),
-        "counts": request.app.state.dashboard.counts.read(store),
+        "counts": replace(dashboard.counts.read(store), needs=len(dashboard.needs.read(store))),
         "store_url": mask_url(gate.app.url),
     }
 

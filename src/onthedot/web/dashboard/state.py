@@ -18,6 +18,7 @@ from onthedot.web.dashboard.counts import CountKeeper
 from onthedot.web.dashboard.forms import own_path
 from onthedot.web.dashboard.frame import frame_values, plain_values, respond
 from onthedot.web.dashboard.kept_pages import KeptPages
+from onthedot.web.dashboard.needs_keeper import NeedsKeeper
 from onthedot.web.dashboard.page_route import to_page, to_sign_in
 from onthedot.web.problems import Problem
 from onthedot.web.security import asking, check
@@ -31,6 +32,7 @@ class Dashboard:
     def __init__(self, monotonic_ms: Callable[[], int]) -> None:
         self.counts = CountKeeper(monotonic_ms)
         self.kept = KeptPages()
+        self.needs = NeedsKeeper(monotonic_ms)
 
     async def answer(self, request: Request, problem: Problem, *, away: bool = False) -> Response:
         """A problem as a page. An act that is refused leads back to where it was asked for, and says why there."""

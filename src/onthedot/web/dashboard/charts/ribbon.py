@@ -133,7 +133,7 @@ def _grid(scale: _Scale) -> str:
     texts = "".join(
         f'<text x="{size.left - 6}" y="{scale.y(ms) + 3.5:.1f}" class="at-end">{short_span(ms)}</text>' for ms in shown
     )
-    return f'<path class="grid" d="{lines}"/>{texts}'
+    return f'<path class="lines" d="{lines}"/>{texts}'
 
 
 def _grace(scale: _Scale, grace_ms: int) -> str:

@@ -134,7 +134,7 @@ def draw(ring: Ring, zone: tzinfo, zone_name: str) -> Markup:
     slots = "".join(_slot(ring, slot) for slot in range(SLOTS))
     title = f"The minute after {local:%H:%M:%S} {zone_name}: {summary(ring)}"
     return Markup(
-        '<svg class="ring" viewBox="-204 -212 408 416" role="img" aria-labelledby="ring-title" data-ring-svg>'
+        '<svg class="ring" viewBox="-204 -212 408 416" role="img" aria-labelledby="ring-title">'
         f'<title id="ring-title">{escape(title)}</title>{_SHAPES}'
         f'<circle r="{_RIM}" class="rim"/><circle r="{_FACE}" class="rim"/>'
         f"<g data-ring-slots>{slots}{_names(ring)}{_labels(ring, zone)}</g>"
