@@ -29,7 +29,7 @@ from onthedot.web.watching import TheWatcher, Watcher
 router = new_pages()
 
 _LIVE = "runs nodes schedules changes minute"
-_FIRST_PROGRAM = '''from onthedot import App, every
+_FIRST_PROGRAM = """from onthedot import App, every
 
 app = App("{store}")
 
@@ -37,7 +37,7 @@ app = App("{store}")
 @app.schedule(every("5s"))
 def hello():
     print("hello")
-'''
+"""
 
 
 @router.get("/", **VIEWER)
@@ -45,7 +45,9 @@ def overview_page(request: Request, app: TheApp, watcher: TheWatcher) -> HTMLRes
     """Answers first: what needs somebody. Reads the watcher's last look, and asks the store a few small questions."""
     snapshot, store, zone = watcher.snapshot(), app.open_store(), zone_of(request)
     if not snapshot.schedules.total and not snapshot.recent and not snapshot.running:
-        return render(request, "first_run.html", page="overview", live="schedules nodes", **_first_run(app.url, snapshot))
+        return render(
+            request, "first_run.html", page="overview", live="schedules nodes", **_first_run(app.url, snapshot)
+        )
     needs = request.app.state.dashboard.needs.read(store)
     values = {
         "needs": needs,

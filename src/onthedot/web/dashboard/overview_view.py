@@ -92,7 +92,9 @@ class Running:
 
 def running_of(snapshot: Snapshot) -> Running:
     """Of a broadcast its shards, not itself."""
-    runs = sorted((run for run in snapshot.running if not run.is_broadcast), key=lambda run: (run.started_ms or 0, run.id))
+    runs = sorted(
+        (run for run in snapshot.running if not run.is_broadcast), key=lambda run: (run.started_ms or 0, run.id)
+    )
     shown = tuple(runs[:_MOST_RUNNING])
     count = max(snapshot.runs.running, len(runs))
     return Running(shown, count - len(shown), len({run.owner for run in runs}))
@@ -260,7 +262,7 @@ def recent_deaths(gone: Iterable[Node], now_ms: int) -> list[Node]:
 
 
 def skew_text(skew_ms: int | None) -> str:
-    """ "+2 ms", "−1.2 s"."""
+    """ "+2 ms", "+1.2 s"; with a real minus sign where it is behind."""
     if skew_ms is None:
         return ""
     sign = "+" if skew_ms >= 0 else "\N{MINUS SIGN}"

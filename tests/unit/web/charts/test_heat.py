@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from onthedot.moments import ceil_ms, iso
-from onthedot.web.dashboard.charts.heat import Grid, busiest, draw, floor_row, rows_of, shade
+from onthedot.web.dashboard.charts.heat import TOPS, Grid, busiest, draw, floor_row, rows_of, shade, tops_for
 
 MINUTE, HOUR = 60_000, 3_600_000
 FIRST = ceil_ms("2026-03-26T13:00Z")
@@ -27,6 +27,12 @@ def _grid(rows: int = 24, chosen: str | None = None, **at: int) -> Grid:
 )
 def test_the_shade_of_a_count(count: int, step: int) -> None:
     assert shade(count) == step
+
+
+def test_the_steps_are_higher_where_every_minute_is_busy() -> None:
+    assert tops_for([0, 3, 24, 24, 500]) == TOPS == tops_for([])
+    assert tops_for([90, 110, 316]) == tuple(5 * top for top in TOPS)
+    assert tops_for([1000] * 9) == tuple(50 * top for top in TOPS)
 
 
 def test_each_square_is_in_the_path_of_its_shade_and_in_no_other() -> None:
@@ -101,8 +107,8 @@ def test_a_moment_outside_the_map_is_not_marked() -> None:
 def _places(path: str) -> list[int]:
     x = y = 0
     found = []
-    for how, by_x, by_y, wide in re.findall(r"([Mm])(-?\d+) (-?\d+)h(\d+)", path):
-        x, y = (int(by_x), int(by_y)) if how == "M" else (x + int(by_x), y + int(by_y))
+    for by_x, by_y, wide in re.findall(r"m(-?\d+) (-?\d+)h(\d+)", path):
+        x, y = x + int(by_x), y + int(by_y)
         found.append(y // 20 * 60 + x // 10)
         x += int(wide)
     return found

@@ -54,7 +54,7 @@ def test_the_window_is_marked_where_it_lies() -> None:
     window = re.search(r'class="window" x="([\d.]+)" y="2" width="([\d.]+)"', svg)
 
     assert window is not None
-    assert (float(window[1]), float(window[2])) == (68.0, 140.0)
+    assert (float(window[1]), float(window[2])) == (48.5, 100.0)
     assert svg.count('class="day shown"') == 2
     assert svg.count('class="day"') == 5
 

@@ -6,6 +6,7 @@ The picture is stretched to the width that there is; names of rows and sums stan
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import tzinfo
@@ -15,11 +16,12 @@ from markupsafe import Markup
 from onthedot.moments import from_ms
 
 TOPS = (0, 2, 6, 12, 24, 48, 90)
-"""The most that each shade stands for; the eighth is for all above."""
+"""The most that each shade stands for; the eighth is for all above. See `tops_for`."""
+_STEPS = (1, 2, 5)
 CELLS = 60
 """In a row."""
 _PITCH, _WIDE = 10, 9
-_ROW, _HIGH = 20, 18
+_ROW = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,9 +81,16 @@ class Row:
     new_day: bool
 
 
-def shade(count: int) -> int:
+def tops_for(counts: Sequence[int]) -> tuple[int, ...]:
+    """The steps as they are; or all of them 2, 5, 10, 20… times as high, where half of the squares would be dark."""
+    usual = sorted(counts)[len(counts) // 2] if counts else 0
+    factor = next(step * 10**power for power in range(9) for step in _STEPS if usual <= TOPS[4] * step * 10**power)
+    return tuple(top * factor for top in TOPS)
+
+
+def shade(count: int, tops: Sequence[int] = TOPS) -> int:
     """0 to 7."""
-    return next((step for step, top in enumerate(TOPS) if count <= top), len(TOPS))
+    return bisect_left(tops, count)
 
 
 def floor_row(now_ms: int, row_ms: int, zone: tzinfo) -> int:
@@ -118,23 +127,24 @@ def busiest(grid: Grid, count: int = 5) -> list[tuple[int, int]]:
 def draw(grid: Grid, label: str) -> Markup:
     """The SVG: eight paths of squares, what is over already under a veil, the marker of now and the chosen square."""
     width, height = CELLS * _PITCH, grid.rows * _ROW
-    paths = "".join(f'<path class="h{step}" d="{_squares(grid, step)}"/>' for step in range(len(TOPS) + 1))
+    squares = _squares(grid)
+    paths = "".join(f'<path class="h{step}" d="{path}"/>' for step, path in enumerate(squares))
     return Markup(
         '<svg class="heat-map" viewBox="0 0 {} {}" preserveAspectRatio="none" role="img" aria-label="{}">{}{}{}{}</svg>'
     ).format(width, height, label, Markup(paths), _veil(grid), _chosen(grid), _now(grid))
 
 
-def _squares(grid: Grid, step: int) -> str:
-    """Each a short thick line, written as moves from one to the next."""
-    told, x, y = "", -1, -1
+def _squares(grid: Grid) -> list[str]:
+    """For each shade its squares: short thick lines, written as moves from one to the next."""
+    tops = tops_for(grid.counts)
+    paths = [""] * (len(tops) + 1)
+    ends = [(0, 0)] * (len(tops) + 1)
     for place, count in enumerate(grid.counts):
-        if shade(count) != step:
-            continue
         row, column = divmod(place, CELLS)
-        at_x, at_y = column * _PITCH, row * _ROW + _ROW // 2
-        told += f"m{at_x - x} {at_y - y}h{_WIDE}" if told else f"M{at_x} {at_y}h{_WIDE}"
-        x, y = at_x + _WIDE, at_y
-    return told
+        x, y, step = column * _PITCH, row * _ROW + _ROW // 2, shade(count, tops)
+        paths[step] += f"m{x - ends[step][0]} {y - ends[step][1]}h{_WIDE}"
+        ends[step] = x + _WIDE, y
+    return paths
 
 
 def _veil(grid: Grid) -> Markup:

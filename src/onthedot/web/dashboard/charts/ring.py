@@ -142,7 +142,8 @@ def draw(ring: Ring, zone: tzinfo, zone_name: str) -> Markup:
         f'<g transform="rotate({ring.now_ms % 60_000 * 6 / 1000:.2f})" data-ring-turn><g class="hand" data-ring-hand>'
         f'<path d="M0-66V-176"/><circle cy="-{_RIM}" r="6.2"/></g></g>'
         f'<text y="-16" class="mid" data-ring-day>{local:%a} {local.day} {local:%b}</text>'
-        f'<text y="9" class="time" data-ring-time>{local:%H:%M:%S}</text>'
+        f'<text y="9" class="time" textLength="106" lengthAdjust="spacingAndGlyphs" data-ring-time>'
+        f"{local:%H:%M:%S}</text>"
         f'<text y="26" class="mid">store&#39;s clock</text>'
         f'<text y="40" class="mid">{escape(short_zone(zone_name))}</text></svg>'
     )

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from markupsafe import Markup
 
 _WIDE, _HIGH = 292.0, 44.0
-_BASES = (50, 108)
+_BASES = (60, 128)
 
 
 def draw(before: Sequence[int], after: Sequence[int], first: str, last: str) -> Markup:
@@ -18,13 +18,13 @@ def draw(before: Sequence[int], after: Sequence[int], first: str, last: str) -> 
         for name, counts, base in (("before", before, _BASES[0]), ("after", after, _BASES[1]))
     )
     return Markup(
-        '<svg class="spread" viewBox="0 0 292 122" role="img" '
+        '<svg class="spread" viewBox="0 0 292 142" role="img" '
         'aria-label="{} runs a minute at most as written, {} with H">'
-        '{}<path class="base" d="M0 50.5H292M0 108.5H292"/>'
+        '{}<path class="base" d="M0 60.5H292M0 128.5H292"/>'
         '<text x="292" y="10" class="at-end lab">as written: <tspan>{}</tspan> at most</text>'
         '<text x="292" y="{}" class="at-end with-h">with H: <tspan>{}</tspan> at most</text>'
-        '<text y="120">{}</text><text x="292" y="120" class="at-end">{}</text></svg>'
-    ).format(max(before, default=0), least, rows, f"{max(before, default=0):,}", 68, f"{least:,}", first, last)
+        '<text y="140">{}</text><text x="292" y="140" class="at-end">{}</text></svg>'
+    ).format(max(before, default=0), least, rows, f"{max(before, default=0):,}", 78, f"{least:,}", first, last)
 
 
 def _bars(counts: Sequence[int], base: int, most: int) -> str:

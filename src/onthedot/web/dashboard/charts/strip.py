@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta, tzinfo
-from itertools import pairwise
+from itertools import groupby, pairwise
 
 from markupsafe import Markup
 
@@ -13,7 +13,7 @@ from onthedot.moments import ceil_ms, from_ms
 
 DAYS = 7
 QUARTER_MS = 900_000
-_DAY_WIDE, _GAP, _HIGH, _BASE = 140, 4, 52, 46
+_DAY_WIDE, _GAP, _HIGH, _BASE = 100, 3, 52, 46
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,10 +69,11 @@ def draw(days: Sequence[Day], counts: Sequence[Sequence[int]], window_ms: tuple[
 def _area(number: int, counts: Sequence[int], most: int, *, shown: bool) -> Markup:
     """One day as an area; the root of the count, so that a quiet hour is still seen beside a herd."""
     left, wide = number * _DAY_WIDE, (_DAY_WIDE - _GAP) / max(len(counts), 1)
-    path = f"M{left} {_BASE}"
-    for place, count in enumerate(counts):
-        y = _BASE - (count / most) ** 0.5 * (_BASE - 8)
-        path += f"V{y:.0f}H{left + (place + 1) * wide:.1f}"
+    heights = [round((count / most) ** 0.5 * (_BASE - 8)) for count in counts]
+    path, place = f"M{left} {_BASE}", 0
+    for height, group in groupby(heights):
+        place += len(list(group))
+        path += f"V{_BASE - height}H{left + place * wide:.5g}"
     return Markup('<path class="{}" d="{}V{}Z"/>').format("day shown" if shown else "day", path, _BASE)
 
 
