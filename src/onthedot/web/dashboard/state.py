@@ -15,7 +15,7 @@ from onthedot.app.outlook import Planned
 from onthedot.errors import OnthedotError, StoreError
 from onthedot.model.token import Role
 from onthedot.web.dashboard import toast as toasts
-from onthedot.web.dashboard.counts import CountKeeper
+from onthedot.web.dashboard.doctor import Doctor
 from onthedot.web.dashboard.forms import own_path
 from onthedot.web.dashboard.frame import frame_values, plain_values, respond
 from onthedot.web.dashboard.kept_pages import KeptPages
@@ -32,8 +32,8 @@ class Dashboard:
     """`request.app.state.dashboard`."""
 
     def __init__(self, monotonic_ms: Callable[[], int]) -> None:
-        self.counts = CountKeeper(monotonic_ms)
         self.kept = KeptPages()
+        self.doctor = Doctor(monotonic_ms)
         self.needs = NeedsKeeper(monotonic_ms)
         self._kinds: tuple[Mapping[str, Planned], Kinds] | None = None
 
