@@ -51,7 +51,7 @@ def overview_page(request: Request, app: TheApp, watcher: TheWatcher) -> HTMLRes
     needs = request.app.state.dashboard.needs.read(store)
     values = {
         "needs": needs,
-        "running": view.running_of(snapshot),
+        "running": view.running_of(snapshot, len(needs)),
         "names": {node.id: node.name for node in snapshot.nodes},
         "snapshot": snapshot,
         "iso": iso,

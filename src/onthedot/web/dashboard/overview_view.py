@@ -31,6 +31,8 @@ _LINES = 9
 _PAGE = 60
 _MOST_PAGES = 3
 _MOST_RUNNING = 7
+_ROOM, _LEAST_ENDED = 11, 3
+"""Lines of the card of what runs, and how many of them are at least of what has just ended."""
 _MOST_NODES = 12
 _COMING_S = 2 * SLOTS
 """A browser can go on drawing for so long if it hears nothing."""
@@ -88,16 +90,19 @@ class Running:
     more: int
     nodes: int
     """On how many."""
+    ended: tuple[Run, ...] = ()
+    """What ended last, the newest first: short runs are never seen running."""
 
 
-def running_of(snapshot: Snapshot) -> Running:
-    """Of a broadcast its shards, not itself."""
-    runs = sorted(
-        (run for run in snapshot.running if not run.is_broadcast), key=lambda run: (run.started_ms or 0, run.id)
-    )
+def running_of(snapshot: Snapshot, needs: int = 0) -> Running:
+    """Of a broadcast its shards, not itself. What ended is as many lines as there is room for beside what needs you."""
+    live = [run for run in snapshot.running if not run.is_broadcast]
+    runs = sorted(live, key=lambda run: (run.started_ms or 0, run.id))
     shown = tuple(runs[:_MOST_RUNNING])
     count = max(snapshot.runs.running, len(runs))
-    return Running(shown, count - len(shown), len({run.owner for run in runs}))
+    ended = sorted(snapshot.ended, key=lambda run: (run.finished_ms or 0, run.id), reverse=True)
+    room = max(_ROOM - len(shown) - 2 * needs, _LEAST_ENDED)
+    return Running(shown, count - len(shown), len({run.owner for run in runs}), tuple(ended[:room]))
 
 
 # next

@@ -23,8 +23,8 @@ from onthedot.web.watching import TheWatcher, Watcher
 
 router = new_pages()
 
-_MOST_LINES = 60
-_MOST_NAMES = 80
+_MOST_LINES = 50
+_MOST_NAMES = 60
 _MOST_TAGS = 30
 
 
@@ -55,7 +55,7 @@ def _values(request: Request, watcher: Watcher, zone: Zone) -> dict[str, Any]:
     outlook = watcher.outlook() if tag is None else watcher.outlook_tagged(tag, now_ms - view.HOUR_MS, days[-1].end_ms)
     window = view.window_of(shown, now_ms, at_ms, zone.at())
     grid = view.grid_of(shown, window, outlook, now_ms, at_ms)
-    busy = heat.busiest(grid)
+    rows, busy = heat.rows_of(grid, zone.at()), heat.busiest(grid)
     chosen = view.chosen_of(grid, outlook, planned, zone.name)
     return {
         "shown": shown,
@@ -68,7 +68,8 @@ def _values(request: Request, watcher: Watcher, zone: Zone) -> dict[str, Any]:
         "sub": view.tell_busiest(busy, zone.at()),
         "grid": grid,
         "heat_svg": heat.draw(grid, f"Runs to come, {shown.square} each square, {shown.row} each row"),
-        "rows": heat.rows_of(grid, zone.at()),
+        "rows": rows,
+        "sums_svg": heat.draw_sums(rows),
         "tops": (*heat.tops_for(grid.counts), max(grid.counts, default=0)),
         "busy": busy,
         "days": days,

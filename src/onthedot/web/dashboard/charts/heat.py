@@ -134,6 +134,16 @@ def draw(grid: Grid, label: str) -> Markup:
     ).format(width, height, label, Markup(paths), _veil(grid), _chosen(grid), _now(grid))
 
 
+def draw_sums(rows: Sequence[Row]) -> Markup:
+    """The SVG of the bars beside the rows."""
+    bars = "".join(
+        f"M0 {number * _ROW + _ROW // 2}h{row.part * 36:.0f}" for number, row in enumerate(rows) if row.total
+    )
+    return Markup('<svg class="heat-sums" viewBox="0 0 36 {}" preserveAspectRatio="none"><path d="{}"/></svg>').format(
+        len(rows) * _ROW, bars
+    )
+
+
 def _squares(grid: Grid) -> list[str]:
     """For each shade its squares: short thick lines, written as moves from one to the next."""
     tops = tops_for(grid.counts)

@@ -3,7 +3,7 @@ const box = () => document.querySelector("[data-heat]");
 let at = null;
 
 function tell(map, place) {
-  const { first, cell, counts, zoneName } = map.dataset, all = counts.split(","), said = document.querySelector("[data-heat-said]");
+  const { first, cell, squares, zoneName } = map.dataset, all = squares.split(","), said = document.querySelector("[data-heat-said]");
   at = place === null ? null : Math.max(0, Math.min(place, all.length - 1));
   const clock = { timeZone: zoneName, weekday: "short", hour: "2-digit", minute: "2-digit", ...(cell < 60000 && { second: "2-digit" }) };
   const when = at !== null && new Intl.DateTimeFormat("en-GB", clock).format(Number(first) + at * cell);
@@ -15,7 +15,7 @@ function tell(map, place) {
 
 function placeOf(map, event) {
   const { left, top, width, height } = map.querySelector(".heat-map").getBoundingClientRect();
-  const rows = map.dataset.counts.split(",").length / 60, x = (event.clientX - left) / width, y = (event.clientY - top) / height;
+  const rows = map.dataset.squares.split(",").length / 60, x = (event.clientX - left) / width, y = (event.clientY - top) / height;
   return x < 0 || x >= 1 || y < 0 || y >= 1 ? null : Math.floor(y * rows) * 60 + Math.floor(x * 60);
 }
 
