@@ -1,32 +1,201 @@
-"""Which schedules need somebody, told cheaply: by a few bounded questions, however many schedules there are."""
+"""What needs somebody: a sentence each, with its evidence and the acts that help. Pure but for `read_needs`."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
-from onthedot.insight.failures import LATELY_MS
+from onthedot.durations import format_duration
+from onthedot.insight.failures import Failures
+from onthedot.insight.node_history import labels_of
+from onthedot.insight.status import Deaths, Status, read_status
+from onthedot.model.mark import Mark
+from onthedot.model.node import NodeState
 from onthedot.model.states import State
 from onthedot.stores.base import Store
+from onthedot.texts import counted
 
-MOST_RUNS = 300
-"""So many of the newest runs of each way to fail are looked at."""
-_FAILED = (State.FAILED, State.TIMED_OUT, State.LOST)
+Act = Literal["run", "retry", "pause", "edit", "explain", "nodes", "schedules", "runs"]
+Sign = Literal["failed", "parked", "node", "late"]
+
+IN_A_ROW = 3
+"""So many failures one after the other need somebody; fewer, where the next try is far."""
+FAR_MS = 3_600_000
+LATELY_MS = 3_600_000
+"""So long somebody should look after a node that died."""
+_EACH = 3
+"""Of a kind so many are told one by one; the rest together."""
+_MOST_LOOKED_AT = 50
+_FAILED = frozenset({State.FAILED, State.TIMED_OUT, State.LOST})
+_ENDED = _FAILED | {State.SUCCEEDED}
 
 
 @dataclass(frozen=True, slots=True)
-class Needs:
-    """Names of schedules; who failed last comes first."""
+class Need:
+    """One thing that will not mend itself."""
 
-    failing: tuple[str, ...] = ()
-    """They failed within the last day."""
-    is_whole: bool = True
-    """Whether all failures of the last day were looked at."""
+    sign: Sign
+    sentence: str
+    evidence: str = ""
+    at_ms: int | None = None
+    """When it was seen last."""
+    name: str | None = None
+    """The schedule that it is about."""
+    run_id: str | None = None
+    acts: tuple[Act, ...] = ()
 
 
-def read_needs(store: Store) -> Needs:
-    """Three questions by index."""
-    since_ms = store.now_ms() - LATELY_MS
-    found = [store.runs(state=state, since_ms=since_ms, limit=MOST_RUNS) for state in _FAILED]
-    ended = sorted((run for runs in found for run in runs), key=lambda run: run.finished_ms or 0, reverse=True)
-    names = dict.fromkeys(run.schedule for run in ended if run.schedule is not None)
-    return Needs(tuple(names), all(len(runs) < MOST_RUNS for runs in found))
+@dataclass(frozen=True, slots=True)
+class Failing:
+    """How a schedule that failed lately stands."""
+
+    in_a_row: int
+    next_ms: int | None = None
+
+
+def in_a_row(marks: Sequence[Mark]) -> int:
+    """How many of a schedule's last runs failed, one after the other; newest first. What was left out says nothing."""
+    count = 0
+    for mark in marks:
+        if mark.state in _ENDED:
+            if mark.state is State.SUCCEEDED:
+                return count
+            count += 1
+    return count
+
+
+def find_needs(status: Status, failing: Mapping[str, Failing]) -> list[Need]:
+    """Everything, the gravest first."""
+    return [
+        *_nobody(status),
+        *_unable(status),
+        *_parked(status),
+        *_overdue(status),
+        *_failing(status, failing),
+        *_nodes(status),
+    ]
+
+
+def read_needs(store: Store) -> list[Need]:
+    """As `status` sees the store, with what the schedules that failed lately did before."""
+    status = read_status(store)
+    names = [each.name for each in status.failed if each.last.schedule is not None][:_MOST_LOOKED_AT]
+    schedules = store.schedules(names=names, limit=len(names)) if names else []
+    ticks = store.ticks([each.id for each in schedules]) if schedules else None
+    marks: dict[str, list[Mark]] = {}
+    for mark in () if ticks is None else ticks.marks:
+        marks.setdefault(mark.schedule_id, []).append(mark)
+    failing = {
+        each.name: Failing(in_a_row(marks.get(each.id, [])), each.next_run_ms) for each in schedules if each.enabled
+    }
+    return find_needs(status, failing)
+
+
+def _nobody(status: Status) -> Iterator[Need]:
+    if status.schedules and not status.alive:
+        evidence = "Start one with onthedot run."
+        yield Need("node", "No node is alive: nothing will run", evidence, acts=("nodes",))
+    elif status.alive and all(node.state is NodeState.DRAINING for node in status.alive):
+        evidence = "They end what they have. Start another with onthedot run."
+        yield Need("node", "Every node is draining and takes no more runs", evidence, acts=("nodes",))
+
+
+def _unable(status: Status) -> Iterator[Need]:
+    for unable in status.unable[:_EACH] if status.alive else ():
+        first = unable.names[0] if len(unable.names) == 1 else None
+        who = first or counted(len(unable.names), "schedule")
+        acts: tuple[Act, ...] = ("edit", "nodes") if first else ("nodes",)
+        sentence = f"{who} cannot run: {unable.reason}"
+        yield Need("parked", sentence, _sentence(_others(unable.names, first), unable.remedy), name=first, acts=acts)
+
+
+def _parked(status: Status) -> Iterator[Need]:
+    for schedule in status.parked[:_EACH]:
+        sentence = f"{schedule.name} is parked: it cannot be planned"
+        evidence = _sentence(schedule.error or "", "put it anew when that is mended")
+        yield Need("parked", sentence, evidence, name=schedule.name, acts=("edit",))
+    more = len(status.parked) - _EACH
+    if more > 0:
+        names = [each.name for each in status.parked[_EACH : 2 * _EACH]]
+        yield Need("parked", f"{counted(more, 'more schedule')} parked", _list(names, more), acts=("schedules",))
+
+
+def _overdue(status: Status) -> Iterator[Need]:
+    for late in status.overdue[:_EACH] if status.alive else ():
+        sentence = f"{late.name} was due {_about(late.late_ms)} ago and has not begun"
+        acts: tuple[Act, ...] = ("explain",) if late.run_id is None else ("run",)
+        evidence = _sentence(late.reason)
+        yield Need("late", sentence, evidence, at_ms=late.due_ms, name=late.name, run_id=late.run_id, acts=acts)
+    more = len(status.overdue) - _EACH
+    if more > 0 and status.alive:
+        names = [each.name for each in status.overdue[_EACH : 2 * _EACH]]
+        yield Need("late", f"{more:,} more are overdue by more than a minute", _list(names, more), acts=("runs",))
+
+
+def _failing(status: Status, failing: Mapping[str, Failing]) -> Iterator[Need]:
+    found = [each for each in status.failed if each.name in failing and _is_grave(failing[each.name], status.now_ms)]
+    for each in found[:_EACH]:
+        yield _failure(each, failing[each.name])
+    more = len(found) - _EACH
+    if more > 0:
+        names = [each.name for each in found[_EACH : 2 * _EACH]]
+        yield Need("failed", f"{counted(more, 'more schedule')} failed last", _list(names, more), acts=("runs",))
+
+
+def _is_grave(failing: Failing, now_ms: int) -> bool:
+    """It failed again and again; or once, and tries again only much later, or never."""
+    far = failing.next_ms is None or failing.next_ms - now_ms > FAR_MS
+    return failing.in_a_row >= (1 if far else IN_A_ROW)
+
+
+def _failure(failures: Failures, failing: Failing) -> Need:
+    last, times = failures.last, failing.in_a_row
+    how = {State.TIMED_OUT: "timed out", State.LOST: "was lost"}.get(last.state, "failed")
+    sentence = f"{failures.name} {how}, and tries again much later" if failing.next_ms else f"{failures.name} {how}"
+    if times > 1:
+        sentence = f"{failures.name} has failed {times:,} times in a row"
+    why = last.reason or (last.error or "").strip().rpartition("\n")[2] or str(last.state)
+    acts: tuple[Act, ...] = ("run", "retry", "pause") if times == 1 else ("run", "pause")
+    return Need("failed", sentence, why, last.finished_ms, failures.name, last.id, acts)
+
+
+def _nodes(status: Status) -> Iterator[Need]:
+    """Those that are silent, and those whose death was noticed lately and that did not come back."""
+    if not status.alive:
+        return
+    silent = [node for node in status.nodes if node.lives and node.expired(status.now_ms)]
+    names = labels_of(status.nodes)
+    for node in silent[:_EACH]:
+        sentence = f"{names[node.id]} has not renewed its lease for {_about(status.now_ms - node.renewed_ms)}"
+        evidence = "The others take its runs over. See why it stopped or froze."
+        yield Need("node", sentence, evidence, node.renewed_ms, acts=("nodes",))
+    back = {node.name for node in status.alive}
+    for deaths in [each for each in status.died if each.name not in back and _is_recent(each, status)][:_EACH]:
+        sentence = f"{deaths.name} has not been heard of for {_about(status.now_ms - deaths.last_ms)}"
+        evidence = "Its lease ran out, and the others took its runs over. See why it stopped or froze."
+        yield Need("node", sentence, evidence, deaths.last_ms, acts=("nodes",))
+
+
+def _is_recent(deaths: Deaths, status: Status) -> bool:
+    return status.now_ms - deaths.last_ms < LATELY_MS
+
+
+def _others(names: Sequence[str], first: str | None) -> str:
+    return "" if first else _list(names[:_EACH], len(names))
+
+
+def _list(names: Sequence[str], count: int) -> str:
+    more = count - len(names)
+    return ", ".join(names) + (f" and {more:,} others" if more > 0 else "")
+
+
+def _sentence(*parts: str) -> str:
+    """The parts as sentences."""
+    return " ".join(f"{part[:1].upper()}{part[1:].rstrip('.')}." for part in parts if part)
+
+
+def _about(ms: int) -> str:
+    """To the second, or to the minute where that is enough."""
+    step = 1000 if ms < 120_000 else 60_000
+    return format_duration(max(ms // step * step, 1000))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from threading import Lock
 
 from onthedot.app.outlook import Planned, StoreOutlook, coming_days, outlook_of, planned_of, read_planned
@@ -55,6 +55,11 @@ class Coming:
         """Of the schedules with a tag, made now from what is known of all."""
         self.current()
         return outlook_of(self._planned, first_ms, end_ms, tag=tag)
+
+    def planned(self) -> Mapping[str, Planned]:
+        """What the index was made of, by name: another mapping after each build, and never changed."""
+        self.current()
+        return self._planned
 
     def note(self, names: Iterable[str] | None) -> None:
         """These schedules have changed; None: nobody knows which."""

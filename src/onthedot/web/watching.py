@@ -7,7 +7,7 @@ most, the first one nine. When nobody has looked for a while there are no looks,
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from threading import Lock
 from typing import Annotated, Any
@@ -17,7 +17,7 @@ from starlette.requests import Request
 
 from onthedot import events
 from onthedot.app.app import App
-from onthedot.app.outlook import StoreOutlook
+from onthedot.app.outlook import Planned, StoreOutlook
 from onthedot.app.tokens import SESSION_MS
 from onthedot.clock import Clock, StoreClock
 from onthedot.errors import StoreError
@@ -152,6 +152,11 @@ class Watcher:
         """The runs to come of the schedules with a tag."""
         self._need()
         return self._coming.tagged(tag, first_ms, end_ms)
+
+    def planned(self) -> Mapping[str, Planned]:
+        """The triggers and tags of the schedules that the outlook is of, by name."""
+        self._need()
+        return self._coming.planned()
 
     def now_ms(self) -> int:
         """The store's time, without asking it."""

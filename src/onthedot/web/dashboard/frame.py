@@ -48,6 +48,7 @@ are `<button name="act" value="pause" formaction="/bulk" data-dialog data-key="p
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -130,6 +131,7 @@ def frame_values(request: Request) -> dict[str, Any]:
     watcher: Watcher = request.app.state.watcher
     seen = watcher.snapshot()
     caller: Caller = request.state.caller
+    dashboard = request.app.state.dashboard
     return {
         **plain_values(request),
         "caller": caller,
@@ -137,7 +139,7 @@ def frame_values(request: Request) -> dict[str, Any]:
         "may_admin": caller.may(Role.ADMIN),
         "csrf": None if caller.cookie is None else csrf_of(caller.cookie),
         "now_ms": watcher.now_ms(),
-        "counts": counts_of(seen),
+        "counts": replace(counts_of(seen), needs=len(dashboard.needs.read(gate.app.open_store()))),
         "store_url": mask_url(gate.app.url),
     }
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from threading import Lock
 
-from onthedot.insight.needs import Needs, read_needs
+from onthedot.insight.failing import Failing, read_failing
 from onthedot.model.schedule import Schedule
 from onthedot.stores.base import ScheduleCounts, Store
 from onthedot.stores.paging import place_of
@@ -24,7 +24,7 @@ class Standing:
     """What is told about all schedules, read now and then for all who look."""
 
     counts: ScheduleCounts
-    needs: Needs
+    failing: Failing
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,36 +50,36 @@ class StandingKeeper:
         if held is not None and not fresh and now_ms - held[0] < _FRESH_MS:
             return held[1]
         with self._lock:
-            standing = Standing(store.count_schedules(), read_needs(store))
+            standing = Standing(store.count_schedules(), read_failing(store))
             self._held = now_ms, standing
         return standing
 
 
 def read_page(store: Store, wanted: Filter, cursor: str, standing: Standing) -> SchedulePage:
     """Three or four questions by index, and one for the ticks of what is shown."""
-    found, after = _found(store, wanted, cursor, standing.needs)
+    found, after = _found(store, wanted, cursor, standing.failing)
     ticks = store.ticks([each.id for each in found], each=24) if found else None
     rows = [] if ticks is None else rows_of(found, ticks, store.now_ms())
     return SchedulePage(rows, after, standing)
 
 
-def _found(store: Store, wanted: Filter, cursor: str, needs: Needs) -> tuple[list[Schedule], str | None]:
+def _found(store: Store, wanted: Filter, cursor: str, failing: Failing) -> tuple[list[Schedule], str | None]:
     if wanted.state == "failing":
-        return _by_names(store, wanted, needs.failing)[: 4 * PAGE], None
+        return _by_names(store, wanted, failing.names)[: 4 * PAGE], None
     if wanted.sort != "need" or wanted.state in ("parked", "ended"):
         return _in_order(store, wanted, cursor, (), PAGE)
-    first = _needing(store, wanted, needs)
+    first = _needing(store, wanted, failing)
     shown = [] if cursor else first
     rest, after = _in_order(store, wanted, cursor, {each.name for each in first}, PAGE - len(shown))
     return [*shown, *rest], after
 
 
-def _needing(store: Store, wanted: Filter, needs: Needs) -> list[Schedule]:
+def _needing(store: Store, wanted: Filter, failing: Failing) -> list[Schedule]:
     """Those that cannot be planned, then those that failed; only so many that others are seen too."""
     asked = wanted.asked()
     parked = store.schedules(**{**asked, "state": "parked"}, limit=_MOST_NEEDS // 2) if asked["state"] is None else []
-    failing = _by_names(store, wanted, needs.failing[: 3 * _MOST_NEEDS])
-    return list({each.name: each for each in (*parked, *failing)}.values())[:_MOST_NEEDS]
+    failed = _by_names(store, wanted, failing.names[: 3 * _MOST_NEEDS])
+    return list({each.name: each for each in (*parked, *failed)}.values())[:_MOST_NEEDS]
 
 
 def _by_names(store: Store, wanted: Filter, names: Sequence[str]) -> list[Schedule]:
@@ -112,13 +112,13 @@ class Part:
     is_more: bool
 
 
-def count_parts(store: Store, wanted: Filter, needs: Needs) -> list[Part]:
+def count_parts(store: Store, wanted: Filter, failing: Failing) -> list[Part]:
     """For a page on which nothing is found: which part of the filter to drop. Counting stops early."""
-    return [_counted(store, word, alone, needs) for word, alone in wanted.parts()]
+    return [_counted(store, word, alone, failing) for word, alone in wanted.parts()]
 
 
-def _counted(store: Store, word: str, alone: Filter, needs: Needs) -> Part:
+def _counted(store: Store, word: str, alone: Filter, failing: Failing) -> Part:
     if alone.state == "failing":
-        return Part(word, alone, len(needs.failing), is_more=not needs.is_whole)
+        return Part(word, alone, len(failing.names), is_more=not failing.is_whole)
     count = len(store.schedules(**alone.asked(), limit=_MOST_COUNTED))
     return Part(word, alone, count, is_more=count == _MOST_COUNTED)

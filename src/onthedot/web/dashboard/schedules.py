@@ -35,7 +35,7 @@ def schedules_page(
     wanted = read_filter(q, state, tag, task, sort)
     standing = request.app.state.dashboard.standing.read(store)
     page = read_page(store, wanted, cursor, standing)
-    parts = [] if page.rows else count_parts(store, wanted, standing.needs)
+    parts = [] if page.rows else count_parts(store, wanted, standing.failing)
     return render(
         request,
         "schedules.html",
@@ -59,7 +59,7 @@ def schedules_page(
 
 def _finding(standing: Standing, wanted: Filter) -> str:
     """The heading: what there is to know, before anything is read."""
-    total, parked, failing = standing.counts.total, standing.counts.parked, len(standing.needs.failing)
+    total, parked, failing = standing.counts.total, standing.counts.parked, len(standing.failing.names)
     if not total:
         return "Nothing is scheduled yet"
     need = parked + failing
@@ -75,7 +75,7 @@ def _facets(standing: Standing, wanted: Filter) -> list[tuple[str, str | None, i
     all_of_them: list[tuple[str, str | None, int]] = [
         ("All", None, counts.total),
         ("Active", "active", counts.active),
-        ("Failing", "failing", len(standing.needs.failing)),
+        ("Failing", "failing", len(standing.failing.names)),
         ("Paused", "paused", counts.paused),
         ("Parked", "parked", counts.parked),
         ("Ended", "ended", counts.ended),

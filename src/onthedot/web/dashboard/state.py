@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from difflib import get_close_matches
 from typing import Any
 from urllib.parse import unquote
@@ -11,6 +11,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
+from onthedot.app.outlook import Planned
 from onthedot.errors import OnthedotError, StoreError
 from onthedot.model.token import Role
 from onthedot.web.dashboard import toast as toasts
@@ -18,8 +19,10 @@ from onthedot.web.dashboard.doctor import Doctor
 from onthedot.web.dashboard.forms import own_path
 from onthedot.web.dashboard.frame import frame_values, plain_values, respond
 from onthedot.web.dashboard.kept_pages import KeptPages
+from onthedot.web.dashboard.needs_keeper import NeedsKeeper
 from onthedot.web.dashboard.page_route import to_page, to_sign_in
 from onthedot.web.dashboard.schedule_list import StandingKeeper
+from onthedot.web.dashboard.timeline_view import Kinds, kinds_of
 from onthedot.web.problems import Problem
 from onthedot.web.security import asking, check
 
@@ -33,6 +36,15 @@ class Dashboard:
         self.kept = KeptPages()
         self.standing = StandingKeeper(monotonic_ms)
         self.doctor = Doctor(monotonic_ms)
+        self.needs = NeedsKeeper(monotonic_ms)
+        self._kinds: tuple[Mapping[str, Planned], Kinds] | None = None
+
+    def kinds(self, planned: Mapping[str, Planned]) -> Kinds:
+        """What these schedules have in common; looked for once in each mapping."""
+        held = self._kinds
+        if held is None or held[0] is not planned:
+            held = self._kinds = planned, kinds_of(planned)
+        return held[1]
 
     async def answer(self, request: Request, problem: Problem, *, away: bool = False) -> Response:
         """A problem as a page. An act that is refused leads back to where it was asked for, and says why there."""

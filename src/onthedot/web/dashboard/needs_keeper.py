@@ -1,0 +1,73 @@
+"""What needs somebody, read now and then for all pages of a process."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from threading import Lock, Thread
+
+from onthedot.errors import OnthedotError
+from onthedot.insight.needs import Need, read_needs
+from onthedot.stores.base import Store
+
+_FRESH_MS = 900
+_PART = 20
+"""Reading takes a twentieth of the time at most, however much there is to look at."""
+_QUICK_MS = 40
+"""Who looks waits for no longer reading than this; what takes longer is read behind their back."""
+_log = logging.getLogger("onthedot.web")
+
+
+@dataclass(frozen=True, slots=True)
+class _Held:
+    needs: list[Need]
+    begun_ms: int
+    took_ms: int
+
+
+class NeedsKeeper:
+    """One thread reads, the others take what was read before; only the first of all must wait."""
+
+    def __init__(self, monotonic_ms: Callable[[], int]) -> None:
+        self._monotonic_ms = monotonic_ms
+        self._held: _Held | None = None
+        self._reading = Lock()
+
+    def read(self, store: Store) -> list[Need]:
+        """A second old at most; older where reading takes long."""
+        held = self._held
+        if held is None:
+            return self._read_first(store)
+        if self._is_fresh(held) or not self._reading.acquire(blocking=False):
+            return held.needs
+        if held.took_ms <= _QUICK_MS:
+            return self._read(store)
+        Thread(target=self._read_behind, args=(store,), name="needs", daemon=True).start()
+        return held.needs
+
+    def _read_first(self, store: Store) -> list[Need]:
+        self._reading.acquire()
+        if self._held is None:
+            return self._read(store)
+        self._reading.release()
+        return self._held.needs
+
+    def _read(self, store: Store) -> list[Need]:
+        """With the lock held, which it gives back."""
+        try:
+            begun_ms = self._monotonic_ms()
+            needs = read_needs(store)
+            self._held = _Held(needs, begun_ms, self._monotonic_ms() - begun_ms)
+        finally:
+            self._reading.release()
+        return needs
+
+    def _read_behind(self, store: Store) -> None:
+        try:
+            self._read(store)
+        except OnthedotError as error:
+            _log.warning("what needs somebody cannot be told: %s", error)
+
+    def _is_fresh(self, held: _Held) -> bool:
+        return self._monotonic_ms() - held.begun_ms < max(_FRESH_MS, _PART * held.took_ms)
