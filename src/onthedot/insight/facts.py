@@ -18,9 +18,11 @@ _NEIGHBOURS = 2000
 class Facts:
     """Around the runs of one schedule, or around one-off work where there is none."""
 
-    def __init__(self, store: Store, schedule: str | None) -> None:
+    def __init__(self, store: Store, schedule: str | None, most: int = MOST_RUNS) -> None:
+        """`most` is how far they reach back: so many runs of the schedule, and lines of its audit."""
         self._store = store
         self._schedule = schedule
+        self._most = most
         self._neighbours: dict[int, list[Run]] = {}
 
     @cached_property
@@ -31,7 +33,7 @@ class Facts:
     @cached_property
     def runs(self) -> list[Run]:
         """Of the schedule, newest first."""
-        return [] if self._schedule is None else self._store.runs(schedule=self._schedule, limit=MOST_RUNS)
+        return [] if self._schedule is None else self._store.runs(schedule=self._schedule, limit=self._most)
 
     @cached_property
     def nodes(self) -> NodeHistory:
@@ -41,7 +43,7 @@ class Facts:
     @cached_property
     def history(self) -> ScheduleHistory:
         """What people did to the schedule."""
-        return read_history(self._store, self._schedule or "")
+        return read_history(self._store, self._schedule or "", self._most)
 
     def neighbours(self, until_ms: int) -> list[Run]:
         """The newest runs of all schedules that were made up to that moment, and all that run now."""
