@@ -1,4 +1,4 @@
-"""The HTTP API: a thin surface over `app`. Needs the extra `web`: pip install 'onthedot[web]'.
+"""The HTTP API and the dashboard: thin surfaces over `app`. Needs the extra `web`: pip install 'onthedot[web]'.
 
 app         all of it put together, as an ASGI app
 settings    what may be chosen about it
@@ -8,13 +8,16 @@ problems    errors as RFC 9457 problems: one table
 models/     what goes in and comes out, typed
 reading     what a request says, as values of `app`
 serving     a server for it, alone or beside a node
-routes/     the routes, by what they are about
+sessions    browsers that sign in
+routes/     the routes of the API, by what they are about
+dashboard/  the pages
 """
 
 from onthedot.errors import ExtraMissing
 
 try:
     import fastapi as _fastapi  # noqa: F401
+    import jinja2 as _jinja2  # noqa: F401
     import uvicorn as _uvicorn  # noqa: F401
 except ImportError:
     raise ExtraMissing("the HTTP API", "fastapi", "web") from None

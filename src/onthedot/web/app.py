@@ -1,4 +1,4 @@
-"""All of the HTTP API as one ASGI app: alone, or mounted in another."""
+"""All of the HTTP API and the pages as one ASGI app: alone, or mounted in another."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from starlette.responses import Response
 
 from onthedot import __version__
 from onthedot.app.app import App
+from onthedot.web.dashboard import PAGES, Dashboard, is_for_people
 from onthedot.web.limits import Bounds, SignInLimit
 from onthedot.web.models import Problem
 from onthedot.web.problems import problem_of
@@ -45,7 +46,8 @@ def make_web(app: App, settings: WebSettings) -> FastAPI:
         redoc_url=None,
     )
     web.state.gate = Gate(app, settings, SignInLimit(settings.sign_in_attempts, app.clock.monotonic_ms))
-    web.router.routes.extend(ROUTES)
+    web.state.dashboard = Dashboard(app.clock.monotonic_ms)
+    web.router.routes.extend([*ROUTES, *PAGES])
     web.add_exception_handler(HTTPException, _answer)
     web.add_middleware(Bounds, hosts=settings.hosts, max_body_bytes=settings.max_body_bytes)
     app.metrics  # noqa: B018  (from now on they are counted)
@@ -53,5 +55,9 @@ def make_web(app: App, settings: WebSettings) -> FastAPI:
 
 
 async def _answer(request: Request, error: Exception) -> Response:
-    """To what no route has taken: an unknown path, another method."""
-    return problem_of(error).response()
+    """To what no route has taken: an unknown path, another method. A browser gets a page."""
+    problem = problem_of(error)
+    if request.method in ("GET", "HEAD") and is_for_people(request):
+        dashboard: Dashboard = request.app.state.dashboard
+        return await dashboard.lost(request, problem)
+    return problem.response()

