@@ -46,7 +46,7 @@ class InlineWorld(World):
 
     def __init__(self, app: App, start_ms: int, cast: Cast, seed: int) -> None:
         super().__init__(app, start_ms, cast, seed)
-        self.store.ticks = False
+        self.store.plans_ticks = False
         self._errors: dict[str, BaseException] = {}
 
     def done(self, runs: list[Run]) -> list[Run]:

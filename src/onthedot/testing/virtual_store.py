@@ -24,7 +24,7 @@ class VirtualStore(MemoryStore):
     def __init__(self, now_ms: Callable[[], int]) -> None:
         super().__init__(now_ms)
         self._local: tuple[str, ...] = ()
-        self.ticks = True
+        self.plans_ticks = True
         """Whether there are nodes that plan."""
         self.on_enqueued: Callable[[list[Run]], list[Run]] = lambda runs: runs
         """Gets what was enqueued, and gives what to answer."""
@@ -34,18 +34,10 @@ class VirtualStore(MemoryStore):
         self._local = tuple(row.id for row in self._tables.schedules.values() if row.mode == "local")
         return effects
 
-    def schedules(
-        self,
-        *,
-        names: Sequence[str] | None = None,
-        tag: str | None = None,
-        mode: Mode | None = None,
-        after: str = "",
-        limit: int = 100,
-    ) -> list[Schedule]:
+    def schedules(self, *, mode: Mode | None = None, **wanted: Any) -> list[Schedule]:
         if mode == "local" and not self._local:  # nodes ask once a second
             return []
-        return super().schedules(names=names, tag=tag, mode=mode, after=after, limit=limit)
+        return super().schedules(mode=mode, **wanted)
 
     def enqueue(self, runs: Sequence[Run], connection: Any = None, by: Author | None = None) -> list[Run]:
         return self.on_enqueued(super().enqueue(runs, None, by))  # a connection leads to another database
@@ -56,7 +48,7 @@ class VirtualStore(MemoryStore):
     def next_due_ms(self, after_ms: int = -1) -> int | None:
         """The first moment after this one at which a schedule or a waiting run is due."""
         heads = [self.next_aside_ms(after_ms)]
-        if self.ticks:
+        if self.plans_ticks:
             heads.append(_first_after(self._tables.due_schedules, after_ms))
         return min((head for head in heads if head is not None), default=None)
 

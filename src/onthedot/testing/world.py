@@ -151,7 +151,7 @@ class World:
     def _skip_plain_ticks(self, end_ms: int) -> bool:
         """Advance as far as there are only plain ticks; whether there were any."""
         looks = self._clock.now_ms() < self._looks_until_ms or self._dead
-        if looks or not (self.in_bulk and self.store.ticks):
+        if looks or not (self.in_bulk and self.store.plans_ticks):
             return False
         return self._fast_forward.run_once(list(self._nodes.values()), self._turn, end_ms)
 
