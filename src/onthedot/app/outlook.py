@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from onthedot.errors import TriggerError
+from onthedot.errors import ForecastTooLarge, TriggerError
 from onthedot.model.schedule import Schedule
 from onthedot.moments import END_MS, FIRST_MS, ceil_ms, from_ms
 from onthedot.triggers.base import Trigger
 from onthedot.triggers.codec import decode
 
 if TYPE_CHECKING:
-    from onthedot.app.schedules import Schedules
     from onthedot.forecast import RunIndex
+    from onthedot.stores.base import Store
 
 _PAGE = 1000
+_DAY_MS = 86_400_000
+_HOUR_MS = 3_600_000
+MOST_DAYS = 8
+ENOUGH_RUNS = 3_000_000
+"""An index that is kept holds fewer days, one at least, where these would be more runs: 20 MB, and a second's work."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,16 +33,35 @@ class StoreOutlook:
     first_ms: int
     end_ms: int
 
+    def within(self, first_ms: int, end_ms: int) -> StoreOutlook:
+        """The same, of a part of its window."""
+        return replace(self, first_ms=max(first_ms, self.first_ms), end_ms=min(end_ms, self.end_ms))
+
+    def covers(self, first_ms: int, end_ms: int) -> bool:
+        """Whether all that is to come in there is in here."""
+        return self.first_ms <= first_ms and end_ms <= self.end_ms
+
+    def __len__(self) -> int:
+        return len(self.index.query(from_ms(self.first_ms), from_ms(self.end_ms)))
+
     def counts(self, step_ms: int) -> list[int]:
         """How many begin in each stretch of this length."""
-        step = from_ms(step_ms) - from_ms(0)
-        found: list[int] = self.index.counts(step, from_ms(self.first_ms), from_ms(self.end_ms)).tolist()
-        return found
+        return self._counts(self.first_ms, step_ms)
 
     def busiest(self, step_ms: int, count: int) -> list[tuple[int, int]]:
-        """The fullest stretches by their beginning, and how many begin in them."""
+        """The fullest stretches (counted from 1970) by their beginning, and how many begin in them."""
+        first_ms = self.first_ms // step_ms * step_ms
+        before = len(self.index.query(from_ms(max(first_ms, FIRST_MS)), from_ms(self.first_ms)))
+        counts = self._counts(max(first_ms, FIRST_MS), step_ms)
+        if counts:
+            counts[0] -= before
+        found = ((first_ms + number * step_ms, runs) for number, runs in enumerate(counts) if runs)
+        return sorted(found, key=lambda each: (-each[1], each[0]))[:count]
+
+    def _counts(self, first_ms: int, step_ms: int) -> list[int]:
         step = from_ms(step_ms) - from_ms(0)
-        return [(ceil_ms(each.at), each.runs) for each in self.index.busiest(step, count)]
+        found: list[int] = self.index.counts(step, from_ms(first_ms), from_ms(self.end_ms)).tolist()
+        return found
 
     def runs_in(self, first_ms: int, end_ms: int, most: int) -> list[tuple[int, str]]:
         """Those that begin there, by their moment."""
@@ -44,25 +69,61 @@ class StoreOutlook:
         return [(ceil_ms(run.at), run.name) for run in islice(found, most)]
 
 
-def outlook(schedules: Schedules, first_ms: int, end_ms: int, *, tag: str | None = None) -> StoreOutlook:
-    """Of all schedules that run, or of those with a tag. Reads every one of them."""
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """What is to come of one schedule rests on this."""
+
+    trigger: Trigger
+    tags: tuple[str, ...]
+
+
+def planned_of(schedules: Iterable[Schedule]) -> dict[str, Planned | None]:
+    """By name; None for those that do not run: paused, parked, or at their end."""
+    return {each.name: _planned(each) for each in schedules}
+
+
+def read_planned(store: Store, *, tag: str | None = None) -> dict[str, Planned]:
+    """Of all schedules that run, or of those with a tag. Reads every one of them, in pages."""
+    found: dict[str, Planned] = {}
+    after: str | None = ""
+    while after is not None:
+        page = store.schedules(tag=tag, after=after, limit=_PAGE)
+        found.update((name, each) for name, each in planned_of(page).items() if each is not None)
+        after = page[-1].name if len(page) == _PAGE else None
+    return found
+
+
+def outlook_of(planned: Mapping[str, Planned], first_ms: int, end_ms: int, *, tag: str | None = None) -> StoreOutlook:
+    """Of all of these, or of those with a tag; `ForecastTooLarge` if they are too many runs to hold."""
     from onthedot.forecast import forecast
 
     first_ms, end_ms = max(first_ms, FIRST_MS), min(end_ms, END_MS)
-    triggers: dict[str, Trigger] = {}
-    cursor: str | None = ""
-    while cursor is not None:
-        page = schedules.list(tag=tag, cursor=cursor, limit=_PAGE)
-        triggers.update((each.name, trigger) for each in page if (trigger := _trigger(each)) is not None)
-        cursor = page.cursor
+    triggers = {name: each.trigger for name, each in planned.items() if tag is None or tag in each.tags}
     return StoreOutlook(forecast(triggers, from_ms(first_ms), from_ms(end_ms)), first_ms, end_ms)
 
 
-def _trigger(schedule: Schedule) -> Trigger | None:
-    """None for one that does not run: paused, parked, or at its end."""
+def coming_days(planned: Mapping[str, Planned], first_ms: int, most_days: int = MOST_DAYS) -> StoreOutlook:
+    """From that moment on, for as many days as are not too many runs: a day at least, or an hour of very busy ones."""
+    try:
+        day = outlook_of(planned, first_ms, first_ms + _DAY_MS)
+    except ForecastTooLarge:
+        return outlook_of(planned, first_ms, first_ms + _HOUR_MS)
+    days = min(most_days, ENOUGH_RUNS // max(len(day), 1))
+    try:
+        return day if days <= 1 else outlook_of(planned, first_ms, first_ms + days * _DAY_MS)
+    except ForecastTooLarge:  # the next days are far busier than the first
+        return day
+
+
+def outlook(open_store: Callable[[], Store], first_ms: int, end_ms: int, *, tag: str | None = None) -> StoreOutlook:
+    """Of all schedules that run, or of those with a tag, as they stand now."""
+    return outlook_of(read_planned(open_store(), tag=tag), first_ms, end_ms)
+
+
+def _planned(schedule: Schedule) -> Planned | None:
     if not schedule.enabled or schedule.error is not None or schedule.next_run_ms is None:
         return None
     try:
-        return decode(schedule.trigger)
+        return Planned(decode(schedule.trigger), schedule.tags)
     except TriggerError:
         return None

@@ -79,6 +79,7 @@ class Worker:
         on_line: Callable[[LogLine], None] = lambda line: None,
         store: Store | None = None,
         on_completed: Callable[[Run], None] = lambda run: None,
+        on_begun: Callable[[Run, int, int], None] = lambda run, at_ms, late_ms: None,
     ) -> None:
         self._lookup = lookup
         self._clock = clock
@@ -88,6 +89,8 @@ class Worker:
         self._store = store
         self._facts: Facts = NOTHING if store is None else StoreFacts(store)
         self._on_completed = on_completed
+        self._on_begun = on_begun
+        """Told of a run, when its task is called and how late that is; takes no lock."""
         self._deadlines = Deadlines(clock, self._failed)
         self.pools = Pools(lookup, clock, sizes)
         self._lock = Lock()
@@ -391,6 +394,7 @@ class Worker:
         run = execution.run
         execution.entered_ms = self._clock.now_ms()
         late_ms = max(execution.entered_ms - run.due_ms, 0)
+        self._on_begun(run, execution.entered_ms, late_ms)
         if self._emitter.is_heard(RunStarted):
             self._emitter.emit(RunStarted(run.id, run.task, run.schedule, run.attempt, late_ms))
         return True

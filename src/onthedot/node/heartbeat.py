@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from threading import Lock
 
@@ -12,9 +12,9 @@ from onthedot.events import Draining, Emitter, LeaseLost, TookOver
 from onthedot.execution.worker import Worker
 from onthedot.model.node import Node, NodeState
 from onthedot.model.outcome import Outcome
+from onthedot.model.run import Run
 from onthedot.model.values import replace
 from onthedot.node.lease import Ask, Claim, Here, Lease, Orders
-from onthedot.node.run_events import emit_ended
 from onthedot.node.settings import NodeSettings
 from onthedot.stores.base import Author, Store, TaskInfo
 
@@ -40,6 +40,8 @@ class Surroundings:
     """The node goes on as this incarnation; whether there are others in the store, dead or alive."""
     on_rejoined: Callable[[], None]
     """It had lost its lease: what it has declared may be gone from the store."""
+    on_ended: Callable[[Sequence[Run]], None]
+    """What becomes of runs that were taken over."""
     on_suspect: Callable[[], None]
     """A peer is dead: a plan may have been the cause."""
     wake: Callable[[], None]
@@ -137,7 +139,7 @@ class Heartbeat:
         if not taken:
             return
         around.emitter.emit(TookOver(node_id, len(taken), self._names.get(node_id, "")))
-        emit_ended(around.emitter, taken)
+        around.on_ended(taken)
         around.wake()
 
     def _be_drained(self) -> None:

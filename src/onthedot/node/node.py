@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import os
 import socket
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from onthedot.clock import Clock, StoreClock
@@ -41,6 +41,7 @@ from onthedot.node.planning_pass import Parts, PlanningPass
 from onthedot.node.run_events import emit_ended, emit_recorded
 from onthedot.node.settings import NodeSettings
 from onthedot.node.supervisor import Supervisor
+from onthedot.node.tally import Tally
 from onthedot.node.upkeep import Upkeep
 from onthedot.node.writers import LogWriter, OutcomeWriter
 from onthedot.rules.plan import Decider
@@ -88,6 +89,7 @@ class NodeRunner:
         self._zones = zones_version()
         self._rush_since_ms: int | None = None
         self._told_of_worker = False
+        self._tally = Tally()
         self._logs = LogWriter(store, self._node_id)
         self._outcomes = OutcomeWriter(
             self._finish, self._node_id, self._after_finish, before_writing=self._write_logs, wake=self._wake_outcomes
@@ -101,6 +103,7 @@ class NodeRunner:
             on_line=self._logs.add,
             store=store,
             on_completed=self._after_completion,
+            on_begun=self._count_begun,
         )
         self._drain = Drain(self.worker, self._clock, emitter, lambda: self.node)
         self._planner = Planner(store, Decider(lambda: new_id(self._clock.now_ms()), self._room), emitter.emit)
@@ -113,6 +116,7 @@ class NodeRunner:
             retention=settings.retention,
             may=lambda: not self._heartbeat.is_cut_off,
             declare=declare,
+            write_tally=self._write_tally,
             wake=self.wake,
         )
         self._supervisor = Supervisor(self._make_loops(), lambda name: emitter.emit(LoopRestarted(name)))
@@ -132,6 +136,7 @@ class NodeRunner:
             report=self._outcomes.add,
             on_joined=self._after_join,
             on_rejoined=self._declare_again,
+            on_ended=self._after_end,
             on_suspect=self._suspect,
             wake=self.wake,
         )
@@ -206,6 +211,7 @@ class NodeRunner:
             for _ in range(_LAST_BATCHES):
                 if self._outcomes.run_once() is None:
                     break
+            self._write_tally()
             self._store.leave(self.node.id)
         except Exception as error:
             self._on_failure("stop", error)
@@ -341,6 +347,7 @@ class NodeRunner:
 
     def _after_finish(self, finished: Finished, outcomes: Mapping[Claim, Outcome]) -> None:
         emit_recorded(self._emitter, finished.recorded, outcomes)
+        self._tally.ended(self._node_id(), finished.recorded)
         for run_id in finished.refused:
             self._emitter.emit(OutcomeRefused(run_id))
         if any(run.state is State.WAITING for run in finished.recorded):
@@ -350,9 +357,19 @@ class NodeRunner:
 
     def _after_completion(self, run: Run) -> None:
         """A task has ended its run in its own transaction: who waited behind it may be judged again."""
-        emit_ended(self._emitter, [run])
+        self._after_end([run])
         self.loops["sweep"].wake()
         self.wake()
+
+    def _after_end(self, runs: Sequence[Run]) -> None:
+        emit_ended(self._emitter, runs)
+        self._tally.ended(self._node_id(), runs)
+
+    def _count_begun(self, run: Run, at_ms: int, late_ms: int) -> None:
+        self._tally.began(run.owner or "", run, at_ms, late_ms)
+
+    def _write_tally(self) -> None:
+        self._tally.write(self._store.tally)
 
     def _finish(self, node_id: str, outcomes: list[Outcome]) -> Finished:
         return self._pass.finish(node_id, outcomes)

@@ -24,6 +24,7 @@ class Upkeep:
         retention: Retention,
         may: Callable[[], bool],
         declare: Callable[[], None],
+        write_tally: Callable[[], None],
         wake: Callable[[], None],
     ) -> None:
         self._store = store
@@ -32,13 +33,15 @@ class Upkeep:
         self._retention = retention
         self._may = may
         self._declare = declare
+        self._write_tally = write_tally
         self._wake = wake
         self._declared_ms = clock.monotonic_ms()
 
     def sweep_once(self) -> int:
-        """What a lost wake-up or a dead node left behind."""
+        """What a lost wake-up or a dead node left behind; and what this node has counted."""
         if not self._may():
             return self._sweep_ms
+        self._write_tally()
         if self._store.sweep() + self._store.reroute():
             self._wake()
         if self._clock.monotonic_ms() - self._declared_ms >= DECLARE_MS:

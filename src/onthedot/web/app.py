@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any
 
 from fastapi import FastAPI
@@ -18,6 +20,8 @@ from onthedot.web.problems import problem_of
 from onthedot.web.routes import ROUTES
 from onthedot.web.security import SCHEMES, Gate
 from onthedot.web.settings import WebSettings
+from onthedot.web.streams import Streams
+from onthedot.web.watching import Watcher
 
 _ABOUT = (
     "Schedules, runs and nodes of one onthedot store. Send a token: `Authorization: Bearer …`. "
@@ -44,14 +48,25 @@ def make_web(app: App, settings: WebSettings) -> FastAPI:
         description=_ABOUT,
         docs_url=None,  # its pages load scripts from elsewhere
         redoc_url=None,
+        lifespan=_lifespan,
     )
+    web.state.watcher = Watcher(app, Streams(settings.max_streams))
     web.state.gate = Gate(app, settings, SignInLimit(settings.sign_in_attempts, app.clock.monotonic_ms))
     web.state.dashboard = Dashboard(app.clock.monotonic_ms)
     web.router.routes.extend([*ROUTES, *PAGES])
     web.add_exception_handler(HTTPException, _answer)
-    web.add_middleware(Bounds, hosts=settings.hosts, max_body_bytes=settings.max_body_bytes)
+    web.add_middleware(
+        Bounds, hosts=settings.hosts, max_body_bytes=settings.max_body_bytes, patience_s=settings.patience_s
+    )
     app.metrics  # noqa: B018  (from now on they are counted)
     return web
+
+
+@asynccontextmanager
+async def _lifespan(web: FastAPI) -> AsyncIterator[None]:
+    """Mounted in another app it is never called: there the watcher ends by itself, a while after its last reader."""
+    yield
+    web.state.watcher.stop()
 
 
 async def _answer(request: Request, error: Exception) -> Response:

@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from threading import Lock
 
+import anyio
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -26,25 +27,34 @@ _MINUTE_MS = 60_000
 _MOST_ADDRESSES = 10_000
 
 
-class Bounds:
-    """The outermost layer: what it refuses costs next to nothing."""
+class _TooSlow(OSError):
+    """A client takes too long to read what it asked for. An `OSError`, as if it had gone."""
 
-    def __init__(self, app: ASGIApp, hosts: tuple[str, ...] | None, max_body_bytes: int) -> None:
+
+class Bounds:
+    """The outermost layer: what it refuses costs next to nothing, and who is too slow holds nothing for long."""
+
+    def __init__(self, app: ASGIApp, hosts: tuple[str, ...] | None, max_body_bytes: int, patience_s: float) -> None:
         self._app = app
         self._hosts = None if hosts is None else {host.lower() for host in hosts}
         self._most = max_body_bytes
+        self._patience_s = patience_s
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
         headers = Headers(scope=scope)
-        sending = _with_headers(send)
+        sending = _Sending(send, self._patience_s)
         problem = self._host_problem(headers) or self._size_problem(headers)
         if problem is not None:
             await problem.response()(scope, receive, sending)
             return
-        await self._app(scope, self._bounded(receive), sending)
+        try:
+            await self._app(scope, self._bounded(receive), sending)
+        except Exception:
+            if not sending.is_given_up:
+                raise
 
     def _host_problem(self, headers: Headers) -> Problem | None:
         host = host_name(headers.get("host", ""))
@@ -62,29 +72,46 @@ class Bounds:
         return Problem(413, "body-too-large", f"a body may have {self._most:,} bytes", {"max_bytes": self._most})
 
     def _bounded(self, receive: Receive) -> Receive:
-        """For bodies that do not say how long they are."""
-        seen = 0
+        """For bodies that do not say how long they are, or do not come."""
+        seen, more = 0, True
 
         async def counted() -> Message:
-            nonlocal seen
-            message = await receive()
-            seen += len(message.get("body", b""))
+            nonlocal seen, more
+            message = await self._in_time(receive) if more else await receive()
+            seen, more = seen + len(message.get("body", b"")), message.get("more_body", False)
             if seen > self._most:
                 raise HTTPException(413, self._too_large().detail)
             return message
 
         return counted
 
+    async def _in_time(self, receive: Receive) -> Message:
+        try:
+            with anyio.fail_after(self._patience_s):
+                return await receive()
+        except TimeoutError:
+            raise HTTPException(408, f"no more of the body came for {self._patience_s:g} s") from None
 
-def _with_headers(send: Send) -> Send:
-    async def sending(message: Message) -> None:
+
+class _Sending:
+    """Adds our headers, and gives up on who does not read."""
+
+    def __init__(self, send: Send, patience_s: float) -> None:
+        self._send = send
+        self._patience_s = patience_s
+        self.is_given_up = False
+
+    async def __call__(self, message: Message) -> None:
         if message["type"] == "http.response.start":
             headers = MutableHeaders(scope=message)
             for name, value in _HEADERS.items():
                 headers.setdefault(name, value)
-        await send(message)
-
-    return sending
+        try:
+            with anyio.fail_after(self._patience_s):
+                await self._send(message)
+        except TimeoutError:
+            self.is_given_up = True
+            raise _TooSlow("the client does not read") from None
 
 
 def host_name(host: str) -> str:

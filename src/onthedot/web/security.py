@@ -53,6 +53,8 @@ class Caller:
     cookie: str | None = None
     """The secret of their session, if they came by one."""
     bearer: bool = False
+    token: Token | None = None
+    """By which they are known."""
 
     def may(self, needed: Role) -> bool:
         """Whether their role is enough."""
@@ -90,7 +92,7 @@ class Gate:
 
 
 def _known(token: Token | None, *, cookie: str | None = None, bearer: bool = False) -> Caller:
-    return NOBODY if token is None else Caller(token.name, token.role, cookie, bearer)
+    return NOBODY if token is None else Caller(token.name, token.role, cookie, bearer, token)
 
 
 def _bearer(header: str) -> str:
@@ -176,7 +178,10 @@ class GuardedRoute(APIRoute):
                 check(request, caller, needed)
                 request.state.caller = caller
                 with acting_as(caller.name, "http"):
-                    return await handle(request)
+                    answer = await handle(request)
+                if request.method not in _SAFE:
+                    request.app.state.watcher.hasten()
+                return answer
             except Exception as error:
                 return problem_of(error).response()
 

@@ -16,12 +16,14 @@ from onthedot.app.app import App
 from onthedot.errors import SettingsError
 from onthedot.signals import signals_heard
 from onthedot.web.app import make_web
+from onthedot.web.patience import PatientProtocol
 from onthedot.web.security import is_loopback
 from onthedot.web.settings import LOOPBACK, WebSettings
 
 _BACKLOG = 128
 _PATIENCE_S = 5
 _LISTEN_MS = 500
+_MOST_CONNECTIONS = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,12 +56,13 @@ class WebServer:
         if not place.is_local:
             _refuse_without_token(app, place)
         self._socket = _listen(place)
-        web = make_web(app, place.settings())
+        self._web = make_web(app, place.settings())
         config = uvicorn.Config(
-            web,
-            http="h11",
+            self._web,
+            http=PatientProtocol,
             ws="none",
-            lifespan="off",
+            lifespan="on",
+            limit_concurrency=_MOST_CONNECTIONS,
             log_config=None,
             access_log=False,
             server_header=False,
@@ -86,6 +89,7 @@ class WebServer:
         try:
             yield thread
         finally:
+            self._web.state.watcher.stop()  # streams would else be waited for
             self._server.should_exit = True
             thread.join(2 * _PATIENCE_S)
             self._socket.close()

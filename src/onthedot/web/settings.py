@@ -16,6 +16,10 @@ class WebSettings:
     max_body_bytes: int = 4_000_000
     sign_in_attempts: int = 10
     """How often somebody may try a wrong token within a minute, by address."""
+    max_streams: int = 200
+    """How many may follow what happens at the same time; the others are told to ask again."""
+    patience_s: float = 30
+    """How long a client may take to send the next part of a body, or to read the next part of an answer."""
 
 
 LOOPBACK = ("localhost", "127.0.0.1", "::1")

@@ -88,6 +88,13 @@ class Log(BaseModel):
     after: int
 
 
+class LogEnd(BaseModel):
+    """The last event of a log that is followed: how the run ended, and how many lines it said."""
+
+    state: str
+    after: int
+
+
 class Explanation(BaseModel):
     """Why a schedule did, or did not, run at a moment."""
 

@@ -11,6 +11,7 @@ from onthedot.web.reading import now_ms_of, token_model
 from onthedot.web.routes.router import ADMIN, ANYBODY, VIEWER, new_router
 from onthedot.web.security import Caller, TheApp, TheCaller, TheGate, csrf_of
 from onthedot.web.sessions import begin_session, end_session
+from onthedot.web.watching import TheWatcher
 
 router = new_router()
 
@@ -48,9 +49,11 @@ def sign_in(gate: TheGate, request: Request, response: Response, given: models.S
 
 
 @router.delete("/session", status_code=204, **VIEWER)
-def sign_out(gate: TheGate, caller: TheCaller, request: Request, response: Response) -> None:
-    """The session is over."""
+def sign_out(gate: TheGate, caller: TheCaller, watcher: TheWatcher, *, request: Request, response: Response) -> None:
+    """The session is over, and so are its streams."""
     end_session(gate, request, response, caller)
+    if caller.cookie is not None:
+        watcher.streams.end_where(lambda holder: holder.session == caller.cookie)
 
 
 def _session(caller: Caller) -> models.Session:

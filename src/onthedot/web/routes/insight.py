@@ -6,8 +6,9 @@ from typing import Annotated, Any
 
 from fastapi import Query
 
+from onthedot.app.app import App
 from onthedot.app.json_documents import finding_document, finite, status_document
-from onthedot.app.outlook import outlook
+from onthedot.app.outlook import StoreOutlook, outlook
 from onthedot.clock import SystemClock
 from onthedot.durations import format_duration, to_duration_ms
 from onthedot.errors import MomentError
@@ -19,6 +20,7 @@ from onthedot.web import models
 from onthedot.web.reading import now_ms_of
 from onthedot.web.routes.router import VIEWER, new_router
 from onthedot.web.security import TheApp
+from onthedot.web.watching import TheWatcher, Watcher
 
 router = new_router()
 
@@ -46,6 +48,7 @@ def doctor(app: TheApp) -> models.Findings:
 @router.get("/forecast", **VIEWER)
 def forecast(
     app: TheApp,
+    watcher: TheWatcher,
     *,
     start: Annotated[str | None, Query(alias="from", description="Now, if left out.")] = None,
     end: Annotated[str | None, Query(alias="to", description="A day later, if left out.")] = None,
@@ -58,17 +61,27 @@ def forecast(
     end_ms = first_ms + _DAY_MS if end is None else ceil_ms(end)
     step_ms = to_duration_ms(bucket)
     _check_window(first_ms, end_ms, step_ms)
-    seen = outlook(app.schedules, first_ms, end_ms, tag=tag)
+    seen = _outlook(watcher, app, first_ms, end_ms, tag)
     chosen = None if at is None else seen.runs_in(ceil_ms(at), ceil_ms(at) + step_ms, _MOST_COMING)
     return models.Forecast(
         start=iso(first_ms),
         end=iso(end_ms),
         bucket=format_duration(step_ms),
-        runs=len(seen.index),
+        runs=len(seen),
         counts=seen.counts(step_ms),
         busiest=[models.Bucket(at=iso(ms), runs=runs) for ms, runs in seen.busiest(step_ms, _BUSIEST)],
         coming=None if chosen is None else [models.ComingRun(at=iso(ms), name=name) for ms, name in chosen],
     )
+
+
+def _outlook(watcher: Watcher, app: App, first_ms: int, end_ms: int, tag: str | None) -> StoreOutlook:
+    """From the index that the watcher keeps, where that reaches so far."""
+    if tag is not None:
+        return watcher.outlook_tagged(tag, first_ms, end_ms)
+    kept = watcher.outlook()
+    if kept.covers(first_ms, end_ms):
+        return kept.within(first_ms, end_ms)
+    return outlook(app.open_store, first_ms, end_ms)
 
 
 def _check_window(first_ms: int, end_ms: int, step_ms: int) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import anyio
 from fastapi import Header, Query
@@ -10,13 +10,18 @@ from starlette.concurrency import run_in_threadpool
 
 from onthedot.errors import SettingsError
 from onthedot.web import models
+from onthedot.web.following import MOST_LINES, followed_log
 from onthedot.web.reading import line_model, options_of, run_model
 from onthedot.web.routes.router import OPERATOR, VIEWER, new_router
-from onthedot.web.security import TheApp
+from onthedot.web.security import TheApp, TheCaller
+from onthedot.web.watching import TheWatcher
 
 router = new_router()
 
 _LOOK_S = 0.25
+_MOST_AFTER = 1_000_000_000
+_EVENTS: dict[int | str, dict[str, Any]] = {200: {"content": {"text/event-stream": {}}}}
+After = Annotated[int, Query(ge=0, le=_MOST_AFTER)]
 Limit = Annotated[int, Query(ge=1, le=200)]
 
 
@@ -77,14 +82,21 @@ def retry(app: TheApp, run_id: str, given: models.Again | None = None) -> models
     return run_model(app.runs.retry(run_id, claim_no=None if given is None else given.claim_no))
 
 
-@router.get("/runs/{run_id}/logs", **VIEWER)
-def show_logs(
+@router.get("/runs/{run_id}/logs", response_model=models.Log, responses=_EVENTS, **VIEWER)
+async def show_logs(
     app: TheApp,
+    caller: TheCaller,
+    watcher: TheWatcher,
+    *,
     run_id: str,
-    after: Annotated[int, Query(ge=0, le=1_000_000_000)] = 0,
-    limit: Annotated[int, Query(ge=1, le=1000)] = 1000,
-) -> models.Log:
-    """Lines of what the run said, after so many."""
-    app.runs.get(run_id)
-    lines = app.runs.log_page(run_id, after=after, limit=limit)
+    after: After = 0,
+    limit: Annotated[int, Query(ge=1, le=MOST_LINES)] = MOST_LINES,
+    follow: Annotated[bool, Query(description="As events: lines as they come, until the run has ended.")] = False,
+    last_event_id: Annotated[int, Header(ge=0, le=_MOST_AFTER, description="With `follow`, in place of `after`.")] = 0,
+) -> Any:
+    """Lines of what the run said, after so many. With `follow` each is an event `line`, and the last event is `end`."""
+    await run_in_threadpool(app.runs.get, run_id)
+    if follow:
+        return await followed_log(app, watcher, caller, run_id, last_event_id or after)
+    lines = await run_in_threadpool(app.runs.log_page, run_id, after=after, limit=limit)
     return models.Log(lines=[line_model(line) for line in lines], after=after + len(lines))
