@@ -11,6 +11,7 @@ from onthedot.app.page import Page
 from onthedot.clock import Clock
 from onthedot.durations import to_duration_ms
 from onthedot.errors import Conflict, RunNotFound, SettingsError
+from onthedot.insight.run_report import RunReport, read_report
 from onthedot.model.run import Run, UnreadableRun
 from onthedot.model.states import State
 from onthedot.storable import can_be_kept
@@ -49,6 +50,10 @@ class Runs:
         before = None if cursor is None else text_of(cursor, "cursor")
         found = self._open_store().runs(schedule=schedule, state=wanted, before=before, limit=count_of(limit, "limit"))
         return Page(found, found[-1].id if len(found) == limit else None)
+
+    def report(self, run_id: str) -> RunReport:
+        """The run with its story, its attempts and its usual time; `RunNotFound`."""
+        return read_report(self._open_store(), self.get(run_id))
 
     def cancel(self, run_id: str, *, reason: str = "cancelled by an operator") -> Run:
         """A waiting run ends at once; a running one is asked to stop, and shows it when it has."""

@@ -82,6 +82,8 @@ def _beginning(run: Run, known: Known) -> str:
     late_ms = first_late_ms(run)
     if late_ms is None:
         return ""
+    if run.cause != "tick" and late_ms == 0:
+        return "began at once"
     if run.cause != "tick":
         told = f"began {spoken_duration(late_ms)} {_LATER[run.cause]}"
     elif late_ms <= ON_THE_DOT_MS:

@@ -60,6 +60,7 @@ def test_a_run_that_lost_a_node_and_failed_once_is_told_as_the_design_has_it() -
             "Began 12 s late: the pool was full. It has been at it for 48 s.",
         ),
         (running(cause="manual"), {}, "Began 3 ms after it was asked for. It has been at it for 59 s."),
+        (running(cause="enqueue", started_ms=TICK), {}, "Began at once. It has been at it for 1 min."),
         (running(cause="chain"), {}, "Began 3 ms after the run that it follows. It has been at it for 59 s."),
         (
             running(cancel_requested_ms=TICK + 57 * SECOND, reason="wrong batch"),

@@ -18,6 +18,7 @@ from onthedot.web.dashboard import (
     nodes,
     overview,
     run,
+    run_acts,
     runs,
     schedule,
     schedules,
@@ -36,6 +37,7 @@ _MODULES = (
     timeline,
     asks,  # before the pages of one schedule or run, whose addresses take any name
     acts,
+    run_acts,
     schedules,
     schedule,
     runs,

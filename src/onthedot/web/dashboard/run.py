@@ -4,24 +4,26 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from datetime import tzinfo
 from functools import partial
 from typing import Any
 
 from fastapi import Request
+from markupsafe import Markup
 from starlette.responses import HTMLResponse, StreamingResponse
 
 from onthedot.app.app import App
-from onthedot.errors import RunNotFound
+from onthedot.errors import MomentError, RunNotFound
 from onthedot.insight.run_report import RunReport, Try
 from onthedot.model.ids import made_ms
 from onthedot.model.run import Run, UnreadableRun
 from onthedot.model.states import State
 from onthedot.moments import floor_ms, iso
-from onthedot.errors import MomentError
 from onthedot.stores.base import LogLine
 from onthedot.web.dashboard.addresses import Addresses
 from onthedot.web.dashboard.charts.attempts import MOST_ROWS, Course, draw
 from onthedot.web.dashboard.frame import render
+from onthedot.web.dashboard.moments import told
 from onthedot.web.dashboard.own_zones import own_zones
 from onthedot.web.dashboard.page_route import new_pages
 from onthedot.web.dashboard.prose import prose
@@ -62,6 +64,7 @@ def run_page(request: Request, app: TheApp, run_id: str) -> HTMLResponse:
         of=_most_attempts(run),
         log=log,
         kind_of=kind_of,
+        log_time=partial(_log_time, zone),
         longest=MOST_CHARACTERS // 10,
         warnings=request.query_params.get("log") == "warnings",
         failure=_failure(report),
@@ -77,6 +80,11 @@ def run_log(app: TheApp, run_id: str) -> StreamingResponse:
     """All that it said, as plain text."""
     run = app.runs.get(run_id)
     return StreamingResponse(_lines(app, run.id), media_type="text/plain; charset=utf-8")
+
+
+def _log_time(zone: tzinfo, at_ms: int) -> Markup:
+    """Shorter than others: there are many on a page."""
+    return Markup('<time title="{}">{}</time>').format(iso(at_ms), told(at_ms, at_ms, zone, "exact"))
 
 
 def _lines(app: App, run_id: str) -> Iterator[str]:

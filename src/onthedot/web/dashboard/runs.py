@@ -8,16 +8,14 @@ from dataclasses import dataclass, replace
 from fastapi import Request
 from starlette.responses import HTMLResponse
 
-from onthedot.app.app import App
 from onthedot.app.page import Page
-from onthedot.durations import spoken_duration
 from onthedot.insight.node_history import NodeHistory, read_nodes
 from onthedot.model.attempt import last_line
+from onthedot.model.minute import Minute
 from onthedot.model.run import Run
 from onthedot.model.states import State
-from onthedot.moments import from_ms
-from onthedot.stores.base import LATE_MS, Minute, Store
-from onthedot.texts import counted
+from onthedot.storable import can_be_kept
+from onthedot.stores.base import LATE_MS, Store
 from onthedot.web.dashboard.frame import render
 from onthedot.web.dashboard.own_zones import own_zones
 from onthedot.web.dashboard.page_route import new_pages
@@ -31,6 +29,7 @@ router = new_pages()
 SHOWN = 40
 _HOUR_MS = 3_600_000
 _WRONG = ("failed", "timed_out", "lost")
+_ENDS = {"node_died": "its node died", "node_stopped": "its node stopped", "handed_back": "its node handed it back"}
 _WAITS_FOR = {
     "slot": "for another run of it to end",
     "limit": "for a place of its limit",
@@ -66,7 +65,7 @@ def runs_page(request: Request, app: TheApp, cursor: str | None = None) -> HTMLR
     node_ids = nodes.ids_of(filters.node) if filters.node else []
     if filters.node and not node_ids:
         filters = replace(filters, wrong=(*filters.wrong, f"No node named {filters.node!r} is remembered."))
-    page = Page[Run]([]) if filters.wrong else _page(app, filters, node_ids, cursor)
+    page = Page[Run]([]) if filters.wrong else _page(store, filters, node_ids, cursor)
     zones = own_zones(store, page.items) if zone.kind == "own" else {}
     return render(
         request,
@@ -86,20 +85,23 @@ def runs_page(request: Request, app: TheApp, cursor: str | None = None) -> HTMLR
     )
 
 
-def _page(app: App, filters: Filters, node_ids: Sequence[str], cursor: str | None) -> Page[Run]:
+def _page(store: Store, filters: Filters, node_ids: Sequence[str], cursor: str | None) -> Page[Run]:
     """Of a node's name the incarnation that was there last."""
+    if not all(can_be_kept(text) for text in (filters.schedule, filters.task, cursor or "")):
+        return Page([])
     is_late = filters.state == "late"
-    return app.runs.list(
+    found = store.runs(
         schedule=filters.schedule or None,
         task=filters.task or None,
         node=node_ids[0] if node_ids else None,
-        state=None if is_late or not filters.state else filters.state,
+        state=None if is_late or not filters.state else State(filters.state),
         late=is_late,
-        since=None if filters.since_ms is None else from_ms(filters.since_ms),
-        until=None if filters.until_ms is None else from_ms(filters.until_ms),
-        cursor=cursor,
+        since_ms=filters.since_ms,
+        until_ms=filters.until_ms,
+        before=cursor,
         limit=SHOWN,
     )
+    return Page(found, found[-1].id if len(found) == SHOWN else None)
 
 
 # the finding
@@ -132,7 +134,7 @@ def _of_the_hour(minutes: Iterable[Minute]) -> str:
         return ""
     if not wrong:
         return f"{'the one' if total == 1 else f'all {total:,}'} of the last hour went well"
-    return f"{wrong:,} of the last hour’s {total:,} failed"
+    return f"{wrong:,} of the last hour's {total:,} failed"
 
 
 # one line
@@ -158,12 +160,7 @@ def _note(run: Run) -> str:
 def _waits(run: Run) -> str:
     what, _, name = (run.waits_for or "").partition(":")
     told = f"for {name} to succeed" if what == "success" else _WAITS_FOR.get(what, "")
-    failed = run.earlier[-1] if run.earlier else None
-    if not told and failed is not None and failed.ended_ms is not None and run.due_ms > failed.ended_ms:
-        told = f"tries again {spoken_duration(run.due_ms - failed.ended_ms)} after: {failed.error or failed.outcome}"
-    return told
-
-
-def told_of(runs: Sequence[Run]) -> str:
-    """ "ledger-close", or "3 runs"."""
-    return (runs[0].schedule or runs[0].task) if len(runs) == 1 else counted(len(runs), "run")
+    if told or not run.earlier:
+        return told
+    last = run.earlier[-1]
+    return f"{last.error or _ENDS.get(last.outcome or '', last.outcome)}; it will be tried again"

@@ -19,6 +19,7 @@ MOST_ROWS = 8
 _LEAST_SPAN_MS = 10
 _LETTER, _PADDING, _GAP = 6.1, 8, 6
 _HEIGHT, _ROUND = 26, 4
+_USUALLY_WIDTH = 92
 _LABELS = {
     "failed": "failed",
     "timed_out": "out of time",
@@ -281,7 +282,7 @@ def _heading(row: Row, y: int, sheet: Sheet) -> Iterator[Markup]:
 def _box(span: Span, y: int, scale: Scale) -> Markup:
     x, width = _place(span, scale)
     hatch = Markup(' fill="url(#hatch)"') if span.kind == "lease" else ""
-    return Markup('<rect class="bar {}" x="{}" y="{}" width="{}" height="{}" rx="{}"{}/>').format(
+    return Markup('<rect class="{}" x="{}" y="{}" width="{}" height="{}" rx="{}"{}/>').format(
         span.kind.replace("_", "-"), x, y, width, _HEIGHT, min(_ROUND, round(width / 2, 1)), hatch
     )
 
@@ -350,7 +351,8 @@ def _usually(course: Course, scale: Scale, y: int) -> Iterator[Markup]:
         return
     x = scale.x(course.usual_end_ms)
     is_past = course.usual_end_ms <= course.now_ms
-    anchor = "end" if x + 110 > scale.sheet.right or is_past else "start"
+    fits_left = x - _USUALLY_WIDTH > 0
+    anchor = "end" if fits_left and (is_past or x + _USUALLY_WIDTH > scale.sheet.width) else "start"
     yield Markup('<path class="usual{}" d="M{} {}v{}"/>').format(" past" if is_past else "", x, y, _HEIGHT)
     yield Markup('<path class="usual" d="M{} {}v5"/>').format(x, y + _HEIGHT)
     yield Markup('<text x="{}" y="{}" text-anchor="{}">usually ends here</text>').format(x, y + _HEIGHT + 14, anchor)
