@@ -43,6 +43,8 @@ GIVEN = {
     "skip": 0,
     "run_id": "r1",
     "priority": 5,
+    "before": "c1",
+    **{f"schedule_{number}": f"n{number}" for number in range(50)},
 }
 """What a statement may be given."""
 # What each column gets, of the number n of its row: a tenth of the schedules is paused, and long overdue.

@@ -11,7 +11,8 @@ from onthedot.model.schedule import Order, Schedule, ScheduleState
 from onthedot.stores.base import LATE_MS, Demand, ScheduleCounts
 from onthedot.stores.paging import NEVER_MS, place_from
 
-_NAMED = 3
+NAMED = 3
+"""So many names a demand has."""
 
 
 def has_part(schedule: Schedule, search: str) -> bool:
@@ -51,7 +52,7 @@ def demands_of(schedules: Sequence[Schedule]) -> list[Demand]:
     for row in schedules:
         if row.state == "active":
             names.setdefault((row.task, row.policy.group, row.policy.depends_on), []).append(row.name)
-    return [Demand(*need, len(found), tuple(found[:_NAMED])) for need, found in names.items()]
+    return [Demand(*need, len(found), tuple(found[:NAMED])) for need, found in names.items()]
 
 
 def bounds(since_ms: int | None, until_ms: int | None, before: str | None) -> tuple[str, str | None]:

@@ -17,6 +17,8 @@ from onthedot.model.attempt import Attempt, attempts_from
 from onthedot.model.decision import Decision
 from onthedot.model.definition_json import DEFAULTS, as_json, from_json
 from onthedot.model.key import Key
+from onthedot.model.mark import Mark
+from onthedot.model.minute import Minute
 from onthedot.model.node import Node, NodeState
 from onthedot.model.run import Run, UnreadableRun
 from onthedot.model.schedule import DEFINITION, Schedule, ScheduleSummary
@@ -406,6 +408,19 @@ def run_moving_row(run: Run) -> Columns:
     )
 
 
+MARK = tuple(field.name for field in fields(Mark))
+
+
+def mark_from(row: Sequence[Any]) -> Mark:
+    """The mark of these columns, always; in the place of a number that cannot be read there is none."""
+    columns = dict(zip(MARK, row, strict=True))
+    columns["state"] = _STATES.get(columns["state"], State.FAILED)
+    for name in ("scheduled_ms", "due_ms", "attempt", "started_ms", "finished_ms"):
+        if columns[name] is not None and not isinstance(columns[name], int):
+            columns[name] = None if name in ("started_ms", "finished_ms") else 0
+    return Mark(**columns)
+
+
 # the others
 
 KEY = tuple(field.name for field in fields(Key))
@@ -417,6 +432,21 @@ CHANGE = ("id", "schedule_id", "schedule", "revision", "at_ms", "who", "surface"
 REVISION = ("schedule_id", "revision", "made_ms", "body")
 TOKEN = tuple(field.name for field in fields(Token))
 SESSION = tuple(field.name for field in fields(Session))
+MINUTE = ("minute_ms", "node_id", "body")
+
+
+def minute_row(minute: Minute) -> Columns:
+    """The columns of `MINUTE`."""
+    return (minute.minute_ms, minute.node_id, encode(minute.as_json()))
+
+
+def minute_from(row: Sequence[Any]) -> Minute:
+    """What was counted; nothing where that cannot be read."""
+    minute_ms, node_id, body = row
+    try:
+        return Minute.from_json(minute_ms, node_id, json_object(body))
+    except UNREADABLE:
+        return Minute(minute_ms, node_id)
 
 
 def key_row(key: Key) -> Columns:

@@ -241,7 +241,7 @@ def test_the_columns_of_each_table_are_the_fields_of_its_value_in_their_order() 
     assert tuple(tables.schedules.c.keys()) == (*mapping.SCHEDULE, "priority")
     assert {*mapping.SCHEDULE} - {"definition"} <= {field.name for field in fields(Schedule)}
     assert tuple(tables.runs.c.keys()) == mapping.LIVE
-    assert tuple(tables.history.c.keys()) == (*mapping.RUN, "kept_by")
+    assert tuple(tables.history.c.keys()) == (*mapping.RUN, "kept_by", "late")
     assert tuple(tables.nodes.c.keys()) == tuple(field.name for field in fields(Node))
 
 

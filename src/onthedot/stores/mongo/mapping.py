@@ -8,18 +8,24 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from dataclasses import fields
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 from onthedot.model.decision import Decision
 from onthedot.model.key import Key
+from onthedot.model.mark import Mark
+from onthedot.model.minute import Minute
 from onthedot.model.node import Node
+from onthedot.model.policy import DEFAULT, Policy
 from onthedot.model.run import Run
 from onthedot.model.schedule import Schedule, ScheduleSummary
 from onthedot.model.states import State
 from onthedot.model.token import Session, Token
 from onthedot.stores import mapping
+from onthedot.stores.asking import folded, is_late
 from onthedot.stores.base import Change, LogLine, TaskInfo
+from onthedot.stores.json_text import UNREADABLE, encode, object_or_sign, policy_from
 
 Document = dict[str, Any]
 
@@ -30,6 +36,8 @@ _KEY = ("_id", *mapping.KEY[1:])
 _TOKEN = ("_id", *mapping.TOKEN[1:])
 _SESSION = ("_id", *mapping.SESSION[1:])
 _DECISION = ("_id", *mapping.DECISION[1:])
+_CHANGE = ("_id", *mapping.CHANGE[1:])
+MARK = ("_id", *(each.name for each in fields(Mark) if each.name != "id"))
 AT_ONCE = 10_000
 """So many documents come in one answer; the driver would ask for 101 first, and then once more."""
 FREE = {"busy_ms": 0}
@@ -52,7 +60,15 @@ def schedule_from(document: Document) -> Schedule:
 def schedule_document(row: Schedule) -> Document:
     """All of it."""
     columns = zip((*_SCHEDULE, "priority"), mapping.schedule_row(row), strict=True)
-    return {**dict(columns), "plannable": int(row.plannable), **FREE}
+    return {**dict(columns), "words": _words(row), "plannable": int(row.plannable), **FREE}
+
+
+BETWEEN = "\0"
+"""Between name and task where both are searched at once: no text that a store keeps has it."""
+
+
+def _words(row: Schedule) -> str:
+    return folded(f"{row.name}{BETWEEN}{row.task}")
 
 
 def schedule_moves(row: Schedule) -> Document:
@@ -141,10 +157,37 @@ def queue_from(text: str) -> Queue:
 
 
 def ended_document(run: Run) -> Document:
-    """All of a run in history; `wrong` is there only if it did not succeed, for the index of what went wrong."""
+    """All of a run in history; `wrong` is there only if it did not succeed, and `late` if it began late, for indexes of
+    what did.
+    """
     columns = zip((*_RUN, "kept_by"), mapping.ended_row(run), strict=True)
     document = {name: value for name, value in columns if value is not None}
-    return document if run.state is State.SUCCEEDED else {**document, "wrong": 1}
+    if run.state is not State.SUCCEEDED:
+        document["wrong"] = 1
+    if is_late(run):
+        document["late"] = 1
+    return document
+
+
+_STATES = {state.value: state for state in State}
+
+
+def mark_from(document: Document) -> Mark:
+    """The mark of a run, live or ended, of which at least the fields of `MARK` were read; one that cannot be read has
+    failed, as in `mapping.run_from`.
+    """
+    known = dict(zip(MARK, _values(document, MARK), strict=True))
+    numbers = {name: known[name] if isinstance(known[name], int) else 0 for name in ("due_ms", "attempt")}
+    state = _STATES.get(known["state"], State.FAILED)
+    return Mark(id=known.pop("_id"), **{**known, **numbers, "state": state})
+
+
+def policy_or_default(text: Any) -> Policy:
+    """The policy of the field `policy`, of a schedule or a run; one that cannot be read asks for nothing."""
+    try:
+        return policy_from(text)
+    except UNREADABLE:
+        return DEFAULT
 
 
 # the others
@@ -204,12 +247,12 @@ def log_from(document: Document) -> LogLine:
 
 def change_document(change: Change, seq: int) -> Document:
     """All of it, with its place in the audit."""
-    return {**dict(zip(mapping.CHANGE, mapping.change_row(change), strict=True)), "seq": seq}
+    return {**dict(zip(_CHANGE, mapping.change_row(change), strict=True)), "seq": seq}
 
 
 def change_from(document: Document) -> Change:
     """The line of the audit of a document."""
-    return mapping.change_from(_values(document, mapping.CHANGE))
+    return mapping.change_from(_values(document, _CHANGE))
 
 
 def revision_document(schedule: Schedule, seq: int) -> Document:
@@ -240,3 +283,15 @@ def session_document(session: Session) -> Document:
 def session_from(document: Document) -> Session:
     """The session of a document."""
     return Session(*_values(document, _SESSION))
+
+
+def minute_document(minute: Minute) -> Document:
+    """All of it, under an id that only the minute and the node make."""
+    said = encode(minute.as_json())
+    place = {"minute_ms": minute.minute_ms, "node_id": minute.node_id}
+    return {"_id": f"{minute.minute_ms}/{minute.node_id}", **place, "said": said}
+
+
+def minute_from(document: Document) -> Minute:
+    """The minute of a document; one that cannot be read counted nothing."""
+    return Minute.from_json(document["minute_ms"], document["node_id"], object_or_sign(document.get("said", "")))

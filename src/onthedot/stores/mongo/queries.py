@@ -2,26 +2,34 @@
 
 from __future__ import annotations
 
-import re
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TypeVar
 
 from pymongo.client_session import ClientSession
 from pymongo.database import Database
 
 from onthedot.model.decision import Decision
+from onthedot.model.minute import Minute
 from onthedot.model.node import Node
 from onthedot.model.run import Run
-from onthedot.model.schedule import Mode, Schedule
-from onthedot.model.states import LIVE, State
+from onthedot.model.schedule import Mode, Order, Schedule, ScheduleState
+from onthedot.model.states import State
 from onthedot.model.token import Session, Token
-from onthedot.stores.base import Change, LogLine, TaskInfo
+from onthedot.stores.base import (
+    COUNTED,
+    Change,
+    Demand,
+    Load,
+    LogLine,
+    RunCounts,
+    ScheduleCounts,
+    TaskInfo,
+    Ticks,
+)
 from onthedot.stores.engine import Engine
-from onthedot.stores.json_text import word_in_words
 from onthedot.stores.mongo import mapping as documents
-from onthedot.stores.mongo import schema
+from onthedot.stores.mongo import run_queries, schedule_queries, schema
 from onthedot.stores.mongo.connect import Opened
 from onthedot.stores.mongo.mapping import AT_ONCE, Document
 from onthedot.stores.mongo.schema import PLANNABLE, READY
@@ -41,20 +49,39 @@ class Queries(Engine):
         *,
         names: Sequence[str] | None = None,
         tag: str | None = None,
+        task: str | None = None,
         mode: Mode | None = None,
+        state: ScheduleState | None = None,
+        search: str = "",
+        order: Order = "name",
         after: str = "",
         limit: int = 100,
     ) -> list[Schedule]:
-        return self._reading(
-            lambda opened: _schedules(opened.database, names=names, tag=tag, mode=mode, after=after, limit=limit)
-        )
+        wanted = schedule_queries.Wanted(names, tag, task, mode, state, search, order, after, limit)
+        if order == "name":
+            return self._reading(lambda opened: schedule_queries.page(opened.database, None, wanted))
+        return self._in_snapshot(lambda database, session: schedule_queries.page(database, session, wanted))
+
+    def count_schedules(self, most: int = COUNTED) -> ScheduleCounts:
+        return self._reading(lambda opened: schedule_queries.counts(opened.database, most))
+
+    def demands(self) -> list[Demand]:
+        return self._reading(lambda opened: schedule_queries.demands(opened.database))
+
+    def overdue(self, before_ms: int, limit: int = 100) -> list[Schedule]:
+        return self._reading(lambda opened: schedule_queries.overdue(opened.database, before_ms, limit))
 
     def revisions(self, schedule_id: str) -> list[Schedule]:
         found = self._all(schema.REVISIONS, {"schedule_id": schedule_id}, [("revision", 1), ("seq", 1)])
         return [documents.revision_from(each) for each in found]
 
-    def changes(self, *, name: str | None = None, limit: int = 100) -> list[Change]:
-        wanted = {} if name is None else {"schedule": name}
+    def changes(self, *, name: str | None = None, before: str | None = None, limit: int = 100) -> list[Change]:
+        wanted: Document = {} if name is None else {"schedule": name}
+        if before is not None:
+            last = self._all(schema.CHANGES, {"_id": before}, [("_id", 1)])
+            if not last:
+                return []
+            wanted["seq"] = {"$lt": last[0]["seq"]}
         return [documents.change_from(each) for each in self._all(schema.CHANGES, wanted, [("seq", -1)], limit)]
 
     def coming(self, after_ms: int, until_ms: int, known: Mapping[str, int]) -> list[Schedule]:
@@ -68,17 +95,30 @@ class Queries(Engine):
         *,
         ids: Sequence[str] | None = None,
         schedule: str | None = None,
+        task: str | None = None,
+        node: str | None = None,
         state: State | None = None,
+        late: bool = False,
+        since_ms: int | None = None,
+        until_ms: int | None = None,
         before: str | None = None,
         limit: int = 100,
     ) -> list[Run]:
-        wanted = _Wanted(ids, schedule, state, before, limit)
+        wanted = run_queries.Wanted(ids, schedule, task, node, state, late, since_ms, until_ms, before, limit)
+        return self._in_snapshot(lambda database, session: run_queries.page(database, session, wanted))
 
-        def read(opened: Opened) -> list[Run]:
-            with opened.client.start_session(snapshot=True) as session:
-                return _runs(opened.database, session, wanted)
+    def count_runs(self, most: int = COUNTED) -> RunCounts:
+        return self._reading(lambda opened: run_queries.counts(opened.database, most))
 
-        return self._reading(read)
+    def load(self) -> list[Load]:
+        return self._reading(lambda opened: run_queries.load(opened.database))
+
+    def ticks(self, schedule_ids: Sequence[str], *, first_ms: int = 0, last_ms: int = 1 << 62, each: int = 24) -> Ticks:
+        return self._in_snapshot(
+            lambda database, session: run_queries.ticks(
+                database, session, schedule_ids, first_ms=first_ms, last_ms=last_ms, each=each
+            )
+        )
 
     def cancels(self, node_id: str) -> list[str]:
         asked = {"owner": node_id, "state": State.RUNNING.value, "cancel_requested_ms": {"$ne": None}}
@@ -93,6 +133,11 @@ class Queries(Engine):
     def logs(self, run_id: str, *, after: int = 0, limit: int = 1000) -> list[LogLine]:
         found = self._all(schema.LOGS, {"run_id": run_id}, [("seq", 1)], limit, after)
         return [documents.log_from(each) for each in found]
+
+    def minutes(self, first_ms: int, last_ms: int) -> list[Minute]:
+        within = {"minute_ms": {"$gte": first_ms, "$lte": last_ms}}
+        found = self._all(schema.MINUTES, within, [("minute_ms", 1), ("node_id", 1)])
+        return [documents.minute_from(each) for each in found]
 
     def nodes(self) -> list[Node]:
         living = {"state": {"$in": ["alive", "draining"]}}
@@ -117,6 +162,15 @@ class Queries(Engine):
         found = self._all(schema.SESSIONS, {"_id": session_id}, [("_id", 1)], 1)
         return documents.session_from(found[0]) if found else None
 
+    def _in_snapshot(self, read: Callable[[Database[Document], ClientSession], T]) -> T:
+        """All that is read is of one moment."""
+
+        def work(opened: Opened) -> T:
+            with opened.client.start_session(snapshot=True) as session:
+                return read(opened.database, session)
+
+        return self._reading(work)
+
     def _all(
         self, collection: str, wanted: Document, order: list[tuple[str, int]], limit: int = 0, skip: int = 0
     ) -> list[Document]:
@@ -124,29 +178,6 @@ class Queries(Engine):
         return self._reading(
             lambda opened: list(opened.database[collection].find(wanted).sort(order).skip(skip).limit(limit))
         )
-
-
-def _schedules(
-    database: Database[Document],
-    *,
-    names: Sequence[str] | None,
-    tag: str | None,
-    mode: Mode | None,
-    after: str,
-    limit: int,
-) -> list[Schedule]:
-    """By name, ascending, tombstones left out."""
-    wanted: Document = {"deleted": 0, "name": {"$gt": after}}
-    if names is not None:
-        wanted["name"]["$in"] = sorted(set(names))
-    if tag is not None:
-        wanted["tags"] = {"$regex": re.escape(word_in_words(tag))}
-    if mode is not None:
-        wanted["mode"] = mode
-    found = database[schema.SCHEDULES].find(wanted).sort("name").limit(limit)
-    if mode == "local":
-        found = found.hint(schema.SCHEDULES_LOCAL)
-    return [documents.schedule_from(each) for each in found]
 
 
 def _coming(database: Database[Document], after_ms: int, until_ms: int, known: Mapping[str, int]) -> list[Schedule]:
@@ -175,62 +206,3 @@ def _upcoming(database: Database[Document], after_ms: int, until_ms: int) -> lis
         moments.update(database[collection].distinct(field, ahead))
     late = sorted(moment for moment in moments if moment <= after_ms)
     return late[:1] + sorted(moment for moment in moments if moment > after_ms)
-
-
-@dataclass(frozen=True, slots=True)
-class _Wanted:
-    """Which runs: all that is given must hold."""
-
-    ids: Sequence[str] | None
-    schedule: str | None
-    state: State | None
-    before: str | None
-    limit: int
-
-
-def _runs(database: Database[Document], session: ClientSession, wanted: _Wanted) -> list[Run]:
-    """Live and ended ones, newest first by id; one snapshot, or a run that just ends would be in neither."""
-    found: list[Run] = []
-    if wanted.state is None or wanted.state in LIVE:
-        found += _found(database, session, schema.RUNS, _live_filter(wanted), wanted.limit)
-    if wanted.state is None or wanted.state not in LIVE:
-        found += _found(database, session, schema.HISTORY, _ended_filter(wanted), wanted.limit)
-    return sorted(found, key=lambda run: run.id, reverse=True)[: wanted.limit]
-
-
-def _live_filter(wanted: _Wanted) -> Document:
-    """Which live runs."""
-    matching = _ids(wanted)
-    if wanted.schedule is not None:
-        matching["schedule"] = wanted.schedule
-    if wanted.state is not None:
-        matching["state"] = wanted.state.value
-    return matching
-
-
-def _ended_filter(wanted: _Wanted) -> Document:
-    """Which of history."""
-    matching = _ids(wanted)
-    if wanted.schedule is not None:
-        matching["kept_by"] = wanted.schedule
-    if wanted.state is not None:
-        matching["state"] = wanted.state.value
-    if wanted.state not in (None, State.SUCCEEDED):
-        matching |= schema.WENT_WRONG  # says nothing new, but names the partial index
-    return matching
-
-
-def _ids(wanted: _Wanted) -> Document:
-    bounds: Document = {}
-    if wanted.ids is not None:
-        bounds["$in"] = sorted(set(wanted.ids))
-    if wanted.before is not None:
-        bounds["$lt"] = wanted.before
-    return {"_id": bounds} if bounds else {}
-
-
-def _found(
-    database: Database[Document], session: ClientSession, collection: str, matching: Document, limit: int
-) -> list[Run]:
-    found = database[collection].find(matching, session=session).sort("_id", -1).limit(limit)
-    return [documents.run_from(each) for each in found]

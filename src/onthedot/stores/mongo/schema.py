@@ -38,6 +38,8 @@ REVISIONS = f"{PREFIX}revisions"
 LOGS = f"{PREFIX}logs"
 TOKENS = f"{PREFIX}tokens"
 SESSIONS = f"{PREFIX}sessions"
+MINUTES = f"{PREFIX}minutes"
+"""What nodes count."""
 WAKES = f"{PREFIX}wakes"
 """One of each process that had news, for the others to see; see `notify`."""
 META = f"{PREFIX}meta"
@@ -45,16 +47,29 @@ META = f"{PREFIX}meta"
 _TEXT: Document = {"$gt": ""}
 PLANNABLE: Document = {"plannable": 1}
 LOCAL: Document = {"mode": "local"}
+KEPT: Document = {"deleted": 0}
+"""Schedules that are no tombstones."""
+PARKED: Document = {**KEPT, "error": {"$gte": ""}}
+DISABLED: Document = {**KEPT, "enabled": 0}
 READY: Document = {"ready_for": {"$gte": ""}}
 """Runs that wait for nothing but their moment and a node."""
 ROUTED: Document = {"ready_for": _TEXT}
 """Those of them that are for one node."""
 BLOCKED: Document = {"waits_for": _TEXT}
+OWNED: Document = {"owner": _TEXT}
+"""Runs that a node has; of those that live, just those that run."""
 WENT_WRONG: Document = {"wrong": 1}
+LATE: Document = {"late": 1}
 _EXISTS = 48
 
 SCHEDULES_DUE = "due"
 SCHEDULES_LOCAL = "local"
+SCHEDULES_NAME = "name"
+SCHEDULES_NEXT = "next"
+SCHEDULES_TASK = "task"
+SCHEDULES_WORDS = "words"
+SCHEDULES_PARKED = "parked"
+SCHEDULES_DISABLED = "disabled"
 RUNS_DUE = "due"
 RUNS_MOMENTS = "moments"
 RUNS_ROUTED = "routed"
@@ -73,11 +88,20 @@ def _index(name: str, *keys: str, unique: bool = False, only: Document | None = 
 
 INDEXES: dict[str, list[IndexModel]] = {
     SCHEDULES: [
-        _index("name", "name", unique=True),
+        _index(SCHEDULES_NAME, "name", unique=True),
         # Which schedules are due? The id is in it because ten thousand at one moment would be sorted for each batch.
         _index(SCHEDULES_DUE, "next_run_ms", "_id", "plannable", only=PLANNABLE),
         # Which schedules do nodes plan in memory? Asked once a second; nearly all are not in it.
         _index(SCHEDULES_LOCAL, "name", only=LOCAL),
+        # Which come next? And which have ended, since they have no next moment?
+        _index(SCHEDULES_NEXT, "next_run_ms", "name", only=KEPT),
+        # Which are of this task?
+        _index(SCHEDULES_TASK, "task", "name", only=KEPT),
+        # In which names or tasks is this text, and which have this tag? All are looked at, but in the index alone.
+        _index(SCHEDULES_WORDS, "name", "words", "tags", only=KEPT),
+        # Which are parked, and which paused? Nearly all are in neither.
+        _index(SCHEDULES_PARKED, "name", only=PARKED),
+        _index(SCHEDULES_DISABLED, "name", only=DISABLED),
         # Which tombstones are old?
         _index("tombstones", "updated_ms", only={"deleted": 1}),
     ],
@@ -95,7 +119,7 @@ INDEXES: dict[str, list[IndexModel]] = {
         # The net under the watermark: no two runs of one tick.
         _index("tick", "schedule_id", "scheduled_ms", unique=True, only={"apart": ""}),
         # What does a node run? Asked at every renewal. How many does each?
-        _index(RUNS_OWNER, "owner", "_id", only={"owner": _TEXT}),
+        _index(RUNS_OWNER, "owner", "_id", only=OWNED),
         # No two runs in one slot.
         _index("slot", "slot", unique=True, only={"slot": _TEXT}),
     ],
@@ -106,6 +130,14 @@ INDEXES: dict[str, list[IndexModel]] = {
         _index("finished", "finished_ms"),
         # What went wrong? Nearly everything succeeds and is not in it.
         _index("wrong", "state", "_id", only=WENT_WRONG),
+        # What began late? Nearly everything begins on time and is not in it.
+        _index("late", "_id", "late", only=LATE),
+        # A task's runs, newest first.
+        _index("task", "task", "_id"),
+        # What did this node run? Newest first.
+        _index("owner", "owner", "_id", only=OWNED),
+        # What became of a schedule's ticks, newest moment first? Shards lie apart: a tick may have a thousand.
+        _index("ticks", "schedule_id", "shard", "scheduled_ms", only={"schedule_id": _TEXT}),
     ],
     KEYS: [_index("expires", "expires_ms", only={"expires_ms": {"$gt": 0}})],
     # Who has long been gone?
@@ -119,6 +151,8 @@ INDEXES: dict[str, list[IndexModel]] = {
     # Who may use the HTTP API; and which sessions of a token are over?
     TOKENS: [],
     SESSIONS: [_index("token", "token", "expires_ms")],
+    # What was counted in these minutes, and what of it is old?
+    MINUTES: [_index("minute", "minute_ms", "node_id")],
     # Processes that are gone are forgotten after a day, by the server itself.
     WAKES: [IndexModel("at", name="at", expireAfterSeconds=86_400)],
     META: [],

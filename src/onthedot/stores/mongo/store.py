@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 import pymongo
 from bson import ObjectId
-from pymongo import MongoClient
+from pymongo import DeleteMany, MongoClient, ReplaceOne
 from pymongo.client_session import ClientSession
 from pymongo.database import Database
 from pymongo.errors import PyMongoError
@@ -21,10 +21,12 @@ from pymongo.write_concern import WriteConcern
 from onthedot.clock import SystemClock
 from onthedot.errors import Conflict, SchemaError, SettingsError, StoreError, StoreUnavailable
 from onthedot.model.finding import Finding
+from onthedot.model.minute import Minute
 from onthedot.model.run import Run
-from onthedot.stores.base import OLD_MS, Author, Pruned, Retention
+from onthedot.stores.base import MINUTES_KEPT_MS, OLD_MS, Author, Pruned, Retention
 from onthedot.stores.claimed_runs import ClaimedRuns
 from onthedot.stores.engine.enqueuing import enqueue
+from onthedot.stores.mongo import mapping as documents
 from onthedot.stores.mongo import schema
 from onthedot.stores.mongo.abandoned import AbandonedTransactions
 from onthedot.stores.mongo.candidates import Manners
@@ -235,7 +237,15 @@ class MongoStore(Queries):
             raise SchemaError(f"no onthedot store at {self._place}: run `onthedot migrate` or start a node")
         self._reading(lambda opened: schema.create(opened.database))
 
-    # forgetting
+    # what nodes count, and forgetting
+
+    def tally(self, minutes: Sequence[Minute]) -> None:
+        """May be done twice, as anything that only reads."""
+        oldest_ms = self.now_ms() - MINUTES_KEPT_MS
+        kept = [documents.minute_document(each) for each in minutes]
+        replaced = [ReplaceOne({"_id": each["_id"]}, each, upsert=True) for each in kept]
+        forgotten: DeleteMany = DeleteMany({"minute_ms": {"$lt": oldest_ms}})
+        self._reading(lambda opened: opened.database[schema.MINUTES].bulk_write([*replaced, forgotten]))
 
     def prune(self, keep: Retention, limit: int = 5000, *, thorough: bool = False) -> Pruned:
         return self._pruner.prune(self.now_ms(), keep, limit, thorough=thorough)

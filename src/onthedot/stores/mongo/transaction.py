@@ -32,12 +32,11 @@ from onthedot.stores.mongo.candidates import IN_TURN, OLDEST, Candidates, Manner
 from onthedot.stores.mongo.mapping import Document
 from onthedot.stores.mongo.reads import Part, Reads, StoreTime
 from onthedot.stores.mongo.reservations import Reservations
-from onthedot.stores.mongo.schema import PLANNABLE, ROUTED
+from onthedot.stores.mongo.schema import OWNED, PLANNABLE, ROUTED
 from onthedot.stores.mongo.writes import Writes
 from onthedot.stores.transaction import Claim, LiveRuns, TryAgain, in_the_way, readable, still_live
 
 _LIVES = {"state": {"$in": ["alive", "draining"]}}
-_OWNED = {"owner": {"$gt": ""}}
 _HELD = dict.fromkeys(("_id", *COLUMNS[1:]), 1)
 _SUMMARY = dict.fromkeys(mapping.SUMMARY, 1)
 _VERSION = {"version": 1, "busy_ms": 1, "busy_by": 1}
@@ -291,7 +290,7 @@ class MongoTransaction:
         return [documents.run_from(each) for each in found.sort("_id")]
 
     def load(self) -> dict[str, int]:
-        counted: list[Document] = [{"$match": _OWNED}, {"$group": {"_id": "$owner", "runs": {"$sum": 1}}}]
+        counted: list[Document] = [{"$match": OWNED}, {"$group": {"_id": "$owner", "runs": {"$sum": 1}}}]
         found = self._reads.aggregate(schema.RUNS, counted, schema.RUNS_OWNER)
         return {each["_id"]: each["runs"] for each in found}
 
@@ -418,7 +417,7 @@ class MongoTransaction:
         return sorted(live, key=lambda node: (node.started_ms, node.id))
 
     def owners(self) -> set[str]:
-        return set(self._reads.distinct(schema.RUNS, "owner", _OWNED))
+        return set(self._reads.distinct(schema.RUNS, "owner", OWNED))
 
     def save_node(self, node: Node) -> None:
         document = documents.node_document(node)

@@ -15,6 +15,7 @@ from sqlalchemy import Connection, Table, TextClause, text
 from onthedot.model.run import Run
 from onthedot.rules.effects import Effects
 from onthedot.stores import mapping
+from onthedot.stores.base import LATE_MS
 from onthedot.stores.json_text import clean, encode
 from onthedot.stores.lanes import lane_of
 from onthedot.stores.sql import driver, tables
@@ -82,7 +83,8 @@ _ENDED: Kinds = {
     "kept_by": "key",
 }
 _BY_GIVEN = {name: f"given.{name}" for name in _ENDED if name != "id"}
-_IN_HISTORY = {name: f"ours.{name}" for name in mapping.RUN} | {"slot": "NULL"} | _BY_GIVEN
+_LATE = {"late": f"CASE WHEN ours.started_ms - ours.due_ms > {LATE_MS} THEN 1 ELSE 0 END"}
+_IN_HISTORY = {name: f"ours.{name}" for name in mapping.RUN} | {"slot": "NULL"} | _BY_GIVEN | _LATE
 """What history has of a run; the rest of its live row is for those who look for work."""
 _kept = attrgetter(*(name for name in mapping.RUN_MOVING if name not in (*_ENDED, "slot", "lane")))
 

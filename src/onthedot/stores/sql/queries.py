@@ -6,54 +6,147 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, Select, Table, func, select
+from sqlalchemy import (
+    ColumnElement,
+    CompoundSelect,
+    Connection,
+    Select,
+    Table,
+    and_,
+    func,
+    literal_column,
+    or_,
+    select,
+    union_all,
+)
 
 from onthedot.model.run import Run
-from onthedot.model.schedule import Mode, Schedule
+from onthedot.model.schedule import Mode, Order, Schedule, ScheduleState
 from onthedot.model.states import LIVE, State
 from onthedot.stores import mapping
+from onthedot.stores.asking import folded, page_of
+from onthedot.stores.base import LATE_MS
 from onthedot.stores.json_text import word_in_words
+from onthedot.stores.paging import NEVER_MS, place_from
 from onthedot.stores.sql import statements, tables
+from onthedot.stores.sql.has_text import has_text
 from onthedot.stores.sql.in_list import in_list
 from onthedot.stores.sql.transaction import in_chunks
 
+# schedules
+
 _schedules = tables.schedules.c
-LISTED = select(*statements.SCHEDULE_COLUMNS).where(_schedules.deleted == 0).order_by(_schedules.name)
+_ALL = select(*statements.SCHEDULE_COLUMNS).where(tables.LISTED)
+LISTED = _ALL.order_by(_schedules.name)
+_STATES: dict[ScheduleState, ColumnElement[bool]] = {
+    "active": tables.ACTIVE,
+    "paused": tables.PAUSED,
+    "parked": tables.PARKED,
+    "ended": tables.ENDED,
+}
+_NEXT_MS = func.coalesce(_schedules.next_run_ms, literal_column(str(NEVER_MS)))
 
 
-def schedules(
-    connection: Connection,
-    *,
-    names: Sequence[str] | None,
-    tag: str | None,
-    mode: Mode | None,
-    after: str,
-    limit: int,
-) -> list[Schedule]:
-    """By name, ascending, tombstones left out."""
-    statement = LISTED.where(_schedules.name > after).limit(limit)
-    if tag is not None:
-        # Longer than without the word: the word is in it. The same on every database, and it minds the case.
-        without = func.replace(_schedules.tags, word_in_words(tag), "")
-        statement = statement.where(func.length(without) < func.length(_schedules.tags))
-    if mode is not None:
-        statement = statement.where(tables.LOCAL if mode == "local" else ~tables.LOCAL)
-    if names is None:
-        found: Any = connection.execute(statement)
+@dataclass(frozen=True, slots=True)
+class WantedSchedules:
+    """Which schedules: all that is given must hold."""
+
+    names: Sequence[str] | None = None
+    tag: str | None = None
+    task: str | None = None
+    mode: Mode | None = None
+    state: ScheduleState | None = None
+    search: str = ""
+    order: Order = "name"
+    after: str = ""
+    limit: int = 100
+
+
+def schedules(connection: Connection, wanted: WantedSchedules, *, nested: bool) -> list[Schedule]:
+    """In order, tombstones left out."""
+    if wanted.names is not None:
+        statement = _narrowed(_ALL, wanted).where(in_list(_schedules.name))
+        found: Any = in_chunks(connection, statement, set(wanted.names))
     else:
-        found = in_chunks(connection, statement.where(in_list(_schedules.name)), set(names))
-    return [mapping.schedule_from(row) for row in found][:limit]
+        found = connection.execute(by_name(wanted) if wanted.order == "name" else by_next(wanted, nested=nested))
+    return page_of(map(mapping.schedule_from, found), wanted.order, wanted.after, wanted.limit)
+
+
+def by_name(wanted: WantedSchedules) -> Select[Any]:
+    """A page of them in the order of their names."""
+    return _narrowed(LISTED, wanted).where(_schedules.name > wanted.after).limit(wanted.limit)
+
+
+def by_next(wanted: WantedSchedules, *, nested: bool) -> Select[Any] | CompoundSelect[Any]:
+    """A page in the order of next moments; of each state one, where nothing else makes them few."""
+    after = place_from(wanted.after)
+    if wanted.search or wanted.task is not None:
+        return _narrowed(_following(_ALL, _NEXT_MS, after), wanted).limit(wanted.limit)
+    parts = [_narrowed(part, wanted).limit(wanted.limit) for part in _parts(after, wanted.state)]
+    return union_all(*(select(part.subquery()) for part in parts)) if nested else union_all(*parts)
+
+
+def _parts(after: tuple[int, str], state: ScheduleState | None) -> list[Select[Any]]:
+    """What is planned by its index, the others by theirs: they are few, and sorted."""
+    parts = []
+    if state in (None, "active"):
+        planned = _ALL.where(tables.PLANNABLE, _schedules.next_run_ms >= max(after[0], 0))
+        parts += [_following(planned, _schedules.next_run_ms, after), _following(_ALL.where(_LOCAL), _NEXT_MS, after)]
+    others: tuple[ScheduleState, ...] = ("paused", "parked", "ended")
+    return parts + [_following(_ALL.where(_STATES[each]), _NEXT_MS, after) for each in others if state in (None, each)]
+
+
+_LOCAL = and_(tables.LOCAL, tables.ACTIVE)
+
+
+def _following(statement: Select[Any], moment: ColumnElement[int], after: tuple[int, str]) -> Select[Any]:
+    after_ms, name = after
+    return statement.where(or_(moment > after_ms, and_(moment == after_ms, _schedules.name > name))).order_by(
+        moment, _schedules.name
+    )
+
+
+def _narrowed(statement: Select[Any], wanted: WantedSchedules) -> Select[Any]:
+    if wanted.tag is not None:
+        # Longer than without the word: the word is in it. The same on every database, and it minds the case.
+        without = func.replace(_schedules.tags, word_in_words(wanted.tag), "")
+        statement = statement.where(func.length(without) < func.length(_schedules.tags))
+    if wanted.task is not None:
+        statement = statement.where(_schedules.task == wanted.task)
+    if wanted.mode is not None:
+        statement = statement.where(tables.LOCAL if wanted.mode == "local" else ~tables.LOCAL)
+    if wanted.state is not None:
+        statement = statement.where(_STATES[wanted.state])
+    if wanted.search:
+        statement = statement.where(_schedules.name.in_(_names_with(wanted)))
+    return statement
+
+
+def _names_with(wanted: WantedSchedules) -> Select[Any]:
+    """Names with the text in them or in their task's: read in an index that has both."""
+    listed = tables.schedules.alias("listed").c
+    part = folded(wanted.search)
+    names = select(listed.name).where(listed.deleted == literal_column("0"))
+    return names.where(or_(has_text(listed.name, part), has_text(listed.task, part)))
+
+
+# runs
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
     """Which runs: all that is given must hold."""
 
-    ids: Sequence[str] | None
-    schedule: str | None
-    state: State | None
-    before: str | None
-    limit: int
+    ids: Sequence[str] | None = None
+    schedule: str | None = None
+    task: str | None = None
+    node: str | None = None
+    state: State | None = None
+    late: bool = False
+    first: str = ""
+    """Ids from this one on, and below the other."""
+    end: str | None = None
+    limit: int = 100
 
 
 def runs(connection: Connection, wanted: Wanted) -> list[Run]:
@@ -68,24 +161,35 @@ def runs(connection: Connection, wanted: Wanted) -> list[Run]:
 
 def live_statement(wanted: Wanted) -> Select[Any]:
     """A page of live runs."""
-    statement = statements.NEWEST_LIVE.limit(wanted.limit)
+    live = tables.runs.c
+    statement = _of_both(statements.NEWEST_LIVE, tables.runs, wanted)
     if wanted.schedule is not None:
-        statement = statement.where(tables.runs.c.schedule == wanted.schedule)
-    if wanted.state is not None:
-        statement = statement.where(tables.runs.c.state == wanted.state.value)
-    return statement if wanted.before is None else statement.where(tables.runs.c.id < wanted.before)
+        statement = statement.where(live.schedule == wanted.schedule)
+    return statement.where(live.started_ms - live.due_ms > LATE_MS) if wanted.late else statement
 
 
 def ended_statement(wanted: Wanted) -> Select[Any]:
     """A page of history."""
-    statement = statements.NEWEST_ENDED.limit(wanted.limit)
+    statement = _of_both(statements.NEWEST_ENDED, tables.history, wanted)
     if wanted.schedule is not None:
         statement = statement.where(tables.history.c.kept_by == wanted.schedule)
-    if wanted.state is not None:
-        statement = statement.where(tables.history.c.state == wanted.state.value)
     if wanted.state not in (None, State.SUCCEEDED):
         statement = statement.where(tables.WENT_WRONG)  # says nothing new, but names the partial index
-    return statement if wanted.before is None else statement.where(tables.history.c.id < wanted.before)
+    return statement.where(tables.LATE) if wanted.late else statement
+
+
+def _of_both(statement: Select[Any], table: Table, wanted: Wanted) -> Select[Any]:
+    if wanted.task is not None:
+        statement = statement.where(table.c.task == wanted.task)
+    if wanted.node is not None:
+        statement = statement.where(table.c.owner == wanted.node)
+    if wanted.state is not None:
+        statement = statement.where(table.c.state == wanted.state.value)
+    if wanted.first:
+        statement = statement.where(table.c.id >= wanted.first)
+    if wanted.end is not None:
+        statement = statement.where(table.c.id < wanted.end)
+    return statement.limit(wanted.limit)
 
 
 def _found(connection: Connection, statement: Select[Any], table: Table, wanted: Wanted) -> list[Run]:

@@ -114,6 +114,7 @@ COMING = (
     .order_by(*_IN_TURN)
     .limit(bindparam("most"))
 )
+OVERDUE = _DUE.where(_schedules.next_run_ms < bindparam("before_ms"))
 SCHEDULES_BY_ID = _BY_ID
 SUMMARIES = select(_schedules.id, *_columns(tables.schedules, mapping.SUMMARY)).where(in_list(_schedules.id))
 INSERT_SCHEDULES = Batch(insert(tables.schedules), (*mapping.SCHEDULE, "priority"))
@@ -184,7 +185,7 @@ DELETE_LIVE = deleting(_runs.id)
 
 _history = tables.history.c
 _HISTORY = select(*_columns(tables.history, mapping.RUN))
-INSERT_HISTORY = Batch(insert(tables.history), (*mapping.RUN, "kept_by"))
+INSERT_HISTORY = Batch(insert(tables.history), (*mapping.RUN, "kept_by", "late"))
 ENDED_RUNS = _HISTORY.where(in_list(_history.id))
 SUCCEEDED_SINCE = (
     select(_history.id)
@@ -272,15 +273,12 @@ ADD_REVISIONS = Batch(insert(tables.revisions), mapping.REVISION)
 
 _decisions = tables.decisions.c
 _DECISIONS = select(*_columns(tables.decisions, mapping.DECISION))
-DECISIONS = (
-    _DECISIONS.where(
-        _decisions.schedule_id == bindparam("schedule_id"),
-        _decisions.first_ms <= bindparam("last_ms"),
-        _decisions.last_ms >= bindparam("first_ms"),
-    )
+TOUCHING = (
+    _DECISIONS.where(_decisions.first_ms <= bindparam("last_ms"), _decisions.last_ms >= bindparam("first_ms"))
     .order_by(_decisions.id.desc())
     .limit(bindparam("most"))
 )
+DECISIONS = TOUCHING.where(_decisions.schedule_id == bindparam("schedule_id"))
 DECISIONS_BY_ID = _DECISIONS.where(in_list(_decisions.id))
 
 
@@ -298,6 +296,20 @@ CHANGES = (
     select(*_columns(tables.changes, mapping.CHANGE)).order_by(tables.changes.c.seq.desc()).limit(bindparam("most"))
 )
 CHANGES_OF = CHANGES.where(tables.changes.c.schedule == bindparam("schedule"))
+_line_before = tables.changes.alias()
+# None where that line is forgotten: nothing is before it.
+_OLDER = (
+    tables.changes.c.seq
+    < select(_line_before.c.seq).where(_line_before.c.id == bindparam("before")).limit(ONE).scalar_subquery()
+)
+CHANGES_BEFORE = CHANGES.where(_OLDER)
+CHANGES_OF_BEFORE = CHANGES_OF.where(_OLDER)
+CHANGES_ASKED_BY = {
+    (): CHANGES,
+    ("schedule",): CHANGES_OF,
+    ("before",): CHANGES_BEFORE,
+    ("schedule", "before"): CHANGES_OF_BEFORE,
+}
 REVISIONS = (
     select(tables.revisions.c.body)
     .where(tables.revisions.c.schedule_id == bindparam("schedule_id"))
@@ -310,6 +322,18 @@ LOGS = (
     .offset(bindparam("skip"))
     .limit(bindparam("most"))
 )
+
+_minutes = tables.minutes.c
+MINUTES = (
+    select(*_columns(tables.minutes, mapping.MINUTE))
+    .where(_minutes.minute_ms.between(bindparam("first_ms"), bindparam("last_ms")))
+    .order_by(_minutes.minute_ms, _minutes.node_id)
+)
+INSERT_MINUTES = Batch(insert(tables.minutes), mapping.MINUTE)
+DELETE_MINUTE = delete(tables.minutes).where(
+    _minutes.minute_ms == bindparam("minute_ms"), _minutes.node_id == bindparam("node_id")
+)
+FORGET_MINUTES = delete(tables.minutes).where(_minutes.minute_ms < bindparam("before_ms"))
 VERSION = select(tables.meta.c.version_num)
 
 # forgetting

@@ -17,18 +17,34 @@ from onthedot.clock import SystemClock
 from onthedot.errors import Conflict, SchemaError, StoreError, StoreUnavailable
 from onthedot.model.decision import Decision
 from onthedot.model.finding import Finding
+from onthedot.model.minute import Minute
 from onthedot.model.node import Node
 from onthedot.model.outcome import Outcome
 from onthedot.model.run import Run
-from onthedot.model.schedule import Mode, Schedule
+from onthedot.model.schedule import Mode, Order, Schedule, ScheduleState
 from onthedot.model.states import State
 from onthedot.model.token import Session, Token
 from onthedot.stores import mapping
-from onthedot.stores.base import OLD_MS, Author, Change, LogLine, Pruned, Retention, TaskInfo
+from onthedot.stores.asking import bounds
+from onthedot.stores.base import (
+    COUNTED,
+    OLD_MS,
+    Author,
+    Change,
+    Demand,
+    Load,
+    LogLine,
+    Pruned,
+    Retention,
+    RunCounts,
+    ScheduleCounts,
+    TaskInfo,
+    Ticks,
+)
 from onthedot.stores.claimed_runs import ClaimedRuns
 from onthedot.stores.engine import Engine, enqueuing, finishing
 from onthedot.stores.prune import Pruner
-from onthedot.stores.sql import driver, health, lane_statements, queries, schema, statements
+from onthedot.stores.sql import counts, driver, health, lane_statements, queries, schema, statements, ticks
 from onthedot.stores.sql.batches import DIALECT
 from onthedot.stores.sql.dialect import Dialect
 from onthedot.stores.sql.due_floor import LAG_MS, NO_FLOOR, Floor, Floors
@@ -36,7 +52,7 @@ from onthedot.stores.sql.errors import in_our_words, is_busy, was_cut_off
 from onthedot.stores.sql.notify import NotifyChannel
 from onthedot.stores.sql.prune import SqlForgetting
 from onthedot.stores.sql.transaction import SqlTransaction, in_chunks
-from onthedot.stores.transaction import TryAgain
+from onthedot.stores.transaction import Transaction, TryAgain
 
 T = TypeVar("T")
 
@@ -245,24 +261,38 @@ class SqlStore(Engine):
         *,
         names: Sequence[str] | None = None,
         tag: str | None = None,
+        task: str | None = None,
         mode: Mode | None = None,
+        state: ScheduleState | None = None,
+        search: str = "",
+        order: Order = "name",
         after: str = "",
         limit: int = 100,
     ) -> list[Schedule]:
-        return self._reading(
-            lambda connection: queries.schedules(connection, names=names, tag=tag, mode=mode, after=after, limit=limit)
-        )
+        wanted = queries.WantedSchedules(names, tag, task, mode, state, search, order, after, limit)
+        nested = self._dialect.nests_limits
+        return self._reading(lambda connection: queries.schedules(connection, wanted, nested=nested))
+
+    def count_schedules(self, most: int = COUNTED) -> ScheduleCounts:
+        (row,) = self._all(counts.SCHEDULE_COUNTS, {"most": most})
+        return counts.schedule_counts(row, most)
+
+    def demands(self) -> list[Demand]:
+        return counts.demands(self._all(counts.DEMANDS))
+
+    def overdue(self, before_ms: int, limit: int = 100) -> list[Schedule]:
+        rows = self._all(statements.OVERDUE, {"before_ms": before_ms, "most": limit})
+        return [mapping.schedule_from(row) for row in rows]
 
     def revisions(self, schedule_id: str) -> list[Schedule]:
         texts = self._all(statements.REVISIONS, {"schedule_id": schedule_id})
         return [mapping.revision_from(schedule_id, text) for (text,) in texts]
 
-    def changes(self, *, name: str | None = None, limit: int = 100) -> list[Change]:
-        if name is None:
-            rows = self._all(statements.CHANGES, {"most": limit})
-        else:
-            rows = self._all(statements.CHANGES_OF, {"schedule": name, "most": limit})
-        return [mapping.change_from(row) for row in rows]
+    def changes(self, *, name: str | None = None, before: str | None = None, limit: int = 100) -> list[Change]:
+        given = {"schedule": name, "before": before}
+        statement = statements.CHANGES_ASKED_BY[tuple(word for word, value in given.items() if value is not None)]
+        asked = {word: value for word, value in given.items() if value is not None}
+        return [mapping.change_from(row) for row in self._all(statement, {**asked, "most": limit})]
 
     def awaited_of(self, whats: Collection[str]) -> set[str]:
         return {
@@ -296,12 +326,30 @@ class SqlStore(Engine):
         *,
         ids: Sequence[str] | None = None,
         schedule: str | None = None,
+        task: str | None = None,
+        node: str | None = None,
         state: State | None = None,
+        late: bool = False,
+        since_ms: int | None = None,
+        until_ms: int | None = None,
         before: str | None = None,
         limit: int = 100,
     ) -> list[Run]:
-        wanted = queries.Wanted(ids, schedule, state, before, limit)
+        first, end = bounds(since_ms, until_ms, before)
+        wanted = queries.Wanted(ids, schedule, task, node, state, late, first, end, limit)
         return self._reading(lambda connection: queries.runs(connection, wanted), snapshot=True)
+
+    def count_runs(self, most: int = COUNTED) -> RunCounts:
+        (row,) = self._all(counts.RUN_COUNTS, {"most": most})
+        return RunCounts(*row)
+
+    def load(self) -> list[Load]:
+        return [Load(*row) for row in self._all(counts.LOAD_BY_POOL)]
+
+    def ticks(self, schedule_ids: Sequence[str], *, first_ms: int = 0, last_ms: int = 1 << 62, each: int = 24) -> Ticks:
+        asked = {"first_ms": first_ms, "last_ms": last_ms, "most": each}
+        nested = self._dialect.nests_limits
+        return self._reading(lambda connection: ticks.ticks(connection, schedule_ids, asked, nested=nested))
 
     def cancels(self, node_id: str) -> list[str]:
         return [run_id for (run_id,) in self._all(statements.CANCELS, {"node_id": node_id})]
@@ -315,6 +363,17 @@ class SqlStore(Engine):
     def logs(self, run_id: str, *, after: int = 0, limit: int = 1000) -> list[LogLine]:
         asked = {"run_id": run_id, "skip": after, "most": limit}
         return [LogLine(*row) for row in self._all(statements.LOGS, asked)]
+
+    def tally(self, minutes: Sequence[Minute]) -> None:
+        def save(tx: Transaction) -> None:
+            assert isinstance(tx, SqlTransaction)
+            tx.save_minutes(minutes)
+
+        self._transact(save)
+
+    def minutes(self, first_ms: int, last_ms: int) -> list[Minute]:
+        rows = self._all(statements.MINUTES, {"first_ms": first_ms, "last_ms": last_ms})
+        return [mapping.minute_from(row) for row in rows]
 
     def nodes(self) -> list[Node]:
         return [mapping.node_from(row) for row in self._all(statements.NODES)]

@@ -151,6 +151,22 @@ Index(
     "onthedot_schedules_tombstones", schedules.c.updated_ms, sqlite_where=TOMBSTONE, postgresql_where=TOMBSTONE
 ).ddl_if(callable_=_partly)
 Index("onthedot_schedules_deleted", schedules.c.deleted, schedules.c.updated_ms).ddl_if(dialect="mysql")
+# Which run this task? And in whose name or task is this text? That is read here, without the rows, so tombstones must
+# be told from others; but not first, or SQLite would take it for all that asks for no tombstones.
+LISTED = schedules.c.deleted == literal_column("0")
+Index("onthedot_schedules_task", schedules.c.task, schedules.c.name, schedules.c.deleted)
+# Which are parked, paused, or have ended? Nearly all are active, and in none of these. MariaDB and MySQL find the
+# paused and the ended ones in the index of what can be planned.
+PARKED = and_(LISTED, schedules.c.error.is_not(None))
+PAUSED = and_(LISTED, schedules.c.error.is_(None), schedules.c.enabled == literal_column("0"))
+_GOES_ON = and_(LISTED, schedules.c.error.is_(None), schedules.c.enabled == literal_column("1"))
+ENDED = and_(_GOES_ON, schedules.c.next_run_ms.is_(None))
+ACTIVE = and_(_GOES_ON, schedules.c.next_run_ms.is_not(None))
+for _state, _which in (("parked", PARKED), ("paused", PAUSED), ("ended", ENDED)):
+    Index(f"onthedot_schedules_{_state}", schedules.c.name, sqlite_where=_which, postgresql_where=_which).ddl_if(
+        callable_=_partly
+    )
+Index("onthedot_schedules_error", schedules.c.error, mysql_length={"error": 1}).ddl_if(dialect="mysql")
 
 
 def _run_columns() -> list[Column[str] | Column[int]]:
@@ -238,6 +254,7 @@ history = Table(
     Column(
         "kept_by", _string(201), nullable=False
     ),  # the schedule's name, or "/" and the task's: what `Retention` counts by
+    _flag("late"),  # whether it began more than `LATE_MS` after it was due, for queries
 )
 # A schedule's history, newest first; and how many of it to forget.
 Index("onthedot_history_schedule", history.c.kept_by, history.c.id)
@@ -252,6 +269,22 @@ Index(
     sqlite_where=WENT_WRONG,
     postgresql_where=WENT_WRONG,
 )
+# What was late? Nearly everything is on time and is not in it.
+LATE = history.c.late == literal_column("1")
+Index("onthedot_history_late", history.c.late, history.c.id, sqlite_where=LATE, postgresql_where=LATE)
+# What did a task, and a node, run last?
+Index("onthedot_history_task", history.c.task, history.c.id)
+Index("onthedot_history_owner", history.c.owner, history.c.id)
+# What became of a schedule's ticks? One-off runs are not in it, nor the parts of a broadcast.
+TICK = and_(history.c.schedule_id.is_not(None), history.c.shard.is_(None))
+Index(
+    "onthedot_history_tick",
+    history.c.schedule_id,
+    history.c.scheduled_ms,
+    sqlite_where=TICK,
+    postgresql_where=TICK,
+).ddl_if(callable_=_partly)
+Index("onthedot_history_moment", history.c.schedule_id, history.c.shard, history.c.scheduled_ms).ddl_if(dialect="mysql")
 
 keys = Table(
     f"{PREFIX}keys",
@@ -312,6 +345,8 @@ changes = Table(
 Index("onthedot_changes_schedule", changes.c.schedule, changes.c.seq)
 # How old is the oldest?
 Index("onthedot_changes_at", changes.c.at_ms)
+# Where did a page end?
+Index("onthedot_changes_id", changes.c.id)
 
 nodes = Table(
     f"{PREFIX}nodes",
@@ -353,6 +388,15 @@ logs = Table(
     _text("text"),
 )
 Index("onthedot_logs_run", logs.c.run_id, logs.c.seq)
+
+# What each node counted in each minute; by minute, since the old ones are forgotten.
+minutes = Table(
+    f"{PREFIX}minutes",
+    metadata,
+    Column("minute_ms", BigInteger, primary_key=True, autoincrement=False),
+    _id("node_id", primary_key=True),
+    _text("body"),
+)
 
 # Who may use the HTTP API; each stays until it is revoked.
 tokens = Table(

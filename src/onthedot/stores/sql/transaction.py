@@ -9,6 +9,7 @@ from sqlalchemy import CompoundSelect, Connection, Select
 
 from onthedot.model.decision import Decision
 from onthedot.model.key import Key
+from onthedot.model.minute import Minute
 from onthedot.model.node import Node
 from onthedot.model.run import Run
 from onthedot.model.schedule import Schedule, ScheduleSummary
@@ -17,7 +18,8 @@ from onthedot.model.token import Session, Token
 from onthedot.rules.effects import Effects
 from onthedot.rules.precedence import foremost, turn_of
 from onthedot.stores import mapping
-from onthedot.stores.base import Change, LogLine, TaskInfo
+from onthedot.stores.asking import is_late
+from onthedot.stores.base import MINUTES_KEPT_MS, Change, LogLine, TaskInfo
 from onthedot.stores.claimed_runs import ClaimedRuns
 from onthedot.stores.lanes import AWAITED, lane_of, lanes_of
 from onthedot.stores.mapping import Columns
@@ -331,7 +333,7 @@ class SqlTransaction:
             if live is not None and copying.only_ends(live, run):
                 plain.append(run)
             else:
-                others.append(mapping.ended_row(run))
+                others.append((*mapping.ended_row(run), int(is_late(run))))
         gone = {run.id for run in plain} if copying.end(self._connection, self._dialect, plain) else set()
         statements.INSERT_HISTORY.run(self._connection, others)
         statements.DELETE_LIVE.run(self._connection, [(run.id,) for run in runs if run.id not in gone])
@@ -476,6 +478,14 @@ class SqlTransaction:
 
     def add_log(self, lines: Sequence[LogLine]) -> None:
         statements.ADD_LOG.run(self._connection, [mapping.log_row(line) for line in lines])
+
+    def save_minutes(self, minutes: Sequence[Minute]) -> None:
+        """In the place of what was there; and forget the old ones."""
+        kept = {(each.minute_ms, each.node_id): mapping.minute_row(each) for each in minutes}
+        for minute_ms, node_id in sorted(kept):  # in one direction, so that nobody waits in a circle
+            driver.write(self._connection, statements.DELETE_MINUTE, {"minute_ms": minute_ms, "node_id": node_id})
+        statements.INSERT_MINUTES.run(self._connection, [kept[key] for key in sorted(kept)])
+        driver.write(self._connection, statements.FORGET_MINUTES, {"before_ms": self.now_ms - MINUTES_KEPT_MS})
 
     def add_changes(self, changes: Sequence[Change]) -> None:
         statements.ADD_CHANGES.run(self._connection, [mapping.change_row(each) for each in changes])

@@ -116,4 +116,4 @@ def _of_runs(words: _Words) -> Iterator[str]:
     for name in ("args", "policy", "result"):
         column = f"run.{name}"
         yield f"{words.json.format(column, column)} AS {name}"
-    yield from ("run.error", "run.reason", "run.waits_for", "run.parent_id", "run.shard")
+    yield from ("run.progress", "run.error", "run.reason", "run.waits_for", "run.parent_id", "run.shard")

@@ -13,7 +13,7 @@ from tests.stores.copying_statements import copying_statements
 from tests.stores.full_tables import GIVEN, LEVELS, fill
 
 from onthedot.model.states import State
-from onthedot.stores.sql import lane_statements, queries, statements, tables
+from onthedot.stores.sql import counts, lane_statements, queries, statements, tables, ticks
 from onthedot.stores.sql.sqlite import SQLITE
 
 Statement = sqlalchemy.Select[Any] | sqlalchemy.CompoundSelect[Any]
@@ -144,9 +144,18 @@ def test_the_levels_of_a_lane_are_those_of_its_runs(connection: Connection) -> N
 @pytest.mark.parametrize(
     ("wanted", "index"),
     [
-        (queries.Wanted(None, "nightly", None, None, 10), "onthedot_history_schedule"),
-        (queries.Wanted(None, None, State.FAILED, None, 10), "onthedot_history_wrong"),
-        (queries.Wanted(None, None, None, "z", 10), "sqlite_autoindex_onthedot_history_1"),
+        (queries.Wanted(schedule="nightly"), "onthedot_history_schedule"),
+        (queries.Wanted(schedule="nightly", first="a", end="z"), "onthedot_history_schedule"),
+        (queries.Wanted(state=State.FAILED), "onthedot_history_wrong"),
+        (queries.Wanted(end="z"), "sqlite_autoindex_onthedot_history_1"),
+        (queries.Wanted(first="a", end="z"), "sqlite_autoindex_onthedot_history_1"),
+        (queries.Wanted(task="job"), "onthedot_history_task"),
+        (queries.Wanted(task="job", first="a", end="z"), "onthedot_history_task"),
+        (queries.Wanted(task="job", state=State.SUCCEEDED), "onthedot_history_task"),
+        (queries.Wanted(node="n1"), "onthedot_history_owner"),
+        (queries.Wanted(node="n1", end="z"), "onthedot_history_owner"),
+        (queries.Wanted(late=True), "onthedot_history_late"),
+        (queries.Wanted(late=True, first="a", end="z"), "onthedot_history_late"),
     ],
 )
 def test_a_page_of_history_is_read_without_reading_all_of_it(
@@ -155,6 +164,51 @@ def test_a_page_of_history_is_read_without_reading_all_of_it(
     plan = _plan(connection, queries.ended_statement(wanted))
     assert f"INDEX {index}" in plan
     assert "TEMP B-TREE" not in plan
+
+
+def _by_next(**wanted: Any) -> Statement:
+    return queries.by_next(queries.WantedSchedules(order="next", **wanted), nested=True)
+
+
+ASKED: dict[str, tuple[Statement, str]] = {
+    "of a task": (queries.by_name(queries.WantedSchedules(task="job")), "INDEX onthedot_schedules_task"),
+    "parked": (queries.by_name(queries.WantedSchedules(state="parked")), "INDEX onthedot_schedules_parked"),
+    "paused": (queries.by_name(queries.WantedSchedules(state="paused")), "INDEX onthedot_schedules_paused"),
+    "ended": (queries.by_name(queries.WantedSchedules(state="ended")), "INDEX onthedot_schedules_ended"),
+    "active": (queries.by_name(queries.WantedSchedules(state="active")), "INDEX onthedot_schedules_name"),
+    "with a text": (
+        queries.by_name(queries.WantedSchedules(search="night")),
+        "SCAN listed USING COVERING INDEX onthedot_schedules_task",
+    ),
+    "next": (_by_next(), "INDEX onthedot_schedules_due"),
+    "next of the paused": (_by_next(), "INDEX onthedot_schedules_paused"),
+    "next of the parked": (_by_next(), "INDEX onthedot_schedules_parked"),
+    "next of the ended": (_by_next(), "INDEX onthedot_schedules_ended"),
+    "next of the local": (_by_next(), "INDEX onthedot_schedules_local"),
+    "next of a task": (_by_next(task="job"), "INDEX onthedot_schedules_task"),
+    "next with a text": (_by_next(search="night"), "SCAN listed USING COVERING INDEX onthedot_schedules_task"),
+    "overdue": (statements.OVERDUE, "INDEX onthedot_schedules_due"),
+    "count active": (counts.SCHEDULE_COUNTS, "INDEX onthedot_schedules_due"),
+    "count paused": (counts.SCHEDULE_COUNTS, "INDEX onthedot_schedules_paused"),
+    "count parked": (counts.SCHEDULE_COUNTS, "INDEX onthedot_schedules_parked"),
+    "count ended": (counts.SCHEDULE_COUNTS, "INDEX onthedot_schedules_ended"),
+    "count waiting": (counts.RUN_COUNTS, "COVERING INDEX onthedot_runs"),
+    "count running": (counts.RUN_COUNTS, "INDEX onthedot_runs_owner"),
+    "load by pool": (counts.LOAD_BY_POOL, "INDEX onthedot_runs_owner"),
+    "ended ticks": (ticks.marks_of(50, nested=True), "INDEX onthedot_history_tick"),
+    "live ticks": (ticks.marks_of(50, nested=True), "INDEX onthedot_runs_tick"),
+    "their decisions": (ticks.decisions_of(50, nested=True), "INDEX onthedot_decisions_schedule"),
+    "changes before": (statements.CHANGES_BEFORE, "INDEX onthedot_changes_id"),
+    "changes of a schedule before": (statements.CHANGES_OF_BEFORE, "INDEX onthedot_changes_schedule"),
+    "minutes": (statements.MINUTES, "INDEX sqlite_autoindex_onthedot_minutes_1"),
+}
+
+
+@pytest.mark.parametrize(("statement", "index"), ASKED.values(), ids=ASKED)
+def test_what_people_ask_for_is_found_by_an_index(connection: Connection, statement: Statement, index: str) -> None:
+    plan = _plan(connection, statement)
+    assert index in plan, plan
+    assert all("USING" in line for line in plan.splitlines() if "SCAN onthedot" in line), plan
 
 
 def test_the_local_schedules_are_found_without_reading_the_others(connection: Connection) -> None:

@@ -44,6 +44,8 @@ def _is_of_sqlite(_thing: object, name: str | None, *_: object) -> bool:
         "onthedot_schedules_plannable",
         "onthedot_schedules_mode",
         "onthedot_schedules_deleted",
+        "onthedot_schedules_error",
+        "onthedot_history_moment",
     )
 
 

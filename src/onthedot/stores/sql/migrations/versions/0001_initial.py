@@ -15,6 +15,10 @@ _LONG = sa.Text().with_variant(MEDIUMTEXT(), "mysql")
 _NUMBER = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 _LOCAL = sa.text("mode = 'local'")
 _TOMBSTONE = sa.text("deleted = 1")
+_PARKED = sa.text("deleted = 0 AND error IS NOT NULL")
+_PAUSED = sa.text("deleted = 0 AND error IS NULL AND enabled = 0")
+_ENDED = sa.text("deleted = 0 AND error IS NULL AND enabled = 1 AND next_run_ms IS NULL")
+_TICK = sa.text("schedule_id IS NOT NULL AND shard IS NULL")
 _PLANNABLE = sa.text("enabled = 1 AND deleted = 0 AND error IS NULL AND mode = 'durable'")
 
 
@@ -48,6 +52,7 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("seq"),
     )
     op.create_index("onthedot_changes_at", "onthedot_changes", ["at_ms"])
+    op.create_index("onthedot_changes_id", "onthedot_changes", ["id"])
     op.create_index("onthedot_changes_schedule", "onthedot_changes", ["schedule", "seq"])
     _create_table(
         "onthedot_decisions",
@@ -65,55 +70,7 @@ def upgrade() -> None:
     )
     op.create_index("onthedot_decisions_decided", "onthedot_decisions", ["decided_ms"])
     op.create_index("onthedot_decisions_schedule", "onthedot_decisions", ["schedule_id", "id"])
-    _create_table(
-        "onthedot_history",
-        sa.Column("id", _string(36), nullable=False),
-        sa.Column("task", _string(200), nullable=False),
-        sa.Column("cause", sa.String(length=20), nullable=False),
-        sa.Column("scheduled_ms", sa.BigInteger(), nullable=False),
-        sa.Column("due_ms", sa.BigInteger(), nullable=False),
-        sa.Column("state", sa.String(length=20), nullable=False),
-        sa.Column("args", _LONG, nullable=False),
-        sa.Column("policy", _LONG, nullable=False),
-        sa.Column("schedule_id", _string(36), nullable=True),
-        sa.Column("schedule", _string(200), nullable=True),
-        sa.Column("revision", sa.Integer(), nullable=True),
-        sa.Column("key", _string(700), nullable=True),
-        sa.Column("target", _string(36), nullable=True),
-        sa.Column("parent_id", _string(36), nullable=True),
-        sa.Column("shard", sa.Integer(), nullable=True),
-        sa.Column("shards", sa.Integer(), nullable=True),
-        sa.Column("shards_left", sa.Integer(), nullable=True),
-        sa.Column("owner", _string(36), nullable=True),
-        sa.Column("claim_no", sa.Integer(), nullable=False),
-        sa.Column("attempt", sa.Integer(), nullable=False),
-        sa.Column("crashes", sa.Integer(), nullable=False),
-        sa.Column("fence", sa.BigInteger(), nullable=False),
-        sa.Column("slot", _string(60), nullable=True),
-        sa.Column("waits_for", _string(250), nullable=True),
-        sa.Column("exempt", sa.SmallInteger(), nullable=False),
-        sa.Column("cancel_requested_ms", sa.BigInteger(), nullable=True),
-        sa.Column("created_ms", sa.BigInteger(), nullable=False),
-        sa.Column("started_ms", sa.BigInteger(), nullable=True),
-        sa.Column("finished_ms", sa.BigInteger(), nullable=True),
-        sa.Column("result", _LONG, nullable=True),
-        sa.Column("error", _LONG, nullable=True),
-        sa.Column("reason", _LONG, nullable=True),
-        sa.Column("trace", _string(60), nullable=True),
-        sa.Column("progress", _LONG, nullable=True),
-        sa.Column("earlier", _LONG, nullable=True),
-        sa.Column("kept_by", _string(201), nullable=False),
-        sa.PrimaryKeyConstraint("id"),
-    )
-    op.create_index("onthedot_history_finished", "onthedot_history", ["finished_ms"])
-    op.create_index("onthedot_history_schedule", "onthedot_history", ["kept_by", "id"])
-    op.create_index(
-        "onthedot_history_wrong",
-        "onthedot_history",
-        ["state", "id"],
-        sqlite_where=sa.text("state != 'succeeded'"),
-        postgresql_where=sa.text("state != 'succeeded'"),
-    )
+    _create_history()
     _create_table(
         "onthedot_keys",
         sa.Column("key", _string(700), nullable=False),
@@ -140,6 +97,13 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("seq"),
     )
     op.create_index("onthedot_logs_run", "onthedot_logs", ["run_id", "seq"])
+    _create_table(
+        "onthedot_minutes",
+        sa.Column("minute_ms", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.Column("node_id", _string(36), nullable=False),
+        sa.Column("body", _LONG, nullable=False),
+        sa.PrimaryKeyConstraint("minute_ms", "node_id"),
+    )
     _create_table(
         "onthedot_nodes",
         sa.Column("id", _string(36), nullable=False),
@@ -315,13 +279,23 @@ def upgrade() -> None:
             sqlite_where=_TOMBSTONE,
             postgresql_where=_TOMBSTONE,
         )
+        for state, which in (("parked", _PARKED), ("paused", _PAUSED), ("ended", _ENDED)):
+            op.create_index(
+                f"onthedot_schedules_{state}",
+                "onthedot_schedules",
+                ["name"],
+                sqlite_where=which,
+                postgresql_where=which,
+            )
     else:
+        op.create_index("onthedot_schedules_error", "onthedot_schedules", ["error"], mysql_length={"error": 1})
         op.create_index("onthedot_schedules_deleted", "onthedot_schedules", ["deleted", "updated_ms"])
         op.create_index(
             "onthedot_schedules_plannable", "onthedot_schedules", ["enabled", "deleted", "mode", "next_run_ms", "id"]
         )
         op.create_index("onthedot_schedules_mode", "onthedot_schedules", ["mode", "name"])
     op.create_index("onthedot_schedules_name", "onthedot_schedules", ["name"], unique=True)
+    op.create_index("onthedot_schedules_task", "onthedot_schedules", ["task", "name", "deleted"])
     _create_table(
         "onthedot_sessions",
         sa.Column("id", _string(64), nullable=False),
@@ -349,6 +323,78 @@ def upgrade() -> None:
         sa.Column("created_ms", sa.BigInteger(), nullable=False),
         sa.Column("expires_ms", sa.BigInteger(), nullable=True),
         sa.PrimaryKeyConstraint("name"),
+    )
+
+
+def _create_history() -> None:
+    _create_table(
+        "onthedot_history",
+        sa.Column("id", _string(36), nullable=False),
+        sa.Column("task", _string(200), nullable=False),
+        sa.Column("cause", sa.String(length=20), nullable=False),
+        sa.Column("scheduled_ms", sa.BigInteger(), nullable=False),
+        sa.Column("due_ms", sa.BigInteger(), nullable=False),
+        sa.Column("state", sa.String(length=20), nullable=False),
+        sa.Column("args", _LONG, nullable=False),
+        sa.Column("policy", _LONG, nullable=False),
+        sa.Column("schedule_id", _string(36), nullable=True),
+        sa.Column("schedule", _string(200), nullable=True),
+        sa.Column("revision", sa.Integer(), nullable=True),
+        sa.Column("key", _string(700), nullable=True),
+        sa.Column("target", _string(36), nullable=True),
+        sa.Column("parent_id", _string(36), nullable=True),
+        sa.Column("shard", sa.Integer(), nullable=True),
+        sa.Column("shards", sa.Integer(), nullable=True),
+        sa.Column("shards_left", sa.Integer(), nullable=True),
+        sa.Column("owner", _string(36), nullable=True),
+        sa.Column("claim_no", sa.Integer(), nullable=False),
+        sa.Column("attempt", sa.Integer(), nullable=False),
+        sa.Column("crashes", sa.Integer(), nullable=False),
+        sa.Column("fence", sa.BigInteger(), nullable=False),
+        sa.Column("slot", _string(60), nullable=True),
+        sa.Column("waits_for", _string(250), nullable=True),
+        sa.Column("exempt", sa.SmallInteger(), nullable=False),
+        sa.Column("cancel_requested_ms", sa.BigInteger(), nullable=True),
+        sa.Column("created_ms", sa.BigInteger(), nullable=False),
+        sa.Column("started_ms", sa.BigInteger(), nullable=True),
+        sa.Column("finished_ms", sa.BigInteger(), nullable=True),
+        sa.Column("result", _LONG, nullable=True),
+        sa.Column("error", _LONG, nullable=True),
+        sa.Column("reason", _LONG, nullable=True),
+        sa.Column("trace", _string(60), nullable=True),
+        sa.Column("progress", _LONG, nullable=True),
+        sa.Column("earlier", _LONG, nullable=True),
+        sa.Column("kept_by", _string(201), nullable=False),
+        sa.Column("late", sa.SmallInteger(), nullable=False),
+        sa.PrimaryKeyConstraint("id"),
+    )
+    op.create_index("onthedot_history_finished", "onthedot_history", ["finished_ms"])
+    op.create_index(
+        "onthedot_history_late",
+        "onthedot_history",
+        ["late", "id"],
+        sqlite_where=sa.text("late = 1"),
+        postgresql_where=sa.text("late = 1"),
+    )
+    op.create_index("onthedot_history_owner", "onthedot_history", ["owner", "id"])
+    op.create_index("onthedot_history_schedule", "onthedot_history", ["kept_by", "id"])
+    op.create_index("onthedot_history_task", "onthedot_history", ["task", "id"])
+    if _partly():
+        op.create_index(
+            "onthedot_history_tick",
+            "onthedot_history",
+            ["schedule_id", "scheduled_ms"],
+            sqlite_where=_TICK,
+            postgresql_where=_TICK,
+        )
+    else:
+        op.create_index("onthedot_history_moment", "onthedot_history", ["schedule_id", "shard", "scheduled_ms"])
+    op.create_index(
+        "onthedot_history_wrong",
+        "onthedot_history",
+        ["state", "id"],
+        sqlite_where=sa.text("state != 'succeeded'"),
+        postgresql_where=sa.text("state != 'succeeded'"),
     )
 
 

@@ -1,0 +1,151 @@
+"""Runs as people ask for them, live and ended: pages by filters, counts, what nodes run, what became of ticks."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pymongo.client_session import ClientSession
+from pymongo.database import Database
+
+from onthedot.model.run import Run
+from onthedot.model.states import LIVE, State
+from onthedot.stores.asking import bounds
+from onthedot.stores.base import LATE_MS, Load, RunCounts, Ticks
+from onthedot.stores.mongo import mapping as documents
+from onthedot.stores.mongo import schema
+from onthedot.stores.mongo.mapping import AT_ONCE, Document
+
+_BEGAN_LATE: Document = {"$expr": {"$gt": [{"$subtract": ["$started_ms", "$due_ms"]}, LATE_MS]}}
+_MARK = dict.fromkeys(documents.MARK, 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which runs: all that is given must hold."""
+
+    ids: Sequence[str] | None
+    schedule: str | None
+    task: str | None
+    node: str | None
+    state: State | None
+    late: bool
+    since_ms: int | None
+    until_ms: int | None
+    before: str | None
+    limit: int
+
+
+def page(database: Database[Document], session: ClientSession, wanted: Wanted) -> list[Run]:
+    """Live and ended ones, newest first by id; one snapshot, or a run that just ends would be in neither."""
+    found: list[Run] = []
+    if wanted.state is None or wanted.state in LIVE:
+        found += _found(database, session, schema.RUNS, _live_filter(wanted), wanted.limit)
+    if wanted.state is None or wanted.state not in LIVE:
+        found += _found(database, session, schema.HISTORY, _ended_filter(wanted), wanted.limit)
+    return sorted(found, key=lambda run: run.id, reverse=True)[: wanted.limit]
+
+
+def _found(
+    database: Database[Document], session: ClientSession, collection: str, matching: Document, limit: int
+) -> list[Run]:
+    found = database[collection].find(matching, session=session, batch_size=AT_ONCE).sort("_id", -1).limit(limit)
+    return [documents.run_from(each) for each in found]
+
+
+def _live_filter(wanted: Wanted) -> Document:
+    """Which live runs."""
+    matching = _both(wanted)
+    if wanted.schedule is not None:
+        matching["schedule"] = wanted.schedule
+    return {**matching, **_BEGAN_LATE} if wanted.late else matching
+
+
+def _ended_filter(wanted: Wanted) -> Document:
+    """Which of history."""
+    matching = _both(wanted)
+    if wanted.schedule is not None:
+        matching["kept_by"] = wanted.schedule
+    if wanted.state not in (None, State.SUCCEEDED):
+        matching |= schema.WENT_WRONG  # says nothing new, but names the partial index
+    return {**matching, **schema.LATE} if wanted.late else matching
+
+
+def _both(wanted: Wanted) -> Document:
+    """What live and ended ones have in common."""
+    state = None if wanted.state is None else wanted.state.value
+    given = {"_id": _ids(wanted) or None, "task": wanted.task, "owner": wanted.node, "state": state}
+    return {name: value for name, value in given.items() if value is not None}
+
+
+def _ids(wanted: Wanted) -> Document:
+    first, end = bounds(wanted.since_ms, wanted.until_ms, wanted.before)
+    ids: Document = {"$gte": first} if first else {}
+    if wanted.ids is not None:
+        ids["$in"] = sorted(set(wanted.ids))
+    if end is not None:
+        ids["$lt"] = end
+    return ids
+
+
+def counts(database: Database[Document], most: int) -> RunCounts:
+    """Without reading them: those that wait for their moment, and those that wait for something else, are in one index
+    each.
+    """
+
+    def count(wanted: Document, index: str) -> int:
+        return database[schema.RUNS].count_documents(wanted, limit=most, hint=index)
+
+    waiting = count(schema.READY, schema.RUNS_MOMENTS) + count(schema.BLOCKED, schema.RUNS_AWAITED)
+    return RunCounts(min(waiting, most), count(schema.OWNED, schema.RUNS_OWNER))
+
+
+def load(database: Database[Document]) -> list[Load]:
+    """By the whole policy, of which there are few; the pool is seen here, where its text can be read."""
+    counted = {"$group": {"_id": {"owner": "$owner", "policy": "$policy"}, "runs": {"$sum": 1}}}
+    found = database[schema.RUNS].aggregate([{"$match": schema.OWNED}, counted], hint=schema.RUNS_OWNER)
+    running: Counter[tuple[str, str | None]] = Counter()
+    for each in found:
+        policy = documents.policy_or_default(each["_id"].get("policy"))
+        running[each["_id"]["owner"], policy.pool] += each["runs"]
+    return [Load(node_id, pool, count) for (node_id, pool), count in running.items()]
+
+
+def ticks(
+    database: Database[Document],
+    session: ClientSession,
+    schedule_ids: Sequence[str],
+    *,
+    first_ms: int,
+    last_ms: int,
+    each: int,
+) -> Ticks:
+    """In one round trip: a document that is always there is joined with what there is of each schedule."""
+    within = {"scheduled_ms": {"$gte": first_ms, "$lte": last_ms}, "shard": None}
+    runs = [{"$match": within}, {"$sort": {"scheduled_ms": -1}}, {"$limit": each}, {"$project": _MARK}]
+    touching = {"first_ms": {"$lte": last_ms}, "last_ms": {"$gte": first_ms}}
+    decisions = [{"$match": touching}, {"$sort": {"_id": -1}}, {"$limit": each}]
+    stages: list[Document] = [
+        {"$match": {"_id": "schema"}},
+        {"$project": {"of": {"$literal": list(dict.fromkeys(schedule_ids))}}},
+        {"$unwind": "$of"},
+        _joined("live", schema.RUNS, runs),
+        _joined("ended", schema.HISTORY, runs),
+        _joined("decisions", schema.DECISIONS, decisions),
+    ]
+    found = list(database[schema.META].aggregate(stages, session=session, batchSize=AT_ONCE))
+    newest = [_newest([*of["live"], *of["ended"]])[:each] for of in found]
+    return Ticks(
+        tuple(documents.mark_from(run) for runs in newest for run in runs),
+        tuple(documents.decision_from(decision) for of in found for decision in of["decisions"]),
+    )
+
+
+def _joined(name: str, collection: str, pipeline: list[Document]) -> Document:
+    joined = {"from": collection, "localField": "of", "foreignField": "schedule_id", "pipeline": pipeline, "as": name}
+    return {"$lookup": joined}
+
+
+def _newest(runs: list[Document]) -> list[Document]:
+    return sorted(runs, key=lambda run: (run["scheduled_ms"], run["_id"]), reverse=True)

@@ -1,0 +1,156 @@
+"""Schedules as people ask for them: pages by filters and order, counts, what they need, and who is overdue."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pymongo.client_session import ClientSession
+from pymongo.database import Database
+
+from onthedot.model.schedule import Mode, Order, Schedule, ScheduleState
+from onthedot.stores.asking import NAMED, folded
+from onthedot.stores.base import Demand, ScheduleCounts
+from onthedot.stores.json_text import word_in_words
+from onthedot.stores.mongo import mapping as documents
+from onthedot.stores.mongo import schema
+from onthedot.stores.mongo.candidates import IN_TURN
+from onthedot.stores.mongo.mapping import AT_ONCE, BETWEEN, Document
+from onthedot.stores.paging import NEVER_MS, place_from
+
+_COMES: Document = {"next_run_ms": {"$gt": -NEVER_MS}}
+_NEVER_COMES: Document = {"next_run_ms": None}
+_ENABLED: Document = {**schema.KEPT, "enabled": 1, "error": None}
+_OF_STATE: dict[ScheduleState, Document] = {
+    "parked": schema.PARKED,
+    "paused": {**schema.DISABLED, "error": None},
+    "ended": {**_ENABLED, **_NEVER_COMES},
+    "active": {**_ENABLED, **_COMES},
+}
+_INDEX_OF_STATE: dict[ScheduleState, str] = {
+    "parked": schema.SCHEDULES_PARKED,
+    "paused": schema.SCHEDULES_DISABLED,
+    "ended": schema.SCHEDULES_NEXT,
+}
+"""Of those that are few."""
+_BY_NAME = [("name", 1)]
+_BY_NEXT = [("next_run_ms", 1), ("name", 1)]
+_NONE: Document = {"$in": []}
+_NEEDS: list[Document] = [
+    {"$match": _OF_STATE["active"]},
+    {"$sort": {"name": 1}},
+    {
+        "$group": {
+            "_id": {"task": "$task", "policy": "$policy"},
+            "count": {"$sum": 1},
+            "names": {"$push": "$name"},
+        }
+    },
+    {"$project": {"count": 1, "names": {"$slice": ["$names", NAMED]}}},
+]
+"""By the whole policy, of which there are few; what of it is a need is seen here, where its text can be read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which schedules: all that is given must hold."""
+
+    names: Sequence[str] | None
+    tag: str | None
+    task: str | None
+    mode: Mode | None
+    state: ScheduleState | None
+    search: str
+    order: Order
+    after: str
+    limit: int
+
+    def filters(self) -> list[Document]:
+        """All must hold."""
+        found = [schema.KEPT if self.state is None else _OF_STATE[self.state]]
+        if self.names is not None:
+            found.append({"name": {"$in": sorted(set(self.names))}})
+        if self.tag is not None:
+            found.append({"tags": {"$regex": re.escape(word_in_words(self.tag))}})
+        if self.search:
+            found.append({"words": _part(self.search)})
+        found += [{name: getattr(self, name)} for name in ("task", "mode") if getattr(self, name) is not None]
+        return found
+
+    def index(self) -> str | None:
+        """The one that leaves the least to be looked at; None where the server knows better which one does."""
+        if self.names is not None:
+            return schema.SCHEDULES_NAME
+        if self.mode == "local":
+            return schema.SCHEDULES_LOCAL
+        if self.state in _INDEX_OF_STATE:
+            return _INDEX_OF_STATE[self.state]
+        if self.task is not None:
+            return schema.SCHEDULES_TASK if self.order == "name" else None
+        if self.search or self.tag is not None:
+            return schema.SCHEDULES_WORDS
+        return schema.SCHEDULES_NAME if self.order == "name" else schema.SCHEDULES_NEXT
+
+
+def _part(search: str) -> Document:
+    return _NONE if BETWEEN in search else {"$regex": re.escape(folded(search))}
+
+
+def page(database: Database[Document], session: ClientSession | None, wanted: Wanted) -> list[Schedule]:
+    """In order; by next moment it takes a snapshot, or one that moves on meanwhile would stand in two parts of it."""
+    filters, index = wanted.filters(), wanted.index()
+    parts, order = ([{"name": {"$gt": wanted.after}}], _BY_NAME)
+    if wanted.order == "next":
+        parts, order = _parts_by_next(wanted.after), _BY_NEXT
+    found: list[Document] = []
+    for part in parts:
+        left = wanted.limit - len(found)
+        if left > 0:
+            cursor = database[schema.SCHEDULES].find({"$and": [part, *filters]}, session=session, batch_size=AT_ONCE)
+            cursor = cursor.sort(order).limit(left)
+            found += cursor if index is None else cursor.hint(index)
+    return [documents.schedule_from(each) for each in found]
+
+
+def _parts_by_next(after: str) -> list[Document]:
+    """What comes after that place, in parts that are each one piece of the index, in which no moment comes first."""
+    moment, name = place_from(after)
+    rest = {"name": {"$gt": name}}
+    if moment == NEVER_MS:
+        return [{**_NEVER_COMES, **rest}]
+    return [{"next_run_ms": moment, **rest}, {"next_run_ms": {"$gt": moment}}, _NEVER_COMES]
+
+
+def counts(database: Database[Document], most: int) -> ScheduleCounts:
+    """Each from its own index; what is active is nearly everything, and counted without reading it."""
+
+    def count(wanted: Document, index: str) -> int:
+        return database[schema.SCHEDULES].count_documents(wanted, limit=most, hint=index)
+
+    few = {state: count(_OF_STATE[state], index) for state, index in _INDEX_OF_STATE.items()}
+    planned = count({**schema.PLANNABLE, **_COMES}, schema.SCHEDULES_DUE)
+    local = count({**schema.LOCAL, **_OF_STATE["active"]}, schema.SCHEDULES_LOCAL)
+    return ScheduleCounts(**few, active=min(planned + local, most))
+
+
+def demands(database: Database[Document]) -> list[Demand]:
+    """Each need once, by its first name."""
+    found: dict[tuple[str, str | None, tuple[str, ...]], tuple[int, list[str]]] = {}
+    grouped = database[schema.SCHEDULES].aggregate(
+        _NEEDS, hint=schema.SCHEDULES_NAME, allowDiskUse=True, batchSize=AT_ONCE
+    )
+    for each in grouped:
+        policy = documents.policy_or_default(each["_id"].get("policy"))
+        need = each["_id"]["task"], policy.group, policy.depends_on
+        count, names = found.get(need, (0, []))
+        found[need] = count + each["count"], sorted([*names, *each["names"]])[:NAMED]
+    needed = [Demand(*need, count, tuple(names)) for need, (count, names) in found.items()]
+    return sorted(needed, key=lambda each: each.names)
+
+
+def overdue(database: Database[Document], before_ms: int, limit: int) -> list[Schedule]:
+    """Oldest first."""
+    due = {**schema.PLANNABLE, "next_run_ms": {"$lt": before_ms}}
+    found = database[schema.SCHEDULES].find(due, batch_size=AT_ONCE).sort(IN_TURN).limit(limit)
+    return [documents.schedule_from(each) for each in found.hint(schema.SCHEDULES_DUE)]
