@@ -15,10 +15,13 @@ _MOMENT = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z"
 _RUN = r"(?<=run )[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}"
 _FOUND = re.compile(f"({_MOMENT}|{_RUN})")
 
+_LENGTH = re.compile(r"(\d) (ms|s|min|h|d)\b")
+"""How long something took is not torn apart at the end of a line."""
+
 
 def prose(text: str, url: Addresses, now_ms: int, zone: tzinfo) -> Markup:
     """The text as HTML."""
-    parts = _FOUND.split(text)  # every second one was found
+    parts = _FOUND.split(_LENGTH.sub("\\1\u00a0\\2", text))  # every second one was found
     return Markup("").join(_found(each, url, now_ms, zone) if place % 2 else each for place, each in enumerate(parts))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, tzinfo
 
 from markupsafe import Markup
@@ -234,7 +234,7 @@ def _draw(course: Course, zone: tzinfo, sheet: Sheet) -> Markup:
     foot = sheet.bar_y(len(shown) - 1) + _HEIGHT + (14 if course.usual_end_ms is None else 16)
     parts = [
         *_axis(scale, zone, foot),
-        *(part for number, row in enumerate(shown) for part in _draw_row(row, number, scale)),
+        *(part for number, row in enumerate(shown) for part in _draw_row(row, number, scale, course.usual_end_ms)),
         *_usually(course, scale, sheet.bar_y(len(shown) - 1)),
         _line(scale.x(course.due_ms), foot, "due"),
         *([_line(scale.x(course.now_ms), foot, "now")] if course.is_live else []),
@@ -259,12 +259,13 @@ def _axis(scale: Scale, zone: tzinfo, foot: int) -> Iterator[Markup]:
         yield Markup('<text x="{}" y="{}" text-anchor="{}">{}</text>').format(x, foot + 15, anchor, text)
 
 
-def _draw_row(row: Row, number: int, scale: Scale) -> Iterator[Markup]:
+def _draw_row(row: Row, number: int, scale: Scale, usual_end_ms: int | None) -> Iterator[Markup]:
     y = scale.sheet.bar_y(number)
     yield from _heading(row, y, scale.sheet)
     for span in filter(None, (row.tail, row.work)):
         yield _box(span, y, scale)
-    yield from _labels(row, y, scale)
+    is_marked = row.work.kind == "running" and usual_end_ms is not None
+    yield from _labels(row, y, scale, scale.x(usual_end_ms) if is_marked and usual_end_ms is not None else None)
 
 
 def _heading(row: Row, y: int, sheet: Sheet) -> Iterator[Markup]:
@@ -293,25 +294,33 @@ def _place(span: Span, scale: Scale) -> tuple[float, float]:
     return x, round(max(scale.x(span.last_ms) - x, 3), 1)
 
 
-def _labels(row: Row, y: int, scale: Scale) -> Iterator[Markup]:
-    """Inside the bar if it fits; else beside the row, with what stands there anyway."""
+def _labels(row: Row, y: int, scale: Scale, mark_x: float | None) -> Iterator[Markup]:
+    """Inside the bar if it fits; else with what stands after it, or beside the row."""
     x, width = _place(row.work, scale)
     inside = _fitting(row.work, width, scale.sheet)
-    left_over = "" if inside else row.work.short
     if inside:
-        yield _text(inside, x + _PADDING, y, f"on-{row.work.kind}")
-    tail = row.tail if row.tail is not None and row.tail.label else None
-    if tail is None:
-        if left_over:
-            yield _beside(row.work.label, row, y, scale)
-        return
+        yield _text(inside, _clear_of(mark_x, x + _PADDING, inside, x + width), y, f"on-{row.work.kind}")
+    if row.tail is not None and row.tail.label:
+        yield _tail_label(row, row.tail, "" if inside else f"{row.work.short}, ", y, scale)
+    elif not inside:
+        yield _beside(row.work.label, row, y, scale)
+
+
+def _clear_of(mark_x: float | None, x: float, text: str, end: float) -> float:
+    """Behind the mark that it would else stand across, if there is room."""
+    width = len(text) * _LETTER
+    if mark_x is None or not x - _GAP < mark_x < x + width or mark_x + _GAP + width > end:
+        return x
+    return mark_x + _GAP
+
+
+def _tail_label(row: Row, tail: Span, before: str, y: int, scale: Scale) -> Markup:
     x, width = _place(tail, scale)
-    inside = "" if left_over or tail.kind == "lease" else _fitting(tail, width, scale.sheet)
+    whole = replace(tail, label=before + tail.label, short=before + tail.short)
+    inside = "" if tail.kind == "lease" else _fitting(whole, width, scale.sheet)
     if inside:
-        yield _text(inside, x + width / 2, y, "aside", "middle")
-        return
-    told = tail.label if scale.sheet.is_wide else tail.short
-    yield _beside(f"{left_over}, {told}" if left_over else told, row, y, scale)
+        return _text(inside, x + width / 2, y, "aside", "middle")
+    return _beside(whole.label if scale.sheet.is_wide else whole.short, row, y, scale)
 
 
 def _fitting(span: Span, width: float, sheet: Sheet) -> str:
