@@ -168,17 +168,23 @@ def act_on_many(request: Request, app: TheApp, form: TheForm, caller: TheCaller)
     if act == "delete" and not caller.may(Role.ADMIN):
         raise Refused(403, "role", f"admin is needed to delete; {caller.name} is {caller.role}")
     check_expected(names, int(form["expect"]) if form["expect"].isdecimal() else None)
-    revisions = _revisions(app, names) if act in ("delete", "put back") else {}
-    results = (
-        _put_all_back(app, form)
-        if act == "put back"
-        else bulk(app.schedules, act, names, note=form["note"] or None if act == "pause" else None)
-    )  # type: ignore[arg-type]
+    revisions = _revisions(app, names) if act == "delete" else {}
+    results = _do(app, form, act, names)
     return done(request, _told(act, results), _undo_of(act, results, revisions, form["note"]), to="/schedules")
 
 
 _DID = {"pause": "Paused", "resume": "Resumed", "trigger": "Triggered", "delete": "Deleted", "put back": "Put back"}
 _REVERSE = {"pause": "resume", "resume": "pause"}
+
+
+def _do(app: App, form: Form, act: str, names: Sequence[str]) -> list[Done]:
+    match act:
+        case "pause":
+            return bulk(app.schedules, "pause", names, note=form["note"] or None)
+        case "resume" | "trigger" | "delete":
+            return bulk(app.schedules, act, names)
+        case _:
+            return _put_all_back(app, form)
 
 
 def _revisions(app: App, names: Sequence[str]) -> dict[str, int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from onthedot.errors import ArgumentsError
@@ -97,8 +98,6 @@ def _read_whole(text: str) -> tuple[dict[str, Any], list[Input]]:
 
 def with_problem(inputs: Sequence[Input], error: ArgumentsError) -> list[Input]:
     """The problem beside the field that it names, else beside the first."""
-    from dataclasses import replace
-
     said = str(error)
     names = [each.label for each in inputs]
     at = next((place for place, name in enumerate(names) if f" {name} " in f" {said.replace(':', ' ')} "), 0)

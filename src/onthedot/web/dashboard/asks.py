@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from urllib.parse import quote
 
 from fastapi import Request
 from starlette.responses import HTMLResponse
@@ -110,15 +111,11 @@ def reschedule_question(schedule: Schedule, given: str = "", wrong: str = "") ->
 
 def delete_question(schedule: Schedule, skipped: int, running: int, given: str = "", wrong: str = "") -> Question:
     """For the page that asks, and for the one that asks again."""
-    declared = schedule.origin != "api"
-    said = (
-        f"{'Code' if schedule.origin == 'code' else 'A file'} declares it: the next deploy brings it back. To stop it, pause it. "
-        if declared
-        else ""
-    )
+    who = {"code": "Code", "file": "A file"}.get(schedule.origin)
+    back = "" if who is None else f"{who} declares it: the next deploy brings it back. To stop it, pause it. "
     name = Input("name", "Type its name", given, mono=True, must_be=schedule.name, wrong=wrong)
     path = f"/schedules/{_quoted(schedule.name)}/delete"
-    said += f"Its history stays. {told_of_runs(skipped, running)}"
+    said = f"{back}Its history stays. {told_of_runs(skipped, running)}"
     return Question(f"Delete {schedule.name}?", said, path, "Delete", [name], danger=True, page="schedules")
 
 
@@ -228,7 +225,7 @@ def ask_drain(request: Request, app: TheApp, node: str) -> HTMLResponse:
         if others
         else "No other node takes runs: nothing will run"
     )
-    said = f"It takes no more runs, ends those that it has, and stops. {rest}. This cannot be undone: start it again instead."
+    said = f"It takes no more runs, ends those that it has, and stops. {rest}. To have it back, start it again."
     return ask(
         request,
         Question(
@@ -264,6 +261,4 @@ def published(app: App, task: str) -> TaskInfo | None:
 
 
 def _quoted(name: str) -> str:
-    from urllib.parse import quote
-
     return quote(name, safe="")

@@ -13,28 +13,36 @@ A page is a file here with a router, and a template.
     def nodes_page(request: Request, app: TheApp) -> HTMLResponse:
         return render(request, "nodes.html", page="nodes", nodes=app.nodes.list())
 
-`__init__.PAGES` lists the modules. Templates begin with `{% extends "base.html" %}` and fill the blocks `title`, `heading`
-(an h1: a sentence that is the finding, and a p.sub), `acts` (buttons beside it) and `body`; `scripts` adds modules:
-`{{ script("ring.js") }}`. `page=` is the word of the navigation, `live=` the topics at which the heading changes.
+`__init__.PAGES` lists the modules. Templates begin with `{% extends "base.html" %}` and fill the blocks `title`,
+`heading` (an h1: a sentence that is the finding, and a p.sub), `acts` (buttons beside it) and `body`; `scripts` adds
+modules: `{{ script("ring.js") }}`. `page=` is the word of the navigation, `live=` the topics at which the heading
+changes.
 
 Values that every template has:
 
-    url(path, **query)      an address of ours, with the root path; url.here(**query) is this one with other query values
-                            (None takes one out); url.schedule(name), url.run(id), url.tick(name, ms)
+    url(path, **query)      an address of ours, with the root path; url.here(**query) is this one with other values
+                            in its query (None takes one out); url.back is this one, for forms;
+                            url.schedule(name), url.run(id), url.tick(name, ms)
     caller, may_operate, may_admin
     now_ms                  the store's time; zone (see `zones`); counts (see `counts`); store_url (masked)
     csrf_field()            inside every form of method post
     away                    set when the store is away and this is the last truth: acts are off (see `kept_pages`)
     toast                   what the last act said
 
-Filters: `ms|moment`, `ms|moment("exact")`, `ms|moment(own=zone_name)`, `ms|until`, `ms|ago`, `ms|duration`, `n|many`,
-`n|counted("run")`. Macros, without an import: `mark(state)` draws the sign of a state (`mark(state, named=false)` where
-the word stands beside it), `chip(state)`; `act(path, word, …)` is a form of one button; `ask(path, word)` a link
-to the page that asks before it acts, which scripts show as a dialog. Charts are SVG text from `charts/`, as `Markup`.
+Filters: `ms|moment`, `ms|moment("exact")`, `ms|moment(own=zone_name)`, `ms|until`, `ms|ago`, `ms|since`, `ms|duration`,
+`n|many`, `n|counted("run")`. Macros, without an import: `mark(state)` draws the sign of a state
+(`mark(state, named=false)` where the word stands beside it), `chip(state)`, `bar(part)`; `act(path, word, …)` is a form
+of one button; `ask(path, word)` a link to the page that asks before it acts, which scripts show as a dialog. Charts are
+SVG text from `charts/`, as `Markup`.
 
-No `style=` anywhere: the content policy forbids it. Widths of bars are attributes of SVG. Style goes into a part of your
-own, `static/css/50-<page>.css`. What changes by itself carries an id and `data-live="<topics>"`: when one of the topics
-(schedules, runs, nodes, changes) has news, live.js fetches the page anew and replaces those elements, nothing else.
+No `style=` anywhere: the content policy forbids it. Widths of bars are attributes of SVG. Style goes into a part of
+your own, `static/css/50-<page>.css`. What changes by itself carries an id and `data-live="<topics>"`: when one of the
+topics (schedules, runs, nodes, changes, minute) has news, live.js fetches the page anew and makes those elements like
+it, nothing else; siblings that may change their order carry an id or `data-id`. What a script draws has `data-keep`.
+
+Rows that keys move over have `data-row`; a link or button with `data-key="p"` is what the letter does, first in the row
+at hand, then on the page. A form of rows to pick has `data-select`, boxes named `name`, and a `.bulk` bar; its buttons
+are `<button name="act" value="pause" formaction="/bulk" data-dialog data-key="p">`, method get.
 """
 
 from __future__ import annotations

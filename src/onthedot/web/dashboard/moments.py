@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from datetime import datetime, tzinfo
-from typing import Any
 
 from jinja2 import pass_context
 from jinja2.runtime import Context
@@ -104,7 +102,7 @@ def _time(ms: int, text: str, **data: str) -> Markup:
 
 @pass_context
 def until(context: Context, ms: int | None) -> Markup:
-    """`{{ schedule.next_run_ms|until }}`: how long it is till then: 12 s; "now" when it has come. times.js counts on."""
+    """`{{ schedule.next_run_ms|until }}`: how long it is till then, "now" when it has come. times.js counts on."""
     return _counting(context, ms, 1)
 
 
@@ -114,11 +112,20 @@ def ago(context: Context, ms: int | None) -> Markup:
     return _counting(context, ms, -1)
 
 
-def _counting(context: Mapping[str, Any], ms: int | None, sign: int) -> Markup:
+@pass_context
+def since(context: Context, ms: int | None) -> Markup:
+    """`{{ change.at_ms|since }}`: the same with the word: 5 s ago, just now."""
+    return _counting(context, ms, 0)
+
+
+def _counting(context: Context, ms: int | None, sign: int) -> Markup:
     if ms is None:
         return Markup(NEVER)
-    left = sign * (ms - context["now_ms"])
-    return _time(ms, in_seconds(left), counts="until" if sign > 0 else "ago")
+    left = (sign or -1) * (ms - context["now_ms"])
+    text = in_seconds(left)
+    if sign == 0:
+        text = "just now" if text == "now" else f"{text} ago"
+    return _time(ms, text, counts={1: "until", -1: "ago", 0: "since"}[sign])
 
 
 def in_seconds(ms: int) -> str:
@@ -128,4 +135,4 @@ def in_seconds(ms: int) -> str:
     return f"{ms // _SECOND} s" if ms < _MINUTE else duration(ms)
 
 
-FILTERS = {"moment": moment, "until": until, "ago": ago, "duration": duration, "many": many}
+FILTERS = {"moment": moment, "until": until, "ago": ago, "since": since, "duration": duration, "many": many}

@@ -1,18 +1,165 @@
-"""Soon."""
+"""Who plans and runs: leases, clocks, load; who died lately, and what the doctor says."""
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
 from fastapi import Request
+from markupsafe import Markup
 from starlette.responses import HTMLResponse
 
+from onthedot.app.app import App
+from onthedot.insight.node_history import labels_of
+from onthedot.model.node import SKEW_LABEL, ZONES_LABEL, Node, NodeState
+from onthedot.model.states import State
+from onthedot.stores.base import Change
+from onthedot.web.dashboard.charts.lease import clock_needle, lease_ring, skew_text
 from onthedot.web.dashboard.frame import render
 from onthedot.web.dashboard.page_route import new_pages
+from onthedot.web.dashboard.state import Dashboard
 from onthedot.web.routes.router import VIEWER
+from onthedot.web.security import TheApp
 
 router = new_pages()
 
+_LATELY_MS = 86_400_000
+_MOST_GONE = 5
+_MOST_RUNNING = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class NodeView:
+    """One node as the page shows it."""
+
+    node: Node
+    name: str
+    state: str
+    """alive, draining, expired or dead."""
+    running: int
+    lease: Markup
+    needle: Markup
+    skew: str
+    skewed: bool
+    taken_over: tuple[Change, ...] = ()
+    """Of a dead one: what became of its runs."""
+
+    @property
+    def about(self) -> str:
+        """Roles and group, in one line."""
+        group = "" if self.node.group is None else f"group {self.node.group}"
+        return " · ".join(part for part in (", ".join(self.node.roles), group) if part)
+
+    @property
+    def zones(self) -> str:
+        """The version of its time zone data."""
+        return self.node.labels.get(ZONES_LABEL, "")
+
+    @property
+    def part(self) -> float:
+        """How full it is."""
+        return self.running / max(self.node.capacity, 1)
+
 
 @router.get("/nodes", **VIEWER)
-def nodes_page(request: Request) -> HTMLResponse:
-    """Not yet."""
-    return render(request, "soon.html", page="nodes")
+def nodes_page(request: Request, app: TheApp) -> HTMLResponse:
+    """All that live, and those that died within a day."""
+    dashboard: Dashboard = request.app.state.dashboard
+    store = app.open_store()
+    now_ms, live = store.now_ms(), app.nodes.list()
+    running = running_by_node(app)
+    dead = [each for each in store.gone_nodes(50) if is_recent_death(each, now_ms)][:_MOST_GONE]
+    lines = app.schedules.changes(limit=200) if dead else ()
+    views = [view_of(each, running, now_ms, labels_of(live)) for each in live]
+    return render(
+        request,
+        "nodes.html",
+        page="nodes",
+        live="nodes runs",
+        nodes=views,
+        gone=[gone_view(each, lines) for each in dead],
+        heading=heading(views, len(dead)),
+        room=sum(max(each.node.capacity - each.running, 0) for each in views if each.state == "alive"),
+        examination=dashboard.doctor.look(store),
+        shares=shares(views),
+    )
+
+
+def running_by_node(app: App) -> Mapping[str, int]:
+    """How many runs each has."""
+    found = app.open_store().runs(state=State.RUNNING, limit=_MOST_RUNNING)
+    return Counter(run.owner for run in found if run.owner is not None)
+
+
+def is_recent_death(node: Node, now_ms: int) -> bool:
+    """Whether it died within the last day."""
+    return node.state is NodeState.DEAD and node.renewed_ms > now_ms - _LATELY_MS
+
+
+def view_of(node: Node, running: Mapping[str, int], now_ms: int, names: Mapping[str, str]) -> NodeView:
+    """A node that is not gone."""
+    state = "expired" if node.expired(now_ms) else str(node.state)
+    skew = _skew_of(node)
+    return NodeView(
+        node,
+        names.get(node.id, node.name),
+        state,
+        running.get(node.id, 0),
+        lease_ring(node.renewed_ms + node.lease_ms - now_ms if node.renewed_ms <= now_ms else 0, node.lease_ms),
+        clock_needle(skew),
+        "" if skew is None else skew_text(skew),
+        skew is not None and abs(skew) >= 1000,
+    )
+
+
+def gone_view(node: Node, lines: Iterable[Change]) -> NodeView:
+    """One that died, with what was taken over from it."""
+    taken = tuple(each for each in lines if each.after.get("node_id") == node.id and "run" in each.after)
+    return NodeView(node, node.name, "dead", 0, lease_ring(0, node.lease_ms), Markup(""), "", False, taken)
+
+
+def _skew_of(node: Node) -> int | None:
+    try:
+        return int(node.labels[SKEW_LABEL])
+    except (KeyError, ValueError):  # of an older version, or of somebody else's making
+        return None
+
+
+def heading(views: Sequence[NodeView], died: int) -> tuple[str, str]:
+    """The finding, and what it is made of."""
+    taking = sum(each.state == "alive" for each in views)
+    drain, silent = (sum(each.state == state for each in views) for state in ("draining", "expired"))
+    parts = [_some(drain, "drains", "drain"), _some(silent, "is silent", "are silent"), _some(died, "died", "died")]
+    told = ", ".join(part for part in parts if part)
+    if not views:
+        return "None is alive: nothing will run", f"{told.capitalize()} within the last day." if told else ""
+    if taking == 0:
+        return "No node takes runs: nothing will run", f"{told.capitalize()}."
+    everybody = len(views) + died
+    finding = f"{taking:,} of {everybody:,} nodes take runs" if taking < everybody else _all(taking)
+    return finding, f"{told.capitalize()}." if told else ""
+
+
+def _all(taking: int) -> str:
+    return "One node takes runs" if taking == 1 else f"All {taking:,} nodes take runs"
+
+
+def _some(number: int, one: str, many: str) -> str:
+    return "" if number == 0 else f"one {one}" if number == 1 else f"{number:,} {many}"
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """How much of the work one node did."""
+
+    name: str
+    runs: int
+    part: float
+    """Of what the busiest did."""
+
+
+def shares(views: Sequence[NodeView]) -> list[Share]:
+    """Who runs what now."""
+    most = max((each.running for each in views), default=0) or 1
+    return [Share(each.name, each.running, each.running / most) for each in views]

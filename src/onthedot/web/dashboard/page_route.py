@@ -66,7 +66,7 @@ def to_sign_in(request: Request) -> Response:
 
 
 def _ask_again(request: Request) -> Response:
-    """Whoever follows a link on another site comes without the cookie, which is strict: asked from here, they have it."""
+    """Who follows a link on another site comes without the cookie, which is strict; asked from here, they have it."""
     page = Markup(
         '<!doctype html><meta charset="utf-8"><title>onthedot</title><meta http-equiv="refresh" content="0;url={0}">'
     )

@@ -15,6 +15,7 @@ from onthedot.errors import OnthedotError, StoreError
 from onthedot.model.token import Role
 from onthedot.web.dashboard import toast as toasts
 from onthedot.web.dashboard.counts import CountKeeper
+from onthedot.web.dashboard.doctor import Doctor
 from onthedot.web.dashboard.forms import own_path
 from onthedot.web.dashboard.frame import frame_values, plain_values, respond
 from onthedot.web.dashboard.kept_pages import KeptPages
@@ -31,6 +32,7 @@ class Dashboard:
     def __init__(self, monotonic_ms: Callable[[], int]) -> None:
         self.counts = CountKeeper(monotonic_ms)
         self.kept = KeptPages()
+        self.doctor = Doctor(monotonic_ms)
 
     async def answer(self, request: Request, problem: Problem, *, away: bool = False) -> Response:
         """A problem as a page. An act that is refused leads back to where it was asked for, and says why there."""

@@ -53,7 +53,7 @@ def zone_of(request: Request) -> Zone:
 
 def _named(name: str) -> Zone:
     try:
-        return Zone("yours", get_zone(name.replace("%2F", "/")).name)
+        return Zone("yours", get_zone(name).name)
     except TriggerError:
         return Zone("yours", known=False)
 
