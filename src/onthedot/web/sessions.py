@@ -9,6 +9,7 @@ from starlette.responses import Response
 from onthedot.app.tokens import SESSION_MS
 from onthedot.web.problems import Refused
 from onthedot.web.security import COOKIE, Caller, Gate, address_of
+from onthedot.web.streams import Streams
 
 
 def begin_session(gate: Gate, request: Request, response: Response, text: str) -> Caller:
@@ -25,10 +26,11 @@ def begin_session(gate: Gate, request: Request, response: Response, text: str) -
     return Caller(token.name, token.role, secret)
 
 
-def end_session(gate: Gate, request: Request, response: Response, caller: Caller) -> None:
-    """The session is over."""
+def end_session(gate: Gate, streams: Streams, request: Request, response: Response, caller: Caller) -> None:
+    """The session is over, and so are its streams."""
     if caller.cookie is not None:
         gate.app.tokens.sign_out(caller.cookie)
+        streams.end_where(lambda holder: holder.session == caller.cookie)
     set_cookie(request, response, "", 0)
 
 

@@ -138,6 +138,11 @@ class Watcher:
             raise StoreError(self._away.why if self._away is not None else "the store has not been read yet")
         return replace(self._seen, away=self._away_now())
 
+    @property
+    def away(self) -> Away | None:
+        """Set while the store does not answer, as far as is known: it is not asked."""
+        return self._away_now()
+
     def outlook(self) -> StoreOutlook:
         """The runs to come in the next days, of all schedules. Take it once for all reads that must agree."""
         self._need()

@@ -32,28 +32,11 @@ _DONE = {
     "sync": "declared",
 }
 _NOT_SHOWN = frozenset(
-    [
-        "run",
-        "task",
-        "node",
-        "node_id",
-        "died",
-        "renewed_ms",
-        "token",
-        "id",
-        "name",
-        "kind",
-        "origin",
-        "settled_ms",
-        "declared_hash",
-        "given",
-        "fence",
-        "routed",
-        "created_ms",
-        "planned_runs",
-        "paused_note",
-        "rescheduled",
-    ]
+    {
+        *("run", "task", "node", "node_id", "died", "renewed_ms", "token"),  # the sentence says them
+        *("id", "name", "kind", "origin", "given", "declared_hash", "created_ms", "paused_note"),
+        *("settled_ms", "fence", "routed", "planned_runs", "rescheduled"),  # how it is planned, not what somebody said
+    }
 )
 _EMPTY: tuple[Any, ...] = (None, False, 0, "", [], {}, ())
 """What a new schedule says without saying anything."""

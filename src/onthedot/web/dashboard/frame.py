@@ -62,11 +62,13 @@ from onthedot.stores.open import mask_url
 from onthedot.texts import counted
 from onthedot.web.dashboard import toast as toasts
 from onthedot.web.dashboard.addresses import Addresses
+from onthedot.web.dashboard.counts import counts_of
 from onthedot.web.dashboard.forms import CSRF_FIELD
 from onthedot.web.dashboard.kept_pages import KeptPage
 from onthedot.web.dashboard.moments import FILTERS
 from onthedot.web.dashboard.zones import KINDS, keep_zone, zone_of
 from onthedot.web.security import Caller, Gate, csrf_of
+from onthedot.web.watching import Watcher
 
 if TYPE_CHECKING:
     from onthedot.web.dashboard.state import Dashboard
@@ -123,9 +125,10 @@ def respond(request: Request, template: str, status: int, values: Mapping[str, A
 
 
 def frame_values(request: Request) -> dict[str, Any]:
-    """What every template has, as things stand; the store is asked for its time, and now and then for counts."""
+    """What every template has, as the watcher saw it last: the store is not asked."""
     gate: Gate = request.app.state.gate
-    store = gate.app.open_store()
+    watcher: Watcher = request.app.state.watcher
+    seen = watcher.snapshot()
     caller: Caller = request.state.caller
     return {
         **plain_values(request),
@@ -133,8 +136,8 @@ def frame_values(request: Request) -> dict[str, Any]:
         "may_operate": caller.may(Role.OPERATOR),
         "may_admin": caller.may(Role.ADMIN),
         "csrf": None if caller.cookie is None else csrf_of(caller.cookie),
-        "now_ms": store.now_ms(),
-        "counts": request.app.state.dashboard.counts.read(store),
+        "now_ms": watcher.now_ms(),
+        "counts": counts_of(seen),
         "store_url": mask_url(gate.app.url),
     }
 

@@ -10,11 +10,10 @@ from fastapi import Request
 from markupsafe import Markup
 from starlette.responses import HTMLResponse
 
-from onthedot.app.app import App
 from onthedot.insight.node_history import labels_of
+from onthedot.model.minute import Minute
 from onthedot.model.node import SKEW_LABEL, ZONES_LABEL, Node, NodeState
-from onthedot.model.states import State
-from onthedot.stores.base import Change
+from onthedot.stores.base import Change, Load
 from onthedot.web.dashboard.charts.lease import clock_needle, lease_ring, skew_text
 from onthedot.web.dashboard.frame import render
 from onthedot.web.dashboard.page_route import new_pages
@@ -26,7 +25,8 @@ router = new_pages()
 
 _LATELY_MS = 86_400_000
 _MOST_GONE = 5
-_MOST_RUNNING = 1000
+_MOST_SHARES = 12
+_HOUR_MS = 3_600_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +68,9 @@ def nodes_page(request: Request, app: TheApp) -> HTMLResponse:
     dashboard: Dashboard = request.app.state.dashboard
     store = app.open_store()
     now_ms, live = store.now_ms(), app.nodes.list()
-    running = running_by_node(app)
-    dead = [each for each in store.gone_nodes(50) if is_recent_death(each, now_ms)][:_MOST_GONE]
+    running = running_by_node(store.load())
+    gone = store.gone_nodes(200)
+    dead = [each for each in gone if is_recent_death(each, now_ms)][:_MOST_GONE]
     lines = app.schedules.changes(limit=200) if dead else ()
     views = [view_of(each, running, now_ms, labels_of(live)) for each in live]
     return render(
@@ -82,14 +83,16 @@ def nodes_page(request: Request, app: TheApp) -> HTMLResponse:
         heading=heading(views, len(dead)),
         room=sum(max(each.node.capacity - each.running, 0) for each in views if each.state == "alive"),
         examination=dashboard.doctor.look(store),
-        shares=shares(views),
+        shares=shares(store.minutes(now_ms - _HOUR_MS, now_ms), {each.id: each.name for each in (*live, *gone)}),
     )
 
 
-def running_by_node(app: App) -> Mapping[str, int]:
+def running_by_node(load: Iterable[Load]) -> Mapping[str, int]:
     """How many runs each has."""
-    found = app.open_store().runs(state=State.RUNNING, limit=_MOST_RUNNING)
-    return Counter(run.owner for run in found if run.owner is not None)
+    running: Counter[str] = Counter()
+    for each in load:
+        running[each.node_id] += each.running
+    return running
 
 
 def is_recent_death(node: Node, now_ms: int) -> bool:
@@ -159,7 +162,10 @@ class Share:
     """Of what the busiest did."""
 
 
-def shares(views: Sequence[NodeView]) -> list[Share]:
-    """Who runs what now."""
-    most = max((each.running for each in views), default=0) or 1
-    return [Share(each.name, each.running, each.running / most) for each in views]
+def shares(minutes: Iterable[Minute], names: Mapping[str, str]) -> list[Share]:
+    """Who began what in these minutes, the busiest first; incarnations of one name together."""
+    begun: Counter[str] = Counter()
+    for each in minutes:
+        begun[names.get(each.node_id, each.node_id)] += each.begun
+    most = max(begun.values(), default=0) or 1
+    return [Share(name, count, count / most) for name, count in begun.most_common(_MOST_SHARES)]

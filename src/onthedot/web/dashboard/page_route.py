@@ -13,10 +13,11 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from onthedot.app.acting import acting_as
-from onthedot.errors import StoreError
+from onthedot.errors import StoreError, StoreUnavailable
 from onthedot.web.dashboard.forms import CSRF_FIELD, Form, own_path, read_form
 from onthedot.web.problems import problem_of
 from onthedot.web.security import GuardedRoute, asking, check
+from onthedot.web.watching import Watcher
 
 if TYPE_CHECKING:
     from onthedot.web.dashboard.state import Dashboard
@@ -33,11 +34,15 @@ class PageRoute(GuardedRoute):
 
         async def guarded(request: Request) -> Response:
             try:
+                refuse_while_away(request)
                 caller = request.state.caller = await asking(request)
                 form = request.state.form = await read_form(request) if request.method == "POST" else Form()
                 check(request, caller, needed, csrf=form[CSRF_FIELD])
                 with acting_as(caller.name, SURFACE):
-                    return await handle(request)
+                    answer = await handle(request)
+                if request.method == "POST":
+                    request.app.state.watcher.hasten()
+                return answer
             except Exception as error:
                 return await self._answer(request, error)
 
@@ -50,6 +55,15 @@ class PageRoute(GuardedRoute):
         dashboard: Dashboard = request.app.state.dashboard
         away = isinstance(error, StoreError) or problem.kind == "store-unavailable"
         return await dashboard.answer(request, problem, away=away)
+
+
+def refuse_while_away(request: Request) -> None:
+    """Nobody waits for a store that is known to be away; the watcher looks whether it is back."""
+    watcher: Watcher = request.app.state.watcher
+    away = watcher.away
+    if away is not None:
+        watcher.watch()
+        raise StoreUnavailable(away.why)
 
 
 def new_pages() -> APIRouter:

@@ -11,6 +11,7 @@ from onthedot.web.problems import Refused
 from onthedot.web.routes.router import ANYBODY, VIEWER
 from onthedot.web.security import TheCaller, TheGate
 from onthedot.web.sessions import begin_session, end_session
+from onthedot.web.watching import TheWatcher
 
 router = new_pages()
 
@@ -34,10 +35,10 @@ def sign_in(request: Request, gate: TheGate, form: TheForm) -> Response:
 
 
 @router.post("/sign-out", **VIEWER)
-def sign_out(request: Request, gate: TheGate, caller: TheCaller) -> Response:
+def sign_out(request: Request, gate: TheGate, caller: TheCaller, watcher: TheWatcher) -> Response:
     """The session is over."""
     response = to_page(f"{request.scope.get('root_path') or ''}/sign-in")
-    end_session(gate, request, response, caller)
+    end_session(gate, watcher.streams, request, response, caller)
     return response
 
 

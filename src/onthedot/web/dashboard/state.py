@@ -14,7 +14,6 @@ from starlette.responses import Response
 from onthedot.errors import OnthedotError, StoreError
 from onthedot.model.token import Role
 from onthedot.web.dashboard import toast as toasts
-from onthedot.web.dashboard.counts import CountKeeper
 from onthedot.web.dashboard.doctor import Doctor
 from onthedot.web.dashboard.forms import own_path
 from onthedot.web.dashboard.frame import frame_values, plain_values, respond
@@ -30,7 +29,6 @@ class Dashboard:
     """`request.app.state.dashboard`."""
 
     def __init__(self, monotonic_ms: Callable[[], int]) -> None:
-        self.counts = CountKeeper(monotonic_ms)
         self.kept = KeptPages()
         self.doctor = Doctor(monotonic_ms)
 

@@ -51,9 +51,7 @@ def sign_in(gate: TheGate, request: Request, response: Response, given: models.S
 @router.delete("/session", status_code=204, **VIEWER)
 def sign_out(gate: TheGate, caller: TheCaller, watcher: TheWatcher, *, request: Request, response: Response) -> None:
     """The session is over, and so are its streams."""
-    end_session(gate, request, response, caller)
-    if caller.cookie is not None:
-        watcher.streams.end_where(lambda holder: holder.session == caller.cookie)
+    end_session(gate, watcher.streams, request, response, caller)
 
 
 def _session(caller: Caller) -> models.Session:
