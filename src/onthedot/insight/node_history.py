@@ -40,12 +40,9 @@ class NodeHistory:
         """The node; None if it is forgotten."""
         return self._nodes.get(node_id)
 
-    def ids_of(self, wanted: str) -> list[str]:
-        """Of the incarnation of that id, or of all of that name: who was there last comes first."""
-        if wanted in self._nodes:
-            return [wanted]
-        found = [node for node in self._nodes.values() if node.name == wanted]
-        return [node.id for node in sorted(found, key=lambda node: node.started_ms, reverse=True)]
+    def knows(self, wanted: str) -> bool:
+        """Whether there is, or was, one of that name or id."""
+        return wanted in self._nodes or any(node.name == wanted for node in self._nodes.values())
 
     def name(self, node_id: str) -> str:
         """Its name; the id besides where another node of that name was there at the same time, and alone where the

@@ -32,8 +32,8 @@ def ask_retry(request: Request, app: TheApp, run_id: str) -> HTMLResponse:
     run = app.runs.get(run_id)
     _check_retry(run)
     said = (
-        f"It waits again under the same id and begins as soon as a node is free, also while its schedule is paused; "
-        f"this will be attempt {run.attempt + 1}. Claim {run.claim_no} is what you see: if somebody begins it before you, "
+        "It waits again under the same id, and begins as soon as a node is free, also while its schedule is paused. "
+        f"This will be attempt {run.attempt + 1}. You see claim {run.claim_no}: if somebody begins it before you, "
         "nothing is done."
     )
     fields = {"claim_no": str(run.claim_no)}

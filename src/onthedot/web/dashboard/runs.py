@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from fastapi import Request
 from starlette.responses import HTMLResponse
 
+from onthedot.app.app import App
 from onthedot.app.page import Page
 from onthedot.insight.node_history import NodeHistory, read_nodes
 from onthedot.model.attempt import last_line
 from onthedot.model.minute import Minute
 from onthedot.model.run import Run
 from onthedot.model.states import State
-from onthedot.storable import can_be_kept
+from onthedot.moments import from_ms
 from onthedot.stores.base import LATE_MS, Store
 from onthedot.web.dashboard.frame import render
 from onthedot.web.dashboard.own_zones import own_zones
@@ -62,10 +63,9 @@ def runs_page(request: Request, app: TheApp, cursor: str | None = None) -> HTMLR
     now_ms, zone = store.now_ms(), zone_of(request)
     filters = read_filters(request.query_params, now_ms, zone.at())
     nodes = read_nodes(store, now_ms)
-    node_ids = nodes.ids_of(filters.node) if filters.node else []
-    if filters.node and not node_ids:
+    if filters.node and not nodes.knows(filters.node):
         filters = replace(filters, wrong=(*filters.wrong, f"No node named {filters.node!r} is remembered."))
-    page = Page[Run]([]) if filters.wrong else _page(store, filters, node_ids, cursor)
+    page = Page[Run]([]) if filters.wrong else _page(app, filters, cursor)
     zones = own_zones(store, page.items) if zone.kind == "own" else {}
     return render(
         request,
@@ -80,28 +80,23 @@ def runs_page(request: Request, app: TheApp, cursor: str | None = None) -> HTMLR
         lines=[_line(run, nodes, zones.get(run.schedule or "")) for run in page],
         cursor=page.cursor,
         live_counts=store.count_runs(),
-        incarnations=node_ids[1:],
         is_first=cursor is None,
     )
 
 
-def _page(store: Store, filters: Filters, node_ids: Sequence[str], cursor: str | None) -> Page[Run]:
-    """Of a node's name the incarnation that was there last."""
-    if not all(can_be_kept(text) for text in (filters.schedule, filters.task, cursor or "")):
-        return Page([])
+def _page(app: App, filters: Filters, cursor: str | None) -> Page[Run]:
     is_late = filters.state == "late"
-    found = store.runs(
+    return app.runs.list(
         schedule=filters.schedule or None,
         task=filters.task or None,
-        node=node_ids[0] if node_ids else None,
-        state=None if is_late or not filters.state else State(filters.state),
+        node=filters.node or None,
+        state=None if is_late or not filters.state else filters.state,
         late=is_late,
-        since_ms=filters.since_ms,
-        until_ms=filters.until_ms,
-        before=cursor,
+        since=None if filters.since_ms is None else from_ms(filters.since_ms),
+        until=None if filters.until_ms is None else from_ms(filters.until_ms),
+        cursor=cursor,
         limit=SHOWN,
     )
-    return Page(found, found[-1].id if len(found) == SHOWN else None)
 
 
 # the finding
