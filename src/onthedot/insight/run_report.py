@@ -15,8 +15,8 @@ from onthedot.model.run import Run
 from onthedot.model.states import State
 from onthedot.stores.base import Store
 
-_BESIDE = 500
-"""How many runs and changes of its schedule are looked at: a page must not wait for all of them."""
+_CHANGES = 500
+"""How many lines of its audit are looked at: a page must not wait for all of them."""
 _USUAL = 24
 
 
@@ -48,7 +48,7 @@ class RunReport:
 
 def read_report(store: Store, run: Run) -> RunReport:
     """As things stand now."""
-    facts = Facts(store, run.schedule, _BESIDE)
+    facts = Facts(store, run.schedule, around_ms=run.due_ms, most_changes=_CHANGES)
     usually = usual_ms(_succeeded(store, run))
     known = Known(
         now_ms=facts.now_ms,
