@@ -19,6 +19,9 @@ _WORDS = {
     "day": "d", "days": "d", "week": "w", "weeks": "w",
 }  # fmt: skip
 _CALENDAR = {"mo", "mon", "month", "months", "y", "yr", "year", "years"}
+_SPOKEN = (("d", "h", 10), ("h", "m", 1 << 30), ("m", "s", 10))
+"""The units of a spoken duration, and from how many of the larger on the smaller is left out."""
+_SHORT = {"m": "min"}
 _EXAMPLES = 'write it like "90s", "15m", "2h30m" or "1d"'
 
 
@@ -45,6 +48,20 @@ def format_duration(ms: int) -> str:
         if count:
             parts.append(f"{count}{unit}")
     return "".join(parts)
+
+
+def spoken_duration(ms: int) -> str:
+    """As people say it, in two units at most: 3 ms, 7.4 s, 41 s, 8 min 42 s, 46 min, 11 h 30 min, 5 d 14 h."""
+    if ms < MS["s"]:
+        return f"{ms} ms"
+    if ms < 10 * MS["s"]:
+        return f"{ms // 100 / 10:.1f} s"
+    if ms < MS["m"]:
+        return f"{ms // 1000} s"
+    large, small, most = next(each for each in _SPOKEN if ms >= MS[each[0]])
+    whole, rest = ms // MS[large], ms % MS[large] // MS[small]
+    first = f"{whole:,} {_SHORT.get(large, large)}"
+    return first if rest == 0 or whole >= most else f"{first} {rest} {_SHORT.get(small, small)}"
 
 
 def _from_timedelta(duration: timedelta) -> int:

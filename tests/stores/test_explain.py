@@ -614,3 +614,21 @@ def test_a_tick_after_the_last_of_its_runs_says_so(scene: Scene) -> None:
     scene.end(scene.running(scene.node("web"), max_runs=1))
     scene.wait(2 * MINUTE)
     assert told(scene, FIRST + MINUTE).endswith("had ended before: it had had all of its runs (max_runs=1)")
+
+
+# it was tried more than once
+
+
+def test_attempts_that_failed_before_a_retry_are_listed_in_their_turn(scene: Scene) -> None:
+    web = scene.node("web", lease_ms=HOUR)
+    run = scene.running(web, retries=2, backoff_ms=MINUTE)
+    scene.wait(4 * SECOND)
+    scene.end(run, "failed", error="Traceback\nConnectionResetError: reset by peer")
+    scene.wait(MINUTE)
+    batch = scene.node("batch", lease_ms=HOUR)
+    (again,) = scene.start(batch)
+    scene.end(again, "timed_out", error="it took too long")
+    text = told(scene)
+    first = "attempt 1 failed at 2027-01-15T08:01:04Z on node web: ConnectionResetError: reset by peer"
+    second = "attempt 2 timed out at 2027-01-15T08:02:04Z on node batch: it took too long"
+    assert f"{first}; {second}" in text

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from onthedot import DurationError, OnthedotError
-from onthedot.durations import LONGEST_MS, format_duration, to_duration_ms
+from onthedot.durations import LONGEST_MS, format_duration, spoken_duration, to_duration_ms
 
 
 @pytest.mark.parametrize(
@@ -139,3 +139,23 @@ def test_what_no_database_could_count_is_refused(duration: timedelta | str) -> N
 def test_any_text_is_a_duration_or_a_clear_error(text: str) -> None:
     with suppress(DurationError):
         assert to_duration_ms(text) >= 0
+
+
+@pytest.mark.parametrize(
+    ("ms", "text"),
+    [
+        (0, "0 ms"),
+        (999, "999 ms"),
+        (3_149, "3.1 s"),
+        (9_999, "9.9 s"),
+        (41_900, "41 s"),
+        (440_000, "7 min 20 s"),
+        (300_000, "5 min"),
+        (46 * 60_000 + 12_000, "46 min"),
+        (11 * 3_600_000 + 30 * 60_000, "11 h 30 min"),
+        (5 * 86_400_000 + 14 * 3_600_000, "5 d 14 h"),
+        (1_204 * 86_400_000 + 5, "1,204 d"),
+    ],
+)
+def test_a_duration_is_spoken_in_two_units_at_most(ms: int, text: str) -> None:
+    assert spoken_duration(ms) == text

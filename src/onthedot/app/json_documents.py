@@ -241,7 +241,7 @@ def change_document(change: Change) -> Document:
 
 def log_document(line: LogLine) -> Document:
     """One line of a run's log."""
-    return {"claim_no": line.claim_no, "at": moment(line.at_ms), "level": line.level, "text": line.text}
+    return {"at": moment(line.at_ms), "claim_no": line.claim_no, "level": line.level, "text": line.text}
 
 
 def status_document(status: Status, store: str) -> Document:

@@ -12,6 +12,7 @@ from onthedot.app.queries import RunFilter, read_runs, state_of_run
 from onthedot.clock import Clock
 from onthedot.durations import to_duration_ms
 from onthedot.errors import Conflict, RunNotFound
+from onthedot.insight.run_report import RunReport, read_report
 from onthedot.model.run import Run, UnreadableRun
 from onthedot.model.states import State
 from onthedot.moments import ceil_ms
@@ -71,6 +72,10 @@ class Runs:
             return Page([], None)
         found = read_runs(self._open_store(), wanted, node)
         return Page(found, found[-1].id if len(found) == limit else None)
+
+    def report(self, run_id: str) -> RunReport:
+        """The run with its story, its attempts and its usual time; `RunNotFound`."""
+        return read_report(self._open_store(), self.get(run_id))
 
     def cancel(self, run_id: str, *, reason: str = "cancelled by an operator") -> Run:
         """A waiting run ends at once; a running one is asked to stop, and shows it when it has."""

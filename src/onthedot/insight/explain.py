@@ -9,6 +9,7 @@ from onthedot.insight.facts import Facts
 from onthedot.insight.lateness import LATE_MS, under_way, why_late, why_not_planned
 from onthedot.insight.no_tick import why_no_tick
 from onthedot.insight.node_history import at
+from onthedot.model.attempt import Attempt
 from onthedot.model.decision import Decision
 from onthedot.model.run import Run
 from onthedot.model.schedule import Schedule
@@ -33,6 +34,8 @@ _REASONS = {
     "max_runs": "the schedule had had all of its runs",
 }
 _BY_SOMEBODY = frozenset({"rescheduled", "replaced", "deleted"})
+_IN_THE_AUDIT = frozenset({"node_died", "node_stopped"})
+"""Endings of attempts of which the audit tells more."""
 _GAVE_WAY = "it had not begun in time, and gave way to a newer tick"
 
 
@@ -124,7 +127,7 @@ def _overlapped(moment_ms: int, facts: Facts) -> str | None:
     if not waited:
         return None
     oldest = min(waited, key=lambda run: (run.due_ms, run.id))
-    why = "; ".join(filter(None, [_waits_for(oldest, facts) or _because(oldest, facts), *hindrances(oldest, facts)]))
+    why = "; ".join(filter(None, [why_so(oldest, facts), *hindrances(oldest, facts)]))
     return f"an earlier run still waited, {policy}: run {oldest.id} of {iso(oldest.scheduled_ms)} {oldest.state}: {why}"
 
 
@@ -210,20 +213,30 @@ def _why_unreadable(revision: Schedule) -> str | None:
 
 def describe_run(run: Run, facts: Facts) -> str:
     """Where it was, how it went, which nodes died under it, and why it was late."""
-    because = _waits_for(run, facts) or _because(run, facts)
+    because = why_so(run, facts)
     told = [f"{_course(run, facts)}: {because}" if because else _course(run, facts)]
     return "; ".join([*told, *hindrances(run, facts)])
 
 
 def hindrances(run: Run, facts: Facts) -> list[str]:
-    """What came between the run and its moment: nodes that died or stopped while they had it, and lateness."""
+    """What came between the run and its end: attempts that failed, nodes that died or stopped while they had it, each
+    in its turn, and lateness."""
     losses = facts.history.losses_of(run.id)
-    told = [str(each) for each in losses]
+    failed = [(each.ended_ms or 0, _failed(each, facts)) for each in run.earlier if each.outcome not in _IN_THE_AUDIT]
+    told = [text for _, text in sorted([*failed, *((each.change.at_ms, str(each)) for each in losses)])]
     forgotten = run.crashes - sum(each.died for each in losses)
     if forgotten > 0:
         told.append("its node died while it ran" if forgotten == 1 else f"its node died {forgotten} times while it ran")
     late = why_late(run, facts)
-    return told if late is None else [*told, late]
+    return told if late is None else [*told, str(late)]
+
+
+def _failed(attempt: Attempt, facts: Facts) -> str:
+    """ "attempt 1 failed at … on node a: boom"."""
+    how = "was handed back" if attempt.outcome == "handed_back" else (attempt.outcome or "ended").replace("_", " ")
+    when = "" if attempt.ended_ms is None else f" at {at(attempt.ended_ms)}"
+    why = f": {attempt.error}" if attempt.error else ""
+    return f"attempt {attempt.number} {how}{when} on node {facts.nodes.name(attempt.node)}{why}"
 
 
 def _course(run: Run, facts: Facts) -> str:
@@ -239,6 +252,11 @@ def _course(run: Run, facts: Facts) -> str:
     if run.started_ms is not None and run.owner is not None:
         story += f", begun {iso(run.started_ms)} on node {facts.nodes.name(run.owner)}, attempt {run.attempt}"
     return story if run.finished_ms is None else f"{story}, ended {iso(run.finished_ms)}"
+
+
+def why_so(run: Run, facts: Facts) -> str:
+    """What a run waits for, or why it ended as it did; empty where nothing is to be said."""
+    return _waits_for(run, facts) or _because(run, facts)
 
 
 def _because(run: Run, facts: Facts) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 
 from onthedot.insight.node_history import NodeHistory, read_nodes
-from onthedot.insight.schedule_history import ScheduleHistory, read_history
+from onthedot.insight.schedule_history import MOST_CHANGES, ScheduleHistory, read_history
 from onthedot.model.ids import least_id
 from onthedot.model.run import Run
 from onthedot.model.states import State
@@ -25,8 +25,12 @@ class Facts:
     Each reads a bounded number of rows by an index, however much history there is.
     """
 
-    def __init__(self, store: Store, schedule: str | None, *, around_ms: int | None = None) -> None:
+    def __init__(
+        self, store: Store, schedule: str | None, *, around_ms: int | None = None, most_changes: int = MOST_CHANGES
+    ) -> None:
+        """`most_changes` is how far the audit is read back."""
         self._store = store
+        self._most_changes = most_changes
         self._schedule = schedule
         self._around_ms = around_ms
         self._near: dict[int, list[Run]] = {}
@@ -69,7 +73,7 @@ class Facts:
     @cached_property
     def history(self) -> ScheduleHistory:
         """What people did to the schedule."""
-        return read_history(self._store, self._schedule or "")
+        return read_history(self._store, self._schedule or "", self._most_changes)
 
     def neighbours(self, until_ms: int) -> list[Run]:
         """The newest runs of all schedules that were made up to that moment, and all that run now."""

@@ -30,7 +30,22 @@ class Cause(NamedTuple):
     until_ms: int
 
 
-def why_late(run: Run, facts: Facts) -> str | None:
+class Lateness(NamedTuple):
+    """That a run is late, and why: one cause after the other."""
+
+    how: str
+    causes: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"{self.how}: {self.why}" if self.causes else self.how
+
+    @property
+    def why(self) -> str:
+        """The causes; empty where none is known."""
+        return "; then ".join(self.causes)
+
+
+def why_late(run: Run, facts: Facts) -> Lateness | None:
     """ "it began 12m late: no node was alive from … until …"; None where it is not late.
 
     Of a run that was given back: why it did not go on at once.
@@ -43,8 +58,7 @@ def why_late(run: Run, facts: Facts) -> str | None:
     causes = [] if losses else list(_planned_late(run, facts))
     causes += _waited(run, facts, max(since_ms, run.created_ms), until_ms)
     waited = format_duration((until_ms - since_ms) // 1000 * 1000)
-    how = _how_late(run, waited, given_back=bool(losses))
-    return f"{how}: {'; then '.join(causes)}" if causes else how
+    return Lateness(_how_late(run, waited, given_back=bool(losses)), tuple(causes))
 
 
 def _how_late(run: Run, waited: str, *, given_back: bool) -> str:

@@ -36,6 +36,14 @@ class NodeHistory:
         self.alive = tuple(node for node in self._nodes.values() if node.lives and not node.expired(now_ms))
         self._living = frozenset(node.id for node in self.alive)
 
+    def find(self, node_id: str) -> Node | None:
+        """The node; None if it is forgotten."""
+        return self._nodes.get(node_id)
+
+    def knows(self, wanted: str) -> bool:
+        """Whether there is, or was, one of that name or id."""
+        return wanted in self._nodes or any(node.name == wanted for node in self._nodes.values())
+
     def name(self, node_id: str) -> str:
         """Its name; the id besides where another node of that name was there at the same time, and alone where the
         node is forgotten."""

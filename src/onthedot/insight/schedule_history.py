@@ -108,6 +108,20 @@ class ScheduleHistory:
         """The nodes that went while they had this run."""
         return [Loss(each) for each in self._changes if each.after.get("run") == run_id and "node" in each.after]
 
+    def asked_for(self, run_id: str) -> str | None:
+        """Who asked for this run by hand."""
+        found = [each for each in self._of_run(run_id) if not each.before and "state" in each.after]
+        return _who(found[0]) if found else None
+
+    def stopped_by(self, run_id: str) -> str | None:
+        """Who cancelled this run or asked it to stop, last."""
+        found = [each for each in self._of_run(run_id) if _stops(each)]
+        return _who(found[-1]) if found else None
+
+    def _of_run(self, run_id: str) -> list[Change]:
+        """What people asked of this run."""
+        return [each for each in self._changes if each.after.get("run") == run_id and "node" not in each.after]
+
     def author_at(self, moment_ms: int) -> str | None:
         """Who changed the schedule in that very millisecond."""
         found = [each for each in self._changes if each.at_ms == moment_ms and "run" not in each.after]
@@ -135,9 +149,13 @@ class ScheduleHistory:
         return pauses
 
 
-def read_history(store: Store, schedule: str) -> ScheduleHistory:
-    """As far as the audit is kept; of one-off work where the name is empty."""
-    return ScheduleHistory(store.changes(name=schedule, limit=MOST_CHANGES))
+def read_history(store: Store, schedule: str, most: int = MOST_CHANGES) -> ScheduleHistory:
+    """As far as the audit is kept, and so many lines of it; of one-off work where the name is empty."""
+    return ScheduleHistory(store.changes(name=schedule, limit=most))
+
+
+def _stops(change: Change) -> bool:
+    return change.after.get("cancel_requested_ms") is not None or change.after.get("state") == "cancelled"
 
 
 def _is_over(pause: Pause, moment_ms: int) -> bool:

@@ -93,10 +93,11 @@ class Again(Given):
 
 
 class LogLine(BaseModel):
-    """One line of a run's log."""
+    """One line of a run's log, with the claim number of the attempt that said it."""
 
     claim_no: int
     at: str | None
+    claim_no: int
     level: str
     text: str
 

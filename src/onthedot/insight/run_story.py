@@ -1,0 +1,233 @@
+"""The story of a run in a sentence or two: how it began, what became of each attempt, and where it is now."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from statistics import median
+
+from onthedot.durations import spoken_duration
+from onthedot.model.attempt import Attempt, last_line
+from onthedot.model.run import Run, UnreadableRun
+from onthedot.model.states import State
+from onthedot.texts import counted
+
+ON_THE_DOT_MS = 1000
+"""What begins within this of its moment is on the dot."""
+_ORDINALS = ("", "first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
+_LATER = {
+    "manual": "after it was asked for",
+    "backfill": "after it was asked for",
+    "enqueue": "after it was due",
+    "chain": "after the run that it follows",
+}
+_FATES = {
+    "failed": "failed",
+    "timed_out": "ran out of time",
+    "cancelled": "was cancelled",
+    "lost": "was lost",
+    "skipped": "was skipped",
+    "handed_back": "was handed back",
+    "node_stopped": "was given back when its node stopped",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What a story rests on, beside the run itself."""
+
+    now_ms: int
+    usual_ms: int | None = None
+    """How long it usually takes; None where nobody can say."""
+    why: str = ""
+    """What it waits for, or why it ended as it did."""
+    why_late: str = ""
+    """Why it began late, or has not begun."""
+    stopped_by: str = ""
+    """Who cancelled it, or asked it to stop."""
+
+
+def tell(run: Run, known: Known) -> str:
+    """The whole story; ends with a full stop."""
+    if isinstance(run, UnreadableRun):
+        return _sentence(f"its row cannot be read, so it is never started: {last_line(run.error)}")
+    if run.is_broadcast:
+        return " ".join([_broadcast(run), *([_sentence(_end_of_all(run, known))] if run.is_final else [])])
+    told = [_beginning(run, known)] if run.attempts else []
+    clauses = [*_earlier(run.earlier), *_present(run, known)]
+    return " ".join(_sentence(each) for each in [_shard(run), *told, _joined(clauses)] if each)
+
+
+def usual_ms(runs: Iterable[Run]) -> int | None:
+    """How long such runs take: the median of those given; None of none."""
+    took = [run.duration_ms for run in runs if run.duration_ms is not None]
+    return int(median(took)) if took else None
+
+
+def first_late_ms(run: Run) -> int | None:
+    """How late its first attempt began; None where that is not known any more."""
+    first = next(iter(run.attempts), None)
+    if first is None or first.number > 1:
+        return None
+    if not any(each.outcome in ("failed", "timed_out") for each in run.earlier):
+        return max(first.started_ms - run.due_ms, 0)  # a back-off would have moved it
+    return None if run.policy.jitter_ms else max(first.started_ms - run.scheduled_ms, 0)
+
+
+# how it began
+
+
+def _beginning(run: Run, known: Known) -> str:
+    late_ms = first_late_ms(run)
+    if late_ms is None:
+        return ""
+    if run.cause != "tick" and late_ms == 0:
+        return "began at once"
+    if run.cause != "tick":
+        told = f"began {spoken_duration(late_ms)} {_LATER[run.cause]}"
+    elif late_ms <= ON_THE_DOT_MS:
+        return "began on the dot" + (f", {spoken_duration(late_ms)} late" if late_ms else "")
+    else:
+        told = f"began {spoken_duration(late_ms)} late"
+    return f"{told}: {known.why_late}" if known.why_late and late_ms > ON_THE_DOT_MS else told
+
+
+def _shard(run: Run) -> str:
+    return f"shard {run.shard} of {run.shards}" if run.is_shard else ""
+
+
+def _broadcast(run: Run) -> str:
+    left = run.shards_left or 0
+    ended = (run.shards or 0) - left
+    so_far = "all have ended" if left == 0 else f"{ended} of them {'has' if ended == 1 else 'have'} ended"
+    return _sentence(f"sent to {counted(run.shards or 0, 'node')}; {so_far}")
+
+
+def _end_of_all(run: Run, known: Known) -> str:
+    why = f": {known.why}" if known.why else ""
+    return f"it {_FATES.get(run.state, run.state)}{why}"
+
+
+# what became of its attempts
+
+
+def _earlier(attempts: Sequence[Attempt]) -> Iterator[str]:
+    """One clause for each attempt; those with the same fate in a row share one."""
+    for outcome, same in groupby(attempts, key=lambda each: each.outcome or "ended"):
+        numbers = [each.number for each in same]
+        yield _together(outcome, numbers) if len(numbers) > 1 else _alone(outcome, numbers[0])
+
+
+def _alone(outcome: str, number: int) -> str:
+    if outcome == "node_died":
+        return f"its {_ordinal(number)} node died"
+    return f"its {_ordinal(number)} attempt {_FATES.get(outcome, outcome)}"
+
+
+def _together(outcome: str, numbers: Sequence[int]) -> str:
+    which = f"attempts {numbers[0]} {'and' if len(numbers) == 2 else 'to'} {numbers[-1]}"
+    if outcome == "node_died":
+        return f"its nodes died in {which}"
+    return f"its {which} {_FATES.get(outcome, outcome).replace('was ', 'were ')}"
+
+
+def _ordinal(number: int) -> str:
+    if number < len(_ORDINALS):
+        return _ORDINALS[number]
+    last = 0 if number // 10 % 10 == 1 else number % 10
+    return f"{number}{ {1: 'st', 2: 'nd', 3: 'rd'}.get(last, 'th') }"
+
+
+# where it is now
+
+
+def _present(run: Run, known: Known) -> Iterator[str]:
+    who = f"the {_ordinal(run.attempt)}" if run.earlier else "it"
+    match run.state:
+        case State.WAITING:
+            yield _waits(run, known)
+        case State.RUNNING:
+            yield _runs(run, known, who)
+        case State.SUCCEEDED:
+            yield f"{who} succeeded{_after(run)}{_usually(known)}"
+        case State.FAILED | State.TIMED_OUT:
+            yield _failed(run, known, who)
+        case State.CANCELLED:
+            yield _cancelled(run, known)
+        case State.SKIPPED:
+            yield f"{'it left itself out' if _holds_its_last(run) else 'left out'}{_after(run)}{_because(known)}"
+        case State.LOST:
+            yield f"it was lost{_after(run)}{_because(known)}"
+
+
+def _waits(run: Run, known: Known) -> str:
+    if known.why and run.blocked:
+        return known.why
+    again = "again " if run.earlier else ""
+    ahead_ms = run.due_ms - known.now_ms
+    if ahead_ms > 0:
+        return f"it tries again in {spoken_duration(ahead_ms)}" if again else f"due in {spoken_duration(ahead_ms)}"
+    because = f": {known.why_late}" if known.why_late else ""
+    return f"it has been due {again}for {spoken_duration(-ahead_ms)}{because}"
+
+
+def _runs(run: Run, known: Known, who: str) -> str:
+    since_ms = max(known.now_ms - (run.started_ms or known.now_ms), 0)
+    told = f"{who} has been at it for {spoken_duration(since_ms)}"
+    if run.cancel_requested_ms is None:
+        return told + _usually(known)
+    by = f" by {known.stopped_by}" if known.stopped_by else ""
+    ago = spoken_duration(max(known.now_ms - run.cancel_requested_ms, 0))
+    why = f" ({run.reason})" if run.reason else ""
+    return f"{told}; it was asked to stop{by} {ago} ago{why}, and has not yet"
+
+
+def _failed(run: Run, known: Known, who: str) -> str:
+    if not run.attempts:
+        return f"it could not be started{_because(known)}"
+    if run.state is State.TIMED_OUT:
+        limit = run.policy.timeout_ms
+        allowed = "" if limit is None else f", the {spoken_duration(limit)} that it may take"
+        return f"{who} ran out of time{_after(run)}{allowed}"
+    last = ", its last," if run.earlier else ""
+    return f"{who}{last} failed{_after(run)}{_because(known)}"
+
+
+def _cancelled(run: Run, known: Known) -> str:
+    by = f" by {known.stopped_by}" if known.stopped_by else ""
+    if not run.attempts:
+        return f"cancelled{by} before it began{_because(known)}"
+    when = _after(run) if _holds_its_last(run) else " before its next attempt"
+    return f"it was cancelled{by}{when}{_because(known)}"
+
+
+def _holds_its_last(run: Run) -> bool:
+    """Whether it ended in an attempt, and not while it waited for the next."""
+    return run.owner is not None and run.duration_ms is not None
+
+
+def _after(run: Run) -> str:
+    return f" after {spoken_duration(run.duration_ms or 0)}" if _holds_its_last(run) else ""
+
+
+def _usually(known: Known) -> str:
+    return "" if known.usual_ms is None else f"; it usually takes {spoken_duration(known.usual_ms)}"
+
+
+def _because(known: Known) -> str:
+    return f": {known.why}" if known.why else ""
+
+
+# sentences
+
+
+def _joined(clauses: Sequence[str]) -> str:
+    """ "a, b, and c"."""
+    *before, last = clauses
+    return f"{', '.join(before)}, and {last}" if before else last
+
+
+def _sentence(text: str) -> str:
+    shown = text.strip()
+    return shown[:1].upper() + shown[1:] + ("" if shown.endswith((".", "!", "?")) else ".")
