@@ -202,8 +202,6 @@ def node_document(node: Node, now_ms: int) -> Document:
         "roles": list(node.roles),
         "labels": dict(node.labels),
         "capacity": node.capacity,
-        "roles": list(node.roles),
-        "labels": dict(node.labels),
         "tasks": list(node.tasks),
         "started_at": moment(node.started_ms),
         "renewed_at": moment(node.renewed_ms),

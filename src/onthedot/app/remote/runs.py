@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import timedelta
+from datetime import datetime, timedelta
 from threading import Event
 from typing import Any
 
@@ -14,6 +14,7 @@ from onthedot.app.runs import Lines, Runs
 from onthedot.clock import Clock
 from onthedot.durations import to_duration_ms
 from onthedot.model.run import Run
+from onthedot.moments import ceil_ms, iso
 from onthedot.stores.base import LogLine
 
 _PAGE = 200
@@ -34,12 +35,21 @@ class RemoteRuns(Runs):
     def get(self, run_id: str) -> Run:
         return run_of(self._connection.get("runs", run_id))
 
-    def list(self, *, cursor: str | None = None, limit: int = 100, **wanted: Any) -> Page[Run]:
+    def list(
+        self,
+        *,
+        since: datetime | str | None = None,
+        until: datetime | str | None = None,
+        cursor: str | None = None,
+        limit: int = 100,
+        **wanted: Any,
+    ) -> Page[Run]:
         found: Found = []
+        made = {name: None if each is None else iso(ceil_ms(each)) for name, each in (("from_", since), ("to", until))}
         at, more = cursor, True
         while more and len(found) < limit:
             most = min(limit - len(found), _PAGE)
-            page = self._connection.get("runs", cursor=at, limit=most, **wanted)
+            page = self._connection.get("runs", cursor=at, limit=most, **made, **wanted)
             found += [run_of(each) for each in page["runs"]]
             at = page["cursor"]
             more = at is not None

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 _PAGE = 200
 Many = list[Schedule]  # inside the class `list` is a method
+Lines = list[Change]
+Documents = list[Document]
 
 
 class RemoteSchedules(Schedules):
@@ -112,9 +114,9 @@ class RemoteSchedules(Schedules):
             raise SettingsError(f"{act}: where knows only 'tag', not {', '.join(where)}")
         return [_affected(each) for each in self._bulk({"act": act, "tag": where["tag"], "note": note})]
 
-    def _bulk(self, body: Document) -> list[Document]:
+    def _bulk(self, body: Document) -> Documents:
         """What was done to each; the first that could not be done is raised, after all that could."""
-        results: list[Document] = self._connection.post("bulk", body=body)["results"]
+        results: Documents = self._connection.post("bulk", body=body)["results"]
         for each in results:
             if each["problem"] is not None:
                 raise error_of(each["problem"], each["problem"]["status"])
@@ -183,10 +185,16 @@ class RemoteSchedules(Schedules):
         decisions = tuple(decision_of(each) for each in told["decisions"])
         return Explanation(told["text"], tuple(run_of(each) for each in told["runs"]), decisions)
 
-    def changes(self, name: str | None = None, *, limit: int = 100, **wanted: Any) -> Sequence[Change]:
+    def changes(self, name: str | None = None, *, cursor: str | None = None, limit: int = 100) -> Page[Change]:
         path = ("changes",) if name is None else ("schedules", name, "changes")
-        told = self._connection.get(*path, limit=min(limit, _PAGE), **wanted)
-        return [change_of(each) for each in told["changes"]]
+        found: Lines = []
+        at, more = cursor, True
+        while more and len(found) < limit:
+            told = self._connection.get(*path, cursor=at, limit=min(limit - len(found), _PAGE))
+            found += [change_of(each) for each in told["changes"]]
+            at = told["cursor"]
+            more = at is not None
+        return Page(found, at)
 
     def preview(self, trigger: Trigger, count: int = 5, *, name: str | None = None) -> tuple[Trigger, Sequence[int]]:
         body = {"trigger": self._encoded(trigger, name or "preview"), "n": count, "name": name}

@@ -24,8 +24,6 @@ class Node(BaseModel):
     roles: list[str]
     labels: dict[str, str]
     capacity: int
-    roles: list[str]
-    labels: dict[str, str]
     tasks: list[str]
     started_at: str | None
     renewed_at: str | None

@@ -97,7 +97,6 @@ class LogLine(BaseModel):
 
     claim_no: int
     at: str | None
-    claim_no: int
     level: str
     text: str
 
