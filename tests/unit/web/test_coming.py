@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -85,7 +86,7 @@ def test_where_nothing_changes_it_is_built_every_thirty_seconds_and_all_is_read(
         clock.advance(1000)
         coming._is_needed = lambda: True
         coming.run_once()
-    assert [later - earlier for earlier, later in zip(built, built[1:], strict=False)] == [EVERY_MS] * (len(built) - 1)
+    assert [later - earlier for earlier, later in pairwise(built)] == [EVERY_MS] * (len(built) - 1)
     assert len(built) == 4
 
 
@@ -105,9 +106,10 @@ def test_what_could_not_be_read_is_read_next_time(app: App, coming: Coming, monk
     def away(**_: Any) -> Any:
         raise StoreUnavailable("away")
 
-    with monkeypatch.context() as patched, pytest.raises(StoreUnavailable):
+    with monkeypatch.context() as patched:
         patched.setattr(app.open_store(), "schedules", away)
-        coming.build()
+        with pytest.raises(StoreUnavailable):
+            coming.build()
     coming.build()
     assert _minute(coming, app) == []
 
