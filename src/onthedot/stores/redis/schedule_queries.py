@@ -13,6 +13,7 @@ from onthedot.stores.asking import folded, has_part, page_of
 from onthedot.stores.base import Demand, ScheduleCounts
 from onthedot.stores.paging import NEVER_MS, place_from
 from onthedot.stores.redis import mapping
+from onthedot.stores.redis.indexes import name_in
 from onthedot.stores.redis.server import AT_ONCE, Server, counted
 from onthedot.stores.redis.tables import STAMP
 
@@ -134,7 +135,7 @@ def _places(server: Server, asked: Asked, index: str, after: tuple[int, str]) ->
         is_last = looked_at < page
         last_ms = NEVER_MS if is_last else int(last)
         passed = same + (passed if last_ms == from_ms else 0)
-        tied += zip(map(int, found[0]), *found[1:], strict=True)
+        tied += [(int(at_ms), name_in(label), each) for at_ms, label, each in zip(*found, strict=True)]
         yield from sorted(place for place in tied if place[0] < last_ms and place[:2] > after)
         tied = [place for place in tied if place[0] >= last_ms]
         from_ms, page = last_ms, AT_ONCE

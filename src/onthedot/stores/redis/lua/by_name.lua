@@ -10,12 +10,15 @@ local from, page = ARGV[1] == '' and '-' or '(' .. ARGV[1] .. '\0\255', is_plain
 local labels = redis.call('ZRANGEBYLEX', KEYS[1] .. index, from, '+', 'LIMIT', 0, page)
 local names, last = {}, false
 for _, label in ipairs(labels) do
-  last = fields(label)[1]
-  if last ~= names[#names] and has_part(label, part) and stands(label, others, none) then names[#names + 1] = last end
-  if #names == limit then break end
+  last = label
+  if has_part(label, part) and stands(label, others, none) then
+    local name = head(label)
+    if name ~= names[#names] then names[#names + 1] = name end
+    if #names == limit then break end
+  end
 end
 local ids = {}
 for _, id in ipairs(rows('names', names)) do
   if id then ids[#ids + 1] = id end
 end
-return {(#names == limit or #labels == page) and last, ids, rows('schedules', ids)}
+return {(#names == limit or #labels == page) and head(last), ids, rows('schedules', ids)}

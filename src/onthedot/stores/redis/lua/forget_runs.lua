@@ -10,13 +10,17 @@ local function note(index, member)
   table.insert(indexes[index], member)
 end
 
+-- The name of a schedule stands for its id as long as there is history of it.
 local function note_all(member)
-  local id, task, owner, schedule_id, group = unpack(fields(member))
+  local id, rest = head(member)
+  local owner, what = head(rest)
+  local task, group = head(what)
   note('ended:' .. group, string.sub(member, 1, -2 - #group))
   note('task_runs:' .. task, id)
   if owner ~= '' then note('node_runs:' .. owner, id) end
-  if schedule_id ~= '' then note('marks:' .. schedule_id, id) end
-  ids[#ids + 1], members[#members + 1], groups[group] = id, member, true
+  groups[group] = groups[group] or redis.call('HGET', KEYS[1] .. 'names', group) or 'none'
+  note('marks:' .. groups[group], id)
+  ids[#ids + 1], members[#members + 1] = id, member
 end
 
 for i = states + 2, #ARGV, 2 do

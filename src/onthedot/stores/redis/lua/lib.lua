@@ -146,15 +146,11 @@ local function decided_ms(text)
   return string.match(text, '^%-?%d+') or ''
 end
 
--- What stands between the zeros of a text.
-local function fields(text)
-  local found, first = {}, 1
-  while true do
-    local zero = string.find(text, '\0', first, true)
-    found[#found + 1] = string.sub(text, first, zero and zero - 1)
-    if not zero then return found end
-    first = zero + 1
-  end
+-- What stands before the first zero of a text, and behind it.
+local function head(text)
+  local zero = string.find(text, '\0', 1, true)
+  if not zero then return text, '' end
+  return string.sub(text, 1, zero - 1), string.sub(text, zero + 1)
 end
 
 -- The sorted set of these that has the fewest members; all others.

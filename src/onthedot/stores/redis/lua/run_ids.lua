@@ -58,7 +58,7 @@ local function look(source)
   local members = redis.call('ZREVRANGEBYLEX', KEYS[1] .. source.index, below, least, 'LIMIT', 0, page)
   local taken, last = 0, nil
   for _, member in ipairs(members) do
-    last = fields(member)[1]
+    last = head(member)
     if is_wanted(last, source) then
       ids[#ids + 1] = last
       taken = taken + 1
