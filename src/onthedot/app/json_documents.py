@@ -262,7 +262,9 @@ def status_document(status: Status, store: str) -> Document:
             }
             for each in status.late
         ],
-        "unable": [{"schedules": list(each.names), "reason": each.reason} for each in status.unable],
+        "unable": [
+            {"schedules": list(each.names), "count": each.count, "reason": each.reason} for each in status.unable
+        ],
         "failed": [
             {
                 "name": each.name,
