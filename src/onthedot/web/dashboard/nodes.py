@@ -109,7 +109,7 @@ def view_of(node: Node, running: Mapping[str, int], now_ms: int, names: Mapping[
         names.get(node.id, node.name),
         state,
         running.get(node.id, 0),
-        lease_ring(node.renewed_ms + node.lease_ms - now_ms if node.renewed_ms <= now_ms else 0, node.lease_ms),
+        lease_ring(0 if node.expired(now_ms) else node.renewed_ms + node.lease_ms, node.lease_ms, now_ms),
         clock_needle(skew),
         "" if skew is None else skew_text(skew),
         skew is not None and abs(skew) >= 1000,
@@ -119,7 +119,7 @@ def view_of(node: Node, running: Mapping[str, int], now_ms: int, names: Mapping[
 def gone_view(node: Node, lines: Iterable[Change]) -> NodeView:
     """One that died, with what was taken over from it."""
     taken = tuple(each for each in lines if each.after.get("node_id") == node.id and "run" in each.after)
-    return NodeView(node, node.name, "dead", 0, lease_ring(0, node.lease_ms), Markup(""), "", False, taken)
+    return NodeView(node, node.name, "dead", 0, lease_ring(0, node.lease_ms, 0), Markup(""), "", False, taken)
 
 
 def _skew_of(node: Node) -> int | None:

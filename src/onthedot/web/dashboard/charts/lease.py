@@ -2,38 +2,33 @@
 
 from __future__ import annotations
 
-from math import cos, log10, pi, sin
+from math import log10
 
 from markupsafe import Markup
 
-_RADIUS = 15
 _HALF = 54
 _WIDEST_MS = 1000
 """The ends of the scale; what is further away stands there, in another colour."""
 
 
-def lease_ring(left_ms: int, lease_ms: int) -> Markup:
-    """How much is left, with its seconds; a broken ring where it is over."""
+def lease_ring(until_ms: int, lease_ms: int, now_ms: int) -> Markup:
+    """How much is left, with its seconds; a broken ring where it is over. times.js lets it run out in sight."""
+    left_ms = until_ms - now_ms
     if left_ms <= 0 or lease_ms <= 0:
-        return _ring(Markup('<circle r="15" class="over"/>'), "×", "the lease is over")
-    seconds = -(-left_ms // 1000)
-    return _ring(_arc(min(left_ms / lease_ms, 1)), str(seconds), f"lease: {seconds} s left")
+        return _ring(Markup('<circle r="15" class="over"/>'), "×", "the lease is over", Markup(""))
+    seconds, part = -(-left_ms // 1000), min(left_ms / lease_ms, 1) * 100
+    arc = Markup(
+        '<circle r="15" class="left" pathLength="100" transform="rotate(-90)" stroke-dasharray="{:.1f} 100"/>'
+    ).format(part)
+    data = Markup(' data-until="{}" data-lease="{}"').format(until_ms, lease_ms)
+    return _ring(arc, str(seconds), f"lease: {seconds} s left", data)
 
 
-def _ring(inside: Markup, text: str, label: str) -> Markup:
+def _ring(inside: Markup, text: str, label: str, data: Markup) -> Markup:
     return Markup(
-        '<svg class="lease" width="44" height="44" viewBox="-22 -22 44 44" role="img" aria-label="{}">'
+        '<svg class="lease" width="44" height="44" viewBox="-22 -22 44 44" role="img" aria-label="{}"{}>'
         '<circle r="15" class="ground"/>{}<text y="4" text-anchor="middle">{}</text></svg>'
-    ).format(label, inside, text)
-
-
-def _arc(part: float) -> Markup:
-    if part >= 0.999:
-        return Markup('<circle r="15" class="left"/>')
-    turn = part * 2 * pi
-    x, y = _RADIUS * sin(turn), -_RADIUS * cos(turn)
-    large = 1 if part > 0.5 else 0
-    return Markup('<path d="M0-15A15 15 0 {} 1 {:.2f} {:.2f}" class="left"/>').format(large, x, y)
+    ).format(label, data, inside, text)
 
 
 def clock_needle(skew_ms: int | None) -> Markup:

@@ -16,7 +16,7 @@ function open(content) {
   title.id = "asked-title";
   dialog.setAttribute("aria-labelledby", title.id);
   if (!dialog.open) dialog.showModal();
-  (dialog.querySelector("[aria-invalid],[autofocus]") ?? dialog.querySelector("button,a"))?.focus();
+  (dialog.querySelector("[aria-invalid]") ?? dialog.querySelector("[autofocus]") ?? dialog.querySelector("button,a"))?.focus();
   document.dispatchEvent(new CustomEvent("onthedot:asked", { detail: dialog }));
 }
 

@@ -29,6 +29,11 @@ function tick() {
     const text = how !== "since" ? time : time === "now" ? "just now" : `${time} ago`;
     if (each.textContent !== text) each.textContent = text;
   }
+  for (const ring of document.querySelectorAll("[data-until]")) {
+    const left = Math.max(Number(ring.dataset.until) - at, 0);
+    ring.querySelector(".left").setAttribute("stroke-dasharray", `${Math.min((100 * left) / ring.dataset.lease, 100)} 100`);
+    ring.querySelector("text").textContent = Math.ceil(left / SECOND);
+  }
   if (!body.hasAttribute("data-away"))
     for (const clock of document.querySelectorAll("[data-clock]")) clock.textContent = `${format.format(at)} ${zone}`;
   setTimeout(tick, SECOND - (at % SECOND));
