@@ -79,7 +79,7 @@ def test_what_h_would_do_is_told_with_the_new_lines(browser: Browser, furnished:
 
         assert int(peaks[0]) < int(peaks[1]) == 48
         expect(page.locator("#new-lines")).to_contain_text("backup-01 = cron('H * * * *', tz='Europe/Berlin')")
-        expect(page.locator("#new-lines")).to_contain_text("check-0 = cron('H/5 * * * *')")
+        expect(page.locator("#new-lines")).to_contain_text("check-0 = cron('H/5 * * * *'")
 
 
 def test_without_scripts_a_moment_is_chosen_by_links_and_by_a_form(browser: Browser, furnished: Site) -> None:
