@@ -176,3 +176,16 @@ def test_what_is_no_moment_is_not_chosen(browser: Browser, furnished: Site, at: 
         page = visit.open(f"/timeline?at={at}&range=nonsense")
 
         expect(page.locator("#chosen .big")).to_contain_text("48 runs")
+
+
+def test_the_new_lines_are_copied_all_of_them(browser: Browser, furnished: Site) -> None:
+    with visiting(browser, furnished, "viewer") as visit:
+        visit.context.grant_permissions(["clipboard-read", "clipboard-write"])
+        page = visit.open("/timeline")
+        page.get_by_role("button", name="Copy the 46 new lines").click()
+        expect(page.get_by_role("button", name="Copied")).to_be_visible()
+        copied: str = page.evaluate("navigator.clipboard.readText()")
+
+        assert len(copied.splitlines()) == 46
+        assert copied.count("= cron('H") == 46
+        visit.check()
