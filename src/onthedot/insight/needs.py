@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from onthedot.durations import format_duration
 from onthedot.insight.failures import Failures
 from onthedot.insight.node_history import labels_of
 from onthedot.insight.status import Deaths, Status, read_status
@@ -27,6 +26,7 @@ LATELY_MS = 3_600_000
 _EACH = 3
 """Of a kind so many are told one by one; the rest together."""
 _MOST_LOOKED_AT = 50
+_MINUTE_MS, _HOUR_MS, _DAY_MS = 60_000, 3_600_000, 86_400_000
 _FAILED = frozenset({State.FAILED, State.TIMED_OUT, State.LOST})
 _ENDED = _FAILED | {State.SUCCEEDED}
 
@@ -103,11 +103,12 @@ def _nobody(status: Status) -> Iterator[Need]:
 
 def _unable(status: Status) -> Iterator[Need]:
     for unable in status.unable[:_EACH] if status.alive else ():
-        first = unable.names[0] if len(unable.names) == 1 else None
-        who = first or counted(len(unable.names), "schedule")
+        first = unable.names[0] if unable.count == 1 and unable.names else None
+        who = first or counted(unable.count, "schedule")
+        others = "" if first else f"{_list(unable.names[:_EACH], unable.count)}."
         acts: tuple[Act, ...] = ("edit", "nodes") if first else ("nodes",)
-        sentence = f"{who} cannot run: {unable.reason}"
-        yield Need("parked", sentence, _sentence(_others(unable.names, first), unable.remedy), name=first, acts=acts)
+        evidence = f"{others} {_sentence(unable.remedy)}".strip()
+        yield Need("parked", f"{who} cannot run: {unable.reason}", evidence, name=first, acts=acts)
 
 
 def _parked(status: Status) -> Iterator[Need]:
@@ -118,7 +119,9 @@ def _parked(status: Status) -> Iterator[Need]:
     more = len(status.parked) - _EACH
     if more > 0:
         names = [each.name for each in status.parked[_EACH : 2 * _EACH]]
-        yield Need("parked", f"{counted(more, 'more schedule')} parked", _list(names, more), acts=("schedules",))
+        yield Need(
+            "parked", f"{counted(more, 'more schedule')} cannot be planned", _list(names, more), acts=("schedules",)
+        )
 
 
 def _overdue(status: Status) -> Iterator[Need]:
@@ -181,10 +184,6 @@ def _is_recent(deaths: Deaths, status: Status) -> bool:
     return status.now_ms - deaths.last_ms < LATELY_MS
 
 
-def _others(names: Sequence[str], first: str | None) -> str:
-    return "" if first else _list(names[:_EACH], len(names))
-
-
 def _list(names: Sequence[str], count: int) -> str:
     more = count - len(names)
     return ", ".join(names) + (f" and {more:,} others" if more > 0 else "")
@@ -196,6 +195,8 @@ def _sentence(*parts: str) -> str:
 
 
 def _about(ms: int) -> str:
-    """To the second, or to the minute where that is enough."""
-    step = 1000 if ms < 120_000 else 60_000
-    return format_duration(max(ms // step * step, 1000))
+    """In one unit: "40 s", "31 min", "5 h", "3 d"."""
+    for unit_ms, unit, least in ((_DAY_MS, "d", 2), (_HOUR_MS, "h", 2), (_MINUTE_MS, "min", 2)):
+        if ms >= least * unit_ms:
+            return f"{ms // unit_ms} {unit}"
+    return f"{max(ms // 1000, 1)} s"

@@ -36,6 +36,8 @@ HASTENED_MS = 250
 """Looks are this far apart at least. One that is hastened takes the place of the next."""
 UNNEEDED_MS = 30_000
 """So long after the last reader has gone nobody looks any more."""
+FORGOTTEN_MS = 5000
+"""After so long without a look everything is read anew, and not only what has its turn."""
 SILENT_MS = 3000
 """A store that has not answered for so long is away."""
 MOST_RUNNING = 200
@@ -253,7 +255,7 @@ class Watcher:
         self._begun_ms = self._looked_ms = self._clock.monotonic_ms()
         before = None if self._seen is None else replace(self._seen, away=self._away)
         try:
-            seen = self._read(self._app.open_store(), self._seen)
+            seen = self._read(self._app.open_store(), self._still_known())
         except StoreError as error:
             self._lose(before, error)
             return
@@ -269,6 +271,13 @@ class Watcher:
             _log.warning("the store is away: %s", error)
         if before is not None:
             self.streams.publish(compare(before, replace(before, away=self._away)))
+
+    def _still_known(self) -> Snapshot | None:
+        """What need not be read anew at once; None after a while without a look, when all of it may be wrong."""
+        seen = self._seen
+        if seen is None or self._clock.monotonic_ms() - seen.read_ms > FORGOTTEN_MS:
+            return None
+        return seen
 
     def _read(self, store: Store, before: Snapshot | None) -> Snapshot:
         begun_ms = self._clock.monotonic_ms()

@@ -117,7 +117,7 @@ def test_a_node_that_is_silent_needs_somebody() -> None:
     silent = Node("n2", "nyc-2", renewed_ms=NOW - 31 * MINUTE)
     (need,) = find_needs(replace(CALM, nodes=(ALIVE, silent)), {})
 
-    assert need.sentence == "nyc-2 has not renewed its lease for 31m"
+    assert need.sentence == "nyc-2 has not renewed its lease for 31 min"
     assert need.acts == ("nodes",)
 
 
@@ -126,17 +126,25 @@ def test_a_node_that_died_lately_needs_somebody_until_it_is_back() -> None:
     back = replace(died, nodes=(ALIVE, Node("n3", "nyc-2", renewed_ms=NOW)))
     long_ago = replace(CALM, died=(Deaths("nyc-2", 1, NOW - 2 * HOUR),))
 
-    assert _told(find_needs(died, {})) == ["nyc-2 has not been heard of for 5m"]
+    assert _told(find_needs(died, {})) == ["nyc-2 has not been heard of for 5 min"]
     assert find_needs(back, {}) == []
     assert find_needs(long_ago, {}) == []
 
 
 def test_where_nobody_is_alive_that_is_told_and_not_its_consequences() -> None:
     late = Late("fx", NOW - HOUR, HOUR, reason="no node is alive")
-    unable = Unable(("fx",), "no node is alive")
+    unable = Unable(("fx",), 1, "no node is alive")
     nobody = replace(CALM, nodes=(), late=(late,), unable=(unable,))
 
     assert _told(find_needs(nobody, {})) == ["No node is alive: nothing will run"]
+
+
+def test_many_that_cannot_run_for_one_reason_are_one_thing() -> None:
+    unable = Unable(("a", "b", "c"), 40, "no live node has the task x", "start a node that can")
+    (need,) = find_needs(replace(CALM, unable=(unable,)), {})
+
+    assert need.sentence == "40 schedules cannot run: no live node has the task x"
+    assert need.evidence == "a, b, c and 37 others. Start a node that can."
 
 
 def test_nodes_that_all_drain_need_another() -> None:
@@ -149,7 +157,7 @@ def test_what_is_overdue_is_told_with_its_reason() -> None:
     late = Late("fx", NOW - 10 * MINUTE, 10 * MINUTE, "run-1", "the pool is full")
     (need,) = find_needs(replace(CALM, late=(late,)), {})
 
-    assert need.sentence == "fx was due 10m ago and has not begun"
+    assert need.sentence == "fx was due 10 min ago and has not begun"
     assert (need.evidence, need.acts, need.run_id) == ("The pool is full.", ("run",), "run-1")
 
 

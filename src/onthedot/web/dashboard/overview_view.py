@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from onthedot.app.clock_notes import zone_of
 from onthedot.app.outlook import StoreOutlook
 from onthedot.errors import TriggerError
-from onthedot.model.histogram import added, percentile
+from onthedot.insight.minutes import add_up
 from onthedot.model.minute import MINUTE_MS, Minute
 from onthedot.model.node import SKEW_LABEL, Node, NodeState
 from onthedot.model.run import Run
@@ -190,26 +190,18 @@ def ribbon_of(minutes: Iterable[Minute], now_ms: int, died: Sequence[Node]) -> l
 
 
 def _minute(at_ms: int, parts: Sequence[Minute], died: Sequence[Node]) -> ribbon.Minute:
-    lateness = added(each.lateness for each in parts)
-    latest = max(parts, key=lambda each: each.latest_ms, default=None)
-    latest_ms = 0 if latest is None else latest.latest_ms
-    return ribbon.Minute(
-        at_ms,
-        percentile(lateness, 0.5) or 0,
-        min(percentile(lateness, 0.99) or 0, latest_ms) if latest_ms else 0,
-        sum(each.begun for each in parts),
-        sum(each.ended.get(how, 0) for each in parts for how in _BAD),
-        latest_ms,
-        _why(at_ms, latest, died),
-    )
+    if not parts:
+        return ribbon.Minute(at_ms)
+    whole = add_up(parts)
+    failed = sum(whole.ended.get(how, 0) for how in _BAD)
+    why = _who_died(at_ms, died) or whole.latest_name or ""
+    return ribbon.Minute(at_ms, whole.p50_ms or 0, whole.p99_ms or 0, whole.begun, failed, whole.latest_ms, why)
 
 
-def _why(at_ms: int, latest: Minute | None, died: Sequence[Node]) -> str:
-    """Who died just before that minute; else which run was the latest."""
+def _who_died(at_ms: int, died: Sequence[Node]) -> str:
+    """Just before that minute, or in it."""
     lost = [node.name for node in died if at_ms - MINUTE_MS <= node.renewed_ms + node.lease_ms < at_ms + MINUTE_MS]
-    if lost:
-        return f"{lost[0]} died"
-    return (latest.latest_name or "") if latest is not None else ""
+    return f"{lost[0]} died" if lost else ""
 
 
 # nodes

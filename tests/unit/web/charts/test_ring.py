@@ -12,6 +12,7 @@ from onthedot.web.dashboard.charts.ring import (
     bar_length,
     document,
     draw,
+    label_place,
     legend,
     shown_marks,
     slots_of,
@@ -156,3 +157,11 @@ def _slot(svg: str, number: int) -> str:
     start = svg.index(f'<g transform="rotate({number * 6})">')
     following = svg.find('<g transform="rotate(', start + 1)
     return svg[start:following]
+
+
+def test_names_lie_inside_the_picture_wherever_their_second_is() -> None:
+    places = [label_place(slot, 139 + bar_length(10_000)) for slot in range(SLOTS)]
+
+    assert all(-204 <= x <= 204 and -200 <= y <= 198 for x, y, _ in places)
+    assert all(anchor == "end" for x, _, anchor in places if x == 204)
+    assert all(anchor == "start" for x, _, anchor in places if x == -204)

@@ -238,14 +238,16 @@ def _label(ring: Ring, ahead: int, zone: tzinfo) -> str:
 
 
 def label_place(slot: int, radius: float) -> tuple[float, float, str]:
-    """Beside the end of a bar, and inside the picture."""
+    """Where a bar of that length ends, and inside the picture: beside it at the top and the bottom, else at the edge."""
     angle = radians(slot * 6)
     x, y = sin(angle) * radius, -cos(angle) * radius
-    if slot <= 7 or slot >= 53:
-        side = 1 if slot < 30 else -1
-        return x + 13 * side, max(y + 12, -196), "start" if side > 0 else "end"
-    below = 16 if y > -40 else -22
-    return max(min(x, 200.0), -200.0), max(min(y + below, 180.0), -196), "end" if slot < 30 else "start"
+    if slot <= 2 or slot >= 58:
+        return x + 13, max(y + 12, -196), "start"
+    if 28 <= slot <= 32:
+        return x + 12, min(y - 2, 196), "start"
+    side = (204, "end") if slot < 30 else (-204, "start")
+    is_upper = slot < 18 or slot > 42
+    return side[0], max(min(y + (-13 if is_upper else 20), 198), -200), side[1]
 
 
 def short_zone(name: str) -> str:

@@ -1,4 +1,4 @@
-// Names the square under the pointer, and chooses one by a click or the keys. The squares are paths, not elements.
+// Names the square under the pointer, chooses one by a click or the keys, and copies the new lines.
 const box = () => document.querySelector("[data-heat]");
 let at = null;
 
@@ -35,6 +35,7 @@ function pressed(event) {
 }
 
 function start() {
+  for (const button of document.querySelectorAll("[data-copy]")) button.hidden = !navigator.clipboard; // not over plain HTTP
   const svg = box()?.querySelector(".heat-map")?.parentElement;
   if (!svg || svg.role === "slider") return;
   for (const [name, value] of Object.entries({ tabindex: 0, role: "slider", "aria-label": "Squares of the map", "aria-valuemin": 0, "aria-valuemax": 9999, "aria-valuenow": 0 })) svg.setAttribute(name, value);
@@ -44,5 +45,11 @@ function start() {
   svg.onclick = () => at !== null && choose(box());
 }
 
+document.addEventListener("click", async ({ target }) => {
+  const from = target.closest?.("[data-copy]")?.dataset.copy;
+  if (!from) return;
+  await navigator.clipboard.writeText(await (await fetch(from)).text());
+  target.textContent = "Copied";
+});
 document.addEventListener("onthedot:shown", start);
 start();

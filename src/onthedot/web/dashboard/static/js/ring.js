@@ -34,12 +34,13 @@ function drawn({ slot, behind, ahead, coming, came }) {
 }
 
 function label({ slot, ahead, coming }, second) {
-  const at = clock(second + ahead), turn = (slot * Math.PI) / 30, top = slot < 8 || slot > 52, right = slot < 30;
+  const at = clock(second + ahead), turn = (slot * Math.PI) / 30, right = slot < 30, middle = Math.abs(slot - 30) < 3, top = Math.abs(slot - 30) > 27;
   let x = Math.sin(turn) * tall(coming), y = -Math.cos(turn) * tall(coming);
-  y += top ? 12 : y > -40 ? 16 : -22;
-  x = Math.max(Math.min(x + (top ? (right ? 13 : -13) : 0), 200), -200).toFixed(0);
-  const name = at.endsWith("00") ? NAMES[at.slice(3, 5)] || "the full minute" : "";
-  return `<text x="${x}" y="${Math.max(Math.min(y, 180), -196).toFixed(0)}" class="herd" text-anchor="${top === right ? "start" : "end"}">${many(coming)} at ${at}${name && `<tspan x="${x}" dy="15" class="why">${name}</tspan>`}</text>`;
+  if (top || middle) (x += top ? 13 : 12), (y += top ? 12 : -2);
+  else (x = right ? 204 : -204), (y += Math.abs(slot - 30) > 12 ? -13 : 20);
+  y = Math.max(Math.min(y, middle ? 196 : 198), top ? -196 : -200).toFixed(0);
+  const name = at.endsWith("00") ? NAMES[at.slice(3, 5)] || "the full minute" : "", across = x.toFixed(0);
+  return `<text x="${across}" y="${y}" class="herd" text-anchor="${top || middle || !right ? "start" : "end"}">${many(coming)} at ${at}${name && `<tspan x="${across}" dy="15" class="why">${name}</tspan>`}</text>`;
 }
 
 function labels(slots, second) {
