@@ -6,8 +6,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, expect
 from tests.browser.site import Site, chromium, served
+from tests.patience import LONGEST_S
+
+expect.set_options(timeout=LONGEST_S * 1000)
 
 
 @pytest.fixture(scope="module")

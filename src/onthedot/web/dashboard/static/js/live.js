@@ -7,7 +7,7 @@ const root = document.body.dataset.root ?? "";
 const marked = () => [...document.querySelectorAll("[data-live]")];
 const topicsOf = (element) => element.dataset.live.split(/\s+/);
 const news = new Set();
-let stream = null, timer = 0, poll = 0, last = 0, busy = false, lost = null;
+let stream = null, timer = 0, poll = 0, last = 0, busy = false, lost = null, over = false;
 
 function tell(word, on) {
   for (const sign of document.querySelectorAll("[data-state]")) {
@@ -17,7 +17,8 @@ function tell(word, on) {
 }
 
 function settle() {
-  if (lost) tell(`away since ${lost.toTimeString().slice(0, 8)}`, false);
+  if (over) tell("signed out", false);
+  else if (lost) tell(`away since ${lost.toTimeString().slice(0, 8)}`, false);
   else if (document.body.hasAttribute("data-away")) tell("not live", false);
   else tell(stream?.readyState === 1 ? "live" : "every 5 s", true);
 }
@@ -27,8 +28,8 @@ async function fetched() {
   try {
     const answer = await fetch(location.href, { headers: { "X-Fragment": "1" }, credentials: "same-origin" });
     if (new URL(answer.url).pathname === `${root}/sign-in`) {
+      over = true;
       stop();
-      tell("signed out", false);
       return null;
     }
     if (![200, 404, 503].includes(answer.status)) throw new Error(answer.status);
@@ -76,7 +77,7 @@ export async function refresh() {
 }
 
 function plan(wait = 0) {
-  if (!timer && !document.hidden) timer = setTimeout(refresh, Math.max(wait, last + APART - performance.now(), 0));
+  if (!timer && !document.hidden && !over) timer = setTimeout(refresh, Math.max(wait, last + APART - performance.now(), 0));
 }
 
 function hear(topic, wait = 0) {
@@ -85,7 +86,7 @@ function hear(topic, wait = 0) {
 }
 
 function start() {
-  if (document.hidden || stream) return;
+  if (document.hidden || stream || over) return;
   const topics = new Set(marked().flatMap(topicsOf));
   topics.delete("*");
   stream = new EventSource(`${root}/api/v1/events?topics=${[...topics].join(",")}`);
