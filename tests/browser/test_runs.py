@@ -189,6 +189,17 @@ def test_without_scripts_picked_runs_are_cancelled_after_a_page_that_says_what_w
 # live
 
 
+def test_runs_come_into_a_list_that_was_empty(browser: Browser, site: Site) -> None:
+    with visiting(browser, site, "viewer") as visit:
+        page = visit.open("/runs")
+        expect(page.locator(".empty")).to_contain_text("No run was made")
+        expect(page.locator("[data-state]").first).to_have_text("live")
+        run = site.app.enqueue("report", args={"to": "ann"}, delay="1h")
+        expect(page.locator(f"[data-id='{run.id}']")).to_contain_text("waiting, enqueued")
+        expect(page.get_by_role("heading", level=1)).to_have_text("Nothing is under way, 1 waits")
+        visit.check()
+
+
 def test_the_log_follows_and_the_page_shows_the_end_without_a_reload(browser: Browser, own: tuple[Site, Past]) -> None:
     site, past = own
     cast, run = Cast(site), site.app.runs.get(past.running)

@@ -47,4 +47,5 @@ def test_a_killed_node_and_who_took_over_appear_among_the_attempts(browser: Brow
         expect(page.locator("svg.attempts").first).to_have_attribute("aria-label", told)
         expect(page.locator(".story")).to_contain_text("Its first node died, and the second succeeded after")
         expect(page.locator("svg.attempts .lease")).to_have_count(2)  # one for each width of screen
+        expect(page.locator(".log .sep")).to_have_text([re.compile("attempt 1 on"), re.compile("attempt 2 on")])
         visit.check()
