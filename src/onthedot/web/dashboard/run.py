@@ -27,7 +27,7 @@ from onthedot.web.dashboard.moments import told
 from onthedot.web.dashboard.own_zones import own_zones
 from onthedot.web.dashboard.page_route import new_pages
 from onthedot.web.dashboard.prose import prose
-from onthedot.web.dashboard.run_log import MOST_CHARACTERS, LogPage, Wanted, kind_of, read_page
+from onthedot.web.dashboard.run_log import MOST_CHARACTERS, LogPage, Wanted, headings_of, kind_of, read_page
 from onthedot.web.dashboard.zones import zone_of
 from onthedot.web.routes.router import VIEWER
 from onthedot.web.security import TheApp
@@ -63,6 +63,7 @@ def run_page(request: Request, app: TheApp, run_id: str) -> HTMLResponse:
         undrawn=max(len(report.tries) - MOST_ROWS, 0),
         of=_most_attempts(run),
         log=log,
+        claims=headings_of(report.tries),
         kind_of=kind_of,
         log_time=partial(_log_time, zone),
         longest=MOST_CHARACTERS // 10,

@@ -68,6 +68,11 @@ def kind_of(line: LogLine) -> str:
     return _KINDS.get(line.level, "")
 
 
+def headings_of(tries: Sequence[Try]) -> dict[int, str]:
+    """What stands above the lines of each claim."""
+    return {each.attempt.claim_no: f"attempt {each.attempt.number} on {each.node}" for each in tries}
+
+
 def read_page(read: Read, wanted: Wanted, tries: Sequence[Try]) -> LogPage:
     """The last of the wanted lines; how long the log is costs little."""
     end = length(read)
@@ -116,7 +121,7 @@ def _fitting(lines: list[tuple[int, LogLine]]) -> list[tuple[int, LogLine]]:
 
 
 def _parts(lines: Sequence[LogLine], tries: Sequence[Try]) -> tuple[Part, ...]:
-    headings = {each.attempt.claim_no: f"attempt {each.attempt.number} on {each.node}" for each in tries}
+    headings = headings_of(tries)
     return tuple(
         Part(headings.get(claim_no, f"claim {claim_no}"), claim_no, tuple(said))
         for claim_no, said in groupby(lines, key=lambda line: line.claim_no)

@@ -65,7 +65,7 @@ def runs_page(request: Request, app: TheApp, cursor: str | None = None) -> HTMLR
     nodes = read_nodes(store, now_ms)
     if filters.node and not nodes.knows(filters.node):
         filters = replace(filters, wrong=(*filters.wrong, f"No node named {filters.node!r} is remembered."))
-    page = Page[Run]([]) if filters.wrong else _page(app, filters, cursor)
+    page = _page(app, filters, cursor)
     zones = own_zones(store, page.items) if zone.kind == "own" else {}
     return render(
         request,
@@ -85,6 +85,9 @@ def runs_page(request: Request, app: TheApp, cursor: str | None = None) -> HTMLR
 
 
 def _page(app: App, filters: Filters, cursor: str | None) -> Page[Run]:
+    """None where the filters cannot be understood."""
+    if filters.wrong:
+        return Page([])
     is_late = filters.state == "late"
     return app.runs.list(
         schedule=filters.schedule or None,

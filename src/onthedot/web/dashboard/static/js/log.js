@@ -12,12 +12,22 @@ function add(line) {
   after += 1;
   if ("warnings" in log.dataset && kind !== "w" && kind !== "e") return;
   log.querySelector(".none")?.remove();
-  if (claim !== String(line.claim_no)) log.append(made("p", `claim ${(claim = String(line.claim_no))}`, "sep"));
+  if (claim !== String(line.claim_no)) {
+    log.append(made("p", "", "sep"));
+    log.lastChild.dataset.claim = claim = String(line.claim_no);
+    name();
+  }
   const row = made("p", "", kind), at = new Date(line.at);
   row.append(made("time", `${clock.format(at)}.${String(at.getMilliseconds()).padStart(3, "0")}`), made("i", line.level.slice(0, 8)), made("span", line.text));
   row.firstChild.title = line.at;
   log.append(row);
   if (atEnd) log.scrollTop = log.scrollHeight;
+}
+
+/** Who tried is known as soon as the page has been fetched anew. */
+function name() {
+  const known = JSON.parse(document.getElementById("attempts").dataset.claims);
+  for (const sep of log.querySelectorAll("[data-claim]")) sep.textContent = known[sep.dataset.claim] ?? `claim ${sep.dataset.claim}`;
 }
 
 function say(text, on = false) {
@@ -57,7 +67,7 @@ if ("follow" in log.dataset) {
 
 const copies = () => document.querySelectorAll("[data-copy]").forEach((button) => (button.hidden = !navigator.clipboard));
 copies();
-document.addEventListener("onthedot:shown", copies);
+document.addEventListener("onthedot:shown", () => (copies(), name()));
 document.addEventListener("click", async ({ target }) => {
   if (!target.matches("[data-copy]")) return;
   await navigator.clipboard.writeText(document.getElementById(target.dataset.copy).textContent);
