@@ -49,8 +49,14 @@ class Snapshot:
     nodes: tuple[Node, ...]
     changes: tuple[Change, ...]
     """The newest lines of the audit, newest first."""
+    nodes_ms: int = 0
+    """The store's time when the nodes were read: they are judged by it, or each would seem silent between two looks."""
     away: Away | None = None
     """Set while the store does not answer: then all else is as old as `now_ms` says."""
+
+    def is_silent(self, node: Node) -> bool:
+        """Whether its lease was over when it was looked at last."""
+        return node.expired(self.nodes_ms)
 
     @property
     def ended(self) -> tuple[Run, ...]:

@@ -56,23 +56,32 @@ class Turns:
     """What is not read at every look, and when it was read last; all of it is due at first."""
 
     read_ms: tuple[tuple[str, int], ...] = ()
+    hurried: frozenset[str] = frozenset()
 
     def next(self, now_ms: int) -> str:
-        """The one that has waited longest, for how often it is wanted."""
+        """The one that has waited longest, for how often it is wanted. What is in a hurry is one round ahead, no more:
+        where something happens all the time the others have their turn too."""
         read = dict(self.read_ms)
-        return max(_EVERY_MS, key=lambda each: (now_ms - read.get(each, -1 << 40)) / _EVERY_MS[each])
+        return max(
+            _EVERY_MS, key=lambda each: (now_ms - read.get(each, -1 << 40)) / _EVERY_MS[each] + (each in self.hurried)
+        )
 
     def after(self, turn: str, now_ms: int) -> Turns:
         """When this one has been read."""
-        return Turns((*((name, ms) for name, ms in self.read_ms if name != turn), (turn, now_ms)))
+        others = ((name, ms) for name, ms in self.read_ms if name != turn)
+        return Turns((*others, (turn, now_ms)), self.hurried - {turn})
 
     def at_once(self, turns: Collection[str]) -> Turns:
-        """When these should be read next."""
-        return Turns(tuple((name, ms) for name, ms in self.read_ms if name not in turns))
+        """When these should be read soon."""
+        return Turns(self.read_ms, self.hurried | frozenset(turns))
 
 
 _EVERY_MS = {"nodes": 3000, "run counts": 4000, "schedule counts": 5000, "tokens": 10_000, "clock": 10_000}
 """How often each is wanted; together no more than one a second."""
+
+
+def _all_read(now_ms: int) -> Turns:
+    return Turns(tuple((name, now_ms) for name in _EVERY_MS))
 
 
 def turns_after(messages: Iterable[Message], changes: Iterable[Change]) -> set[str]:
@@ -299,9 +308,10 @@ class Watcher:
             recent=merged(before, recent, since_ms, now_ms),
             more=len(recent) == MOST_RECENT,
             nodes=tuple(store.nodes()) if before is None or turn == "nodes" else before.nodes,
+            nodes_ms=now_ms if before is None or turn == "nodes" else before.nodes_ms,
             changes=tuple(store.changes(limit=MOST_CHANGES)),
         )
-        self._turns = Turns() if turn is None else self._turns.after(turn, begun_ms)
+        self._turns = _all_read(begun_ms) if turn is None else self._turns.after(turn, begun_ms)
         return seen
 
     def _tell(self, before: Snapshot, seen: Snapshot) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -52,8 +53,8 @@ def test_every_turn_comes_and_together_they_are_one_a_second() -> None:
 
 def test_what_has_just_changed_is_counted_next() -> None:
     turns = Turns()
-    for second, turn in enumerate(_EVERY_MS):
-        turns = turns.after(turn, second * 1000)
+    for turn in _EVERY_MS:
+        turns = turns.after(turn, 4000)
     wanted = turns_after([Message("schedules", ("a",))], [])
     assert wanted == {"schedule counts"}
     assert turns.at_once(wanted).next(5000) == "schedule counts"
@@ -279,3 +280,20 @@ def test_a_store_that_says_nothing_is_away_before_the_look_ends(
     assert found[0].away is not None
     assert found[0].away.why == "the store does not answer"
     assert watcher.snapshot().away is None
+
+
+def test_what_is_in_a_hurry_all_the_time_leaves_the_others_their_turn() -> None:
+    turns, read = Turns(tuple((name, 0) for name in ("nodes", "run counts", "schedule counts", "tokens", "clock"))), []
+    for second in range(1, 31):
+        turns = turns.at_once({"run counts", "schedule counts"})
+        read.append(turns.next(second * 1000))
+        turns = turns.after(read[-1], second * 1000)
+    assert set(read) == {"nodes", "run counts", "schedule counts", "tokens", "clock"}
+    assert read.count("nodes") >= 5
+
+
+def test_nodes_are_judged_by_the_moment_at_which_they_were_read() -> None:
+    node = Node("n", "n", renewed_ms=NOW - 1000, lease_ms=6000)
+    later = replace(_seen(now_ms=NOW + 10_000), nodes=(node,), nodes_ms=NOW)
+    assert not later.is_silent(node)
+    assert replace(later, nodes_ms=NOW + 10_000).is_silent(node)

@@ -59,6 +59,15 @@ class Addresses:
 
         return self(f"/static/{static_files().hash}/{name}")
 
+    def styles(self, page: str) -> Markup:
+        """The style that all pages have, and that of this one."""
+        from onthedot.web.dashboard.static_files import STYLE, static_files
+
+        own = f"{page}.css"
+        names = [STYLE, own] if own in static_files().by_name else [STYLE]
+        link = Markup('<link rel="stylesheet" href="{}">')
+        return Markup("").join(link.format(self.static(name)) for name in names)
+
     def script(self, name: str) -> Markup:
         """A module of scripts that a page wants."""
         return Markup('<script type="module" src="{}"></script>').format(self.static(name))

@@ -24,7 +24,7 @@ class Counts:
 
 def counts_of(seen: Snapshot) -> Counts:
     """As they were at the last look."""
-    alive = [node for node in seen.nodes if node.state is NodeState.ALIVE and not node.expired(seen.now_ms)]
+    alive = [node for node in seen.nodes if node.state is NodeState.ALIVE and not seen.is_silent(node)]
     return Counts(
         schedules=seen.schedules.total,
         live_runs=seen.runs.waiting + seen.runs.running,

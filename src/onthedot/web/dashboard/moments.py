@@ -103,29 +103,37 @@ def _time(ms: int, text: str, **data: str) -> Markup:
 @pass_context
 def until(context: Context, ms: int | None) -> Markup:
     """`{{ schedule.next_run_ms|until }}`: how long it is till then, "now" when it has come. times.js counts on."""
-    return _counting(context, ms, 1)
+    return _counting(context, ms, "until")
+
+
+@pass_context
+def coming(context: Context, ms: int | None) -> Markup:
+    """`{{ schedule.next_run_ms|coming }}`: the same with the word: in 5 s, now."""
+    return _counting(context, ms, "coming")
 
 
 @pass_context
 def ago(context: Context, ms: int | None) -> Markup:
     """`{{ node.renewed_ms|ago }}`: how long it is since then; add the word "ago" yourself. times.js counts on."""
-    return _counting(context, ms, -1)
+    return _counting(context, ms, "ago")
 
 
 @pass_context
 def since(context: Context, ms: int | None) -> Markup:
     """`{{ change.at_ms|since }}`: the same with the word: 5 s ago, just now."""
-    return _counting(context, ms, 0)
+    return _counting(context, ms, "since")
 
 
-def _counting(context: Context, ms: int | None, sign: int) -> Markup:
+def _counting(context: Context, ms: int | None, how: str) -> Markup:
     if ms is None:
         return Markup(NEVER)
-    left = (sign or -1) * (ms - context["now_ms"])
-    text = in_seconds(left)
-    if sign == 0:
-        text = "just now" if text == "now" else f"{text} ago"
-    return _time(ms, text, counts={1: "until", -1: "ago", 0: "since"}[sign])
+    left = ms - context["now_ms"]
+    time = in_seconds(left if how in ("until", "coming") else -left)
+    with_word = {
+        "since": "just now" if time == "now" else f"{time} ago",
+        "coming": time if time == "now" else f"in {time}",
+    }
+    return _time(ms, with_word.get(how, time), counts=how)
 
 
 def in_seconds(ms: int) -> str:
@@ -135,4 +143,12 @@ def in_seconds(ms: int) -> str:
     return f"{ms // _SECOND} s" if ms < _MINUTE else duration(ms)
 
 
-FILTERS = {"moment": moment, "until": until, "ago": ago, "since": since, "duration": duration, "many": many}
+FILTERS = {
+    "moment": moment,
+    "until": until,
+    "coming": coming,
+    "ago": ago,
+    "since": since,
+    "duration": duration,
+    "many": many,
+}

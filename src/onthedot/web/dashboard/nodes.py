@@ -147,7 +147,8 @@ def heading(views: Sequence[NodeView], died: int) -> tuple[str, str]:
 
 
 def _all(taking: int) -> str:
-    return "One node takes runs" if taking == 1 else f"All {taking:,} nodes take runs"
+    words = {1: "One node takes runs", 2: "Both nodes take runs"}
+    return words.get(taking, f"All {taking:,} nodes take runs")
 
 
 def _some(number: int, one: str, many: str) -> str:

@@ -229,16 +229,16 @@ class NodeLine:
 def nodes_of(snapshot: Snapshot, died: Sequence[Node]) -> list[NodeLine]:
     """Those that live by name, then those that are silent, then those that died lately and have not come back."""
     running = Counter(run.owner for run in snapshot.running)
-    lines = [_node_line(node, running[node.id], snapshot.now_ms) for node in snapshot.nodes]
+    lines = [_node_line(node, running[node.id], silent=snapshot.is_silent(node)) for node in snapshot.nodes]
     back = {line.name for line in lines}
-    lines += [_node_line(node, 0, snapshot.now_ms) for node in died if node.name not in back]
+    lines += [_node_line(node, 0, silent=True) for node in died if node.name not in back]
     order = ("alive", "draining", "expired", "dead")
     return sorted(lines, key=lambda line: (order.index(line.state), line.name, line.id))[:_MOST_NODES]
 
 
-def _node_line(node: Node, running: int, now_ms: int) -> NodeLine:
+def _node_line(node: Node, running: int, *, silent: bool) -> NodeLine:
     state = node.state.value if node.lives else "dead"
-    if node.lives and node.expired(now_ms):
+    if node.lives and silent:
         state = "expired"
     try:
         skew_ms: int | None = int(node.labels[SKEW_LABEL])

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
+from importlib.resources.abc import Traversable
 
 from fastapi import Request, Response
 from starlette.exceptions import HTTPException
@@ -15,6 +16,8 @@ from onthedot.web.routes.router import ANYBODY
 
 STYLE = "style.css"
 _TYPES = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
+_OF_PAGES = "50"
+"""From here on a part is of one page, and named after it."""
 _FOR_A_YEAR = "public, max-age=31536000, immutable"
 
 router = new_pages()
@@ -30,11 +33,12 @@ class StaticFiles:
 
 @cache
 def static_files() -> StaticFiles:
-    """The parts of the style joined by name into one; the others as they are."""
+    """The parts of the style that all pages share joined into one, those of single pages by their name."""
     folder = files("onthedot.web.dashboard").joinpath("static")
-    parts = sorted(folder.joinpath("css").iterdir(), key=lambda part: part.name)
-    named = {STYLE: b"\n".join(part.read_bytes() for part in parts if part.name.endswith(".css"))}
-    for file in sorted(folder.joinpath("js").iterdir(), key=lambda file: file.name):
+    parts = sorted((part for part in folder.joinpath("css").iterdir() if part.name.endswith(".css")), key=_by_name)
+    named = {STYLE: b"\n".join(part.read_bytes() for part in parts if part.name < _OF_PAGES)}
+    named |= {part.name.partition("-")[2]: part.read_bytes() for part in parts if part.name >= _OF_PAGES}
+    for file in sorted(folder.joinpath("js").iterdir(), key=_by_name):
         if file.name.endswith(".js"):
             named[file.name] = file.read_bytes()
     named["favicon.svg"] = folder.joinpath("favicon.svg").read_bytes()
@@ -42,6 +46,10 @@ def static_files() -> StaticFiles:
     for name, content in named.items():
         digest.update(name.encode() + b"\0" + content + b"\0")
     return StaticFiles(named, digest.hexdigest()[:12])
+
+
+def _by_name(file: Traversable) -> str:
+    return file.name
 
 
 @router.get("/static/{digest}/{name}", **ANYBODY)

@@ -113,7 +113,7 @@ def _lines(found: Any) -> list[str]:
 
 def _can_begin(snapshot: Snapshot) -> int:
     """How many runs nodes can take at once."""
-    taking = (node for node in snapshot.nodes if node.state is NodeState.ALIVE and not node.expired(snapshot.now_ms))
+    taking = (node for node in snapshot.nodes if node.state is NodeState.ALIVE and not snapshot.is_silent(node))
     return sum(node.capacity for node in taking)
 
 

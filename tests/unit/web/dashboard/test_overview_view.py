@@ -23,7 +23,7 @@ from onthedot.web.snapshot import Snapshot
 
 NOW = ceil_ms("2026-03-26T13:59:17.400Z")
 MINUTE = 60_000
-NOTHING = Snapshot(NOW, 0, ScheduleCounts(), RunCounts(), (), (), False, (), ())
+NOTHING = Snapshot(NOW, 0, ScheduleCounts(), RunCounts(), (), (), False, (), (), NOW)
 
 
 def _run(name: str, at: str, state: State = State.SUCCEEDED, **more: object) -> Run:

@@ -25,8 +25,8 @@ function tick() {
   const at = now();
   for (const each of document.querySelectorAll("[data-counts]")) {
     const left = Number(each.dataset.ms) - at;
-    const how = each.dataset.counts, time = told(how === "until" ? left : -left);
-    const text = how !== "since" ? time : time === "now" ? "just now" : `${time} ago`;
+    const how = each.dataset.counts, time = told(how === "until" || how === "coming" ? left : -left);
+    const text = how === "since" ? (time === "now" ? "just now" : `${time} ago`) : how === "coming" && time !== "now" ? `in ${time}` : time;
     if (each.textContent !== text) each.textContent = text;
   }
   for (const ring of document.querySelectorAll("[data-until]")) {
