@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import os
+import re
 import subprocess
 import sys
 import time
@@ -15,7 +16,6 @@ from urllib.parse import quote
 
 import httpx
 
-import onthedot
 from bench import calm
 from bench.filling import opened_engine, schedule_at
 from bench.measure import MILLI, part
@@ -52,7 +52,7 @@ def run(report: Report, say: Say, kind: str) -> None:
         with _served(url) as server:
             _warm(server, say)
             _pages(report, say, kind, server, _addresses(chosen))
-            _weights(report, server)
+            _weights(report, server, _addresses(chosen))
             _watching(report, say, server)
 
 
@@ -228,16 +228,38 @@ def _first_byte(client: httpx.Client, address: str) -> tuple[float, int]:
     return first, len(body)
 
 
-def _weights(report: Report, server: _Server) -> None:
-    """What a browser loads once."""
+def _weights(report: Report, server: _Server, addresses: dict[str, str]) -> None:
+    """What a browser loads beside each page, the first time."""
     section = report.section(
-        "What is loaded once", "Bytes as they are kept, and as gzip makes them.", "what", "B", "gz"
+        "What is loaded beside a page",
+        "Bytes of style and scripts as they are sent, with all that these import; kept by the browser after that.",
+        *("page", "CSS, kB", "JavaScript, kB", "with gzip, kB"),
     )
-    static = Path(onthedot.__file__).parent / "web" / "dashboard" / "static"
-    for name, pattern, most in (("CSS", "**/*.css", CSS), ("JavaScript", "**/*.js", JS)):
-        whole = b"".join(path.read_bytes() for path in sorted(static.glob(pattern)))
-        section.rows.append((name, len(whole), len(gzip.compress(whole))))
-        report.goal(f"{name} of at most {most // 1000} kB", f"{len(whole) / 1000:.1f} kB", len(whole) <= most)
+    heaviest = {"CSS": 0, "JavaScript": 0}
+    with server.client() as client:
+        for name in ("overview", "timeline", "schedules", "one schedule", "runs", "one run", "nodes"):
+            page = client.get(addresses[name]).text
+            styles = _loaded(client, re.findall(r'rel="stylesheet" href="([^"]+)"', page))
+            scripts = _loaded(client, re.findall(r'type="module" src="([^"]+)"', page))
+            zipped = len(gzip.compress(styles)) + len(gzip.compress(scripts))
+            section.rows.append((name, len(styles) / 1000, len(scripts) / 1000, zipped / 1000))
+            heaviest["CSS"] = max(heaviest["CSS"], len(styles))
+            heaviest["JavaScript"] = max(heaviest["JavaScript"], len(scripts))
+    for what, most in (("CSS", CSS), ("JavaScript", JS)):
+        size = heaviest[what]
+        report.goal(f"{what} of a page: at most {most // 1000} kB", f"{size / 1000:.1f} kB", size <= most)
+
+
+def _loaded(client: httpx.Client, addresses: list[str]) -> bytes:
+    """All of them, each once, with what they import."""
+    found: dict[str, bytes] = {}
+    while addresses:
+        address = addresses.pop()
+        if address not in found:
+            found[address] = client.get(address).content
+            near = re.findall(rb'from "\./([^"]+)"|import "\./([^"]+)"', found[address])
+            addresses += [f"{address.rpartition('/')[0]}/{(one or other).decode()}" for one, other in near]
+    return b"".join(found.values())
 
 
 # watching
