@@ -62,9 +62,12 @@ def test_a_change_is_there_within_a_second_or_two_and_only_it_is_read(
     assert set(_minute(coming, app)) == {"a"}
     read: list[Any] = []
     real = app.open_store().schedules
-    monkeypatch.setattr(
-        app.open_store(), "schedules", lambda **options: read.append(options.get("names")) or real(**options)
-    )
+
+    def noted(**options: Any) -> Any:
+        read.append(options.get("names"))
+        return real(**options)
+
+    monkeypatch.setattr(app.open_store(), "schedules", noted)
     app.schedules.put("b", "report", every("30s"))
     app.schedules.pause("a")
     read.clear()
@@ -81,7 +84,12 @@ def test_where_nothing_changes_it_is_built_every_thirty_seconds_and_all_is_read(
     coming.current()
     built: list[int] = []
     real = coming.build
-    monkeypatch.setattr(coming, "build", lambda: (built.append(clock.monotonic_ms()), real()))
+
+    def noted() -> None:
+        built.append(clock.monotonic_ms())
+        real()
+
+    monkeypatch.setattr(coming, "build", noted)
     for _ in range(120):
         clock.advance(1000)
         coming._is_needed = lambda: True
