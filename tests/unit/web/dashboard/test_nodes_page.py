@@ -23,7 +23,7 @@ def _view(state: NodeState = NodeState.ALIVE, renewed_ms: int = NOW) -> NodeView
         ([], 0, ("None is alive: nothing will run", "")),
         ([], 1, ("None is alive: nothing will run", "One died within the last day.")),
         (["alive"], 0, ("One node takes runs", "")),
-        (["alive", "alive"], 0, ("All 2 nodes take runs", "")),
+        (["alive", "alive"], 0, ("Both nodes take runs", "")),
         (["alive", "alive", "draining"], 1, ("2 of 4 nodes take runs", "One drains, one died.")),
         (["draining", "draining"], 0, ("No node takes runs: nothing will run", "2 drain.")),
     ],

@@ -66,7 +66,7 @@ document.addEventListener("submit", (event) => {
   const form = event.target, by = event.submitter;
   if (by?.matches("[data-dialog]")) {
     event.preventDefault();
-    const address = new URL(by.formAction || form.action, location.href);
+    const address = new URL(by.getAttribute("formaction") ?? form.action, location.href);
     address.search = new URLSearchParams(new FormData(form, by));
     ask(address, by);
   } else if (form.method === "post" && form.elements.back?.value === location.pathname + location.search) {

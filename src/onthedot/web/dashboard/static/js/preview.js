@@ -1,12 +1,12 @@
 // Checks a trigger as it is typed; reads a file into its field; arrows move among the ticks of a chart.
 const forms = document.querySelectorAll("form[data-preview]");
 for (const form of forms) {
-  const box = form.querySelector("#preview"), field = form.elements.trigger, save = form.querySelector("[data-save]");
+  const box = form.querySelector("#preview"), field = form.querySelector("input[name=trigger]"), save = form.querySelector("[data-save]");
   let timer = 0, asked = 0;
   const check = async () => {
     const mine = ++asked, url = new URL(form.dataset.preview, location.href);
     for (const name of ["trigger", "tz", "gap", "fold", "name"]) {
-      const at = form.elements[name];
+      const at = form.querySelector(`input[name=${name}],select[name=${name}]`);
       if (at?.value) url.searchParams.set(name, at.value);
     }
     const answer = await fetch(url, { headers: { "x-fragment": "1" } }).catch(() => null);
