@@ -54,7 +54,9 @@ def test_who_names_the_last_message_hears_those_after_it_and_none_twice() -> Non
     asyncio.run(story())
 
 
-@pytest.mark.parametrize("last_id", ["other-1", "", "x", "-", "1", "{epoch}-", "{epoch}-999", "{epoch}-1e3", "{epoch}-٣"])
+@pytest.mark.parametrize(
+    "last_id", ["other-1", "", "x", "-", "1", "{epoch}-", "{epoch}-999", "{epoch}-1e3", "{epoch}-٣"]
+)
 def test_who_names_a_message_that_nobody_knows_begins_anew(last_id: str) -> None:
     async def story() -> None:
         streams = Streams()

@@ -102,7 +102,9 @@ def _statements(store: Store) -> Iterator[list[str]]:
     asked: list[str] = []
 
     def trace(connection: Any, *_: Any) -> None:
-        connection.set_trace_callback(lambda text: asked.append(text) if text.lstrip()[:4] in ("SELE", "WITH") else None)
+        connection.set_trace_callback(
+            lambda text: asked.append(text) if text.lstrip()[:4] in ("SELE", "WITH") else None
+        )
 
     engine = store._opened().engine  # type: ignore[attr-defined]
     event.listen(engine, "checkout", trace)
