@@ -167,9 +167,11 @@ def _find(app: App, text: str) -> Run:
 def _facts(run: Run, store: Store) -> Iterable[tuple[str, str]]:
     from onthedot.insight.explain import hindrances
     from onthedot.insight.facts import Facts
+    from onthedot.insight.run_report import read_report
 
     facts = Facts(store, run.schedule)
     yield "run", run.id
+    yield "story", read_report(store, run).story
     yield "state", str(run.state) + (" (asked to stop)" if run.cancel_requested_ms and not run.is_final else "")
     if run.reason:
         yield "why", run.reason
