@@ -622,6 +622,7 @@ def test_show_tells_the_story_of_a_run(past: Place) -> None:
     whole = past.document("runs", "list", "--schedule", "poor")["runs"][0]["id"]
     text = past.printed("runs", "show", whole)
     assert "state:     failed\n" in text
+    assert re.search(r"^story: +Began .*\. It failed after .*: ValueError: no luck\.$", text, re.MULTILINE)
     assert "schedule:  poor (manual)\n" in text
     assert re.search(
         rf"^started: +\S+ \S+Z, attempt 1, node {re.escape(socket.gethostname())}:\d+$", text, re.MULTILINE

@@ -167,6 +167,8 @@ def _find(app: App, text: str) -> Run:
 def _facts(run: Run, app: App) -> Iterable[tuple[str, str]]:
     facts = None if app.connection is not None else _read_facts(app, run)
     yield "run", run.id
+    if facts is not None:
+        yield "story", app.runs.report(run.id).story
     yield "state", str(run.state) + (" (asked to stop)" if run.cancel_requested_ms and not run.is_final else "")
     if run.reason:
         yield "why", run.reason

@@ -18,6 +18,7 @@ from onthedot.stores.base import Store
 _CHANGES = 500
 """How many lines of its audit are looked at: a page must not wait for all of them."""
 _USUAL = 24
+_LONGEST_WHY = 400
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +54,7 @@ def read_report(store: Store, run: Run) -> RunReport:
     known = Known(
         now_ms=facts.now_ms,
         usual_ms=usually,
-        why=why_so(run, facts),
+        why=_brief(why_so(run, facts)),
         why_late=_why_late(run, facts),
         stopped_by=(facts.history.stopped_by(run.id) or "") if _was_stopped(run) else "",
     )
@@ -74,6 +75,11 @@ def _succeeded(store: Store, run: Run) -> list[Run]:
     if run.schedule is not None:
         return store.runs(schedule=run.schedule, state=State.SUCCEEDED, limit=_USUAL)
     return store.runs(task=run.task, state=State.SUCCEEDED, limit=_USUAL) if run.task else []
+
+
+def _brief(text: str) -> str:
+    """A story is a sentence or two, whatever an error says."""
+    return text if len(text) <= _LONGEST_WHY else f"{text[:_LONGEST_WHY].rstrip()}…"
 
 
 def _why_late(run: Run, facts: Facts) -> str:

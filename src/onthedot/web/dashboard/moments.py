@@ -8,10 +8,11 @@ from jinja2 import pass_context
 from jinja2.runtime import Context
 from markupsafe import Markup
 
+from onthedot.durations import spoken_duration
 from onthedot.moments import END_MS, FIRST_MS, from_ms, iso
 from onthedot.web.dashboard.zones import Zone
 
-_SECOND, _MINUTE, _HOUR, _DAY = 1000, 60_000, 3_600_000, 86_400_000
+_SECOND, _MINUTE = 1000, 60_000
 _WEEK_DAYS = 6
 _MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
 _DAYS = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"]
@@ -57,22 +58,7 @@ def duration(ms: float | None) -> str:
         return NEVER
     if ms < 0:
         return f"−{duration(-ms)}"
-    if ms < _SECOND:
-        return f"{round(ms)} ms"
-    if ms < 10 * _SECOND:
-        return f"{ms / _SECOND:.1f} s"
-    if ms < _MINUTE:
-        return f"{int(ms // _SECOND)} s"
-    if ms < _HOUR:
-        return _two(int(ms), _MINUTE, "min", _SECOND, "s", plain_from=10)
-    if ms < _DAY:
-        return _two(int(ms), _HOUR, "h", _MINUTE, "min")
-    return _two(int(ms), _DAY, "d", _HOUR, "h", plain_from=10)
-
-
-def _two(ms: int, large: int, name: str, small: int, rest: str, *, plain_from: int = 1 << 30) -> str:
-    whole, left = ms // large, ms % large // small
-    return f"{whole} {name}" if left == 0 or whole >= plain_from else f"{whole} {name} {left} {rest}"
+    return spoken_duration(round(ms))
 
 
 def many(count: int, most: int = 10_000) -> str:

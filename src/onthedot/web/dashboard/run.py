@@ -27,14 +27,16 @@ from onthedot.web.dashboard.moments import told
 from onthedot.web.dashboard.own_zones import own_zones
 from onthedot.web.dashboard.page_route import new_pages
 from onthedot.web.dashboard.prose import prose
-from onthedot.web.dashboard.run_log import MOST_CHARACTERS, LogPage, Wanted, headings_of, kind_of, read_page
+from onthedot.web.dashboard.room import cut, cut_front
+from onthedot.web.dashboard.run_log import LONGEST, LogPage, Wanted, headings_of, kind_of, read_page
 from onthedot.web.dashboard.zones import zone_of
 from onthedot.web.routes.router import VIEWER
 from onthedot.web.security import TheApp
 
 router = new_pages()
 
-_MOST_JSON = 4000
+_MOST_JSON, _MOST_TRACE = 3000, 6000
+"""Bytes of HTML."""
 _PAGE = 1000
 
 
@@ -66,7 +68,7 @@ def run_page(request: Request, app: TheApp, run_id: str) -> HTMLResponse:
         claims=headings_of(report.tries),
         kind_of=kind_of,
         log_time=partial(_log_time, zone),
-        longest=MOST_CHARACTERS // 10,
+        cut_line=partial(cut, most=LONGEST),
         warnings=request.query_params.get("log") == "warnings",
         failure=_failure(report),
         args=_shown_json(dict(run.args)),
@@ -143,14 +145,14 @@ def _failure(report: RunReport) -> tuple[str, str, str] | None:
     failed = [each.attempt.number for each in report.tries if each.attempt.outcome in ("failed", "timed_out")]
     *trace, last = run.error.strip().split("\n") if run.error.strip() else [""]
     which = f"attempt {failed[-1]}" if failed and len(report.tries) > 1 else ""
-    return which, "\n".join(trace), last
+    return which, cut_front("\n".join(trace), _MOST_TRACE), cut(last, _MOST_TRACE // 4)
 
 
 def _shown_json(value: Any) -> str:
     text = json.dumps(value, ensure_ascii=False, default=str)
     if len(text) > 60:
         text = json.dumps(value, ensure_ascii=False, default=str, indent=2)
-    return text if len(text) <= _MOST_JSON else f"{text[:_MOST_JSON]}…"
+    return cut(text, _MOST_JSON)
 
 
 def _said_progress(log: LogPage) -> int | None:

@@ -8,10 +8,15 @@ from itertools import groupby
 
 from onthedot.insight.run_report import Try
 from onthedot.stores.base import LogLine
+from onthedot.web.dashboard.room import size
 
 SHOWN = 200
-MOST_CHARACTERS = 24_000
-"""Of all lines of a page together: it stays small however long its lines are. The text of one is cut at a tenth."""
+MOST_BYTES = 30_000
+"""Of HTML, of all lines of a page together."""
+LONGEST = 3_000
+"""Of one line; the plain text has all of it."""
+_AROUND = 110
+"""What stands around the text of a line."""
 _SCANNED = 10_000
 """So many lines are searched for warnings, at most, before a link leads on."""
 _PAGE = 1000
@@ -111,9 +116,9 @@ def _backwards(read: Read, wanted: Wanted, stop: int) -> tuple[list[tuple[int, L
 
 def _fitting(lines: list[tuple[int, LogLine]]) -> list[tuple[int, LogLine]]:
     """The last ones that fit on a page together."""
-    room, kept = MOST_CHARACTERS, 0
+    room, kept = MOST_BYTES, 0
     for _, line in reversed(lines):
-        room -= min(len(line.text), MOST_CHARACTERS // 10)
+        room -= _AROUND + min(size(line.text), LONGEST)
         if room < 0 and kept:
             break
         kept += 1

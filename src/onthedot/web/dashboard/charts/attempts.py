@@ -20,6 +20,7 @@ _LEAST_SPAN_MS = 10
 _LETTER, _PADDING, _GAP = 6.1, 8, 6
 _HEIGHT, _ROUND = 26, 4
 _USUALLY_WIDTH = 92
+_LONGEST_ERROR = 120
 _LABELS = {
     "failed": "failed",
     "timed_out": "out of time",
@@ -145,7 +146,7 @@ def _lease(heard_ms: int, taken_ms: int) -> Span:
 def _ended(attempt: Attempt) -> Span:
     outcome = attempt.outcome or "ended"
     short = _LABELS.get(outcome, outcome)
-    label = f"{short}: {attempt.error}" if attempt.error else short
+    label = f"{short}: {attempt.error[:_LONGEST_ERROR]}" if attempt.error else short
     return Span(outcome, attempt.started_ms, attempt.ended_ms or attempt.started_ms, label, short)
 
 

@@ -1,0 +1,157 @@
+"""The pages of runs as plain HTML: who may do what, how large they are, and what they say of rows that are broken."""
+
+from __future__ import annotations
+
+import re
+
+import httpx
+import pytest
+from tests.stores.vandals import vandal_of
+from tests.surfaces.web.client import Callers, Client
+
+from onthedot import App
+from onthedot.model.node import Node
+from onthedot.model.outcome import Outcome
+from onthedot.model.run import Run
+from onthedot.stores.base import LogLine
+from onthedot.web.security import COOKIE, csrf_of
+
+LARGEST = 60 * 1024
+ACTS = ("/runs/{id}/cancel", "/runs/{id}/retry", "/runs/{id}/again", "/runs-bulk")
+
+
+@pytest.fixture
+def run(app: App, node: Node) -> Run:
+    """One that runs."""
+    made = app.enqueue("report", args={"to": "ann"})
+    (begun,) = app.open_store().start_due(node.id, ["report"], 10).runs
+    assert begun.id == made.id
+    return begun
+
+
+def page(client: Client, path: str, status: int = 200) -> str:
+    answer = client.ask("GET", path)
+    assert answer.status_code == status, answer.text
+    assert len(answer.content) <= LARGEST
+    return answer.text
+
+
+def post(app: App, callers: Callers, role: str, path: str, *, csrf: bool = True, **fields: str) -> httpx.Response:
+    """As a browser that has signed in."""
+    token = next(each for each in app.tokens.list() if each.name == f"the-{role}")
+    cookie, _ = app.tokens.sign_in(token)
+    body = {**fields, **({"csrf": csrf_of(cookie)} if csrf else {})}
+    return callers.nobody.ask("POST", path, data=body, headers={"Cookie": f"{COOKIE}={cookie}"})
+
+
+@pytest.mark.parametrize("path", ACTS)
+def test_only_operators_act_and_only_from_our_own_pages(app: App, callers: Callers, run: Run, path: str) -> None:
+    path = path.format(id=run.id)
+    assert callers.nobody.ask("POST", path).headers["location"].startswith("/sign-in")
+    assert post(app, callers, "viewer", path).status_code == 403
+    assert post(app, callers, "operator", path, csrf=False).status_code == 403
+    assert post(app, callers, "operator", path, act="cancel", id=run.id).status_code == 303
+    if path.endswith("retry"):
+        assert app.runs.get(run.id).state == "running"  # it has not ended
+
+
+@pytest.mark.parametrize("path", [*ACTS[1:3], "/runs-bulk?act=cancel&id={id}"])
+def test_a_viewer_is_not_asked(callers: Callers, run: Run, path: str) -> None:
+    assert page(callers.viewer, path.format(id=run.id), 403)
+
+
+def test_a_retry_of_what_somebody_else_began_meanwhile_is_refused(app: App, callers: Callers, run: Run) -> None:
+    store = app.open_store()
+    store.finish(run.owner or "", [Outcome(run.id, run.claim_no, "failed", error="boom")])
+    assert f"You see claim {run.claim_no}" in page(callers.operator, f"/runs/{run.id}/retry")
+    app.runs.retry(run.id)
+    app.runs.cancel(run.id)
+    post(app, callers, "operator", f"/runs/{run.id}/retry", claim_no=str(run.claim_no))
+    assert app.runs.get(run.id).state == "cancelled"
+
+
+def test_a_page_of_a_loud_run_shows_its_last_lines_and_stays_small(
+    app: App, callers: Callers, node: Node, run: Run
+) -> None:
+    store = app.open_store()
+    said = [LogLine(run.id, run.claim_no, store.now_ms(), "WARNING", f"{n} {'<&>' * 15}") for n in range(450)]
+    store.log(node.id, said)
+    text = page(callers.viewer, f"/runs/{run.id}")
+    older = re.search(r'href="([^"]+before=\d+)[^"]*"', text)
+    assert older is not None
+    assert ">449 " in text
+    assert page(callers.viewer, older[1].replace("&amp;", "&"))
+    raw = callers.viewer.ask("GET", f"/runs/{run.id}/log").text.splitlines()
+    assert (len(raw), raw[0].endswith("0 " + "<&>" * 15)) == (450, True)
+
+
+def test_a_page_stays_small_whatever_a_run_was_given_said_and_failed_with(
+    app: App, callers: Callers, node: Node
+) -> None:
+    app.enqueue("report", args={"to": "<&>" * 5000})
+    (run,) = app.open_store().start_due(node.id, ["report"], 10).runs
+    said = [LogLine(run.id, run.claim_no, 1, "ERROR", "'" * 4000) for _ in range(300)]
+    app.open_store().log(node.id, said)
+    error = "\n".join(["Traceback"] * 500 + ["<&>" * 5000])
+    app.open_store().finish(node.id, [Outcome(run.id, run.claim_no, "failed", error=error)])
+    assert "failed" in page(callers.operator, f"/runs/{run.id}")
+    assert run.id in page(callers.operator, "/runs")
+
+
+def test_a_page_of_many_runs_stays_small_and_leads_on(app: App, callers: Callers, node: Node) -> None:
+    for number in range(90):
+        app.enqueue("report", args={"to": f"n{number}"})
+    for run in app.open_store().start_due(node.id, ["report"], 100).runs:
+        app.open_store().finish(node.id, [Outcome(run.id, run.claim_no, "failed", error=f"ValueError: {'x' * 500}")])
+    seen: list[str] = []
+    path: str | None = "/runs?state=failed"
+    while path is not None:
+        text = page(callers.operator, path)
+        seen += re.findall(r'data-id="([^"]+)"', text)
+        onward = re.search(r'rel="next" href="([^"]+)"', text)
+        path = None if onward is None else onward[1].replace("&amp;", "&")
+    assert len(seen) == len(set(seen)) == 90
+
+
+@pytest.fixture
+def broken(app: App, run: Run) -> Run:
+    """Its row says what nobody understands."""
+    vandal_of(app.open_store()).spoil_run(run.id, "all")
+    return run
+
+
+def test_a_run_that_cannot_be_read_is_shown_with_the_reason_and_cannot_be_acted_on(
+    callers: Callers, broken: Run
+) -> None:
+    told = page(callers.operator, f"/runs/{broken.id}")
+    assert "The row of this run cannot be read" in told
+    assert "Retry…" not in told
+    assert broken.id in page(callers.operator, "/runs")
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/runs/..%2F..%2Fetc",
+        "/runs/%00",
+        f"/runs/{'x' * 5000}",
+        "/runs/%F0%9F%95%B0",
+        "/runs/1'--",
+        "/runs?schedule=%00&task=%F0%9F%95%B0",
+        "/runs?cursor=%00",
+        "/runs?cursor=nonsense",
+        "/runs?node=%00",
+        "/runs?from=%00&to=-1",
+        "/runs-bulk?act=cancel&id=%00",
+        "/runs-bulk?act=explode",
+    ],
+)
+def test_bad_addresses_are_answered_and_nothing_breaks(callers: Callers, path: str) -> None:
+    answer = callers.operator.ask("GET", path, headers={"Accept": "text/html"})
+    assert answer.status_code < 500
+    assert "<h1" in answer.text
+
+
+def test_bad_numbers_in_the_address_of_a_run_count_for_nothing(callers: Callers, run: Run) -> None:
+    assert page(callers.viewer, f"/runs/{run.id}?before=-1&attempt=x&log=%00&zone=%00")
+    assert page(callers.viewer, f"/runs/{run.id}?before=99999999999&attempt=1")
