@@ -1,4 +1,4 @@
-"""`onthedot dashboard`: the HTTP API of a store, served alone; and the options by which `run` serves it too."""
+"""`onthedot dashboard`: the pages and the HTTP API of a store, served alone; and the options by which `run` serves it too."""
 
 from __future__ import annotations
 
@@ -45,14 +45,14 @@ def serve(
     trusted_proxy: TrustedProxies = None,
     store: StoreUrl = None,
 ) -> None:
-    """Serve the HTTP API of a store until SIGTERM or Ctrl-C; it needs no node beside it. It has no pages yet."""
+    """Serve the dashboard and the HTTP API of a store until SIGTERM or Ctrl-C; it needs no node beside it."""
     from onthedot.web.serving import WebServer
 
     place = place_of(host, port, root_path, allowed_host, trusted_proxy)
     with closing(open_app(store)) as app:
         app.open_store(create=True)
         server = WebServer(app, place)
-        typer.echo(f"{server.address}/api/v1", err=True)
+        typer.echo(f"{server.address}/   (the API: /api/v1)", err=True)
         server.run()
 
 

@@ -90,7 +90,7 @@ def _web_beside(app: App, host: str | None, port: int | None) -> AbstractContext
 
     app.open_store(create=True)
     server = WebServer(app, Place(host or HOST, PORT if port is None else port))
-    show_note(f"the HTTP API is at {server.address}/api/v1")
+    show_note(f"the dashboard is at {server.address}/ and the HTTP API at {server.address}/api/v1")
     return server.beside()
 
 

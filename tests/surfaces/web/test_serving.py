@@ -64,7 +64,7 @@ def _start(folder: Folder, *arguments: str) -> Running:
 
 
 def _address(running: Running) -> str:
-    found = re.search(r"(http://127\.0\.0\.1:\d+)/api/v1", running.wait_for("http://"))
+    found = re.search(r"(http://127\.0\.0\.1:\d+)/", running.wait_for("http://"))
     assert found is not None
     return found[1]
 
