@@ -19,7 +19,7 @@ GIVEN = {
     "until_ms": NOW_MS + 5000,
     "before_ms": NOW_MS - 5000,
     "first_ms": 1,
-    "last_ms": 5,
+    "last_ms": NOW_MS,
     "most": 100,
     "keep": 1000,
     "ids": ["10", "20", "job", "slot:n7", "crowd"],
@@ -47,20 +47,29 @@ GIVEN = {
     **{f"schedule_{number}": f"n{number}" for number in range(50)},
 }
 """What a statement may be given."""
-# What each column gets, of the number n of its row: a tenth of the schedules is paused, and long overdue.
+# What each column gets, of the number n of its row: a tenth of the schedules is paused, and long overdue; a few are
+# parked, or have ended.
 VALUES = {
     "onthedot_schedules": {
         "id": "{text}",
         "name": "{text}",
+        "task": "{name}",
+        "policy": "'{{}}'",
         "mode": "'durable'",
+        "error": "CASE WHEN n % 500 = 1 THEN 'nobody knows this trigger' ELSE NULL END",
         "enabled": "CASE WHEN n % 10 = 0 THEN 0 ELSE 1 END",
-        "next_run_ms": f"CASE WHEN n % 10 = 0 THEN 1 ELSE {NOW_MS} + n * 1000 - 100000 END",
+        "next_run_ms": f"CASE WHEN n % 500 = 2 THEN NULL WHEN n % 10 = 0 THEN 1 ELSE {NOW_MS} + n * 1000 - 100000 END",
     },
     "onthedot_history": {
         "id": "{text}",
         "state": "CASE WHEN n % 1000 = 0 THEN 'failed' ELSE 'succeeded' END",
         "finished_ms": f"{NOW_MS} - n",
         "kept_by": "{name}",
+        "task": "{name}",
+        "owner": "{name}",
+        "schedule_id": "{name}",
+        "scheduled_ms": f"{NOW_MS} - n",
+        "late": "CASE WHEN n % 1000 = 0 THEN 1 ELSE 0 END",
     },
     # A hundred may start here, in four lanes. Before them 10,000 of another group are due, and as many wait for slots,
     # half of these of one schedule; after them is all of tomorrow: half of that has one of five priorities, and so have
@@ -81,7 +90,12 @@ VALUES = {
         "task": "'job'",
     },
     "onthedot_keys": {"key": "{text}", "expires_ms": f"CASE WHEN n % 2 = 0 THEN NULL ELSE {NOW_MS} - n END"},
-    "onthedot_decisions": {"id": "{text}", "schedule_id": "{name}"},
+    "onthedot_decisions": {
+        "id": "{text}",
+        "schedule_id": "{name}",
+        "first_ms": f"{NOW_MS} - n",
+        "last_ms": f"{NOW_MS} - n",
+    },
 }
 WORDS = {
     "sqlite": {

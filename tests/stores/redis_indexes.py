@@ -10,7 +10,7 @@ import redis
 
 from onthedot.model.run import Run
 from onthedot.model.states import FINAL, State
-from onthedot.stores.redis.indexes import IndexEntries, kept_by, track_of
+from onthedot.stores.redis.indexes import IndexEntries, kept_by, label_of, track_of
 from onthedot.stores.redis.tables import KEYS, NODES, RUNS, SCHEDULES, STAMP, Kind
 
 _SETS = ("owned:", "asked:", "ticks:")
@@ -25,6 +25,15 @@ _SORTED = (
     "local",
     "routed",
     "tag:",
+    "task:",
+    "standing:",
+    "never",
+    "aside",
+    "needs",
+    "late",
+    "task_runs:",
+    "node_runs:",
+    "marks:",
     "expiring",
     "living",
     "gone",
@@ -47,6 +56,8 @@ def check_indexes(url: str) -> None:
         runs = rows["runs"].values()
         assert client.hgetall(prefix + "slots") == {run.slot: run.id for run in runs if run.slot is not None}
         assert client.hgetall(prefix + "names") == {row.name: row.id for row in rows["schedules"].values()}
+        assert client.hgetall(prefix + "labels") == {row.id: label_of(row) for row in rows["schedules"].values()}
+        assert sorted(client.hkeys(prefix + "minute")) == sorted(client.zrange(prefix + "minutes", 0, -1))
         kept = {name: int(count) for name, count in client.zrange(prefix + "kept", 0, -1, withscores=True) if count}
         assert kept == Counter(kept_by(run) for run in runs if run.state in FINAL)
         load = Counter(run.owner for run in runs if run.state is State.RUNNING and run.owner is not None)

@@ -14,10 +14,10 @@ import sqlalchemy
 from sqlalchemy import Connection, event
 from tests.servers import mariadb, postgresql
 from tests.stores.copying_statements import copying_statements
-from tests.stores.full_tables import GIVEN, LEVELS, fill
+from tests.stores.full_tables import GIVEN, LEVELS, NOW_MS, fill
 
 from onthedot.stores.open import open_store
-from onthedot.stores.sql import lane_statements, postgres_batches, statements
+from onthedot.stores.sql import counts, lane_statements, postgres_batches, queries, statements, ticks
 from onthedot.stores.sql.batches import Batch
 from onthedot.stores.sql.mysql import MYSQL
 from onthedot.stores.sql.postgresql import POSTGRESQL, SESSION
@@ -167,8 +167,83 @@ def assert_uses(connection: Connection, statement: Statement, indexes: str) -> N
     assert list(_scanned(json.loads(plan))) == [], plan
 
 
+def _by_name(**wanted: Any) -> Statement:
+    return queries.by_name(queries.WantedSchedules(**wanted))
+
+
+def _by_next(**wanted: Any) -> Statement:
+    return queries.by_next(queries.WantedSchedules(order="next", **wanted), NOW_MS + 100_000, nested=False)
+
+
+def _ended(**wanted: Any) -> Statement:
+    return queries.ended_statement(queries.Wanted(**wanted))
+
+
+ASKED: dict[str, tuple[Statement, str, str]] = {
+    "of a task": (_by_name(task="n7"), "onthedot_schedules_task", "onthedot_schedules_task"),
+    "parked": (_by_name(state="parked"), "onthedot_schedules_parked", "onthedot_schedules_error"),
+    "ended": (_by_name(state="ended"), "onthedot_schedules_ended", "onthedot_schedules_plannable"),
+    "paused": (_by_name(state="paused"), "onthedot_schedules_paused", "onthedot_schedules_name"),
+    "active": (_by_name(state="active"), "onthedot_schedules_name", "onthedot_schedules_name"),
+    "how far a page reaches": (
+        queries.furthest(queries.WantedSchedules(order="next")),
+        "onthedot_schedules_due",
+        "onthedot_schedules_plannable",
+    ),
+    "next": (_by_next(), "onthedot_schedules_due", "onthedot_schedules_plannable"),
+    "next of the parked": (_by_next(state="parked"), "onthedot_schedules_parked", "onthedot_schedules_error"),
+    "next of the ended": (_by_next(state="ended"), "onthedot_schedules_ended", "onthedot_schedules_plannable"),
+    "next of a task": (
+        queries.sorted_by_next(queries.WantedSchedules(task="n7")),
+        "onthedot_schedules_task",
+        "onthedot_schedules_task",
+    ),
+    "overdue": (statements.OVERDUE, "onthedot_schedules_due", "onthedot_schedules_plannable"),
+    "load by pool": (counts.LOAD_BY_POOL, "onthedot_runs_owner", "onthedot_runs_owner"),
+    "runs of a task": (_ended(task="n7"), "onthedot_history_task", "onthedot_history_task"),
+    "runs of a task then": (_ended(task="n7", first="1", end="9"), "onthedot_history_task", "onthedot_history_task"),
+    "runs of a node": (_ended(node="n7"), "onthedot_history_owner", "onthedot_history_owner"),
+    "late runs": (_ended(late=True), "onthedot_history_late", "onthedot_history_late"),
+    "late runs then": (_ended(late=True, first="1", end="9"), "onthedot_history_late", "onthedot_history_late"),
+    "runs then": (_ended(first="1", end="9"), "onthedot_history_pkey", "PRIMARY"),
+    "ended ticks": (ticks.marks_of(50, nested=False), "onthedot_history_tick", "onthedot_history_moment"),
+    "live ticks": (ticks.marks_of(50, nested=False), "onthedot_runs_tick", "onthedot_runs_tick"),
+    "decisions": (
+        ticks.decisions_of(50, nested=False),
+        "onthedot_decisions_schedule",
+        "onthedot_decisions_schedule",
+    ),
+    "changes before": (statements.CHANGES_BEFORE, "onthedot_changes_id", ""),
+    "changes of one before": (statements.CHANGES_OF_BEFORE, "onthedot_changes_id", ""),
+    "minutes": (statements.MINUTES, "onthedot_minutes_pkey", "PRIMARY"),
+}
+"""What people ask for; MariaDB makes no plan for what is before a line that is not there."""
+
+
+@pytest.mark.parametrize(("statement", "on_postgresql", "on_mariadb"), ASKED.values(), ids=ASKED)
+def test_what_people_ask_for_is_found_by_an_index(
+    connection: Connection, statement: Statement, on_postgresql: str, on_mariadb: str
+) -> None:
+    index = on_postgresql if connection.dialect.name == "postgresql" else on_mariadb
+    if index:
+        assert_uses(connection, statement, index)
+    before = _rows_read(connection)
+    connection.execute(statement, GIVEN).fetchall()
+    assert _rows_read(connection) - before < MOST_READ
+
+
+MOST_READ = 25_000
+"""A tenth of the schedules is paused: so many are sorted by their next moment."""
+_FEW = ("active", "load by pool")
+"""Which index is used where there is nothing does not matter: these plans are made anew each time."""
+EITHER = {
+    name: each[:2]
+    for name, each in {**{f"asked: {name}": each for name, each in ASKED.items() if name not in _FEW}, **HOT}.items()
+}
+
+
 @pytest.mark.parametrize("to_empty_tables", ["postgresql"], indirect=True)
-@pytest.mark.parametrize(("statement", "index"), [each[:2] for each in HOT.values()], ids=HOT)
+@pytest.mark.parametrize(("statement", "index"), EITHER.values(), ids=EITHER)
 def test_a_plan_that_postgresql_made_while_there_was_nothing_is_right_when_there_is_much(
     to_empty_tables: Connection, statement: Statement, index: str
 ) -> None:

@@ -216,6 +216,19 @@ def test_an_ended_run_that_cannot_be_read_is_listed_and_pruned_with_the_others(
     assert scene.store.runs(ids=[good.id]) == []
 
 
+@pytest.mark.parametrize("how", HOWS)
+def test_what_became_of_ticks_and_what_nodes_run_is_told_with_it(scene: Scene, vandal: Vandal, how: How) -> None:
+    node = scene.node()
+    ended = scene.end(scene.running(node))
+    scene.wait(MINUTE)
+    (runs,) = scene.plan(node, free=1)
+    for run in (ended, runs):
+        vandal.spoil_run(run.id, how)
+    assert [mark.id for mark in scene.store.ticks([scene.schedule().id]).marks] == [runs.id, ended.id]
+    assert [each.id for each in scene.store.runs(task="job", node=node)] == [runs.id, ended.id]
+    assert [(each.node_id, each.running) for each in scene.store.load()] == [(node, 1)]
+
+
 # the others
 
 

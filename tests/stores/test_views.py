@@ -14,6 +14,7 @@ import sqlalchemy
 from sqlalchemy import RowMapping
 
 from onthedot.moments import from_ms
+from onthedot.stores.base import PROGRESS, LogLine
 from onthedot.stores.open import open_store
 from onthedot.stores.sql import views
 from onthedot.testing.clock import ManualClock
@@ -66,6 +67,8 @@ def test_the_views_tell_of_schedules_and_of_runs_live_and_ended(url: str, connec
     runs = {run.schedule: run for run in scene.plan(node, free=5)}
     scene.wait(1500)
     scene.end(runs["report"], result={"rows": 3})
+    slow = runs["slow"]
+    store.log(node, [LogLine(slow.id, slow.claim_no, scene.now_ms, PROGRESS, "62% page 3")])
     schedules = {row["name"]: row for row in _all(connection, views.SCHEDULES)}
     told = {row["schedule"]: row for row in _all(connection, views.RUNS)}
     store.close()
@@ -76,6 +79,7 @@ def test_the_views_tell_of_schedules_and_of_runs_live_and_ended(url: str, connec
     assert schedules["report"]["kind"] == "task"
     ended, live = told["report"], told["slow"]
     assert (ended["state"], live["state"]) == ("succeeded", "running")
+    assert (ended["progress"], live["progress"]) == (None, "62% page 3")
     assert (_moment(ended["scheduled_at"]), _moment(ended["finished_at"])) == (_at(MINUTE), _at(MINUTE + 1750))
     assert (ended["late_ms"], ended["took_ms"], ended["node"]) == (250, 1500, "berlin")
     assert _value(ended["result"]) == {"rows": 3}

@@ -659,7 +659,7 @@ def test_a_schedule_that_nobody_can_run_is_told_by_status_with_exit_code_1(place
     assert (done.code, done.stderr) == (1, "")
     assert "is not healthy: digest cannot run: no live node has the task send" in done.stdout
     found = json.loads(place.run("status", "--json").stdout)
-    assert found["unable"] == [{"schedules": ["digest"], "reason": "no live node has the task send"}]
+    assert found["unable"] == [{"schedules": ["digest"], "count": 1, "reason": "no live node has the task send"}]
     told = place.printed("explain", "digest", "2090-01-01T06:00Z")
     assert "is still to come" in told
     assert told.endswith("; but it could not run now: no live node has the task send\n")

@@ -44,6 +44,8 @@ from onthedot.errors import DurationError, MomentError, OnthedotError, SettingsE
 from onthedot.events import NAMES, TOPICS, Emitter, Event, Failure, Topic
 from onthedot.execution.around import Around, around_of
 from onthedot.hooks import LAST_WORDS_MS
+from onthedot.insight.minutes import MinuteCounts, read_minutes
+from onthedot.insight.status import Status, read_status
 from onthedot.loop import Loop
 from onthedot.model.ids import new_id
 from onthedot.model.run import Run
@@ -52,7 +54,7 @@ from onthedot.node.node import Gauges, NodeRunner
 from onthedot.node.settings import NodeSettings
 from onthedot.settings import load_settings
 from onthedot.signals import Patience, signals_heard
-from onthedot.stores.base import Author, Store
+from onthedot.stores.base import MINUTES_KEPT_MS, Author, Store
 from onthedot.triggers.zones import get_zone
 
 if TYPE_CHECKING:
@@ -65,6 +67,7 @@ R = TypeVar("R")
 AroundT = TypeVar("AroundT", bound=Callable[..., Any])
 
 _LISTEN_MS = 50
+_HOUR_MS = 3_600_000
 
 _log = logging.getLogger("onthedot")
 
@@ -244,6 +247,23 @@ class App(Declaring):
                 trace=trace,
             )
             return store.enqueue([run], connection, author("enqueue"))[0]
+
+    # how it stands
+
+    def status(self) -> Status:
+        """Whether all is well, what is late, what failed lately and who is alive."""
+        return read_status(self.open_store())
+
+    def lateness(
+        self, first: datetime | str | None = None, last: datetime | str | None = None
+    ) -> Sequence[MinuteCounts]:
+        """How many runs began and ended in each minute from `first` up to `last`, and how late they began; the last
+        hour, if left out, a week at most."""
+        end_ms = self.open_store().now_ms() if last is None else ceil_ms(last)
+        first_ms = end_ms - _HOUR_MS if first is None else ceil_ms(first)
+        if not first_ms < end_ms <= first_ms + MINUTES_KEPT_MS:
+            raise MomentError("lateness: the end must be later than the beginning, by 7 days at most")
+        return read_minutes(self.open_store(), first_ms, end_ms)
 
     # declared schedules
 

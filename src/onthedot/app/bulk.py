@@ -28,16 +28,17 @@ class Done:
     error: OnthedotError | None = None
 
 
-def names_tagged(schedules: Schedules, tag: str) -> list[str]:
-    """The names of all schedules with this tag; `SettingsError` if they are more than are changed at once."""
+def names_found(schedules: Schedules, **wanted: str) -> list[str]:
+    """The names of all schedules that are so (see `list`); `SettingsError` if more than are changed at once."""
     names: list[str] = []
     cursor: str | None = ""
     while cursor is not None:
-        page = schedules.list(tag=tag, cursor=cursor, limit=_PAGE)
+        page = schedules.list(**wanted, cursor=cursor, limit=_PAGE)
         names += [each.name for each in page]
         cursor = page.cursor
         if len(names) > MOST_NAMES:
-            raise SettingsError(f"bulk: more than {MOST_NAMES:,} schedules have the tag {tag!r}; name them in parts")
+            asked = ", ".join(f"{key}={value!r}" for key, value in wanted.items())
+            raise SettingsError(f"bulk: more than {MOST_NAMES:,} schedules have {asked}; name them in parts")
     return names
 
 

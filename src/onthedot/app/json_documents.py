@@ -13,9 +13,13 @@ from onthedot.moments import iso
 
 if TYPE_CHECKING:
     from onthedot.app.import_export import Imported
+    from onthedot.insight.minutes import MinuteCounts
     from onthedot.insight.status import Status
+    from onthedot.insight.ticks import Tick
+    from onthedot.model.attempt import Attempt
     from onthedot.model.decision import Decision
     from onthedot.model.finding import Finding
+    from onthedot.model.mark import Mark
     from onthedot.model.node import Node
     from onthedot.model.policy import Policy
     from onthedot.model.run import Run
@@ -109,6 +113,64 @@ def run_document(run: Run) -> Document:
         "error": run.error,
         "reason": run.reason,
         "trace": run.trace,
+        "progress": run.progress,
+        "attempts": [attempt_document(each) for each in run.attempts],
+    }
+
+
+def attempt_document(attempt: Attempt) -> Document:
+    """What one node did with a run."""
+    return {
+        "number": attempt.number,
+        "claim_no": attempt.claim_no,
+        "node": attempt.node,
+        "started_at": moment(attempt.started_ms),
+        "ended_at": moment(attempt.ended_ms),
+        "outcome": attempt.outcome,
+        "error": attempt.error,
+    }
+
+
+def tick_document(tick: Tick) -> Document:
+    """One tick: what became of it, or that it comes."""
+    run, decision = tick.run, tick.decision
+    return {
+        "at": moment(tick.at_ms),
+        "kind": tick.kind,
+        "run": None if run is None else mark_document(run),
+        "decision": None if decision is None else decision_document(decision),
+    }
+
+
+def mark_document(mark: Mark) -> Document:
+    """What a chart needs of a run."""
+    return {
+        "id": mark.id,
+        "cause": mark.cause,
+        "state": str(mark.state),
+        "due_at": moment(mark.due_ms),
+        "started_at": moment(mark.started_ms),
+        "finished_at": moment(mark.finished_ms),
+        "lateness_ms": mark.lateness_ms,
+        "duration_ms": mark.duration_ms,
+        "node": mark.owner,
+        "attempt": mark.attempt,
+        "reason": mark.reason,
+    }
+
+
+def minute_document(minute: MinuteCounts) -> Document:
+    """What began and ended in a minute, and how late."""
+    latest = None
+    if minute.latest_run is not None:
+        latest = {"run": minute.latest_run, "name": minute.latest_name, "late_ms": minute.latest_ms}
+    return {
+        "at": moment(minute.minute_ms),
+        "begun": minute.begun,
+        "ended": dict(minute.ended),
+        "p50_ms": minute.p50_ms,
+        "p99_ms": minute.p99_ms,
+        "latest": latest,
     }
 
 
@@ -132,6 +194,8 @@ def node_document(node: Node, now_ms: int) -> Document:
         "name": node.name,
         "group": node.group,
         "state": str(node.state),
+        "roles": list(node.roles),
+        "labels": dict(node.labels),
         "capacity": node.capacity,
         "tasks": list(node.tasks),
         "started_at": moment(node.started_ms),
@@ -153,13 +217,18 @@ def task_document(task: TaskInfo) -> Document:
 
 
 def change_document(change: Change) -> Document:
-    """One line of the audit; `run` where it is about a run."""
+    """One line of the audit, with only the fields that differ; `run` where it is about a run."""
     return {
+        "id": change.id,
         "at": moment(change.at_ms),
         "who": change.by.who,
         "surface": change.by.surface,
         "what": change.by.what,
+        "schedule": change.schedule or None,
+        "revision": change.revision,
         "run": change.after.get("run"),
+        "before": dict(change.before),
+        "after": dict(change.after),
     }
 
 
@@ -193,7 +262,9 @@ def status_document(status: Status, store: str) -> Document:
             }
             for each in status.late
         ],
-        "unable": [{"schedules": list(each.names), "reason": each.reason} for each in status.unable],
+        "unable": [
+            {"schedules": list(each.names), "count": each.count, "reason": each.reason} for each in status.unable
+        ],
         "failed": [
             {
                 "name": each.name,

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from onthedot.app.options import count_of
 from onthedot.errors import Conflict, NodeNotFound
 from onthedot.model.node import Node
-from onthedot.stores.base import Author, Store
+from onthedot.stores.base import Author, Load, Store
 
 
 class Nodes:
@@ -19,6 +20,14 @@ class Nodes:
     def list(self) -> Sequence[Node]:
         """Those that are neither dead nor stopped, by start."""
         return self._open_store().nodes()
+
+    def gone(self, limit: int = 100) -> Sequence[Node]:
+        """Those that have stopped or died, as far as they are kept; who was heard of last comes first."""
+        return self._open_store().gone_nodes(limit=count_of(limit, "limit"))
+
+    def load(self) -> Sequence[Load]:
+        """What each runs now, by pool."""
+        return self._open_store().load()
 
     def drain(self, node: str) -> Node:
         """Ask a node, by its id or name, to take no more runs and to stop when it has none; it learns of it at its next

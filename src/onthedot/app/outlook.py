@@ -73,6 +73,7 @@ class StoreOutlook:
 class Planned:
     """What is to come of one schedule rests on this."""
 
+    task: str
     trigger: Trigger
     tags: tuple[str, ...]
 
@@ -124,6 +125,6 @@ def _planned(schedule: Schedule) -> Planned | None:
     if not schedule.enabled or schedule.error is not None or schedule.next_run_ms is None:
         return None
     try:
-        return Planned(decode(schedule.trigger), schedule.tags)
+        return Planned(schedule.task, decode(schedule.trigger), schedule.tags)
     except TriggerError:
         return None

@@ -19,5 +19,8 @@ class Page(Generic[T]):
     def __iter__(self) -> Iterator[T]:
         return iter(self.items)
 
+    def __getitem__(self, place: int) -> T:
+        return self.items[place]
+
     def __len__(self) -> int:
         return len(self.items)

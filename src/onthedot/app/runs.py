@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from datetime import timedelta
+from datetime import datetime, timedelta
 from threading import Event
 
 from onthedot.app.options import count_of, text_of
 from onthedot.app.page import Page
+from onthedot.app.queries import RunFilter, read_runs, state_of_run
 from onthedot.clock import Clock
 from onthedot.durations import to_duration_ms
-from onthedot.errors import Conflict, RunNotFound, SettingsError
+from onthedot.errors import Conflict, RunNotFound
 from onthedot.model.run import Run, UnreadableRun
 from onthedot.model.states import State
+from onthedot.moments import ceil_ms
 from onthedot.storable import can_be_kept
 from onthedot.stores.base import Author, LogLine, Store
 
@@ -38,16 +40,36 @@ class Runs:
         return found[0]
 
     def list(
-        self, *, schedule: str | None = None, state: str | None = None, cursor: str | None = None, limit: int = 100
+        self,
+        *,
+        schedule: str | None = None,
+        task: str | None = None,
+        node: str | None = None,
+        state: str | None = None,
+        late: bool = False,
+        since: datetime | str | None = None,
+        until: datetime | str | None = None,
+        cursor: str | None = None,
+        limit: int = 100,
     ) -> Page[Run]:
-        """A page of runs, newest first."""
-        if state is not None and state not in set(State):
-            raise SettingsError(f"no state {state!r}; there are {', '.join(State)}")
-        wanted = None if state is None else State(state)
-        if schedule is not None and not can_be_kept(schedule):
+        """A page of runs, newest first; all that is given must hold.
+
+        `node` is the id or the name of who runs it or did last. Late ones began more than a second after they were due.
+        They were made at `since` or later, and before `until`.
+        """
+        wanted = RunFilter(
+            schedule,
+            task,
+            state_of_run(state),
+            late,
+            since_ms=None if since is None else ceil_ms(since),
+            until_ms=None if until is None else ceil_ms(until),
+            before=None if cursor is None else text_of(cursor, "cursor"),
+            limit=count_of(limit, "limit"),
+        )
+        if not all(text is None or can_be_kept(text) for text in (schedule, task, node)):
             return Page([], None)
-        before = None if cursor is None else text_of(cursor, "cursor")
-        found = self._open_store().runs(schedule=schedule, state=wanted, before=before, limit=count_of(limit, "limit"))
+        found = read_runs(self._open_store(), wanted, node)
         return Page(found, found[-1].id if len(found) == limit else None)
 
     def cancel(self, run_id: str, *, reason: str = "cancelled by an operator") -> Run:

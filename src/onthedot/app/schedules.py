@@ -26,12 +26,14 @@ from onthedot.app.options import (
     trigger_of,
 )
 from onthedot.app.page import Page
+from onthedot.app.queries import order_of, state_of
 from onthedot.app.tasks import Task, Tasks
 from onthedot.app.telemetry.tracing import Asking, untraced
 from onthedot.errors import ScheduleNotFound, SettingsError
 from onthedot.events import Event, Paused
 from onthedot.insight.explain import Explanation, explain
 from onthedot.insight.schedule_history import read_history
+from onthedot.insight.ticks import MOST_TICKS, Tick, read_beads, read_ticks
 from onthedot.model.ids import new_id
 from onthedot.model.run import Run
 from onthedot.model.schedule import Json, Origin, Schedule
@@ -41,6 +43,7 @@ from onthedot.rules import edits
 from onthedot.rules.effects import Before, Edit, Effects
 from onthedot.storable import can_be_kept
 from onthedot.stores.base import Author, Change, Store
+from onthedot.stores.paging import place_of
 from onthedot.triggers.base import Trigger
 from onthedot.triggers.codec import decode
 
@@ -322,13 +325,48 @@ class Schedules:
         names = [each.name for each in store.schedules(limit=1000)]
         return ScheduleNotFound(name, tuple(get_close_matches(name, names, n=2)))
 
-    def list(self, *, tag: str | None = None, cursor: str = "", limit: int = 100) -> Page[Schedule]:
-        """A page of schedules by name."""
-        if tag is not None and not can_be_kept(tag):
+    def list(
+        self,
+        *,
+        q: str = "",
+        state: str | None = None,
+        tag: str | None = None,
+        task: str | None = None,
+        sort: str = "name",
+        cursor: str = "",
+        limit: int = 100,
+    ) -> Page[Schedule]:
+        """A page of schedules, by name or (`sort="next"`) by their next moment; all that is given must hold.
+
+        `q` is part of the name or of the task's. States are active, paused, parked and ended.
+        """
+        chosen, order, most = state_of(state), order_of(sort), count_of(limit, "limit")
+        if not all(text is None or can_be_kept(text) for text in (q, tag, task)):
             return Page([], None)
-        most = count_of(limit, "limit")
-        found = self._open_store().schedules(tag=tag, after=text_of(cursor, "cursor"), limit=most)
-        return Page(found, found[-1].name if len(found) == limit else None)
+        after = text_of(cursor, "cursor")
+        found = self._open_store().schedules(
+            tag=tag, task=task, state=chosen, search=q, order=order, after=after, limit=most
+        )
+        return Page(found, place_of(found[-1], order) if len(found) == limit else None)
+
+    def ticks(
+        self,
+        name: str,
+        first: datetime | str | None = None,
+        last: datetime | str | None = None,
+        limit: int = 100,
+    ) -> Sequence[Tick]:
+        """Its ticks from `first` to `last`, oldest first: runs, decisions, and those to come; also of one that was
+        deleted. Where they are more than `limit`, those around now."""
+        first_ms, last_ms = (None if each is None else ceil_ms(each) for each in (first, last))
+        most = min(count_of(limit, "limit"), MOST_TICKS)
+        return read_ticks(self._open_store(), self.remembered(name), first_ms, last_ms, most)
+
+    def beads(self, names: Sequence[str]) -> Mapping[str, Sequence[Tick]]:
+        """The last 24 ticks of each of these, oldest first, by name; those that there are not are left out."""
+        wanted = [name for name in dict.fromkeys(names) if can_be_kept(name)]
+        found = self._open_store().schedules(names=wanted, limit=len(wanted)) if wanted else []
+        return read_beads(self._open_store(), found) if found else {}
 
     def next(self, name: str, count: int = 5) -> Sequence[datetime]:
         """The coming moments at which it will run, as things stand."""
@@ -345,11 +383,14 @@ class Schedules:
         """Why it did, or did not, run at that moment; also of a schedule that was deleted."""
         return explain(self._open_store(), self.remembered(name), ceil_ms(moment))
 
-    def changes(self, name: str | None = None, *, limit: int = 100) -> Sequence[Change]:
-        """The audit, of all or of one name, newest first."""
+    def changes(self, name: str | None = None, *, cursor: str | None = None, limit: int = 100) -> Page[Change]:
+        """A page of the audit, of all or of one name, newest first."""
+        most = count_of(limit, "limit")
+        before = None if cursor is None else text_of(cursor, "cursor")
         if name is not None and not can_be_kept(name):
-            return []
-        return self._open_store().changes(name=name, limit=count_of(limit, "limit"))
+            return Page([], None)
+        found = self._open_store().changes(name=name, before=before, limit=most)
+        return Page(found, found[-1].id if len(found) == most else None)
 
     def preview(self, trigger: Trigger, count: int = 5, *, name: str | None = None) -> tuple[Trigger, Sequence[int]]:
         """The trigger as it would be kept under that name, and its coming ticks in milliseconds."""

@@ -25,7 +25,9 @@ def show_explanation(
     moment: Annotated[
         str | None,
         typer.Argument(
-            metavar="[MOMENT]", help='"03:00" is the latest such time in its zone.', show_default="the latest tick"
+            metavar="[MOMENT]",
+            help='"03:00" is the latest such time in its zone; "now" is now.',
+            show_default="the latest tick",
         ),
     ] = None,
     *,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
+from contextlib import closing
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,11 +12,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from onthedot.app.files import Entry, JobFile, read_file, read_text
+from onthedot.app.files.entry import NamedTask
 from onthedot.app.files.notes import notes_of
+from onthedot.cli.apps import open_app
 from onthedot.cli.file_notes import exit_if_refused
 from onthedot.cli.heat_map import Layout, Window, draw, hour_bounds, read_rows
 from onthedot.cli.notes import show_note
-from onthedot.cli.options import AsJson
+from onthedot.cli.options import AsJson, StoreUrl
 from onthedot.cli.screen import Screen, plain_table, show_json
 from onthedot.cli.texts import counted, local_moment, visible
 from onthedot.clock import SystemClock
@@ -37,8 +40,13 @@ _MOST_HOURS = 24 * 366
 
 def show_forecast(
     file: Annotated[
-        str, typer.Argument(metavar="FILE", help="A crontab or a jobs.toml; - reads stdin.", show_default=False)
-    ],
+        str | None,
+        typer.Argument(
+            metavar="[FILE]",
+            help="A crontab or a jobs.toml; - reads stdin; without one, the store.",
+            show_default=False,
+        ),
+    ] = None,
     *,
     hours: Annotated[int, typer.Option("--hours", metavar="N", min=1, max=_MOST_HOURS, help="How far to look.")] = 24,
     start: Annotated[
@@ -61,12 +69,15 @@ def show_forecast(
             show_default="by its path",
         ),
     ] = None,
+    store: StoreUrl = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show the runs to come as a heat map, the busiest minutes first."""
+    """Show the runs to come as a heat map, the busiest minutes first; of a file, or of the store."""
     if tz is not None:
         get_zone(tz)
-    job_file = _read(file, system, tz)
+    if file is not None and store is not None:
+        raise typer.BadParameter("give a file or a store, not both", param_hint="'FILE' / '--store'")
+    job_file = _of_store(store, tz) if file is None else _read(file, system, tz)
     zone = job_file.timezone or "UTC"
     start_ms = SystemClock().now_ms() if start is None else to_instant_ms(start, zone, round_up=True)
     if not FIRST_MS <= start_ms < END_MS:
@@ -133,6 +144,17 @@ def show_heat_map(index: RunIndex, window: Window, screen: Screen) -> None:
     rows = read_rows(lambda bucket, start, end: index.counts(bucket, start, end).tolist(), window, layout)
     text = draw(rows, layout, window.zone, ascii_only="utf" not in screen.encoding.lower())
     screen.print(text, no_wrap=True, overflow="crop")
+
+
+def _of_store(store: str | None, tz: str | None) -> JobFile:
+    """The schedules of a store that run, as if they stood in a file."""
+    from onthedot.app.outlook import read_planned
+    from onthedot.stores.open import mask_url
+
+    with closing(open_app(store)) as app:
+        planned = read_planned(app.open_store())
+        entries = [Entry(name, each.trigger, NamedTask(each.task)) for name, each in planned.items()]
+        return JobFile(mask_url(app.url), tuple(entries), timezone=tz)
 
 
 def _read(file: str, system: bool | None, tz: str | None) -> JobFile:

@@ -5,12 +5,17 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
+from contextlib import suppress
+from datetime import datetime
 from typing import Any, cast
 
 import typer
 
 from onthedot.app.clock_notes import zone_of
 from onthedot.app.options import checked
+from onthedot.durations import to_duration_ms
+from onthedot.errors import DurationError
+from onthedot.moments import from_ms
 from onthedot.triggers import Trigger, at, cron, every
 from onthedot.triggers.bounds import to_instant_ms
 from onthedot.triggers.zones import Fold, Gap, Zone
@@ -64,10 +69,13 @@ def read_schedule_trigger(
 
 
 def past_moment_ms(text: str | None, trigger: Trigger | None, now_ms: int) -> int:
-    """The moment that is asked about: "03:00" is the latest such time up to now, nothing the latest tick up to now.
+    """The moment that is asked about: "03:00" is the latest such time up to now, nothing the latest tick up to now,
+    "now" is now.
 
     Without a trigger, that is where it cannot be read, times are those of UTC, and nothing is now.
     """
+    if text is not None and text.strip().lower() == "now":
+        return now_ms
     if text is None:
         tick = None if trigger is None else trigger.prev_ms(now_ms + 1)
         return now_ms if tick is None else tick
@@ -78,6 +86,15 @@ def past_moment_ms(text: str | None, trigger: Trigger | None, now_ms: int) -> in
     if hour > 23 or minute > 59 or second > 59:
         raise typer.BadParameter(f"{text!r} is no time of day", param_hint="'MOMENT'")
     return _latest_time_ms(zone, trigger, now_ms, hour * 3600 + minute * 60 + second)
+
+
+def some_moment(text: str | None, now_ms: int) -> datetime | None:
+    """A moment as text, in UTC where it names no zone, or how long ago it was: "2h"."""
+    if text is None:
+        return None
+    with suppress(DurationError):
+        return from_ms(now_ms - to_duration_ms(text))
+    return from_ms(to_instant_ms(text, "UTC", round_up=True))
 
 
 def _latest_time_ms(zone: Zone, trigger: Trigger | None, now_ms: int, time: int) -> int:

@@ -11,6 +11,7 @@ import typer
 
 from onthedot import __version__
 from onthedot.cli import (
+    changes,
     dashboard,
     demo,
     doctor,
@@ -47,6 +48,7 @@ program.command("status")(overview.show_status)
 program.command("explain")(explain.show_explanation)
 program.add_typer(schedules.group, name="schedules")
 program.add_typer(runs.group, name="runs")
+program.command("changes")(changes.show_changes)
 program.add_typer(nodes.group, name="nodes")
 program.add_typer(tokens.group, name="tokens")
 program.command("dashboard")(dashboard.serve)

@@ -12,6 +12,7 @@ import typer
 from onthedot.app.json_documents import log_document, run_document
 from onthedot.cli.apps import open_app
 from onthedot.cli.options import AsJson, RunId, StoreUrl
+from onthedot.cli.overrides import some_moment
 from onthedot.cli.run_tables import runs_table, took_text
 from onthedot.cli.screen import Screen, json_text, show_json
 from onthedot.cli.texts import utc_text, visible
@@ -36,6 +37,20 @@ def show_list(
     schedule: Annotated[
         str | None, typer.Option("--schedule", metavar="NAME", help="Only of this schedule.", show_default=False)
     ] = None,
+    task: Annotated[
+        str | None, typer.Option("--task", metavar="TASK", help="Only of this task.", show_default=False)
+    ] = None,
+    node: Annotated[
+        str | None, typer.Option("--node", metavar="NODE", help="Only of this node, by name or id.", show_default=False)
+    ] = None,
+    late: Annotated[bool, typer.Option("--late", help="Only those that began more than a second late.")] = False,
+    since: Annotated[
+        str | None,
+        typer.Option("--since", metavar="MOMENT", help="Made then or later; 2h is two hours ago.", show_default=False),
+    ] = None,
+    until: Annotated[
+        str | None, typer.Option("--until", metavar="MOMENT", help="Made before that.", show_default=False)
+    ] = None,
     count: Annotated[int, typer.Option("-n", "--count", metavar="N", min=1, help="How many at most.")] = 20,
     before: Annotated[
         str | None, typer.Option("--before", metavar="ID", help="Those older than this run.", show_default=False)
@@ -48,7 +63,18 @@ def show_list(
         if schedule is not None and not app.runs.list(schedule=schedule, limit=1).items:
             app.schedules.get(schedule)
         cursor = None if before is None else _find(app, before).id
-        page = app.runs.list(schedule=schedule, state=state, cursor=cursor, limit=count)
+        now_ms = app.open_store().now_ms()
+        page = app.runs.list(
+            schedule=schedule,
+            task=task,
+            node=node,
+            state=state,
+            late=late,
+            since=some_moment(since, now_ms),
+            until=some_moment(until, now_ms),
+            cursor=cursor,
+            limit=count,
+        )
         if as_json:
             show_json({"runs": [run_document(run) for run in page], "cursor": page.cursor})
             return

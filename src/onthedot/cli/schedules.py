@@ -11,13 +11,15 @@ import typer
 
 from onthedot.app.clock_notes import zone_of
 from onthedot.app.json_documents import change_document, run_document, schedule_document, schedule_state
+from onthedot.app.queries import ORDERS, STATES
 from onthedot.cli.apps import open_app
+from onthedot.cli.changes import change_text
 from onthedot.cli.notes import show_note, warnings_as_notes
 from onthedot.cli.options import Args, AsJson, FoldRule, GapRule, ScheduleName, StoreUrl, Zone
 from onthedot.cli.overrides import read_options, read_pairs, read_schedule_trigger
-from onthedot.cli.run_tables import runs_table, short_id
+from onthedot.cli.run_tables import runs_table
 from onthedot.cli.screen import Screen, plain_table, show_json
-from onthedot.cli.texts import counted, local_moment, local_text, needs_seconds, span_text, utc_text, visible
+from onthedot.cli.texts import counted, local_moment, local_text, needs_seconds, span_text, visible
 from onthedot.errors import NotFound, OnthedotError, ScheduleNotFound
 from onthedot.events import Paused
 from onthedot.moments import from_ms, iso
@@ -27,7 +29,6 @@ from onthedot.triggers.bounds import to_instant_ms
 if TYPE_CHECKING:
     from onthedot.app.app import App
     from onthedot.model.schedule import Schedule
-    from onthedot.stores.base import Change
 
 group = typer.Typer(help="Look at schedules, and steer them.")
 
@@ -52,17 +53,29 @@ MaybeName = Annotated[str | None, typer.Argument(metavar="[NAME]", help="The sch
 @group.command("list")
 def show_list(
     *,
+    q: Annotated[
+        str, typer.Option("--q", metavar="TEXT", help="Part of the name or of the task's.", show_default=False)
+    ] = "",
+    state: Annotated[
+        str | None, typer.Option("--state", metavar="STATE", help=", ".join(STATES), show_default=False)
+    ] = None,
     tag: Tag = None,
+    task: Annotated[
+        str | None, typer.Option("--task", metavar="TASK", help="Only of this task.", show_default=False)
+    ] = None,
+    sort: Annotated[
+        str, typer.Option("--sort", metavar="|".join(ORDERS), help="By name, or by the next run.")
+    ] = "name",
     count: Annotated[int, typer.Option("-n", "--count", metavar="N", min=1, help="How many at most.")] = 100,
     after: Annotated[
-        str, typer.Option("--after", metavar="NAME", help="Those after this name.", show_default=False)
+        str, typer.Option("--after", metavar="CURSOR", help="Those after this name or cursor.", show_default=False)
     ] = "",
     store: StoreUrl = None,
     as_json: AsJson = False,
 ) -> None:
-    """List schedules by name."""
+    """List schedules by name, or by their next run."""
     with closing(open_app(store)) as app:
-        page = app.schedules.list(tag=tag, cursor=after, limit=count)
+        page = app.schedules.list(q=q, state=state, tag=tag, task=task, sort=sort, cursor=after, limit=count)
         now_ms = app.open_store().now_ms()
         if as_json:
             show_json({"schedules": [schedule_document(each, now_ms) for each in page], "cursor": page.cursor})
@@ -75,12 +88,12 @@ def show_list(
         for heading in ("name", "state", "next run", "", "trigger", *(["task"] if own_tasks else [])):
             table.add_column(heading, no_wrap=heading in ("state", "next run", ""))
         for each in page:
-            state = schedule_state(each, now_ms)
-            active = state == "active"
+            shown = schedule_state(each, now_ms)
+            active = shown == "active"
             when = _local(each, each.next_run_ms)[4:] if active else ""
             coming = _coming(each, now_ms) if active else ""
-            task = [visible(each.task)] if own_tasks else []
-            table.add_row(visible(each.name), state, when, coming, _described(each), *task)
+            named = [visible(each.task)] if own_tasks else []
+            table.add_row(visible(each.name), shown, when, coming, _described(each), *named)
         Screen().print(table)
         if page.cursor is not None:
             typer.echo(f"there may be more: --after {visible(page.cursor)}")
@@ -106,7 +119,7 @@ def show_one(name: ScheduleName, *, store: StoreUrl = None, as_json: AsJson = Fa
         if changes:
             screen.print()
         for each in changes:
-            screen.print(visible(_describe(each)), soft_wrap=True)
+            screen.print(visible(change_text(each)), soft_wrap=True)
 
 
 @group.command("next")
@@ -305,14 +318,6 @@ def _facts(schedule: Schedule, now_ms: int) -> Iterable[tuple[str, str]]:
     if schedule.tags:
         yield "tags", ", ".join(schedule.tags)
     yield "origin", f"{schedule.origin}, revision {schedule.revision}"
-
-
-def _describe(change: Change) -> str:
-    run = f" of run {short_id(str(change.after['run']))}" if "run" in change.after else ""
-    if "node" in change.after:
-        run += f" from node {change.after['node']}"
-    by = f"by {change.by.who} ({change.by.surface})"
-    return f"{utc_text(change.at_ms, seconds=True)}  {change.by.what}{run} {by}"
 
 
 def _show_changed(app: App, schedule: Schedule, as_json: bool) -> None:

@@ -50,8 +50,8 @@ class Explanation:
 
 def explain(store: Store, schedule: Schedule, moment_ms: int) -> Explanation:
     """What became of the tick at that moment."""
-    facts = Facts(store, schedule.name)
-    runs = tuple(run for run in facts.runs if run.scheduled_ms == moment_ms)
+    facts = Facts(store, schedule.name, around_ms=moment_ms)
+    runs = tuple(facts.of_tick(schedule.id, moment_ms))
     if runs:
         in_order = sorted(runs, key=lambda run: (run.is_shard, run.shard or 0, run.id))
         return Explanation("; ".join(describe_run(run, facts) for run in in_order), runs)
@@ -116,10 +116,11 @@ def _unplanned(moment_ms: int, until_ms: int, facts: Facts) -> str:
 def _overlapped(moment_ms: int, facts: Facts) -> str | None:
     """Which runs were in the way of a tick: those that ran, else those that waited, with what they waited for."""
     policy = "and the overlap policy left it out"
-    holders = under_way((run for run in facts.runs if not run.is_shard), moment_ms, facts.now_ms)
+    earlier = [run for run in facts.near(moment_ms) if not run.is_shard]
+    holders = under_way(earlier, moment_ms, facts.now_ms)
     if holders:
         return f"an earlier run was still under way, {policy}: {' and '.join(map(_holder, holders))}"
-    waited = [run for run in facts.runs if _waited_at(run, moment_ms)]
+    waited = [run for run in facts.near(moment_ms) if _waited_at(run, moment_ms)]
     if not waited:
         return None
     oldest = min(waited, key=lambda run: (run.due_ms, run.id))
@@ -255,7 +256,7 @@ def _waits_for(run: Run, facts: Facts) -> str:
     what, _, name = (run.waits_for or "").partition(":")
     match what:
         case "slot":
-            return f"it waits for another run of the schedule to end{_held_by(facts.runs, run)}"
+            return f"it waits for another run of the schedule to end{_held_by(facts.near(facts.now_ms), run)}"
         case "limit":
             same = [each for each in facts.running if (each.policy.group_limit or ("",))[0] == name]
             return f"it waits for a place of {run.policy.limit}{_held_by(same, run)}"

@@ -11,16 +11,25 @@ from onthedot.model.run import Run
 from onthedot.model.states import State
 from onthedot.stores.base import Store
 
-MOST_RUNS = 10_000
+_NEAR = 500
+_SHARDS = 2000
+_SHARDS_MS = 10_000
+"""Shards are made with their broadcast."""
 _NEIGHBOURS = 2000
+LOOK_PAST_MS = 60_000
 
 
 class Facts:
-    """Around the runs of one schedule, or around one-off work where there is none."""
+    """Around a moment of one schedule, or of one-off work where there is none; around now, if no moment is given.
 
-    def __init__(self, store: Store, schedule: str | None) -> None:
+    Each reads a bounded number of rows by an index, however much history there is.
+    """
+
+    def __init__(self, store: Store, schedule: str | None, *, around_ms: int | None = None) -> None:
         self._store = store
         self._schedule = schedule
+        self._around_ms = around_ms
+        self._near: dict[int, list[Run]] = {}
         self._neighbours: dict[int, list[Run]] = {}
 
     @cached_property
@@ -28,15 +37,34 @@ class Facts:
         """The store's time."""
         return self._store.now_ms()
 
-    @cached_property
-    def runs(self) -> list[Run]:
-        """Of the schedule, newest first."""
-        return [] if self._schedule is None else self._store.runs(schedule=self._schedule, limit=MOST_RUNS)
+    def near(self, until_ms: int) -> list[Run]:
+        """The newest runs of the schedule that were made up to that moment, newest first."""
+        if self._schedule is None:
+            return []
+        if until_ms not in self._near:
+            self._near[until_ms] = self._store.runs(schedule=self._schedule, until_ms=until_ms + 1, limit=_NEAR)
+        return self._near[until_ms]
+
+    def of_tick(self, schedule_id: str, moment_ms: int) -> list[Run]:
+        """The runs of that tick, with its shards."""
+        marks = self._store.ticks([schedule_id], first_ms=moment_ms, last_ms=moment_ms, each=_NEAR).marks
+        runs = self._store.runs(ids=[mark.id for mark in marks], limit=_NEAR) if marks else []
+        return runs + [shard for run in runs if run.is_broadcast for shard in self._shards(run)]
+
+    def _shards(self, run: Run) -> list[Run]:
+        made = self._store.runs(
+            schedule=run.schedule,
+            since_ms=run.created_ms - _SHARDS_MS,
+            until_ms=run.created_ms + _SHARDS_MS,
+            limit=_SHARDS,
+        )
+        return [each for each in made if each.parent_id == run.id and each.is_shard]
 
     @cached_property
     def nodes(self) -> NodeHistory:
-        """Who was there, and when."""
-        return read_nodes(self._store, self.now_ms, self.runs)
+        """Who was there, and when; runs are witnesses of it."""
+        around = [] if self._around_ms is None else self.near(min(self._around_ms + LOOK_PAST_MS, self.now_ms))
+        return read_nodes(self._store, self.now_ms, [*around, *self.near(self.now_ms)])
 
     @cached_property
     def history(self) -> ScheduleHistory:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cache
-from itertools import islice
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from onthedot.insight.failures import LATELY_MS, MOST_COUNTED, Failures, read_failures
 from onthedot.insight.lateness import LATE_MS, why_not_taken
@@ -16,7 +15,7 @@ from onthedot.model.run import Run, UnreadableRun
 from onthedot.model.schedule import Schedule
 from onthedot.model.states import State
 from onthedot.rules import routing
-from onthedot.stores.base import Store
+from onthedot.stores.base import Demand, Store
 from onthedot.texts import counted
 
 OVERDUE_MS = 60_000
@@ -25,6 +24,8 @@ OVERDUE_MS = 60_000
 _START_ONE = "start a node that can: `onthedot run` with the app that has the task, in the group if it has one"
 _PUT_IT = "put that schedule, or change depends_on"
 _PAGE = 1000
+MOST_LOOKED_AT = 2000
+MOST_LATE = 1000
 _MOST_NAMES = 3
 _MOST_PAUSES = 10
 
@@ -46,11 +47,13 @@ class Unable:
     """Schedules that cannot run as things stand, for one reason."""
 
     names: tuple[str, ...]
+    """Some of them."""
+    count: int
     reason: str
     remedy: str = ""
 
     def __str__(self) -> str:
-        more = len(self.names) - _MOST_NAMES
+        more = self.count - len(self.names[:_MOST_NAMES])
         listed = ", ".join(self.names[:_MOST_NAMES]) + (f" and {more:,} more" if more > 0 else "")
         return f"{listed} cannot run: {self.reason}"
 
@@ -89,15 +92,16 @@ class Status:
     nodes: tuple[Node, ...]
     schedules: int
     paused: int
+    """Both counted up to MOST_COUNTED of each state."""
     pauses: tuple[Paused, ...]
     """The first few of them, with who paused them."""
     died: tuple[Deaths, ...]
     """Nodes that died within the last day and were noticed; who was heard of last comes first."""
     undeclared: tuple[str, ...]
-    """The schedules that nobody declares any more: they do not run."""
+    """The schedules that nobody declares any more, of the first `MOST_LOOKED_AT` by name: they do not run."""
     parked: tuple[Schedule, ...]
     late: tuple[Late, ...]
-    """The latest first."""
+    """The latest first; of both kinds so many at most."""
     unable: tuple[Unable, ...]
     """The schedules that no live node could run, or that wait for others which there are not."""
     failed: tuple[Failures, ...]
@@ -139,44 +143,63 @@ class Status:
 
 
 def read_status(store: Store) -> Status:
-    """Costs a pass over the schedules, and the live runs up to MOST_COUNTED."""
+    """Costs the same however many schedules there are: they are counted, and only those that need somebody are read."""
     now_ms = store.now_ms()
-    schedules = list(_schedules(store))
     nodes = tuple(store.nodes())
-    waiting = store.runs(state=State.WAITING, limit=MOST_COUNTED)
-    running = store.runs(state=State.RUNNING, limit=MOST_COUNTED)
     alive = _alive(nodes, now_ms)
-    late = [*_late_schedules(schedules, alive, now_ms), *_late_runs(waiting, running, alive, now_ms)]
+    counts, live = store.count_schedules(MOST_COUNTED), store.count_runs(MOST_COUNTED)
+    undeclared = [each for each in _looked_at(store) if each.is_undeclared(now_ms)]
+    needs = [each for each in map(_less(undeclared), store.demands()) if each.count > 0]
     return Status(
         now_ms=now_ms,
         nodes=nodes,
-        schedules=len(schedules),
-        paused=sum(not each.enabled for each in schedules),
-        pauses=tuple(_paused(store, schedules, now_ms)),
+        schedules=counts.total,
+        paused=counts.paused,
+        pauses=tuple(_paused(store, now_ms)),
         died=tuple(_deaths(store, now_ms)),
-        undeclared=tuple(each.name for each in schedules if each.is_undeclared(now_ms)),
-        parked=tuple(each for each in schedules if each.error is not None),
-        late=tuple(sorted(late, key=lambda each: each.due_ms)),
-        unable=(*_unable(schedules, alive, now_ms), *_dependent(schedules, now_ms)),
+        undeclared=tuple(each.name for each in undeclared),
+        parked=tuple(store.schedules(state="parked", limit=MOST_LATE)),
+        late=tuple(sorted(_late(store, alive, now_ms), key=lambda each: each.due_ms)),
+        unable=(*_unable(needs, alive), *_dependent(store, needs)),
         failed=read_failures(store, now_ms),
-        waiting=len(waiting),
-        running=len(running),
+        waiting=live.waiting,
+        running=live.running,
     )
 
 
-def _schedules(store: Store) -> Iterator[Schedule]:
+def _looked_at(store: Store) -> Iterator[Schedule]:
     page = store.schedules(limit=_PAGE)
-    while page:
+    for _ in range(MOST_LOOKED_AT // _PAGE):
         yield from page
         page = store.schedules(after=page[-1].name, limit=_PAGE) if len(page) == _PAGE else []
+
+
+def _less(undeclared: Sequence[Schedule]) -> Callable[[Demand], Demand]:
+    """What is needed without those that do not run."""
+    active = [each for each in undeclared if each.state == "active"]
+    left_out = Counter((each.task, each.policy.group, each.policy.depends_on) for each in active)
+    names = {each.name for each in active}
+
+    def less(need: Demand) -> Demand:
+        count = need.count - left_out[need.task, need.group, need.depends_on]
+        return replace(need, count=count, names=tuple(name for name in need.names if name not in names))
+
+    return less
+
+
+def _late(store: Store, alive: Sequence[Node], now_ms: int) -> Iterator[Late]:
+    waiting = store.runs(state=State.WAITING, limit=MOST_LATE)
+    running = store.runs(state=State.RUNNING, limit=MOST_LATE) if waiting else []
+    yield from _late_schedules(store.overdue(now_ms - LATE_MS, MOST_LATE), alive, now_ms)
+    yield from _late_runs(waiting, running, alive, now_ms)
 
 
 def _alive(nodes: Sequence[Node], now_ms: int) -> tuple[Node, ...]:
     return tuple(node for node in nodes if node.lives and not node.expired(now_ms))
 
 
-def _paused(store: Store, schedules: Sequence[Schedule], now_ms: int) -> Iterator[Paused]:
-    for each in islice((each for each in schedules if not each.enabled), _MOST_PAUSES):
+def _paused(store: Store, now_ms: int) -> Iterator[Paused]:
+    for each in store.schedules(state="paused", limit=_MOST_PAUSES):
         yield Paused(each.name, read_history(store, each.name).pause_at(now_ms, now_ms))
 
 
@@ -189,41 +212,36 @@ def _deaths(store: Store, now_ms: int) -> Iterator[Deaths]:
         yield Deaths(name, len(moments), max(moments))
 
 
-def _unable(schedules: Sequence[Schedule], alive: Sequence[Node], now_ms: int) -> Iterator[Unable]:
+def _unable(needs: Sequence[Demand], alive: Sequence[Node]) -> Iterator[Unable]:
     """Those that will fire and that no live node could run, together where the reason is the same."""
-    why = cache(lambda task, group: routing.why_nobody(alive, task, group))
-    names: dict[str, list[str]] = {}
-    for each in _firing(schedules, now_ms):
-        reason = why(each.task, each.policy.group)
+    found: dict[str, list[Demand]] = {}
+    for need in needs:
+        reason = routing.why_nobody(alive, need.task, need.group)
         if reason is not None:
-            names.setdefault(reason, []).append(each.name)
-    for reason, those in names.items():
-        yield Unable(tuple(those), reason, _START_ONE)
+            found.setdefault(reason, []).append(need)
+    for reason, those in found.items():
+        yield _together(those, reason, _START_ONE)
 
 
-def _dependent(schedules: Sequence[Schedule], now_ms: int) -> Iterator[Unable]:
+def _dependent(store: Store, needs: Sequence[Demand]) -> Iterator[Unable]:
     """Those that will fire and wait for the success of a schedule which there is not."""
-    known = {each.name for each in schedules}
-    names: dict[str, list[str]] = {}
-    for each in _firing(schedules, now_ms):
-        for other in each.policy.depends_on:
-            if other not in known:
-                names.setdefault(other, []).append(each.name)
-    for other, those in names.items():
-        yield Unable(tuple(those), f"there is no schedule {other}, whose success is waited for", _PUT_IT)
+    named = {other for need in needs for other in need.depends_on}
+    known = {each.name for each in store.schedules(names=sorted(named), limit=len(named))} if named else set()
+    for other in sorted(named - known):
+        those = [need for need in needs if other in need.depends_on]
+        yield _together(those, f"there is no schedule {other}, whose success is waited for", _PUT_IT)
 
 
-def _firing(schedules: Sequence[Schedule], now_ms: int) -> Iterator[Schedule]:
-    for each in schedules:
-        if each.enabled and each.error is None and each.next_run_ms is not None and not each.is_undeclared(now_ms):
-            yield each
+def _together(needs: Sequence[Demand], reason: str, remedy: str) -> Unable:
+    names = sorted(name for need in needs for name in need.names)
+    return Unable(tuple(names), sum(need.count for need in needs), reason, remedy)
 
 
-def _late_schedules(schedules: Sequence[Schedule], alive: Sequence[Node], now_ms: int) -> Iterator[Late]:
+def _late_schedules(overdue: Sequence[Schedule], alive: Sequence[Node], now_ms: int) -> Iterator[Late]:
     planned = any("plan" in node.roles for node in alive)
     reason = "not planned yet" if planned else f"no node {'that plans ' if alive else ''}is alive"
-    for each in schedules:
-        if each.plannable and each.next_run_ms is not None and now_ms - each.next_run_ms > LATE_MS:
+    for each in overdue:
+        if each.next_run_ms is not None:
             yield Late(each.name, each.next_run_ms, now_ms - each.next_run_ms, reason=reason)
 
 

@@ -76,7 +76,7 @@ class Tally:
                 self._told.append(_Ended(node_id, run.finished_ms or 0, run.state.value))
 
     def write(self, keep: Callable[[list[Minute]], object]) -> None:
-        """Hand over the minutes that have changed, as they are by now; if that fails, again next time. None: no call."""
+        """Hand over the minutes that have changed, as they are by now; if that fails, again next time."""
         with self._writing:
             self._count()
             if not self._unwritten:

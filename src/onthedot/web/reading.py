@@ -17,9 +17,12 @@ from onthedot.app.json_documents import (
     run_document,
     schedule_document,
     task_document,
+    tick_document,
 )
+from onthedot.app.page import Page
 from onthedot.app.trigger_text import read_trigger
 from onthedot.errors import SettingsError, TriggerError
+from onthedot.insight.ticks import Tick
 from onthedot.model import node as nodes
 from onthedot.model import run as runs
 from onthedot.model import schedule as schedules
@@ -109,9 +112,11 @@ def run_model(run: runs.Run) -> models.Run:
     return models.Run(**finite(run_document(run)))
 
 
-def node_model(node: nodes.Node, now_ms: int) -> models.Node:
-    """A node as it is told."""
-    return models.Node(**node_document(node, now_ms))
+def node_model(node: nodes.Node, now_ms: int, load: Iterable[base.Load] = ()) -> models.Node:
+    """A node as it is told, with what it runs."""
+    pools = [models.PoolLoad(pool=each.pool, running=each.running) for each in load if each.node_id == node.id]
+    running = sum(each.running for each in pools)
+    return models.Node(**node_document(node, now_ms), running=running, pools=pools)
 
 
 def task_model(task: base.TaskInfo) -> models.Task:
@@ -126,14 +131,17 @@ def line_model(line: base.LogLine) -> models.LogLine:
 
 def change_model(change: base.Change) -> models.Change:
     """A line of the audit as it is told."""
-    return models.Change(
-        **change_document(change),
-        id=change.id,
-        schedule=change.schedule or None,
-        revision=change.revision,
-        before=finite(dict(change.before)),
-        after=finite(dict(change.after)),
-    )
+    return models.Change(**finite(change_document(change)))
+
+
+def change_page(page: Page[base.Change]) -> models.Changes:
+    """A page of the audit as it is told."""
+    return models.Changes(changes=[change_model(each) for each in page], cursor=page.cursor)
+
+
+def tick_model(tick: Tick) -> models.Tick:
+    """A tick as it is told."""
+    return models.Tick(**tick_document(tick))
 
 
 def token_model(token: tokens.Token, now_ms: int) -> models.Token:

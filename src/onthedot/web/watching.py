@@ -130,9 +130,8 @@ class Watcher:
 
     def snapshot(self) -> Snapshot:
         """The last truth, read now if nobody has looked lately; `StoreError` where the store never answered."""
-        self._need()
-        seen = self._seen
-        if seen is None or (self._away is None and self._clock.monotonic_ms() - seen.read_ms > 2 * LOOK_MS):
+        began = self._need()
+        if began or self._seen is None:
             self._look_unless_looking()
         if self._seen is None:
             raise StoreError(self._away.why if self._away is not None else "the store has not been read yet")
@@ -159,9 +158,9 @@ class Watcher:
 
     # its life
 
-    def watch(self) -> None:
-        """Somebody needs it: look from now on, until nobody has for a while."""
-        self._need()
+    def watch(self) -> bool:
+        """Somebody needs it: look from now on, until nobody has for a while. Whether it had to be started for that."""
+        return self._need()
 
     def hasten(self) -> None:
         """Something has happened in this process: look now instead of in a while, if somebody looks at all."""
@@ -189,7 +188,7 @@ class Watcher:
                 loop.stop()
             return None
         now_ms = self._clock.monotonic_ms()
-        if now_ms < (self._looked_ms + HASTENED_MS if self._is_hastened else self._due_ms):
+        if self._wait_ms(now_ms) > 0:
             return self._wait_ms(now_ms)
         self._due_ms = max(self._due_ms, now_ms) + LOOK_MS
         self._is_hastened = False
@@ -197,18 +196,24 @@ class Watcher:
         return self._wait_ms(self._clock.monotonic_ms())
 
     def _wait_ms(self, now_ms: int) -> int:
-        return max((self._looked_ms + HASTENED_MS if self._is_hastened else self._due_ms) - now_ms, 0)
+        """A look that was hastened takes the place of the next: until that one's time there is no other."""
+        hastened_ms = max(self._looked_ms + HASTENED_MS, self._due_ms - LOOK_MS)
+        return max((hastened_ms if self._is_hastened else self._due_ms) - now_ms, 0)
 
     @property
     def _is_needed(self) -> bool:
         return len(self.streams) > 0 or self._clock.monotonic_ms() - self._needed_ms < UNNEEDED_MS
 
-    def _need(self) -> None:
+    def _need(self) -> bool:
+        """Whether it had to be started for that."""
         self._needed_ms = self._clock.monotonic_ms()
         with self._starting:
-            if self._loop is None:
-                self._loop = Loop("watcher", self.run_once, self._clock, _on_error)
-                self._loop.start()
+            if self._loop is not None:
+                return False
+            self._due_ms = self._clock.monotonic_ms()
+            self._loop = Loop("watcher", self.run_once, self._clock, _on_error)
+            self._loop.start()
+            return True
 
     def _on_event(self, _event: Any) -> None:
         self.hasten()
@@ -224,11 +229,15 @@ class Watcher:
     # looking
 
     def _look_unless_looking(self) -> None:
-        """Whoever comes second waits for what the first one sees."""
+        """Whoever comes second waits for what the first one sees, but not for a store that says nothing."""
         before = self._seen
-        with self._looking:
+        if not self._looking.acquire(timeout=SILENT_MS / 1000):
+            return
+        try:
             if self._seen is before:
                 self._look()
+        finally:
+            self._looking.release()
 
     def look(self) -> None:
         """Look at the store, and tell what has changed."""

@@ -19,7 +19,7 @@ TABLE = {
     Role.VIEWER: "GET /metrics, GET session, DELETE session, GET schedules, GET schedules/{name},"
     " GET schedules/{name}/next, GET schedules/{name}/explain, GET schedules/{name}/changes, GET changes, POST preview,"
     " GET export, GET runs, GET runs/{run_id}, GET runs/{run_id}/logs, GET nodes, GET tasks, GET status, GET doctor,"
-    " GET forecast",
+    " GET forecast, GET lateness, GET schedules/{name}/ticks, GET events",
     Role.OPERATOR: "POST schedules/{name}/pause, POST schedules/{name}/resume, POST schedules/{name}/trigger,"
     " POST schedules/{name}/reschedule, POST bulk, POST check, POST runs, POST runs/{run_id}/cancel,"
     " POST runs/{run_id}/retry, POST nodes/{node}/drain",
@@ -60,7 +60,9 @@ def test_each_route_lets_in_those_whose_role_includes_its_own_and_nobody_else(
 ) -> None:
     path = re.sub(r"\{\w+\}", "missing", route.path)
     for who in WHO:
-        answer = callers.named()[who].ask(_method(route), path)
+        # a stream would not end: it is refused for another reason
+        params = {"topics": "none"} if route.path.endswith("/events") else {}
+        answer = callers.named()[who].ask(_method(route), path, params=params)
         if route.role is None or (who != "nobody" and Role(who).includes(route.role)):
             assert answer.status_code not in (401, 403), who
         else:

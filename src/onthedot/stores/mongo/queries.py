@@ -59,8 +59,8 @@ class Queries(Engine):
     ) -> list[Schedule]:
         wanted = schedule_queries.Wanted(names, tag, task, mode, state, search, order, after, limit)
         if order == "name":
-            return self._reading(lambda opened: schedule_queries.page(opened.database, None, wanted))
-        return self._in_snapshot(lambda database, session: schedule_queries.page(database, session, wanted))
+            return self._reading(lambda opened: schedule_queries.by_name(opened.database, wanted))
+        return self._in_snapshot(lambda database, session: schedule_queries.by_next(database, session, wanted))
 
     def count_schedules(self, most: int = COUNTED) -> ScheduleCounts:
         return self._reading(lambda opened: schedule_queries.counts(opened.database, most))

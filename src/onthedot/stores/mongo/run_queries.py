@@ -123,9 +123,9 @@ def ticks(
 ) -> Ticks:
     """In one round trip: a document that is always there is joined with what there is of each schedule."""
     within = {"scheduled_ms": {"$gte": first_ms, "$lte": last_ms}, "shard": None}
-    runs = [{"$match": within}, {"$sort": {"scheduled_ms": -1}}, {"$limit": each}, {"$project": _MARK}]
+    runs: list[Document] = [{"$match": within}, {"$sort": {"scheduled_ms": -1}}, {"$limit": each}, {"$project": _MARK}]
     touching = {"first_ms": {"$lte": last_ms}, "last_ms": {"$gte": first_ms}}
-    decisions = [{"$match": touching}, {"$sort": {"_id": -1}}, {"$limit": each}]
+    decisions: list[Document] = [{"$match": touching}, {"$sort": {"_id": -1}}, {"$limit": each}]
     stages: list[Document] = [
         {"$match": {"_id": "schema"}},
         {"$project": {"of": {"$literal": list(dict.fromkeys(schedule_ids))}}},

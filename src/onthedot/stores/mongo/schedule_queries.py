@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from pymongo.client_session import ClientSession
+from pymongo.cursor import Cursor
 from pymongo.database import Database
 
 from onthedot.model.schedule import Mode, Order, Schedule, ScheduleState
-from onthedot.stores.asking import NAMED, folded
+from onthedot.stores.asking import NAMED, folded, page_of
 from onthedot.stores.base import Demand, ScheduleCounts
 from onthedot.stores.json_text import word_in_words
 from onthedot.stores.mongo import mapping as documents
@@ -37,8 +38,12 @@ _INDEX_OF_STATE: dict[ScheduleState, str] = {
 _BY_NAME = [("name", 1)]
 _BY_NEXT = [("next_run_ms", 1), ("name", 1)]
 _NONE: Document = {"$in": []}
+_ANY_NAME: Document = {"name": {"$gte": ""}}
+"""Says nothing, but with the first field of an index the server also judges the others there, not in documents."""
+_FEW = 1000
 _NEEDS: list[Document] = [
     {"$match": _OF_STATE["active"]},
+    {"$project": {"_id": 0, "name": 1, "task": 1, "policy": 1}},
     {"$sort": {"name": 1}},
     {
         "$group": {
@@ -78,8 +83,8 @@ class Wanted:
         found += [{name: getattr(self, name)} for name in ("task", "mode") if getattr(self, name) is not None]
         return found
 
-    def index(self) -> str | None:
-        """The one that leaves the least to be looked at; None where the server knows better which one does."""
+    def index(self) -> str:
+        """The one that leaves the least to be looked at, whatever the order."""
         if self.names is not None:
             return schema.SCHEDULES_NAME
         if self.mode == "local":
@@ -87,7 +92,7 @@ class Wanted:
         if self.state in _INDEX_OF_STATE:
             return _INDEX_OF_STATE[self.state]
         if self.task is not None:
-            return schema.SCHEDULES_TASK if self.order == "name" else None
+            return schema.SCHEDULES_TASK
         if self.search or self.tag is not None:
             return schema.SCHEDULES_WORDS
         return schema.SCHEDULES_NAME if self.order == "name" else schema.SCHEDULES_NEXT
@@ -97,19 +102,38 @@ def _part(search: str) -> Document:
     return _NONE if BETWEEN in search else {"$regex": re.escape(folded(search))}
 
 
-def page(database: Database[Document], session: ClientSession | None, wanted: Wanted) -> list[Schedule]:
-    """In order; by next moment it takes a snapshot, or one that moves on meanwhile would stand in two parts of it."""
+def by_name(database: Database[Document], wanted: Wanted) -> list[Schedule]:
+    """A page of them."""
+    found = _find(database, None, [{"name": {"$gt": wanted.after}}, *wanted.filters()], wanted.limit)
+    return _schedules(found.sort(_BY_NAME).hint(wanted.index()))
+
+
+def by_next(database: Database[Document], session: ClientSession, wanted: Wanted) -> list[Schedule]:
+    """A page of them: where they are few they are all read; else they are met soon enough on the way along the index.
+
+    In a snapshot, or one that moves on meanwhile would stand in two parts of the page.
+    """
     filters, index = wanted.filters(), wanted.index()
-    parts, order = ([{"name": {"$gt": wanted.after}}], _BY_NAME)
-    if wanted.order == "next":
-        parts, order = _parts_by_next(wanted.after), _BY_NEXT
+    if index != schema.SCHEDULES_NEXT:
+        few = list(_find(database, session, [_ANY_NAME, *filters], _FEW).hint(index))
+        if len(few) < _FEW:
+            return page_of(_schedules(few), "next", wanted.after, wanted.limit)
     found: list[Document] = []
-    for part in parts:
+    for part in _parts_by_next(wanted.after):
         left = wanted.limit - len(found)
         if left > 0:
-            cursor = database[schema.SCHEDULES].find({"$and": [part, *filters]}, session=session, batch_size=AT_ONCE)
-            cursor = cursor.sort(order).limit(left)
-            found += cursor if index is None else cursor.hint(index)
+            found += _find(database, session, [part, *filters], left).sort(_BY_NEXT).hint(schema.SCHEDULES_NEXT)
+    return _schedules(found)
+
+
+def _find(
+    database: Database[Document], session: ClientSession | None, filters: list[Document], limit: int
+) -> Cursor[Document]:
+    wanted = {"$and": filters}
+    return database[schema.SCHEDULES].find(wanted, session=session, batch_size=AT_ONCE).limit(limit)
+
+
+def _schedules(found: Iterable[Document]) -> list[Schedule]:
     return [documents.schedule_from(each) for each in found]
 
 
@@ -137,9 +161,8 @@ def counts(database: Database[Document], most: int) -> ScheduleCounts:
 def demands(database: Database[Document]) -> list[Demand]:
     """Each need once, by its first name."""
     found: dict[tuple[str, str | None, tuple[str, ...]], tuple[int, list[str]]] = {}
-    grouped = database[schema.SCHEDULES].aggregate(
-        _NEEDS, hint=schema.SCHEDULES_NAME, allowDiskUse=True, batchSize=AT_ONCE
-    )
+    # Nearly all are active: to read them as they lie and to sort their names is quicker than to follow an index.
+    grouped = database[schema.SCHEDULES].aggregate(_NEEDS, hint={"$natural": 1}, allowDiskUse=True, batchSize=AT_ONCE)
     for each in grouped:
         policy = documents.policy_or_default(each["_id"].get("policy"))
         need = each["_id"]["task"], policy.group, policy.depends_on
@@ -153,4 +176,4 @@ def overdue(database: Database[Document], before_ms: int, limit: int) -> list[Sc
     """Oldest first."""
     due = {**schema.PLANNABLE, "next_run_ms": {"$lt": before_ms}}
     found = database[schema.SCHEDULES].find(due, batch_size=AT_ONCE).sort(IN_TURN).limit(limit)
-    return [documents.schedule_from(each) for each in found.hint(schema.SCHEDULES_DUE)]
+    return _schedules(found.hint(schema.SCHEDULES_DUE))

@@ -3,6 +3,7 @@
 All keys have one hash tag in front, so that they lie in one slot of a cluster. Rows are hashes by id; beside them:
 
     due            sorted by moment: schedules that a planner looks at
+    aside          those that it does not look at and that have a next moment, likewise: for the order by next moments
     track:L T      sorted by moment: the waiting runs of track T in lane L (a line break, not a space, between the two)
     tracks:L       the tracks of a lane that hold any run
     lanes          in order: the lanes that have any track
@@ -11,12 +12,25 @@ All keys have one hash tag in front, so that they lie in one slot of a cluster. 
     owned:N        the running runs of node N             load      how many these are, of every node that has any
     asked:N        those that were asked to stop          slots     which run holds a slot
     state:X        runs by id                             ended:G   ended runs by id, of a schedule or a task
+    task_runs:T    ended runs of task T by id             node_runs:N  those that node N had last, by id
+    late           runs that began late, by id            marks:S   the ended ticks of schedule S by scheduled moment
     finished       ended runs by when, and of what        kept      how many ended runs a schedule or task has
-    listed, local, tag:T  names of schedules in order     names     their ids, tombstones included
+    names          ids of schedules, tombstones included  labels    name and task of each, by id
     deleted        tombstones by when                     ticks:S   the keys of ticks of schedule S
+    needs          what active schedules need of nodes and of each other, with their names
     succeeded      by name of schedule: when a run of it last ended well
     living, gone   nodes by start, or by last renewal     node_states  what each of them is
     expiring       keys by when
+    minutes        by when: what nodes counted, each minute of each of them; in `minute` what that is
+
+The labels of schedules, in order of their names: so a page may begin anywhere, and a search reads no rows.
+
+    listed         all of them
+    local, tag:T   those of that mode or tag              task:T    those of task T
+    standing:X     those that are paused, parked or ended never     those that have no next moment
+
+What is asked about runs by task and node rests on the indexes of ended ones alone: live ones are few, and are judged by
+their rows. Members of `ended:G` and `finished` say in which others the run stands, so that it is forgotten unread.
 
 Who may use the HTTP API:
 
@@ -46,6 +60,7 @@ from onthedot.model.node import Node
 from onthedot.model.run import Run
 from onthedot.model.schedule import Schedule
 from onthedot.model.states import State
+from onthedot.stores.base import LATE_MS
 from onthedot.stores.transaction import Claim
 
 IndexEntries = dict[tuple[str, str], int | None]
@@ -61,27 +76,50 @@ _WAITING, _RUNNING = State.WAITING, State.RUNNING
 
 def schedule_entries(row: Schedule) -> IndexEntries:
     """Where a schedule stands."""
-    entries: IndexEntries = {}
-    if row.plannable and row.next_run_ms is not None:
-        entries["due", row.id] = row.next_run_ms
-    if not row.deleted:
-        entries["listed", row.name] = 0
-        if row.mode == "local":
-            entries["local", row.name] = 0
-        for tag in row.tags:
-            entries[f"tag:{tag}", row.name] = 0
+    if row.deleted:
+        return {("deleted", f"{row.id}\n{row.name}"): max(row.updated_ms, row.settled_ms)}
+    label = label_of(row)
+    entries: IndexEntries = {("listed", label): 0, (f"task:{row.task}", label): 0}
+    if row.next_run_ms is None:
+        entries["never", label] = 0
     else:
-        entries["deleted", f"{row.id}\n{row.name}"] = max(row.updated_ms, row.settled_ms)
+        entries["due" if row.plannable else "aside", row.id] = row.next_run_ms
+    if row.mode == "local":
+        entries["local", label] = 0
+    for tag in row.tags:
+        entries[f"tag:{tag}", label] = 0
+    state = row.state
+    if state == "active":
+        policy = row.policy
+        entries["needs", f"{_need(row.task, policy.group, policy.depends_on)}\n{row.name}"] = 0
+    else:
+        entries[f"standing:{state}", label] = 0
     return entries
+
+
+def label_of(row: Schedule) -> str:
+    """Sorts by name, and tells the task too. No text of ours has a zero."""
+    return f"{row.name}\0{row.task}"
+
+
+def name_in(label: str) -> str:
+    """The name that a label tells."""
+    return label.partition("\0")[0]
+
+
+@lru_cache(maxsize=4096)
+def _need(task: str, group: str | None, depends_on: tuple[str, ...]) -> str:
+    return json.dumps([task, group, depends_on])
 
 
 def run_entries(run: Run) -> IndexEntries:
     """Where a run stands."""
     state = run.state
     entries: IndexEntries = {("state:" + state, run.id): 0}
+    if run.started_ms is not None and run.started_ms - run.due_ms > LATE_MS:  # `is_late`, at half the time
+        entries["late", run.id] = 0
     if state is not _WAITING and state is not _RUNNING:
-        entries[f"ended:{kept_by(run)}", run.id] = 0
-        entries["finished", f"{run.id}\n{kept_by(run)}"] = run.finished_ms or 0
+        entries.update(_ended_entries(run))
         return entries
     if run.schedule_id is not None:
         entries[f"live:{run.schedule_id}", run.id] = RUNS_FIRST if state is _RUNNING else run.due_ms
@@ -94,6 +132,21 @@ def run_entries(run: Run) -> IndexEntries:
         entries[f"owned:{run.owner}", run.id] = None
         if run.cancel_requested_ms is not None:
             entries[f"asked:{run.owner}", run.id] = None
+    return entries
+
+
+def _ended_entries(run: Run) -> IndexEntries:
+    group = kept_by(run)
+    of = f"{run.id}\0{run.owner or ''}\0{run.task}"
+    entries: IndexEntries = {
+        (f"ended:{group}", of): 0,
+        ("finished", f"{of}\0{group}"): run.finished_ms or 0,
+        (f"task_runs:{run.task}", run.id): 0,
+    }
+    if run.owner is not None:
+        entries[f"node_runs:{run.owner}", run.id] = 0
+    if run.schedule_id is not None and not run.is_shard:
+        entries[f"marks:{run.schedule_id}", run.id] = run.scheduled_ms
     return entries
 
 

@@ -17,6 +17,7 @@ from typing import Any, cast
 from onthedot.model.attempt import attempts_from
 from onthedot.model.decision import Decision, Reason
 from onthedot.model.key import Key
+from onthedot.model.minute import Minute
 from onthedot.model.node import Node, NodeState
 from onthedot.model.policy import DEFAULT, Policy
 from onthedot.model.run import Run
@@ -281,3 +282,17 @@ def session_of(text: str) -> Session | None:
         return Session(*_decode(text))
     except UNREADABLE:
         return None
+
+
+def minute_text(minute: Minute) -> str:
+    """All but the minute and the node."""
+    return _encode(minute.as_json())
+
+
+def minute_from(member: str, text: str) -> Minute:
+    """What `minute_text` gave, of what the index says; one that cannot be read has counted nothing."""
+    minute_ms, _, node_id = member.partition("\n")
+    try:
+        return Minute.from_json(int(minute_ms), node_id, _decode(text))
+    except (*UNREADABLE, AttributeError):
+        return Minute(int(minute_ms), node_id)

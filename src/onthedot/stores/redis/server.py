@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from hashlib import sha1
@@ -21,7 +21,9 @@ from onthedot.stores.redis.indexes import AWAITED, RUNS_FIRST
 T = TypeVar("T")
 
 _FOLDER = Path(__file__).parent / "lua"
-_CONSTANTS = f"local LEVEL_MS, RUNS_FIRST, AWAITED = {LEVEL_MS}, '{RUNS_FIRST}', '{AWAITED}'\n"
+AT_ONCE = 2000
+"""So many members of an index a script looks at, where people ask: everybody else waits meanwhile."""
+_CONSTANTS = f"local LEVEL_MS, RUNS_FIRST, AWAITED, AT_ONCE = {LEVEL_MS}, '{RUNS_FIRST}', '{AWAITED}', {AT_ONCE}\n"
 _READ_TRIES = 3
 _PAUSE_MS = 50
 
@@ -63,6 +65,13 @@ class Server:
         """The answer to one command about one of our keys that only reads, or may be done twice."""
         return self.with_retries(lambda: self.client.execute_command(command, self.key(name), *values))
 
+    def rows(self, table: str, ids: Sequence[str]) -> list[str | None]:
+        """What stands in the hash under these ids, in their order; a script's worth of them at a time."""
+        found: list[str | None] = []
+        for start in range(0, len(ids), AT_ONCE):
+            found += self.ask("HMGET", table, *ids[start : start + AT_ONCE])
+        return found
+
     def now_ms(self) -> int:
         """The server's time."""
         seconds, microseconds = self.with_retries(self.client.time)
@@ -98,3 +107,11 @@ class Server:
             return self.client.evalsha(wanted.sha, 1, self.prefix, *values)
         except exceptions.NoScriptError:  # restarted since: it says so before it does anything
             return self.client.eval(wanted.text, 1, self.prefix, *values)
+
+
+def counted(*lists: Collection[str]) -> list[str | int]:
+    """For a script: each list behind how many it has."""
+    values: list[str | int] = []
+    for each in lists:
+        values += (len(each), *each)
+    return values

@@ -10,7 +10,7 @@ from onthedot.model.run import Run
 from onthedot.model.schedule import Schedule
 from onthedot.model.states import State
 from onthedot.stores.redis.commit import Commit
-from onthedot.stores.redis.indexes import kept_by, track_of
+from onthedot.stores.redis.indexes import kept_by, label_of, track_of
 from onthedot.stores.transaction import TryAgain
 
 _RUNNING, _SUCCEEDED = State.RUNNING, State.SUCCEEDED
@@ -19,12 +19,14 @@ Runs = Sequence[tuple[str, Run | None, Run | None]]
 
 
 def take_names(commit: Commit, changes: Sequence[tuple[str, Schedule | None, Schedule | None]]) -> None:
-    """A new name must be nobody's."""
+    """A new name must be nobody's. What a schedule is called stands beside its row, for who asks for many."""
     new: dict[str, str] = {}
     for schedule_id, before, row in changes:
         if row is not None and (before is None or before.name != row.name):
             new[row.name] = ""
             commit.write("HSET", "names", row.name, schedule_id)
+        if row is not None and (before is None or label_of(before) != label_of(row)):
+            commit.write("HSET", "labels", schedule_id, label_of(row))
     commit.expect_values("names", new)
 
 

@@ -10,15 +10,31 @@ from typing import Any
 
 from onthedot.errors import StoreError, StoreUnavailable
 from onthedot.model.decision import Decision
+from onthedot.model.minute import Minute
 from onthedot.model.node import Node
 from onthedot.model.run import Run
-from onthedot.model.schedule import Mode, Schedule
+from onthedot.model.schedule import Mode, Order, Schedule, ScheduleState
 from onthedot.model.states import State
 from onthedot.model.token import Session, Token
-from onthedot.stores.base import Author, Change, LogLine, Pruned, Retention, TaskInfo
+from onthedot.stores.asking import bounds
+from onthedot.stores.base import (
+    COUNTED,
+    MINUTES_KEPT_MS,
+    Author,
+    Change,
+    Demand,
+    Load,
+    LogLine,
+    Pruned,
+    Retention,
+    RunCounts,
+    ScheduleCounts,
+    TaskInfo,
+    Ticks,
+)
 from onthedot.stores.engine import Engine
 from onthedot.stores.prune import Pruner
-from onthedot.stores.redis import mapping, queries
+from onthedot.stores.redis import mapping, queries, run_queries, schedule_queries
 from onthedot.stores.redis.notify import Subscription
 from onthedot.stores.redis.prune import RedisForgetting
 from onthedot.stores.redis.remembered import nothing
@@ -90,18 +106,32 @@ class RedisStore(Engine):
         *,
         names: Sequence[str] | None = None,
         tag: str | None = None,
+        task: str | None = None,
         mode: Mode | None = None,
+        state: ScheduleState | None = None,
+        search: str = "",
+        order: Order = "name",
         after: str = "",
         limit: int = 100,
     ) -> list[Schedule]:
-        return queries.schedules(self._server, queries.Asked(names, tag, mode, after, limit))
+        asked = schedule_queries.Asked(names, tag, task, mode, state, search, order, after, limit)
+        return schedule_queries.schedules(self._server, asked)
+
+    def count_schedules(self, most: int = COUNTED) -> ScheduleCounts:
+        return schedule_queries.count_schedules(self._server, most)
+
+    def demands(self) -> list[Demand]:
+        return schedule_queries.demands(self._server)
+
+    def overdue(self, before_ms: int, limit: int = 100) -> list[Schedule]:
+        return schedule_queries.overdue(self._server, before_ms, limit)
 
     def revisions(self, schedule_id: str) -> list[Schedule]:
         texts = self._server.ask("LRANGE", f"revisions:{schedule_id}", 0, -1)
         return [mapping.schedule_from(schedule_id, text) for text in texts]
 
-    def changes(self, *, name: str | None = None, limit: int = 100) -> list[Change]:
-        return queries.changes(self._server, name, limit)
+    def changes(self, *, name: str | None = None, before: str | None = None, limit: int = 100) -> list[Change]:
+        return queries.changes(self._server, name, before, limit)
 
     plans_ahead = True
 
@@ -116,11 +146,27 @@ class RedisStore(Engine):
         *,
         ids: Sequence[str] | None = None,
         schedule: str | None = None,
+        task: str | None = None,
+        node: str | None = None,
         state: State | None = None,
+        late: bool = False,
+        since_ms: int | None = None,
+        until_ms: int | None = None,
         before: str | None = None,
         limit: int = 100,
     ) -> list[Run]:
-        return queries.runs(self._server, queries.Wanted(ids, schedule, state, before, limit))
+        first, below = bounds(since_ms, until_ms, before)
+        wanted = run_queries.Wanted(ids, schedule, task, node, state, late, first, below, limit)
+        return run_queries.runs(self._server, wanted)
+
+    def count_runs(self, most: int = COUNTED) -> RunCounts:
+        return run_queries.count_runs(self._server, most)
+
+    def load(self) -> list[Load]:
+        return run_queries.load(self._server)
+
+    def ticks(self, schedule_ids: Sequence[str], *, first_ms: int = 0, last_ms: int = 1 << 62, each: int = 24) -> Ticks:
+        return run_queries.ticks(self._server, schedule_ids, run_queries.Span(first_ms, last_ms, each))
 
     def cancels(self, node_id: str) -> list[str]:
         return sorted(self._server.ask("SMEMBERS", f"asked:{node_id}"))
@@ -128,11 +174,17 @@ class RedisStore(Engine):
     def decisions(
         self, schedule_id: str, *, first_ms: int = 0, last_ms: int = 1 << 62, limit: int = 100
     ) -> list[Decision]:
-        return queries.decisions(self._server, schedule_id, first_ms, last_ms, limit)
+        return run_queries.decisions(self._server, schedule_id, first_ms, last_ms, limit)
 
     def logs(self, run_id: str, *, after: int = 0, limit: int = 1000) -> list[LogLine]:
         texts = self._server.ask("LRANGE", f"log:{run_id}", after, after + limit - 1)
         return [mapping.line_from(run_id, text) for text in texts]
+
+    def tally(self, minutes: Sequence[Minute]) -> None:
+        queries.tally(self._server, self.now_ms() - MINUTES_KEPT_MS, minutes)
+
+    def minutes(self, first_ms: int, last_ms: int) -> list[Minute]:
+        return queries.minutes(self._server, first_ms, last_ms)
 
     def nodes(self) -> list[Node]:
         return queries.nodes(self._server)

@@ -28,7 +28,7 @@ from onthedot.stores.redis import mapping
 from onthedot.stores.redis.commit import Commit, TooMuch
 from onthedot.stores.redis.indexes import AWAITED, lanes_of, word
 from onthedot.stores.redis.remembered import Memory
-from onthedot.stores.redis.server import Server
+from onthedot.stores.redis.server import Server, counted
 from onthedot.stores.redis.sharing import count_ended, count_running, note_lanes, note_states, take_names, take_slots
 from onthedot.stores.redis.tables import KEYS, NODES, RUNS, SCHEDULES, Table
 from onthedot.stores.transaction import (
@@ -98,7 +98,7 @@ class RedisTransaction:
     def due_schedules(self, limit: int, on_time_from_ms: int) -> tuple[list[Schedule], bool]:
         most = self._fewer(limit)
         left_out, ids, rows, run_ids, runs, sizes, nodes = self._server.read_script(
-            "due_schedules", self.now_ms, on_time_from_ms, most, HOLD_MS, TOLD, *_counted(self._held)
+            "due_schedules", self.now_ms, on_time_from_ms, most, HOLD_MS, TOLD, *counted(self._held)
         )
         self._held |= dict.fromkeys(ids)
         self._schedules.learn(ids, rows)
@@ -111,7 +111,7 @@ class RedisTransaction:
     def unchanged(self, schedules: Sequence[Schedule]) -> set[str]:
         given = {each.id: each for each in schedules}
         now_ms, self._others_due, are_held, stamps, nodes = self._server.read_script(
-            "unchanged", self._own_time(), HOLD_MS, *_counted(given)
+            "unchanged", self._own_time(), HOLD_MS, *counted(given)
         )
         self._note_time(now_ms)
         self._living, node_rows = nodes
@@ -191,7 +191,7 @@ class RedisTransaction:
         chosen = (lanes_of(claim), claim.tasks, [word(pool) for pool in claim.pools or ()], claim.known)
         now_ms, node, ids, rows, schedule_ids, schedules, run_ids, runs, sizes = self._server.read_script(
             *("due_runs", self._own_time(), claim.node_id, most, HOLD_MS, TOLD, 1 if claim.pools is None else 0),
-            *_counted(self._held, *chosen),
+            *counted(self._held, *chosen),
         )
         self._note_time(now_ms)
         self._nodes.learn([claim.node_id], [node])
@@ -489,14 +489,6 @@ class RedisTransaction:
     def _fewer(self, limit: int) -> int:
         """Half as much after every second clash."""
         return max(limit >> max(self._clashes - 1, 0), 1)
-
-
-def _counted(*lists: Collection[str]) -> list[str | int]:
-    """Each behind how many it has."""
-    counted: list[str | int] = []
-    for each in lists:
-        counted += (len(each), *each)
-    return counted
 
 
 def _parts(ids: Sequence[str], sizes: Sequence[int]) -> list[list[str]]:

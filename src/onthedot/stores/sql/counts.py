@@ -11,7 +11,7 @@ from onthedot.model.policy import Policy
 from onthedot.stores.base import Demand, ScheduleCounts
 from onthedot.stores.json_text import UNREADABLE, policy_from
 from onthedot.stores.sql import tables
-from onthedot.stores.sql.statements import ONE
+from onthedot.stores.sql.statements import HAS_ENDED, ONE
 
 _NAMED = 3
 _schedules = tables.schedules.c
@@ -29,7 +29,7 @@ SCHEDULE_COUNTS = select(
     _up_to_most(tables.LOCAL, tables.ACTIVE),
     _up_to_most(tables.PAUSED),
     _up_to_most(tables.PARKED),
-    _up_to_most(tables.ENDED),
+    _up_to_most(HAS_ENDED),
 )
 _IS_RUNNING = (_runs.owner.is_not(None), _runs.state == literal_column("'running'"))
 RUN_COUNTS = select(_up_to_most(tables.WAITING), _up_to_most(*_IS_RUNNING))

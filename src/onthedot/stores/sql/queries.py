@@ -42,7 +42,7 @@ _STATES: dict[ScheduleState, ColumnElement[bool]] = {
     "active": tables.ACTIVE,
     "paused": tables.PAUSED,
     "parked": tables.PARKED,
-    "ended": tables.ENDED,
+    "ended": statements.HAS_ENDED,
 }
 _NEXT_MS = func.coalesce(_schedules.next_run_ms, literal_column(str(NEVER_MS)))
 
@@ -67,8 +67,13 @@ def schedules(connection: Connection, wanted: WantedSchedules, *, nested: bool) 
     if wanted.names is not None:
         statement = _narrowed(_ALL, wanted).where(in_list(_schedules.name))
         found: Any = in_chunks(connection, statement, set(wanted.names))
+    elif wanted.order == "name":
+        found = connection.execute(by_name(wanted))
+    elif wanted.search or wanted.task is not None:
+        found = connection.execute(sorted_by_next(wanted))
     else:
-        found = connection.execute(by_name(wanted) if wanted.order == "name" else by_next(wanted, nested=nested))
+        furthest_ms = connection.execute(furthest(wanted)).scalar()
+        found = connection.execute(by_next(wanted, NEVER_MS if furthest_ms is None else furthest_ms, nested=nested))
     return page_of(map(mapping.schedule_from, found), wanted.order, wanted.after, wanted.limit)
 
 
@@ -77,25 +82,43 @@ def by_name(wanted: WantedSchedules) -> Select[Any]:
     return _narrowed(LISTED, wanted).where(_schedules.name > wanted.after).limit(wanted.limit)
 
 
-def by_next(wanted: WantedSchedules, *, nested: bool) -> Select[Any] | CompoundSelect[Any]:
-    """A page in the order of next moments; of each state one, where nothing else makes them few."""
+def sorted_by_next(wanted: WantedSchedules) -> Select[Any]:
+    """A page in the order of next moments, of what a task or a text makes few."""
+    return _narrowed(_following(_ALL, _NEXT_MS, place_from(wanted.after)), wanted).limit(wanted.limit)
+
+
+def furthest(wanted: WantedSchedules) -> Select[Any]:
+    """Up to which moment a page of next moments can reach, if it is full: few are then sorted by their names."""
+    after_ms, _ = place_from(wanted.after)
+    planned = select(_schedules.next_run_ms).where(tables.PLANNABLE, _schedules.next_run_ms > after_ms)
+    in_turn = planned.order_by(_schedules.next_run_ms, _schedules.id).offset(wanted.limit)
+    return _narrowed(in_turn.limit(1), wanted)
+
+
+def by_next(wanted: WantedSchedules, furthest_ms: int, *, nested: bool) -> CompoundSelect[Any]:
+    """A page in the order of next moments, of each state: up to that moment of those that are planned."""
     after = place_from(wanted.after)
-    if wanted.search or wanted.task is not None:
-        return _narrowed(_following(_ALL, _NEXT_MS, after), wanted).limit(wanted.limit)
-    parts = [_narrowed(part, wanted).limit(wanted.limit) for part in _parts(after, wanted.state)]
+    parts = [_narrowed(part, wanted).limit(wanted.limit) for part in _parts(after, furthest_ms, wanted.state)]
     return union_all(*(select(part.subquery()) for part in parts)) if nested else union_all(*parts)
 
 
-def _parts(after: tuple[int, str], state: ScheduleState | None) -> list[Select[Any]]:
+def _parts(after: tuple[int, str], furthest_ms: int, state: ScheduleState | None) -> list[Select[Any]]:
     """What is planned by its index, the others by theirs: they are few, and sorted."""
     parts = []
     if state in (None, "active"):
-        planned = _ALL.where(tables.PLANNABLE, _schedules.next_run_ms >= max(after[0], 0))
+        planned = _ALL.where(tables.PLANNABLE, _schedules.next_run_ms.between(after[0], furthest_ms))
         parts += [_following(planned, _schedules.next_run_ms, after), _following(_ALL.where(_LOCAL), _NEXT_MS, after)]
-    others: tuple[ScheduleState, ...] = ("paused", "parked", "ended")
-    return parts + [_following(_ALL.where(_STATES[each]), _NEXT_MS, after) for each in others if state in (None, each)]
+    return parts + [_following(each, _NEXT_MS, after) for name, each in _OTHERS.items() if state in (None, name)]
 
 
+# MariaDB would rather read all schedules than the paused ones of them.
+_OTHERS: dict[ScheduleState, Select[Any]] = {
+    "paused": _ALL.where(tables.PAUSED).with_hint(
+        tables.schedules, "FORCE INDEX (onthedot_schedules_plannable)", dialect_name="mysql"
+    ),
+    "parked": _ALL.where(tables.PARKED),
+    "ended": _ALL.where(statements.HAS_ENDED),
+}
 _LOCAL = and_(tables.LOCAL, tables.ACTIVE)
 
 

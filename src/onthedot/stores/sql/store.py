@@ -271,7 +271,9 @@ class SqlStore(Engine):
     ) -> list[Schedule]:
         wanted = queries.WantedSchedules(names, tag, task, mode, state, search, order, after, limit)
         nested = self._dialect.nests_limits
-        return self._reading(lambda connection: queries.schedules(connection, wanted, nested=nested))
+        return self._reading(
+            lambda connection: queries.schedules(connection, wanted, nested=nested), snapshot=order == "next"
+        )
 
     def count_schedules(self, most: int = COUNTED) -> ScheduleCounts:
         (row,) = self._all(counts.SCHEDULE_COUNTS, {"most": most})

@@ -73,6 +73,8 @@ class TestAskingForSchedules(Promises):
         for name in odd:
             assert [row.name for row in scene.store.schedules(search=name)] == [name]
         assert [row.name for row in scene.store.schedules(search="%")] == ["100%"]
+        assert [row.name for row in scene.store.schedules(search="NäH")] == ["näh 🕰"]
+        assert scene.store.schedules(search="NÄH") == []
 
     def test_each_state_is_counted_up_to_a_limit(self, many: Scene) -> None:
         assert many.store.count_schedules() == ScheduleCounts(active=3, paused=1, parked=1, ended=1)

@@ -68,9 +68,8 @@ async def _caller_of(request: Request, needed: Role | None) -> Caller:
 def refuse_while_away(request: Request) -> None:
     """Nobody waits for a store that is known to be away; the watcher looks whether it is back."""
     watcher: Watcher = request.app.state.watcher
-    away = watcher.away
-    if away is not None:
-        watcher.watch()
+    began, away = watcher.watch(), watcher.away
+    if away is not None and not began:  # else it was away a while ago, when somebody looked last
         raise StoreUnavailable(away.why)
 
 

@@ -10,8 +10,17 @@ from onthedot.web.models.runs import Run
 from onthedot.web.models.schedules import Schedule
 
 
+class ScheduleFilter(Given):
+    """What a list of schedules can be asked for; all that is given must hold, and something must be."""
+
+    q: str | None = Field(default=None, min_length=1)
+    state: str | None = None
+    tag: str | None = None
+    task: str | None = None
+
+
 class BulkAct(Given):
-    """One act on many schedules, by their names or by a tag."""
+    """One act on many schedules: by their names, or all that a filter finds."""
 
     model_config = ConfigDict(
         extra="forbid", json_schema_extra={"examples": [{"act": "pause", "tag": "mail", "note": "moving house"}]}
@@ -19,7 +28,8 @@ class BulkAct(Given):
 
     act: Act
     names: list[Name] | None = Field(default=None, max_length=MOST_NAMES)
-    tag: str | None = None
+    filter: ScheduleFilter | None = None
+    tag: str | None = Field(default=None, description="Short for a filter with this tag.")
     note: str | None = None
     expect: int | None = Field(default=None, description="How many schedules were shown; others are a conflict.")
     dry_run: bool = False

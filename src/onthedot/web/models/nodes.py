@@ -7,13 +7,22 @@ from pydantic import BaseModel
 from onthedot.web.models.common import Json
 
 
+class PoolLoad(BaseModel):
+    """How many runs a node has in a pool; null is the pool that their task names."""
+
+    pool: str | None
+    running: int
+
+
 class Node(BaseModel):
-    """A node, and how old its last sign of life is."""
+    """A node, how old its last sign of life is, and what it runs."""
 
     id: str
     name: str
     group: str | None
     state: str
+    roles: list[str]
+    labels: dict[str, str]
     capacity: int
     tasks: list[str]
     started_at: str | None
@@ -21,12 +30,15 @@ class Node(BaseModel):
     renewed_for: str
     lease: str
     expired: bool
+    running: int
+    pools: list[PoolLoad]
 
 
 class Nodes(BaseModel):
-    """Those that are alive, by start."""
+    """Those that are alive, by start; and those that died within the last day, who was heard of last first."""
 
     nodes: list[Node]
+    died: list[Node]
 
 
 class Task(BaseModel):
@@ -56,6 +68,34 @@ class Health(BaseModel):
 
     healthy: bool
     reasons: list[str] | None = None
+
+
+class Latest(BaseModel):
+    """The run that began latest, and of which schedule, or task, it is."""
+
+    run: str
+    name: str | None
+    late_ms: int
+
+
+class MinuteCounts(BaseModel):
+    """What began and ended in a minute; half of what began was `p50_ms` late at most."""
+
+    at: str
+    begun: int
+    ended: dict[str, int]
+    p50_ms: int | None
+    p99_ms: int | None
+    latest: Latest | None
+
+
+class Lateness(BaseModel):
+    """The minutes in which anything began or ended, oldest first; and all of them together."""
+
+    start: str
+    end: str
+    begun: int
+    minutes: list[MinuteCounts]
 
 
 class Bucket(BaseModel):

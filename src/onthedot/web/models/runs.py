@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from onthedot.web.models.common import Given, Json
 
 
+class Attempt(BaseModel):
+    """What one node did with a run; `outcome` is null while it runs."""
+
+    number: int
+    claim_no: int
+    node: str
+    started_at: str | None
+    ended_at: str | None
+    outcome: str | None
+    error: str | None
+
+
 class Run(BaseModel):
-    """A run."""
+    """A run. `progress` is how far its latest attempt said that it was; `attempts` are all that are kept."""
 
     id: str
     state: str
@@ -37,6 +49,8 @@ class Run(BaseModel):
     error: str | None
     reason: str | None
     trace: str | None
+    progress: str | None
+    attempts: list[Attempt]
 
 
 class RunPage(BaseModel):
@@ -93,6 +107,38 @@ class LogEnd(BaseModel):
 
     state: str
     after: int
+
+
+class Mark(BaseModel):
+    """What a chart needs of a run."""
+
+    id: str
+    cause: str
+    state: str
+    due_at: str | None
+    started_at: str | None
+    finished_at: str | None
+    lateness_ms: int | None
+    duration_ms: int | None
+    node: str | None
+    attempt: int
+    reason: str | None
+
+
+class Tick(BaseModel):
+    """A moment of a schedule: a run, a decision why there was none (then `at` is the last of its range), or coming."""
+
+    at: str
+    kind: Literal["run", "decision", "coming"]
+    run: Mark | None
+    decision: Json | None
+
+
+class Ticks(BaseModel):
+    """Ticks of a schedule, oldest first."""
+
+    name: str
+    ticks: list[Tick]
 
 
 class Explanation(BaseModel):

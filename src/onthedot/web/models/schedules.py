@@ -76,7 +76,7 @@ class Schedule(BaseModel):
 
 
 class SchedulePage(BaseModel):
-    """Schedules by name; `cursor` asks for those after them, null at the end."""
+    """Schedules in order; `cursor` asks for those after them, null at the end."""
 
     schedules: list[Schedule]
     cursor: str | None
@@ -158,6 +158,7 @@ class Change(BaseModel):
 
 
 class Changes(BaseModel):
-    """The audit, newest first."""
+    """The audit, newest first; `cursor` asks for older lines, null at the end."""
 
     changes: list[Change]
+    cursor: str | None

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from onthedot.app.bulk import Done, bulk, check_expected, names_tagged
+from collections.abc import Sequence
+
+from onthedot.app.app import App
+from onthedot.app.bulk import Done, bulk, check_expected, names_found
 from onthedot.errors import SettingsError
 from onthedot.model.token import Role
 from onthedot.web import models
@@ -19,13 +22,23 @@ def act_on_many(app: TheApp, caller: TheCaller, given: models.BulkAct) -> models
     """Each stands for itself: done, or a problem. `dry_run` says what would come of it; deleting needs an admin."""
     if given.act == "delete" and not caller.may(Role.ADMIN):
         raise Refused(403, "role", f"admin is needed to delete; {caller.name} is {caller.role}")
-    if (given.names is None) == (given.tag is None):
-        raise SettingsError("bulk: give names, or a tag")
-    names = given.names if given.names is not None else names_tagged(app.schedules, given.tag or "")
+    names = _names(app, given)
     check_expected(names, given.expect)
     done = bulk(app.schedules, given.act, names, note=given.note, dry_run=given.dry_run)
     now_ms = now_ms_of(app)
     return models.BulkResult(act=given.act, dry_run=given.dry_run, results=[_told(each, now_ms) for each in done])
+
+
+def _names(app: App, given: models.BulkAct) -> Sequence[str]:
+    wanted = given.filter if given.tag is None else models.ScheduleFilter(tag=given.tag)
+    if sum(each is not None for each in (given.names, given.tag, given.filter)) != 1 or wanted == _NOTHING:
+        raise SettingsError("bulk: give names, or a filter with q, state, tag or task")
+    if wanted is None:
+        return given.names or []
+    return names_found(app.schedules, **wanted.model_dump(exclude_none=True))
+
+
+_NOTHING = models.ScheduleFilter()
 
 
 def _told(done: Done, now_ms: int) -> models.BulkDone:

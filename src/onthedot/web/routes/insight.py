@@ -7,14 +7,13 @@ from typing import Annotated, Any
 from fastapi import Query
 
 from onthedot.app.app import App
-from onthedot.app.json_documents import finding_document, finite, status_document
+from onthedot.app.json_documents import finding_document, finite, minute_document, status_document
 from onthedot.app.outlook import StoreOutlook, outlook
 from onthedot.clock import SystemClock
 from onthedot.durations import format_duration, to_duration_ms
 from onthedot.errors import MomentError
 from onthedot.insight.doctor import examine
-from onthedot.insight.status import read_status
-from onthedot.moments import ceil_ms, iso
+from onthedot.moments import ceil_ms, from_ms, iso
 from onthedot.stores.open import mask_url
 from onthedot.web import models
 from onthedot.web.reading import now_ms_of
@@ -25,6 +24,7 @@ from onthedot.web.watching import TheWatcher, Watcher
 router = new_router()
 
 _DAY_MS = 86_400_000
+_HOUR_MS = 3_600_000
 _MOST_DAYS = 31
 _MOST_BUCKETS = 10_080
 _MOST_COMING = 1000
@@ -34,7 +34,7 @@ _BUSIEST = 5
 @router.get("/status", **VIEWER)
 def status(app: TheApp) -> dict[str, Any]:
     """Whether all is well, what is late, what failed lately and who is alive; as `onthedot status --json`."""
-    document: dict[str, Any] = finite(status_document(read_status(app.open_store()), mask_url(app.url)))
+    document: dict[str, Any] = finite(status_document(app.status(), mask_url(app.url)))
     return document
 
 
@@ -43,6 +43,24 @@ def doctor(app: TheApp) -> models.Findings:
     """What is wrong with the store and its nodes; as `onthedot doctor --json`."""
     found = examine(app.open_store(), SystemClock())
     return models.Findings(store=mask_url(app.url), findings=[finding_document(each) for each in found])
+
+
+@router.get("/lateness", **VIEWER)
+def lateness(
+    app: TheApp,
+    start: Annotated[str | None, Query(alias="from", description="An hour before the end, if left out.")] = None,
+    end: Annotated[str | None, Query(alias="to", description="Now, if left out; 7 days later at most.")] = None,
+) -> models.Lateness:
+    """How many runs began and ended in each minute, and how late they began: as nodes have counted them."""
+    end_ms = now_ms_of(app) if end is None else ceil_ms(end)
+    start_ms = end_ms - _HOUR_MS if start is None else ceil_ms(start)
+    minutes = app.lateness(from_ms(start_ms), from_ms(end_ms))
+    return models.Lateness(
+        start=iso(start_ms),
+        end=iso(end_ms),
+        begun=sum(each.begun for each in minutes),
+        minutes=[models.MinuteCounts(**minute_document(each)) for each in minutes],
+    )
 
 
 @router.get("/forecast", **VIEWER)

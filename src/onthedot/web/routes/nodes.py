@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from onthedot.insight.failures import LATELY_MS
+from onthedot.model.node import NodeState
 from onthedot.web import models
 from onthedot.web.reading import node_model, now_ms_of, task_model
 from onthedot.web.routes.router import OPERATOR, VIEWER, new_router
@@ -12,9 +14,12 @@ router = new_router()
 
 @router.get("/nodes", **VIEWER)
 def list_nodes(app: TheApp) -> models.Nodes:
-    """Those that are alive, by start."""
-    nodes, now_ms = app.nodes.list(), now_ms_of(app)
-    return models.Nodes(nodes=[node_model(node, now_ms) for node in nodes])
+    """Those that are alive, by start, with what they run; and those that died within the last day."""
+    nodes, load, now_ms = app.nodes.list(), app.nodes.load(), now_ms_of(app)
+    died = [node for node in app.nodes.gone() if node.state is NodeState.DEAD and node.renewed_ms > now_ms - LATELY_MS]
+    return models.Nodes(
+        nodes=[node_model(node, now_ms, load) for node in nodes], died=[node_model(node, now_ms) for node in died]
+    )
 
 
 @router.post("/nodes/{node}/drain", **OPERATOR)

@@ -9,6 +9,7 @@ from fastapi import Header, Query
 from starlette.concurrency import run_in_threadpool
 
 from onthedot.errors import SettingsError
+from onthedot.model.states import State
 from onthedot.web import models
 from onthedot.web.following import MOST_LINES, followed_log
 from onthedot.web.reading import line_model, options_of, run_model
@@ -28,13 +29,29 @@ Limit = Annotated[int, Query(ge=1, le=200)]
 @router.get("/runs", **VIEWER)
 def list_runs(
     app: TheApp,
+    *,
     schedule: str | None = None,
-    state: str | None = None,
+    task: str | None = None,
+    node: Annotated[str | None, Query(description="The id or the name of who runs it, or did last.")] = None,
+    state: Annotated[str | None, Query(description=", ".join(State))] = None,
+    late: Annotated[bool, Query(description="Only those that began more than a second after they were due.")] = False,
+    start: Annotated[str | None, Query(alias="from", description="Made at this moment or later.")] = None,
+    end: Annotated[str | None, Query(alias="to", description="Made before this moment.")] = None,
     cursor: str | None = None,
     limit: Limit = 50,
 ) -> models.RunPage:
-    """A page of runs, newest first."""
-    page = app.runs.list(schedule=schedule, state=state, cursor=cursor, limit=limit)
+    """A page of runs, newest first; all that is given must hold."""
+    page = app.runs.list(
+        schedule=schedule,
+        task=task,
+        node=node,
+        state=state,
+        late=late,
+        since=start,
+        until=end,
+        cursor=cursor,
+        limit=limit,
+    )
     return models.RunPage(runs=[run_model(run) for run in page], cursor=page.cursor)
 
 

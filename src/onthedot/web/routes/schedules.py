@@ -9,13 +9,15 @@ from fastapi import Header, Query, Response
 from onthedot.app.app import App
 from onthedot.app.clock_notes import zone_of
 from onthedot.app.json_documents import decision_document, schedule_state
+from onthedot.app.queries import ORDERS, STATES
 from onthedot.errors import Conflict, ScheduleNotFound, StaleRevision, TriggerError
+from onthedot.insight.ticks import MOST_TICKS
 from onthedot.model.schedule import Schedule
 from onthedot.moments import ceil_ms, from_ms, iso
 from onthedot.triggers import decode, encode
 from onthedot.web import models
 from onthedot.web.reading import (
-    change_model,
+    change_page,
     etag,
     moment_models,
     now_ms_of,
@@ -23,6 +25,7 @@ from onthedot.web.reading import (
     revision_of,
     run_model,
     schedule_model,
+    tick_model,
     trigger_of,
 )
 from onthedot.web.routes.router import ADMIN, VIEWER, new_router
@@ -35,9 +38,20 @@ Limit = Annotated[int, Query(ge=1, le=200)]
 
 
 @router.get("/schedules", **VIEWER)
-def list_schedules(app: TheApp, tag: str | None = None, cursor: str = "", limit: Limit = 50) -> models.SchedulePage:
-    """A page of schedules by name."""
-    page, now_ms = app.schedules.list(tag=tag, cursor=cursor, limit=limit), now_ms_of(app)
+def list_schedules(
+    app: TheApp,
+    *,
+    q: Annotated[str, Query(max_length=200, description="Part of the name or of the task's, whatever the case.")] = "",
+    state: Annotated[str | None, Query(description=", ".join(STATES))] = None,
+    tag: str | None = None,
+    task: str | None = None,
+    sort: Annotated[str, Query(description=", ".join(ORDERS))] = "name",
+    cursor: str = "",
+    limit: Limit = 50,
+) -> models.SchedulePage:
+    """A page of schedules, by name or by their next moment; all that is given must hold."""
+    page = app.schedules.list(q=q, state=state, tag=tag, task=task, sort=sort, cursor=cursor, limit=limit)
+    now_ms = now_ms_of(app)
     return models.SchedulePage(schedules=[schedule_model(each, now_ms) for each in page], cursor=page.cursor)
 
 
@@ -133,19 +147,33 @@ def _latest_tick_ms(app: App, schedule: Schedule) -> int:
     return now_ms if tick is None else tick
 
 
+@router.get("/schedules/{name}/ticks", **VIEWER)
+def list_ticks(
+    app: TheApp,
+    name: str,
+    *,
+    start: Annotated[str | None, Query(alias="from", description="As far as there is history, if left out.")] = None,
+    end: Annotated[str | None, Query(alias="to", description="The next few ticks, if left out.")] = None,
+    limit: Annotated[int, Query(ge=1, le=MOST_TICKS)] = 100,
+) -> models.Ticks:
+    """Its ticks, oldest first: what became of them, why there was no run, and those that come. Where they are more than
+    `limit`, those around now. Also of one that was deleted."""
+    return models.Ticks(name=name, ticks=[tick_model(each) for each in app.schedules.ticks(name, start, end, limit)])
+
+
 @router.get("/schedules/{name}/changes", **VIEWER)
-def list_changes_of(app: TheApp, name: str, limit: Limit = 50) -> models.Changes:
+def list_changes_of(app: TheApp, name: str, cursor: str | None = None, limit: Limit = 50) -> models.Changes:
     """The audit of one schedule, newest first; also of one that was deleted."""
-    found = app.schedules.changes(name, limit=limit)
-    if not found:
+    found = app.schedules.changes(name, cursor=cursor, limit=limit)
+    if not found and cursor is None:
         app.schedules.get(name)
-    return models.Changes(changes=[change_model(each) for each in found])
+    return change_page(found)
 
 
 @router.get("/changes", **VIEWER)
-def list_changes(app: TheApp, limit: Limit = 50) -> models.Changes:
+def list_changes(app: TheApp, cursor: str | None = None, limit: Limit = 50) -> models.Changes:
     """The audit, newest first."""
-    return models.Changes(changes=[change_model(each) for each in app.schedules.changes(limit=limit)])
+    return change_page(app.schedules.changes(cursor=cursor, limit=limit))
 
 
 @router.post("/preview", **VIEWER)

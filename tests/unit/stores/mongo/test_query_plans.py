@@ -12,10 +12,12 @@ from tests.servers.mongodb_set import client_of
 
 from onthedot import every
 from onthedot.model.ids import new_id
+from onthedot.model.minute import Minute
 from onthedot.model.node import Node
 from onthedot.model.outcome import Outcome
 from onthedot.model.policy import Policy
 from onthedot.model.run import Run
+from onthedot.model.schedule import Order, ScheduleState
 from onthedot.model.states import State
 from onthedot.model.values import replace
 from onthedot.rules import edits
@@ -23,6 +25,7 @@ from onthedot.rules.plan import Decider
 from onthedot.stores.base import Author, Planned, Retention, Store
 from onthedot.stores.mongo.store import MongoStore
 from onthedot.stores.open import open_store
+from onthedot.stores.paging import place_of
 from onthedot.testing.clock import ManualClock
 
 START_MS = 1_800_000_000_000
@@ -39,12 +42,18 @@ class Overheard(monitoring.CommandListener):
     """What is sent to find documents."""
 
     def __init__(self) -> None:
+        self.everything: list[str] = []
+        """The names of all commands."""
+        self.asked: list[Command] = []
         self.searches: list[Command] = []
+        """Those of them that may grow."""
 
     def started(self, event: monitoring.CommandStartedEvent) -> None:
-        if event.command_name in ("find", "distinct", "aggregate") and _collection(event.command) not in SMALL:
-            command = {key: value for key, value in event.command.items() if key not in OF_THE_CONNECTION}
-            self.searches.append(command)
+        self.everything.append(event.command_name)
+        if event.command_name in ("find", "distinct", "aggregate"):
+            self.asked.append({key: value for key, value in event.command.items() if key not in OF_THE_CONNECTION})
+            if _collection(event.command) not in SMALL:
+                self.searches.append(self.asked[-1])
 
     def succeeded(self, event: monitoring.CommandSucceededEvent) -> None: ...
 
@@ -82,6 +91,126 @@ def test_no_hot_search_reads_or_sorts_a_whole_collection(mongodb_url: str, overh
             stages = _stages(client.get_default_database().command("explain", search))
             assert not stages & {"COLLSCAN", "SORT"}, search
             assert "distinct" not in search or "DISTINCT_SCAN" in stages, search
+
+
+def test_what_people_ask_for_is_found_by_indexes(mongodb_url: str, overheard: Overheard) -> None:
+    """Only needs are told from all schedules; and of the few live runs of a schedule, and of few schedules, the newest
+    and the next are chosen here.
+    """
+    clock = ManualClock(START_MS)
+    with closing(open_store(mongodb_url, create=True, now_ms=clock)) as store:
+        _fill(store, clock)
+        overheard.searches.clear()
+        _ask(store)
+    by_next = [each for each in overheard.searches if _collection(each) == "schedules" and "next_run_ms" in str(each)]
+    assert len(by_next) > 5
+    with closing(client_of(mongodb_url)) as client:
+        for search in overheard.searches:
+            stages = _stages(client.get_default_database().command("explain", search))
+            assert not stages & {"COLLSCAN", "SORT"}, (search, stages)
+
+
+def _fill(store: Store, clock: ManualClock) -> None:
+    names = [f"s{number}" for number in range(20)]
+    store.change(names, edits.put(edits.Definition("task", every("1m"), tags=("eu",))), BY)
+    store.change(names[:2], edits.pause(None), BY)
+    store.join(Node("n0", "n", tasks=("task",)), [])
+    clock.pass_by(60_000)
+    started = [run for effects in _plan(store, clock, free=20).effects for run in effects.runs]
+    store.finish("n0", [Outcome(run.id, run.claim_no, "succeeded") for run in started[:9]])
+    store.tally([Minute(START_MS, "n0", 9)])
+
+
+ORDERS: tuple[Order, ...] = ("name", "next")
+STATES: tuple[ScheduleState, ...] = ("active", "paused", "parked", "ended")
+
+
+def _ask(store: Store) -> None:
+    """Each question that the dashboard may put, but for what active schedules need."""
+    for order in ORDERS:
+        after = place_of(store.schedules(names=["s7"])[0], order)
+        store.schedules(order=order, after=after)
+        store.schedules(order=order, after=after, tag="eu")
+        store.schedules(order=order, after=after, search="S1")
+        store.schedules(order=order, after=after, task="task")
+        for state in STATES:
+            store.schedules(order=order, state=state)
+    store.count_schedules()
+    store.overdue(START_MS)
+    store.changes(before=store.changes(limit=1)[0].id)
+    for ended in (None, State.SUCCEEDED, State.FAILED):
+        store.runs(task="task", state=ended)
+        store.runs(node="n0", state=ended)
+        store.runs(late=True, state=ended)
+        store.runs(since_ms=START_MS, until_ms=START_MS + 1, state=ended)
+    store.count_runs()
+    store.load()
+    store.minutes(START_MS, START_MS)
+
+
+MANY = 200
+
+
+def test_what_few_match_is_found_without_reading_the_others(mongodb_url: str, overheard: Overheard) -> None:
+    """However many others there are: what was not asked for is at most looked at in an index."""
+    clock = ManualClock(START_MS)
+    with closing(open_store(mongodb_url, create=True, now_ms=clock)) as store:
+        assert isinstance(store, MongoStore)
+        store.change([f"s{number}" for number in range(MANY)], edits.put(edits.Definition("task", every("1m"))), BY)
+        rare = edits.Definition("rare", every("1m"), tags=("rare",))
+        store.change(["rare"], edits.put(rare), BY)
+        with store.begin() as tx:
+            tx.end_runs([_ended(number, clock()) for number in range(MANY)])
+            tx.end_runs([replace(_ended(MANY, clock()), task="rare", owner="rare", started_ms=clock() + 2000)])
+        overheard.searches.clear()
+        for order in ORDERS:
+            assert len(store.schedules(search="RAR", order=order)) == 1
+            assert len(store.schedules(tag="rare", order=order)) == 1
+            assert len(store.schedules(task="rare", order=order)) == 1
+            assert store.schedules(state="ended", order=order) == []
+            assert store.schedules(state="parked", order=order) == []
+        assert len(store.runs(task="rare")) == len(store.runs(node="rare")) == len(store.runs(late=True)) == 1
+        store.count_schedules()
+    with closing(client_of(mongodb_url)) as client:
+        for search in overheard.searches:
+            cost = _cost(client.get_default_database().command("explain", search, verbosity="executionStats"))
+            assert cost["totalDocsExamined"] <= 1, search
+
+
+def _ended(number: int, now_ms: int) -> Run:
+    run = Run(new_id(now_ms), "task", "tick", now_ms, now_ms, schedule_id="busy", schedule="busy", owner="n0")
+    moment_ms = now_ms + number
+    return replace(
+        run, state=State.SUCCEEDED, scheduled_ms=moment_ms, due_ms=now_ms, started_ms=now_ms, finished_ms=now_ms
+    )
+
+
+def test_ticks_of_fifty_schedules_are_asked_for_once_and_found_by_indexes(
+    mongodb_url: str, overheard: Overheard
+) -> None:
+    """Shards of the same ticks are not read, and of a long history only the newest."""
+    clock = ManualClock(START_MS)
+    with closing(open_store(mongodb_url, create=True, now_ms=clock)) as store:
+        assert isinstance(store, MongoStore)
+        with store.begin() as tx:
+            whole = [_ended(number, clock()) for number in range(MANY)]
+            tx.end_runs(whole)
+            tx.end_runs([replace(run, id=new_id(clock()), shard="n0") for run in whole])
+            for number in range(50):
+                tx.end_runs([replace(whole[0], id=new_id(clock()), schedule_id=f"s{number}")])
+        overheard.everything.clear()
+        overheard.asked.clear()
+        found = store.ticks(["busy", *(f"s{number}" for number in range(50))], each=3)
+        assert overheard.everything == ["aggregate"]
+    assert [mark.id for mark in found.marks[:3]] == [run.id for run in whole[: MANY - 4 : -1]]
+    assert len(found.marks) == 53
+    with closing(client_of(mongodb_url)) as client:
+        (search,) = overheard.asked
+        explained = client.get_default_database().command("explain", search, verbosity="executionStats")
+    joins = [each for each in explained["stages"] if "$lookup" in each]
+    assert [int(each["collectionScans"]) for each in joins] == [0, 0, 0]
+    assert [each["indexesUsed"] for each in joins] == [["schedule"], ["ticks"], ["schedule"]]
+    assert [int(each["totalDocsExamined"]) for each in joins] == [0, 53, 0]
 
 
 CROWD = 500

@@ -10,7 +10,7 @@ import pytest
 import sqlalchemy
 from sqlalchemy import Connection, event
 from tests.stores.copying_statements import copying_statements
-from tests.stores.full_tables import GIVEN, LEVELS, fill
+from tests.stores.full_tables import GIVEN, LEVELS, NOW_MS, fill
 
 from onthedot.model.states import State
 from onthedot.stores.sql import counts, lane_statements, queries, statements, tables, ticks
@@ -167,7 +167,7 @@ def test_a_page_of_history_is_read_without_reading_all_of_it(
 
 
 def _by_next(**wanted: Any) -> Statement:
-    return queries.by_next(queries.WantedSchedules(order="next", **wanted), nested=True)
+    return queries.by_next(queries.WantedSchedules(order="next", **wanted), NOW_MS + 100_000, nested=True)
 
 
 ASKED: dict[str, tuple[Statement, str]] = {
@@ -180,13 +180,20 @@ ASKED: dict[str, tuple[Statement, str]] = {
         queries.by_name(queries.WantedSchedules(search="night")),
         "SCAN listed USING COVERING INDEX onthedot_schedules_task",
     ),
+    "how far a page reaches": (
+        queries.furthest(queries.WantedSchedules(order="next")),
+        "INDEX onthedot_schedules_due",
+    ),
     "next": (_by_next(), "INDEX onthedot_schedules_due"),
     "next of the paused": (_by_next(), "INDEX onthedot_schedules_paused"),
     "next of the parked": (_by_next(), "INDEX onthedot_schedules_parked"),
     "next of the ended": (_by_next(), "INDEX onthedot_schedules_ended"),
     "next of the local": (_by_next(), "INDEX onthedot_schedules_local"),
-    "next of a task": (_by_next(task="job"), "INDEX onthedot_schedules_task"),
-    "next with a text": (_by_next(search="night"), "SCAN listed USING COVERING INDEX onthedot_schedules_task"),
+    "next of a task": (queries.sorted_by_next(queries.WantedSchedules(task="job")), "INDEX onthedot_schedules_task"),
+    "next with a text": (
+        queries.sorted_by_next(queries.WantedSchedules(search="night")),
+        "SCAN listed USING COVERING INDEX onthedot_schedules_task",
+    ),
     "overdue": (statements.OVERDUE, "INDEX onthedot_schedules_due"),
     "count active": (counts.SCHEDULE_COUNTS, "INDEX onthedot_schedules_due"),
     "count paused": (counts.SCHEDULE_COUNTS, "INDEX onthedot_schedules_paused"),

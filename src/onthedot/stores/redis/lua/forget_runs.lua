@@ -3,26 +3,44 @@
 -- ARGV: how many states; the states of ended runs; then of each run its member and score
 -- Answers how many runs and how many lines of their logs.
 local states = tonumber(ARGV[1])
-local ids, members, groups, lines = {}, {}, {}, 0
+local ids, members, groups, indexes, lines = {}, {}, {}, {}, 0
+
+local function note(index, member)
+  indexes[index] = indexes[index] or {}
+  table.insert(indexes[index], member)
+end
+
+-- The name of a schedule stands for its id as long as there is history of it.
+local function note_all(member)
+  local id, rest = head(member)
+  local owner, what = head(rest)
+  local task, group = head(what)
+  note('ended:' .. group, string.sub(member, 1, -2 - #group))
+  note('task_runs:' .. task, id)
+  if owner ~= '' then note('node_runs:' .. owner, id) end
+  groups[group] = groups[group] or redis.call('HGET', KEYS[1] .. 'names', group) or 'none'
+  note('marks:' .. groups[group], id)
+  ids[#ids + 1], members[#members + 1] = id, member
+end
+
 for i = states + 2, #ARGV, 2 do
   local score = redis.call('ZSCORE', KEYS[1] .. 'finished', ARGV[i])
   if score and tonumber(score) == tonumber(ARGV[i + 1]) then
-    local id, group = split(ARGV[i])
-    ids[#ids + 1], members[#members + 1] = id, ARGV[i]
-    groups[group] = groups[group] or {}
-    table.insert(groups[group], id)
-    local length = redis.call('LLEN', KEYS[1] .. 'log:' .. id)
+    note_all(ARGV[i])
+    local log = KEYS[1] .. 'log:' .. ids[#ids]
+    local length = redis.call('LLEN', log)
     if length > 0 then
       lines = lines + length
-      redis.call('UNLINK', KEYS[1] .. 'log:' .. id)
+      redis.call('UNLINK', log)
     end
   end
 end
 for_all('HDEL', 'runs', ids)
 for_all('ZREM', 'finished', members)
+for_all('ZREM', 'late', ids)
 for i = 2, states + 1 do for_all('ZREM', 'state:' .. ARGV[i], ids) end
-for group, of_group in pairs(groups) do
-  for_all('ZREM', 'ended:' .. group, of_group)
+for index, of_index in pairs(indexes) do for_all('ZREM', index, of_index) end
+for group in pairs(groups) do
   local left = redis.call('ZCARD', KEYS[1] .. 'ended:' .. group)
   if left == 0 then
     redis.call('ZREM', KEYS[1] .. 'kept', group)

@@ -21,6 +21,7 @@ local function forget(id, name, member)
   revisions = revisions + redis.call('LLEN', KEYS[1] .. 'revisions:' .. id)
   redis.call('UNLINK', KEYS[1] .. 'revisions:' .. id)
   redis.call('HDEL', KEYS[1] .. 'schedules', id)
+  redis.call('HDEL', KEYS[1] .. 'labels', id)
   if redis.call('HGET', KEYS[1] .. 'names', name) == id then redis.call('HDEL', KEYS[1] .. 'names', name) end
   redis.call('ZREM', KEYS[1] .. 'succeeded', name)
   redis.call('ZREM', KEYS[1] .. 'deleted', member)

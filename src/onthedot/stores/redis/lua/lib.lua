@@ -145,3 +145,39 @@ end
 local function decided_ms(text)
   return string.match(text, '^%-?%d+') or ''
 end
+
+-- What stands before the first zero of a text, and behind it.
+local function head(text)
+  local zero = string.find(text, '\0', 1, true)
+  if not zero then return text, '' end
+  return string.sub(text, 1, zero - 1), string.sub(text, zero + 1)
+end
+
+-- The sorted set of these that has the fewest members; all others.
+local function smallest(names)
+  local least, best, others = nil, nil, {}
+  for _, name in ipairs(names) do
+    local size = redis.call('ZCARD', KEYS[1] .. name)
+    if not least or size < least then least, best = size, name end
+  end
+  for _, name in ipairs(names) do
+    if name ~= best then others[#others + 1] = name end
+  end
+  return best, others, least
+end
+
+-- Whether a member stands in all of the first sorted sets and in none of the others.
+local function stands(member, all, none)
+  for _, name in ipairs(all) do
+    if not redis.call('ZSCORE', KEYS[1] .. name, member) then return false end
+  end
+  for _, name in ipairs(none) do
+    if redis.call('ZSCORE', KEYS[1] .. name, member) then return false end
+  end
+  return true
+end
+
+-- Whether a label has that part, which comes in small letters; every label has nothing.
+local function has_part(label, part)
+  return part == '' or string.find(string.lower(label), part, 1, true)
+end

@@ -5,7 +5,7 @@ local members = redis.call('ZRANGEBYSCORE', KEYS[1] .. 'replaced', '-inf', ARGV[
 local found, known = {}, {}
 
 local function oldest(schedule_id, name)
-  local run = redis.call('ZRANGE', KEYS[1] .. 'ended:' .. name, 0, 0)[1] or ''
+  local run = head(redis.call('ZRANGE', KEYS[1] .. 'ended:' .. name, 0, 0)[1] or '')
   for _, id in ipairs(redis.call('ZRANGE', KEYS[1] .. 'live:' .. schedule_id, 0, -1)) do
     if run == '' or id < run then run = id end
   end

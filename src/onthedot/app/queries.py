@@ -1,0 +1,76 @@
+"""What people may ask a list for, checked, and as the store takes it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, get_args
+
+from onthedot.app.remedies import did_you_mean
+from onthedot.errors import SettingsError
+from onthedot.model.run import Run
+from onthedot.model.schedule import Order, ScheduleState
+from onthedot.model.states import State
+from onthedot.stores.base import Store
+
+STATES: tuple[ScheduleState, ...] = get_args(ScheduleState)
+ORDERS: tuple[Order, ...] = get_args(Order)
+_MOST_INCARNATIONS = 20
+
+
+def state_of(text: str | None) -> ScheduleState | None:
+    """A state of schedules; `SettingsError`."""
+    if text is None:
+        return None
+    word = "ended" if text == "done" else text  # as a schedule that has ended says of itself
+    for state in STATES:
+        if state == word:
+            return state
+    raise SettingsError(f"no state {text!r} of schedules; {did_you_mean(text, STATES)}")
+
+
+def order_of(text: str) -> Order:
+    """An order of schedules; `SettingsError`."""
+    for order in ORDERS:
+        if order == text:
+            return order
+    raise SettingsError(f"schedules are sorted by {' or '.join(ORDERS)}, not by {text!r}")
+
+
+def state_of_run(text: str | None) -> State | None:
+    """A state of runs; `SettingsError`."""
+    if text is not None and text not in set(State):
+        raise SettingsError(f"no state {text!r}; there are {', '.join(State)}")
+    return None if text is None else State(text)
+
+
+@dataclass(frozen=True, slots=True)
+class RunFilter:
+    """Which runs: all that is given must hold."""
+
+    schedule: str | None = None
+    task: str | None = None
+    state: State | None = None
+    late: bool = False
+    since_ms: int | None = None
+    until_ms: int | None = None
+    before: str | None = None
+    limit: int = 100
+
+    def options(self) -> dict[str, Any]:
+        """As the store takes it."""
+        return {name: getattr(self, name) for name in self.__slots__}
+
+
+def read_runs(store: Store, wanted: RunFilter, node: str | None) -> list[Run]:
+    """Newest first; of a node by its id, or by its name: then of its newest incarnations."""
+    if node is None:
+        return store.runs(**wanted.options())
+    found = [run for each in _incarnations(store, node) for run in store.runs(node=each, **wanted.options())]
+    return sorted(found, key=lambda run: run.id, reverse=True)[: wanted.limit]
+
+
+def _incarnations(store: Store, node: str) -> Sequence[str]:
+    known = [*store.nodes(), *store.gone_nodes()]
+    named = [each.id for each in known if each.name == node]
+    return [node] if any(each.id == node for each in known) or not named else named[:_MOST_INCARNATIONS]

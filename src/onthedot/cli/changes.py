@@ -1,0 +1,56 @@
+"""`onthedot changes`: who changed what, and when."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from onthedot.app.json_documents import change_document
+from onthedot.cli.apps import open_app
+from onthedot.cli.options import AsJson, StoreUrl
+from onthedot.cli.run_tables import short_id
+from onthedot.cli.screen import show_json
+from onthedot.cli.texts import utc_text, visible
+
+if TYPE_CHECKING:
+    from onthedot.stores.base import Change
+
+
+def show_changes(
+    name: Annotated[
+        str | None, typer.Argument(metavar="[NAME]", help="Of this schedule only.", show_default=False)
+    ] = None,
+    *,
+    limit: Annotated[int, typer.Option("-n", "--limit", metavar="N", min=1, help="How many at most.")] = 20,
+    cursor: Annotated[
+        str | None, typer.Option("--cursor", metavar="ID", help="Those older than this line.", show_default=False)
+    ] = None,
+    store: StoreUrl = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show who changed what, newest first; also of a schedule that was deleted."""
+    with closing(open_app(store)) as app:
+        page = app.schedules.changes(name, cursor=cursor, limit=limit)
+        if name is not None and not page.items and cursor is None:
+            app.schedules.get(name)
+        if as_json:
+            show_json({"changes": [change_document(each) for each in page], "cursor": page.cursor})
+            return
+        if not page.items:
+            typer.echo("no changes")
+        for each in page:
+            typer.echo(visible(change_text(each, of_all=name is None)))
+        if page.cursor is not None:
+            typer.echo(f"there may be more: --cursor {page.cursor}")
+
+
+def change_text(change: Change, *, of_all: bool = False) -> str:
+    """One line: when, what, of what, by whom; where all are shown, with the name, and which fields changed."""
+    run = f" of run {short_id(str(change.after['run']))}" if "run" in change.after else ""
+    if "node" in change.after:
+        run += f" from node {change.after['node']}" if run else f" of node {change.after['node']}"
+    name = f" {change.schedule}" if of_all and change.schedule else ""
+    by = f"by {change.by.who} ({change.by.surface})"
+    return f"{utc_text(change.at_ms, seconds=True)}  {change.by.what}{name}{run} {by}"
