@@ -184,7 +184,7 @@ def test_a_wrong_trigger_is_marked_as_it_is_typed_and_cannot_be_saved(browser: B
         expect(field).to_have_attribute("aria-invalid", "true")
         assert barriers(page) == ""
         page.get_by_role("button", name="30 2 * * sat").click()
-        expect(page.locator("#edit")).to_contain_text("At 02:30 on Saturday")
+        expect(page.locator("#edit")).to_contain_text("At 02:30, on Saturday")
         field.fill("30 2 * * *")
         expect(page.locator("#edit")).to_contain_text("Sun 29 Mar 2026 03:00")
         expect(page.locator("#edit")).to_contain_text("the clock jumps from 02:00 to 03:00")

@@ -25,6 +25,7 @@ MOST_CHANGES = 1000
 LATE_MS = 1000
 _LOOK_AHEAD = 4
 _MOST_TICKS = 50
+_DID_NOT = "it did not run at "
 _OF_THE_SCHEDULE = frozenset({"replaced", "rescheduled", "deleted"})
 _LEFT_OUT = {
     "misfire": "It was noticed too late, and left out.",
@@ -106,7 +107,12 @@ def tell(moment_ms: int, found: Explanation, changes: Sequence[Change], after: A
 def _question(found: Explanation) -> str:
     if any(run.state is not State.SKIPPED for run in found.runs):
         return "What became of the tick at"
-    return "Why did it not run at" if found.decisions or found.runs else "What of"
+    return "Why did it not run at" if found.decisions or found.runs or _is_withheld(found) else "What of"
+
+
+def _is_withheld(found: Explanation) -> bool:
+    """Whether it has not run, and nobody has decided on it: the schedule is paused or parked."""
+    return found.text.startswith(_DID_NOT)
 
 
 def _answer(found: Explanation) -> str:
@@ -114,7 +120,7 @@ def _answer(found: Explanation) -> str:
         return _LEFT_OUT.get(found.decisions[0].reason, found.decisions[0].reason)
     if found.runs:
         return _course(found.runs[0])
-    return _sentence(found.text)
+    return _sentence(found.text.partition(": ")[2] if _is_withheld(found) else found.text)
 
 
 def _course(run: Run) -> str:
@@ -252,7 +258,8 @@ def _after(store: Store, schedule: Schedule, moment_ms: int, found: Explanation)
     ticks = store.ticks([schedule.id], first_ms=since_ms + 1, last_ms=ahead[-1], each=_MOST_TICKS)
     first = min(ticks.marks, key=lambda mark: mark.scheduled_ms, default=None)
     failed = [] if first is None or first.state is not State.FAILED else store.runs(ids=[first.id], limit=1)
-    return After(ticks.marks, ticks.decisions, schedule.next_run_ms, failed[0].error if failed else None)
+    coming_ms = schedule.next_run_ms if schedule.plannable else None
+    return After(ticks.marks, ticks.decisions, coming_ms, failed[0].error if failed else None)
 
 
 def _ticks_after(trigger: Trigger, since_ms: int) -> Iterator[int]:

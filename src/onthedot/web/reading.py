@@ -22,6 +22,7 @@ from onthedot.app.json_documents import (
 from onthedot.app.page import Page
 from onthedot.app.trigger_text import read_trigger
 from onthedot.errors import SettingsError, TriggerError
+from onthedot.insight import story as stories
 from onthedot.insight.ticks import Tick
 from onthedot.model import node as nodes
 from onthedot.model import run as runs
@@ -142,6 +143,19 @@ def change_page(page: Page[base.Change]) -> models.Changes:
 def tick_model(tick: Tick) -> models.Tick:
     """A tick as it is told."""
     return models.Tick(**tick_document(tick))
+
+
+def fact_model(fact: stories.Fact) -> models.Fact:
+    """A line of a story as it is told."""
+    return models.Fact(
+        at=iso(fact.at_ms),
+        until=moment(fact.until_ms),
+        kind=fact.kind,
+        text=fact.text,
+        who=fact.who or None,
+        surface=fact.surface or None,
+        run=fact.run,
+    )
 
 
 def token_model(token: tokens.Token, now_ms: int) -> models.Token:

@@ -182,6 +182,15 @@ def test_the_coming_moments_of_a_schedule(app: App, admin: Client) -> None:
     assert admin.get("/schedules/nightly/next?n=101").status_code == 422
 
 
+def test_an_explanation_tells_its_story_with_who_did_what(app: App, admin: Client) -> None:
+    app.schedules.put("nightly", "report", every("1h"))
+    admin.post("/schedules/nightly/pause", {"note": "disk is full"})
+    told = admin.get("/schedules/nightly/explain?at=2099-01-01T03:00:00Z").json()
+    paused = next(fact for fact in told["story"] if fact["kind"] == "paused")
+    assert (paused["who"], paused["surface"], paused["text"]) == ("the-admin", "http", "paused it: “disk is full”")
+    assert told["answer"]
+
+
 def test_why_it_did_not_run_is_explained(app: App, admin: Client) -> None:
     app.schedules.put("nightly", "report", every("1h"))
     told = admin.get("/schedules/nightly/explain?at=2020-01-01T03:00:00Z").json()

@@ -97,6 +97,19 @@ def test_a_tick_that_an_edit_took_away_names_the_editor(app: App) -> None:
     assert ("ann", "changed 30 2 * * * to @every 7h") in [(fact.who, fact.text) for fact in told.facts]
 
 
+def test_a_tick_inside_a_pause_that_still_goes_on_names_who_paused_it(app: App) -> None:
+    with simulate(app, start=START) as world:
+        nightly(app)
+        world.advance("1d")
+        with acting_as("ops-2", "dashboard"):
+            app.schedules.pause("nightly", note="disk is full")
+        world.advance("3d")
+        told = story_at(app, "nightly", "2026-03-03T02:30Z")
+    assert told.question == "Why did it not run at"
+    assert told.answer.startswith("The schedule is paused by ops-2 (dashboard)")
+    assert [fact.kind for fact in told.facts] == ["paused"]
+
+
 def test_a_moment_that_is_no_tick_is_answered_in_a_sentence(app: App) -> None:
     with simulate(app, start=START) as world:
         nightly(app)

@@ -13,6 +13,7 @@ from onthedot.web.dashboard.charts.beads import LEFT_OUT
 from onthedot.web.dashboard.schedule_filter import Filter, read_filter
 from onthedot.web.dashboard.schedule_list import PAGE, Standing, StandingKeeper, read_page
 from onthedot.web.dashboard.schedule_rows import kinds_of
+from onthedot.web.dashboard.withheld import withheld
 
 START = datetime(2026, 3, 1, tzinfo=UTC)
 
@@ -81,6 +82,19 @@ def test_a_line_tells_what_is_usual_and_what_became_of_the_last_ticks(app: App) 
     assert row.usual_ms == 90_000
     assert kinds_of(ticks.marks, ticks.decisions) == [State.SUCCEEDED] * 3 + [LEFT_OUT] * 2
     assert "2 left out" in row.beads
+
+
+def test_ticks_that_go_by_in_a_pause_are_left_out_in_sight(app: App) -> None:
+    with simulate(app, start=START) as world:
+        app.schedules.put("a", "works", cron("0 * * * *", tz="UTC"))
+        world.advance("3h")
+        app.schedules.pause("a")
+        world.advance("5h")
+        (row,) = read_page(world.store, Filter(), "", standing(world)).rows
+        missing = withheld(row.schedule, world.store.now_ms())
+    assert "5 left out" in row.beads
+    assert missing is not None
+    assert (missing.reason, missing.count) == ("paused", 5)
 
 
 def test_what_is_told_of_all_is_read_once_a_second_for_all_who_look(app: App) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
+from zoneinfo import ZoneInfo
 
 from fastapi import Query, Request
 from starlette.responses import HTMLResponse
@@ -10,7 +11,7 @@ from starlette.responses import HTMLResponse
 from onthedot.app.app import App
 from onthedot.app.json_documents import schedule_state
 from onthedot.errors import MomentError
-from onthedot.insight.schedule_history import read_history
+from onthedot.insight.schedule_history import Gap, Pause, read_history
 from onthedot.insight.story import Story, change_fact, read_story
 from onthedot.model.schedule import Schedule
 from onthedot.moments import END_MS, FIRST_MS, ceil_ms, from_ms, iso, read_moment
@@ -70,6 +71,7 @@ def schedule_page(
         rules=rules_of(schedule),
         changes=[change_fact(each) for each in app.schedules.changes(name, limit=_CHANGES)],
         gone=_gone(app, schedule, now_ms),
+        pause=_pause(app, schedule, now_ms),
         fields=shown_fields(schedule),
     )
 
@@ -81,8 +83,6 @@ def _asked(text: str, zone: str) -> tuple[int | None, str]:
     try:
         moment = read_moment(text)
         if moment.tzinfo is None:
-            from zoneinfo import ZoneInfo
-
             moment = moment.replace(tzinfo=ZoneInfo(zone or "UTC"))
         ms = ceil_ms(moment)
     except MomentError as error:
@@ -95,7 +95,12 @@ def _story(app: App, schedule: Schedule, moment_ms: int) -> Story:
     return read_story(app.open_store(), schedule, moment_ms, found)
 
 
-def _gone(app: App, schedule: Schedule, now_ms: int) -> Any:
+def _pause(app: App, schedule: Schedule, now_ms: int) -> Pause | None:
+    """Who paused it; None of one that is not paused, or where that is forgotten."""
+    return None if schedule.enabled else read_history(app.open_store(), schedule.name).pause_at(now_ms, now_ms)
+
+
+def _gone(app: App, schedule: Schedule, now_ms: int) -> Gap | None:
     """Who deleted it, and when; None of one that is there."""
     if not schedule.deleted:
         return None

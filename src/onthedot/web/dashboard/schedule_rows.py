@@ -20,6 +20,7 @@ from onthedot.stores.base import Ticks
 from onthedot.triggers.codec import decode
 from onthedot.triggers.written import written
 from onthedot.web.dashboard.charts.beads import LEFT_OUT, MOST, beads
+from onthedot.web.dashboard.withheld import withheld
 
 _P99 = 0.99
 Of = TypeVar("Of", Mark, Decision)
@@ -80,10 +81,15 @@ def _row(schedule: Schedule, marks: Sequence[Mark], decisions: Sequence[Decision
         schedule=schedule,
         state="running" if runs and state == "active" else state,
         when=when_of(schedule),
-        beads=beads(kinds_of(marks, decisions)),
+        beads=beads([*kinds_of(marks, decisions), *_withheld(schedule, now_ms)]),
         usual_ms=median_low(took) if took else None,
         late_ms=late[min(int(len(late) * _P99), len(late) - 1)] if late else None,
     )
+
+
+def _withheld(schedule: Schedule, now_ms: int) -> list[str]:
+    missing = withheld(schedule, now_ms)
+    return [] if missing is None else [LEFT_OUT] * min(missing.count or MOST, MOST)
 
 
 def kinds_of(marks: Sequence[Mark], decisions: Sequence[Decision]) -> list[str]:

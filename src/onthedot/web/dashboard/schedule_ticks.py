@@ -22,6 +22,7 @@ from onthedot.web.dashboard.charts.columns import Coming, LeftOut, Ran, left_out
 from onthedot.web.dashboard.charts.ticks import NARROW, WIDE, Words, tick_chart
 from onthedot.web.dashboard.next_ticks import NextTick, next_ticks
 from onthedot.web.dashboard.spoken import in_full, under_axis
+from onthedot.web.dashboard.withheld import withheld
 
 _SHOWN = 60
 _NEXT = 10
@@ -56,7 +57,8 @@ class TickView:
 def read_ticks(store: Store, schedule: Schedule, asked_ms: int | None, now_ms: int) -> TickView:
     """The newest; if a tick of before those is asked about, those around it."""
     ticks = store.ticks([schedule.id], each=_SHOWN)
-    past, is_now = _past(ticks, now_ms), True
+    missing = withheld(schedule, now_ms)
+    past, is_now = [*_past(ticks, now_ms), *([] if missing is None else [missing])], True
     if asked_ms is not None and past and asked_ms < past[0].at_ms:
         ticks = store.ticks([schedule.id], last_ms=_some_after(schedule, asked_ms, now_ms), each=_SHOWN)
         past, is_now = _past(ticks, now_ms), False

@@ -147,11 +147,25 @@ class Ticks(BaseModel):
     ticks: list[Tick]
 
 
+class Fact(BaseModel):
+    """One dated line of the story behind an answer: who did it, or what became of a tick."""
+
+    at: str
+    until: str | None
+    kind: str
+    text: str
+    who: str | None
+    surface: str | None
+    run: str | None
+
+
 class Explanation(BaseModel):
-    """Why a schedule did, or did not, run at a moment."""
+    """Why a schedule did, or did not, run at a moment: in a few words, in full, and what led to it and followed."""
 
     name: str
     moment: str
+    answer: str
     text: str
+    story: list[Fact]
     runs: list[Run]
     decisions: list[Json]

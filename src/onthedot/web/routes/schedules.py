@@ -11,6 +11,7 @@ from onthedot.app.clock_notes import zone_of
 from onthedot.app.json_documents import decision_document, schedule_state
 from onthedot.app.queries import ORDERS, STATES
 from onthedot.errors import Conflict, ScheduleNotFound, StaleRevision, TriggerError
+from onthedot.insight.story import read_story
 from onthedot.insight.ticks import MOST_TICKS
 from onthedot.model.schedule import Schedule
 from onthedot.moments import ceil_ms, from_ms, iso
@@ -19,6 +20,7 @@ from onthedot.web import models
 from onthedot.web.reading import (
     change_page,
     etag,
+    fact_model,
     moment_models,
     now_ms_of,
     options_of,
@@ -128,10 +130,13 @@ def explain(
     """Why it did, or did not, run at that moment; also of one that was deleted."""
     at_ms = _latest_tick_ms(app, app.schedules.remembered(name)) if at is None else ceil_ms(at)
     found = app.schedules.explain(name, from_ms(at_ms))
+    story = read_story(app.open_store(), app.schedules.remembered(name), at_ms, found)
     return models.Explanation(
         name=name,
         moment=iso(at_ms),
+        answer=story.answer,
         text=found.text,
+        story=[fact_model(each) for each in story.facts],
         runs=[run_model(run) for run in found.runs],
         decisions=[decision_document(each) for each in found.decisions],
     )
