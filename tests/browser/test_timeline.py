@@ -56,7 +56,7 @@ def test_its_heading_counts_what_the_forecast_counts(browser: Browser, furnished
         expect(page.locator("h1")).to_have_text(f"{answer['runs']:,} runs in the next 6 hours")
 
 
-def _next_hours(page: Page, hours: int) -> dict[str, str]:
+def _next_hours(page: Page, hours: int) -> dict[str, str | float | bool]:
     now_ms = int(page.locator("body").get_attribute("data-now") or 0)
     return {"from": iso(now_ms), "to": iso(now_ms + hours * 3_600_000), "bucket": "1h"}
 
