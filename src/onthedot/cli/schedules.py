@@ -88,12 +88,12 @@ def show_list(
         for heading in ("name", "state", "next run", "", "trigger", *(["task"] if own_tasks else [])):
             table.add_column(heading, no_wrap=heading in ("state", "next run", ""))
         for each in page:
-            state = schedule_state(each, now_ms)
-            active = state == "active"
+            shown = schedule_state(each, now_ms)
+            active = shown == "active"
             when = _local(each, each.next_run_ms)[4:] if active else ""
             coming = _coming(each, now_ms) if active else ""
-            task = [visible(each.task)] if own_tasks else []
-            table.add_row(visible(each.name), state, when, coming, _described(each), *task)
+            named = [visible(each.task)] if own_tasks else []
+            table.add_row(visible(each.name), shown, when, coming, _described(each), *named)
         Screen().print(table)
         if page.cursor is not None:
             typer.echo(f"there may be more: --after {visible(page.cursor)}")

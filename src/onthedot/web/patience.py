@@ -31,7 +31,8 @@ class PatientProtocol(H11Protocol):
     def data_received(self, data: bytes) -> None:
         super().data_received(data)
         if self.conn.their_state is not h11.IDLE:
-            self._head_timer = _cancelled(self._head_timer)
+            _cancel(self._head_timer)
+            self._head_timer = None
         elif self._head_timer is None:
             self._head_timer = self.loop.call_later(self.head_s, self.transport.abort)
 
@@ -41,13 +42,14 @@ class PatientProtocol(H11Protocol):
 
     def resume_writing(self) -> None:
         super().resume_writing()
-        self._read_timer = _cancelled(self._read_timer)
+        _cancel(self._read_timer)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._head_timer, self._read_timer = _cancelled(self._head_timer), _cancelled(self._read_timer)
+        _cancel(self._head_timer)
+        _cancel(self._read_timer)
         super().connection_lost(exc)
 
 
-def _cancelled(timer: asyncio.TimerHandle | None) -> None:
+def _cancel(timer: asyncio.TimerHandle | None) -> None:
     if timer is not None:
         timer.cancel()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 from tests.unit.node.world import START, World
 
@@ -91,7 +93,9 @@ def test_old_minutes_are_forgotten_once_they_are_written() -> None:
     assert len(tally._counts) <= 3
 
 
-def test_the_store_has_what_a_node_began_and_ended_and_an_idle_node_writes_nothing() -> None:
+def test_the_store_has_what_a_node_began_and_ended_and_an_idle_node_writes_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     world = World()
 
     @world.app.schedule(every("10s"))
@@ -102,7 +106,12 @@ def test_the_store_has_what_a_node_began_and_ended_and_an_idle_node_writes_nothi
     node = world.node()
     written: list[list[Minute]] = []
     keep = world.store.tally
-    world.store.tally = lambda minutes: (written.append([*minutes]), keep(minutes))[1]  # type: ignore[method-assign]
+
+    def noted(minutes: Sequence[Minute]) -> None:
+        written.append([*minutes])
+        keep(minutes)
+
+    monkeypatch.setattr(world.store, "tally", noted)
     node._upkeep.sweep_once()
     assert written == []
     for _ in range(3):

@@ -32,8 +32,8 @@ async def opened_stream(
 ) -> AsyncIterator[Opened]:
     """A place among the streams, before the answer begins, and until it is over."""
     wanted, holder = _topics(topics), await run_in_threadpool(holder_of, caller, watcher)
+    await run_in_threadpool(watcher.snapshot)  # from what was before on, all that changes is told
     stream, resumed = watcher.streams.open(wanted, holder, last_event_id)
-    watcher.watch()
     try:
         yield stream, resumed
     finally:
