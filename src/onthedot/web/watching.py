@@ -66,9 +66,11 @@ class Turns:
         """When this one has been read."""
         return Turns((*((name, ms) for name, ms in self.read_ms if name != turn), (turn, now_ms)))
 
-    def at_once(self, turns: Collection[str]) -> Turns:
-        """When these should be read next."""
-        return Turns(tuple((name, ms) for name, ms in self.read_ms if name not in turns))
+    def at_once(self, turns: Collection[str], now_ms: int) -> Turns:
+        """When these should be read next. Counts change with every run: they never keep the others waiting for long."""
+        soon = {name: now_ms - 2 * _EVERY_MS[name] for name in turns if name in _COUNTED.values()}
+        kept = ((name, min(ms, soon.get(name, ms))) for name, ms in self.read_ms if name in soon or name not in turns)
+        return Turns(tuple(kept))
 
 
 _EVERY_MS = {"nodes": 3000, "run counts": 4000, "schedule counts": 5000, "tokens": 10_000, "clock": 10_000}
@@ -311,7 +313,7 @@ class Watcher:
             self._coming.note(None)
         elif names := {change.schedule for change in new if change.schedule}:
             self._coming.note(names)
-        self._turns = self._turns.at_once(turns_after(messages, new))
+        self._turns = self._turns.at_once(turns_after(messages, new), self._clock.monotonic_ms())
         self.streams.publish(messages)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -50,13 +51,24 @@ def test_every_turn_comes_and_together_they_are_one_a_second() -> None:
         assert abs(times - 60_000 / _EVERY_MS[turn]) <= 2, (turn, times)
 
 
+def test_nodes_are_read_also_where_runs_never_stop() -> None:
+    turns, read = Turns(), dict[str, list[int]]()
+    for second in range(120):
+        turn = turns.next(second * 1000)
+        read.setdefault(turn, []).append(second)
+        turns = turns.after(turn, second * 1000).at_once({"run counts", "schedule counts"}, second * 1000)
+
+    assert set(read) == set(_EVERY_MS)
+    assert max(later - earlier for earlier, later in pairwise(read["nodes"])) <= 10
+
+
 def test_what_has_just_changed_is_counted_next() -> None:
     turns = Turns()
     for second, turn in enumerate(_EVERY_MS):
         turns = turns.after(turn, second * 1000)
     wanted = turns_after([Message("schedules", ("a",))], [])
     assert wanted == {"schedule counts"}
-    assert turns.at_once(wanted).next(5000) == "schedule counts"
+    assert turns.at_once(wanted, 5000).next(5000) == "schedule counts"
 
 
 def _seen(*recent: Run, now_ms: int = NOW, more: bool = False) -> Snapshot:
