@@ -178,6 +178,20 @@ def test_what_happens_in_the_store_is_told_with_its_ids(app: App, watcher: Watch
     assert watcher.snapshot().runs == RunCounts(waiting=1)
 
 
+def test_after_a_pause_everything_is_read_anew(app: App, watcher: Watcher, clock: ManualClock) -> None:
+    watcher.look()
+    for number in range(3):
+        app.schedules.put(f"s{number}", "report", every("1h"))
+    app.enqueue("report")
+    app.open_store().join(Node("n1", "web"), [])
+    clock.advance(UNNEEDED_MS)
+    watcher.look()
+    seen = watcher.snapshot()
+
+    assert [node.id for node in seen.nodes] == ["n1"]
+    assert (seen.schedules.active, seen.runs.waiting) == (3, 1)
+
+
 # when it looks
 
 
