@@ -32,7 +32,7 @@ def test_each_page_lets_in_those_whose_role_includes_its_own_and_nobody_else(
     callers: Callers, route: PageRoute
 ) -> None:
     path = re.sub(r"\{\w+\}", "missing", route.path)
-    (method,) = route.methods or ()
+    (method,) = list(route.methods or ())
     for who in WHO:
         answer = callers.named()[who].ask(method, path, headers=BROWSER)
         if route.role is None or (who != "nobody" and Role(who).includes(route.role)):

@@ -34,9 +34,11 @@ class PageRoute(GuardedRoute):
         handle, needed = APIRoute.get_route_handler(self), self.role
 
         async def guarded(request: Request) -> Response:
+            form = request.state.form = Form()
             try:
                 caller = request.state.caller = await _caller_of(request, needed)
-                form = request.state.form = await read_form(request) if request.method == "POST" else Form()
+                if request.method == "POST":
+                    request.state.form = form = await read_form(request)
                 check(request, caller, needed, csrf=form[CSRF_FIELD])
                 with acting_as(caller.name, SURFACE):
                     answer = await handle(request)
