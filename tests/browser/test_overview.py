@@ -19,6 +19,7 @@ from tests.browser.site import (
     each_look,
     is_wider_than_the_window,
     served,
+    sqlite_in,
     visiting,
 )
 
@@ -35,7 +36,7 @@ MOST_BYTES = 60_000
 
 @pytest.fixture(scope="module")
 def furnished(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    with served(tmp_path_factory.mktemp("site")) as site:
+    with served(sqlite_in(tmp_path_factory.mktemp("site"))) as site:
         furnish(site)
         yield site
 
@@ -100,6 +101,7 @@ def test_a_run_that_another_process_starts_shows_by_itself(browser: Browser, sit
     with visiting(browser, site, "viewer") as visit:
         page = visit.open("/")
         expect(page.locator("#running")).to_contain_text("Nothing runs")
+        expect(page.locator("[data-state]").first).to_have_text("live")
         page.evaluate("window.still = true")
         elsewhere = _another(site)
         elsewhere.schedules.trigger("nightly")
@@ -120,7 +122,7 @@ def test_the_ring_counts_what_the_forecast_counts(browser: Browser, furnished: S
         total = visit.open("/").locator("[data-ring-sum]")
         first_ms, end_ms = int(total.get_attribute("data-from") or 0), int(total.get_attribute("data-to") or 0)
         shown = int(total.get_attribute("data-coming") or 0)
-        asked = {"from": iso(first_ms), "to": iso(end_ms), "bucket": "1s"}
+        asked: dict[str, str | float | bool] = {"from": iso(first_ms), "to": iso(end_ms), "bucket": "1s"}
         answer = visit.page.request.get(f"{furnished.address}/api/v1/forecast", params=asked).json()
 
         assert (end_ms - first_ms, shown) == (60_000, answer["runs"])

@@ -8,7 +8,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
-from tests.browser.site import NAUGHTY, Site, barriers, each_look, is_wider_than_the_window, served, visiting
+from tests.browser.site import NAUGHTY, Site, barriers, each_look, is_wider_than_the_window, served, sqlite_in, visiting
 
 from onthedot import cron, every
 from onthedot.moments import iso
@@ -18,7 +18,7 @@ MOST_BYTES = 60_000
 
 @pytest.fixture(scope="module")
 def furnished(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    with served(tmp_path_factory.mktemp("site")) as site:
+    with served(sqlite_in(tmp_path_factory.mktemp("site"))) as site:
         furnish(site)
         yield site
 
@@ -56,7 +56,7 @@ def test_its_heading_counts_what_the_forecast_counts(browser: Browser, furnished
         expect(page.locator("h1")).to_have_text(f"{answer['runs']:,} runs in the next 6 hours")
 
 
-def _next_hours(page: Page, hours: int) -> dict[str, str]:
+def _next_hours(page: Page, hours: int) -> dict[str, str | float | bool]:
     now_ms = int(page.locator("body").get_attribute("data-now") or 0)
     return {"from": iso(now_ms), "to": iso(now_ms + hours * 3_600_000), "bucket": "1h"}
 

@@ -20,6 +20,8 @@ Sign = Literal["failed", "parked", "node", "late"]
 
 IN_A_ROW = 3
 """So many failures one after the other need somebody; fewer, where the next try is far."""
+LOOKED_BACK = 24
+"""So many of a schedule's last runs are looked at."""
 FAR_MS = 3_600_000
 LATELY_MS = 3_600_000
 """So long somebody should look after a node that died."""
@@ -82,7 +84,7 @@ def read_needs(store: Store) -> list[Need]:
     status = read_status(store)
     names = [each.name for each in status.failed if each.last.schedule is not None][:_MOST_LOOKED_AT]
     schedules = store.schedules(names=names, limit=len(names)) if names else []
-    ticks = store.ticks([each.id for each in schedules]) if schedules else None
+    ticks = store.ticks([each.id for each in schedules], each=LOOKED_BACK) if schedules else None
     marks: dict[str, list[Mark]] = {}
     for mark in () if ticks is None else ticks.marks:
         marks.setdefault(mark.schedule_id, []).append(mark)
@@ -157,7 +159,8 @@ def _failure(failures: Failures, failing: Failing) -> Need:
     how = {State.TIMED_OUT: "timed out", State.LOST: "was lost"}.get(last.state, "failed")
     sentence = f"{failures.name} {how}, and tries again much later" if failing.next_ms else f"{failures.name} {how}"
     if times > 1:
-        sentence = f"{failures.name} has failed {times:,} times in a row"
+        least = "at least " if times >= LOOKED_BACK else ""
+        sentence = f"{failures.name} has failed {least}{times:,} times in a row"
     why = last.reason or (last.error or "").strip().rpartition("\n")[2] or str(last.state)
     acts: tuple[Act, ...] = ("run", "retry", "pause") if times == 1 else ("run", "pause")
     return Need("failed", sentence, why, last.finished_ms, failures.name, last.id, acts)

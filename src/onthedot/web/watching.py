@@ -59,12 +59,15 @@ class Turns:
     hurried: frozenset[str] = frozenset()
 
     def next(self, now_ms: int) -> str:
-        """The one that has waited longest, for how often it is wanted. What is in a hurry is one round ahead, no more:
-        where something happens all the time the others have their turn too."""
+        """The one that has waited longest, for how often it is wanted. What is in a hurry comes first; but counts, which
+        change with every run, are one round ahead and no more, or the others would never have their turn."""
         read = dict(self.read_ms)
-        return max(
-            _EVERY_MS, key=lambda each: (now_ms - read.get(each, -1 << 40)) / _EVERY_MS[each] + (each in self.hurried)
-        )
+
+        def waited(name: str) -> float:
+            rounds = (now_ms - read.get(name, -1 << 40)) / _EVERY_MS[name]
+            return rounds + (0 if name not in self.hurried else 1 if name in _COUNTED.values() else 1 << 40)
+
+        return max(_EVERY_MS, key=waited)
 
     def after(self, turn: str, now_ms: int) -> Turns:
         """When this one has been read."""

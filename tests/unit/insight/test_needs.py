@@ -77,6 +77,12 @@ def test_what_fails_again_and_again_needs_somebody() -> None:
     assert (need.sign, need.name, need.run_id, need.at_ms) == ("failed", "fx-rates", "run-fx-rates", NOW - 1000)
 
 
+def test_a_row_that_is_longer_than_what_was_looked_at_is_at_least_that_long() -> None:
+    (need,) = find_needs(_failed("fx"), {"fx": Failing(24, NOW + MINUTE)})
+
+    assert need.sentence == "fx has failed at least 24 times in a row"
+
+
 def test_what_failed_once_and_tries_again_soon_needs_nobody() -> None:
     assert find_needs(_failed("fx"), {"fx": Failing(2, NOW + MINUTE)}) == []
 

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -49,6 +50,17 @@ def test_every_turn_comes_and_together_they_are_one_a_second() -> None:
         read[turn] += 1
     for turn, times in read.items():
         assert abs(times - 60_000 / _EVERY_MS[turn]) <= 2, (turn, times)
+
+
+def test_nodes_are_read_also_where_runs_never_stop() -> None:
+    turns, read = Turns(), dict[str, list[int]]()
+    for second in range(120):
+        turn = turns.next(second * 1000)
+        read.setdefault(turn, []).append(second)
+        turns = turns.after(turn, second * 1000).at_once({"run counts", "schedule counts"})
+
+    assert set(read) == set(_EVERY_MS)
+    assert max(later - earlier for earlier, later in pairwise(read["nodes"])) <= 10
 
 
 def test_what_has_just_changed_is_counted_next() -> None:
@@ -165,6 +177,20 @@ def test_what_happens_in_the_store_is_told_with_its_ids(app: App, watcher: Watch
     assert told["nodes"].ids == ("n1",)
     assert told["schedules"].ids == ("nightly",)
     assert watcher.snapshot().runs == RunCounts(waiting=1)
+
+
+def test_after_a_pause_everything_is_read_anew(app: App, watcher: Watcher, clock: ManualClock) -> None:
+    watcher.look()
+    for number in range(3):
+        app.schedules.put(f"s{number}", "report", every("1h"))
+    app.enqueue("report")
+    app.open_store().join(Node("n1", "web"), [])
+    clock.advance(UNNEEDED_MS)
+    watcher.look()
+    seen = watcher.snapshot()
+
+    assert [node.id for node in seen.nodes] == ["n1"]
+    assert (seen.schedules.active, seen.runs.waiting) == (3, 1)
 
 
 # when it looks

@@ -88,7 +88,7 @@ def _spread(
     """What `H` would do to the chosen square; None where it would do nothing."""
     from onthedot.forecast.spreading import spread as spread_out
 
-    nothing = {"spread": None, "lines": []}
+    nothing: dict[str, Any] = {"spread": None, "lines": []}
     if chosen is None or chosen.runs < 2:
         return nothing
     first_ms, end_ms = view.around(chosen, outlook)

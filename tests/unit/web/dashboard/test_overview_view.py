@@ -108,7 +108,7 @@ def test_more_than_five_of_a_moment_are_one_line() -> None:
 
 def test_a_crowd_that_fills_a_page_is_counted_and_stepped_over() -> None:
     app = App("memory://")
-    app.task(lambda: None, name="t")
+    app.task(name="t")(lambda: None)
     store = app.open_store()
     for number in range(150):
         app.schedules.put(f"herd-{number:03}", "t", cron("0 0 * * *"))

@@ -238,7 +238,7 @@ def _label(ring: Ring, ahead: int, zone: tzinfo) -> str:
 
 
 def label_place(slot: int, radius: float) -> tuple[float, float, str]:
-    """Where a bar of that length ends, inside the picture: beside it at the top and the bottom, else at the edge."""
+    """Where a bar of that length ends: beside it at the top and the bottom, else at the edge of the picture."""
     angle = radians(slot * 6)
     x, y = sin(angle) * radius, -cos(angle) * radius
     if slot <= 2 or slot >= 58:

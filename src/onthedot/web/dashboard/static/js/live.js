@@ -60,10 +60,10 @@ export function show(page, topics = null) {
 const isOff = (control) => document.body.hasAttribute("data-away") || control.hasAttribute("data-off");
 
 export async function refresh() {
+  clearTimeout(timer);
+  timer = 0; // also where a slow answer is still on its way: what is news by then is planned for when it has come
   if (busy) return;
   busy = true;
-  clearTimeout(timer);
-  timer = 0;
   const topics = new Set(news);
   news.clear();
   const wasAway = document.body.hasAttribute("data-away") || lost;
