@@ -1,4 +1,4 @@
-# Sourced by scripts/test and scripts/bench: `ensure_servers` installs the database servers that the tests start by themselves, on a
+# Sourced by scripts/test and scripts/bench: `ensure_servers` installs the database servers and the browser that the tests start by themselves, on a
 # Debian machine and as root; elsewhere it says what is missing, and the tests of that server skip with the reason.
 # Nothing that it installs is started as a service. Costs nothing when done before.
 
@@ -7,6 +7,7 @@ missing_packages() {
   ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || missing+=(postgresql)
   command -v mariadbd >/dev/null || [ -x /usr/sbin/mariadbd ] || missing+=(mariadb-server)
   command -v redis-server >/dev/null || missing+=(redis-server)
+  command -v chromium >/dev/null || missing+=(chromium) # what the tests of the dashboard look with
   for library in libcurl.so.4:libcurl4 libssl.so.3:libssl3; do # what mongod needs
     ldconfig -p 2>/dev/null | grep -q "${library%%:*}" || /sbin/ldconfig -p | grep -q "${library%%:*}" || missing+=("${library##*:}")
   done

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, expect
-from tests.browser.site import Site, chromium, served
+from tests.browser.site import Site, chromium, served, sqlite_in
 from tests.patience import LONGEST_S
 
 expect.set_options(timeout=LONGEST_S * 1000)
@@ -22,12 +22,12 @@ def browser() -> Iterator[Browser]:
 @pytest.fixture
 def site(tmp_path: Path) -> Iterator[Site]:
     """With a token of each role."""
-    with served(tmp_path) as site:
+    with served(sqlite_in(tmp_path)) as site:
         yield site
 
 
 @pytest.fixture
 def open_site(tmp_path: Path) -> Iterator[Site]:
     """Without any token: whoever is on this machine may do everything."""
-    with served(tmp_path, roles=False) as site:
+    with served(sqlite_in(tmp_path), roles=False) as site:
         yield site

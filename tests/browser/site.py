@@ -71,10 +71,15 @@ class Site:
         return self.app.open_store().join(node, self.app.tasks.infos())
 
 
+def sqlite_in(folder: Path) -> str:
+    """The URL of a store there."""
+    return f"sqlite:///{folder}/jobs.db"
+
+
 @contextmanager
-def served(folder: Path, *, roles: bool = True) -> Iterator[Site]:
+def served(url: str, *, roles: bool = True) -> Iterator[Site]:
     """With a token of each role, so that everybody has to sign in; without, whoever is here may do everything."""
-    app = App(f"sqlite:///{folder}/jobs.db")
+    app = App(url)
 
     @app.task
     def report(to: str, copies: int = 1) -> str:

@@ -15,6 +15,7 @@ from tests.browser.site import (
     each_look,
     is_wider_than_the_window,
     served,
+    sqlite_in,
     visiting,
 )
 
@@ -39,7 +40,7 @@ PAGES = (
 
 @pytest.fixture(scope="module")
 def furnished(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    with served(tmp_path_factory.mktemp("site")) as site:
+    with served(sqlite_in(tmp_path_factory.mktemp("site"))) as site:
         furnish(site)
         yield site
 

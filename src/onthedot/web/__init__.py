@@ -7,7 +7,13 @@ limits      sizes of bodies, allowed hosts, attempts to sign in, headers of ever
 problems    errors as RFC 9457 problems: one table
 models/     what goes in and comes out, typed
 reading     what a request says, as values of `app`
+watching    one watcher per process: what changes in the store, for pages and streams
+snapshot    what it saw, and in what two looks differ
+streams     who is told, and of what; a bounded number, with a bounded queue each
+coming      an index of the runs to come, kept while somebody looks
+following   a run's log as events
 serving     a server for it, alone or beside a node
+patience    how long that server waits for a client
 sessions    browsers that sign in
 routes/     the routes of the API, by what they are about
 dashboard/  the pages

@@ -11,6 +11,7 @@ from typing import Any
 
 from starlette.requests import Request
 
+from onthedot.web.dashboard.zones import zone_of
 from onthedot.web.security import COOKIE, Caller
 
 _MOST = 200
@@ -51,5 +52,5 @@ def _key(request: Request) -> Hashable:
     """No secret is kept: only what tells that it was the same."""
     client = "" if request.client is None else request.client.host
     shown = f"{client}\0{request.headers.get('authorization', '')}\0{request.cookies.get(COOKIE, '')}"
-    zone = request.cookies.get("onthedot_zone", ""), request.cookies.get("onthedot_tz", "")
-    return sha256(shown.encode("utf-8", "surrogatepass")).digest(), request.url.path, request.url.query, zone
+    who = sha256(shown.encode("utf-8", "surrogatepass")).digest()
+    return who, request.url.path, request.url.query, zone_of(request)

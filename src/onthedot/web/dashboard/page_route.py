@@ -14,9 +14,10 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from onthedot.app.acting import acting_as
 from onthedot.errors import StoreError, StoreUnavailable
+from onthedot.model.token import Role
 from onthedot.web.dashboard.forms import CSRF_FIELD, Form, own_path, read_form
 from onthedot.web.problems import problem_of
-from onthedot.web.security import GuardedRoute, asking, check
+from onthedot.web.security import NOBODY, Caller, GuardedRoute, asking, check
 from onthedot.web.watching import Watcher
 
 if TYPE_CHECKING:
@@ -33,10 +34,11 @@ class PageRoute(GuardedRoute):
         handle, needed = APIRoute.get_route_handler(self), self.role
 
         async def guarded(request: Request) -> Response:
+            form = request.state.form = Form()
             try:
-                refuse_while_away(request)
-                caller = request.state.caller = await asking(request)
-                form = request.state.form = await read_form(request) if request.method == "POST" else Form()
+                caller = request.state.caller = await _caller_of(request, needed)
+                if request.method == "POST":
+                    request.state.form = form = await read_form(request)
                 check(request, caller, needed, csrf=form[CSRF_FIELD])
                 with acting_as(caller.name, SURFACE):
                     answer = await handle(request)
@@ -57,12 +59,19 @@ class PageRoute(GuardedRoute):
         return await dashboard.answer(request, problem, away=away)
 
 
+async def _caller_of(request: Request, needed: Role | None) -> Caller:
+    """What is open to anybody, such as style and scripts, is there without the store."""
+    if needed is None:
+        return NOBODY
+    refuse_while_away(request)
+    return await asking(request)
+
+
 def refuse_while_away(request: Request) -> None:
     """Nobody waits for a store that is known to be away; the watcher looks whether it is back."""
     watcher: Watcher = request.app.state.watcher
-    away = watcher.away
-    if away is not None:
-        watcher.watch()
+    began, away = watcher.watch(), watcher.away
+    if away is not None and not began:  # else it was away a while ago, when somebody looked last
         raise StoreUnavailable(away.why)
 
 

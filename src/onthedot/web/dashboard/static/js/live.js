@@ -33,8 +33,9 @@ async function fetched() {
       return null;
     }
     if (![200, 404, 503].includes(answer.status)) throw new Error(answer.status);
-    lost = null;
-    return new DOMParser().parseFromString(await answer.text(), "text/html");
+    const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+    lost = page.body.dataset.now ? null : (lost ?? new Date());
+    return page;
   } catch {
     lost ??= new Date();
     return null;
@@ -73,6 +74,7 @@ export async function refresh() {
   if (page) show(page, wasAway || page.body.hasAttribute("data-away") || topics.has("*") ? null : topics);
   settle();
   if (lost || document.body.hasAttribute("data-away")) hear("*", AWAY);
+  else if (wasAway) start();
   else if (news.size) plan();
 }
 

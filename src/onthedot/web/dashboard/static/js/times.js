@@ -19,7 +19,7 @@ export function told(ms) {
 /** The store's time now. */
 export const now = () => performance.timeOrigin + performance.now() + ahead;
 
-const set = () => (ahead = Number(body.dataset.now) - performance.timeOrigin - performance.now());
+const set = () => body.hasAttribute("data-away") && ahead ? 0 : (ahead = Number(body.dataset.now) - performance.timeOrigin - performance.now());
 
 function tick() {
   const at = now();
