@@ -96,7 +96,7 @@ def _left_out(decision: Decision, moment_ms: int, facts: Facts) -> str:
 
 def _why(reason: str, moment_ms: int, decided_ms: int, facts: Facts) -> str:
     """The reason, with what else is known: who paused or changed it, what was in its way, who was not there."""
-    plain = _REASONS.get(reason, reason)
+    plain = words_of(reason)
     if reason == "paused":
         pause = facts.history.pause_at(moment_ms, decided_ms)
         return plain if pause is None else f"the schedule was {pause}{_unplanned(moment_ms, pause.began.at_ms, facts)}"
@@ -108,6 +108,11 @@ def _why(reason: str, moment_ms: int, decided_ms: int, facts: Facts) -> str:
     if author is None:
         return plain
     return f"{plain}, by {author} at {at(decided_ms)}{_unplanned(moment_ms, decided_ms, facts)}"
+
+
+def words_of(reason: str) -> str:
+    """A reason that a run or a decision keeps, as people say it."""
+    return _REASONS.get(reason, reason)
 
 
 def _unplanned(moment_ms: int, until_ms: int, facts: Facts) -> str:
@@ -267,7 +272,7 @@ def _because(run: Run, facts: Facts) -> str:
         return f"{_GAVE_WAY}: {detail}"
     if reason == "paused":
         return _why(reason, run.scheduled_ms, run.finished_ms or facts.now_ms, facts)
-    return _REASONS.get(run.reason, run.reason)
+    return words_of(run.reason)
 
 
 def _waits_for(run: Run, facts: Facts) -> str:

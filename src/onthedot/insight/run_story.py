@@ -85,11 +85,11 @@ def _beginning(run: Run, known: Known) -> str:
     if run.cause != "tick" and late_ms == 0:
         return "began at once"
     if run.cause != "tick":
-        told = f"began {spoken_duration(late_ms)} {_LATER[run.cause]}"
+        told = f"began {_said(late_ms)} {_LATER[run.cause]}"
     elif late_ms <= ON_THE_DOT_MS:
-        return "began on the dot" + (f", {spoken_duration(late_ms)} late" if late_ms else "")
+        return "began on the dot" + (f", {_said(late_ms)} late" if late_ms else "")
     else:
-        told = f"began {spoken_duration(late_ms)} late"
+        told = f"began {_said(late_ms)} late"
     return f"{told}: {known.why_late}" if known.why_late and late_ms > ON_THE_DOT_MS else told
 
 
@@ -167,18 +167,18 @@ def _waits(run: Run, known: Known) -> str:
     again = "again " if run.earlier else ""
     ahead_ms = run.due_ms - known.now_ms
     if ahead_ms > 0:
-        return f"it tries again in {spoken_duration(ahead_ms)}" if again else f"due in {spoken_duration(ahead_ms)}"
+        return f"it tries again in {_said(ahead_ms)}" if again else f"due in {_said(ahead_ms)}"
     because = f": {known.why_late}" if known.why_late else ""
-    return f"it has been due {again}for {spoken_duration(-ahead_ms)}{because}"
+    return f"it has been due {again}for {_said(-ahead_ms)}{because}"
 
 
 def _runs(run: Run, known: Known, who: str) -> str:
     since_ms = max(known.now_ms - (run.started_ms or known.now_ms), 0)
-    told = f"{who} has been at it for {spoken_duration(since_ms)}"
+    told = f"{who} has been at it for {_said(since_ms)}"
     if run.cancel_requested_ms is None:
         return told + _usually(known)
     by = f" by {known.stopped_by}" if known.stopped_by else ""
-    ago = spoken_duration(max(known.now_ms - run.cancel_requested_ms, 0))
+    ago = _said(max(known.now_ms - run.cancel_requested_ms, 0))
     why = f" ({run.reason})" if run.reason else ""
     return f"{told}; it was asked to stop{by} {ago} ago{why}, and has not yet"
 
@@ -188,7 +188,7 @@ def _failed(run: Run, known: Known, who: str) -> str:
         return f"it could not be started{_because(known)}"
     if run.state is State.TIMED_OUT:
         limit = run.policy.timeout_ms
-        allowed = "" if limit is None else f", the {spoken_duration(limit)} that it may take"
+        allowed = "" if limit is None else f"; it may take {_said(limit)}"
         return f"{who} ran out of time{_after(run)}{allowed}"
     last = ", its last," if run.earlier else ""
     return f"{who}{last} failed{_after(run)}{_because(known)}"
@@ -208,11 +208,11 @@ def _holds_its_last(run: Run) -> bool:
 
 
 def _after(run: Run) -> str:
-    return f" after {spoken_duration(run.duration_ms or 0)}" if _holds_its_last(run) else ""
+    return f" after {_said(run.duration_ms or 0)}" if _holds_its_last(run) else ""
 
 
 def _usually(known: Known) -> str:
-    return "" if known.usual_ms is None else f"; it usually takes {spoken_duration(known.usual_ms)}"
+    return "" if known.usual_ms is None else f"; it usually takes {_said(known.usual_ms)}"
 
 
 def _because(known: Known) -> str:
@@ -220,6 +220,10 @@ def _because(known: Known) -> str:
 
 
 # sentences
+
+
+def _said(ms: int) -> str:
+    return spoken_duration(ms).replace(".0 s", " s")
 
 
 def _joined(clauses: Sequence[str]) -> str:

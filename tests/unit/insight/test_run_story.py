@@ -67,7 +67,7 @@ def test_a_run_that_lost_a_node_and_failed_once_is_told_as_the_design_has_it() -
             {"stopped_by": "ops-1 (http)"},
             (
                 "Began on the dot, 3 ms late. It has been at it for 59 s; "
-                "it was asked to stop by ops-1 (http) 3.0 s ago (wrong batch), and has not yet."
+                "it was asked to stop by ops-1 (http) 3 s ago (wrong batch), and has not yet."
             ),
         ),
         (
@@ -88,7 +88,7 @@ def test_a_run_that_lost_a_node_and_failed_once_is_told_as_the_design_has_it() -
         (
             ended(State.TIMED_OUT, policy=Policy(timeout_ms=42 * SECOND)),
             {},
-            "Began on the dot, 3 ms late. It ran out of time after 42 s, the 42 s that it may take.",
+            "Began on the dot, 3 ms late. It ran out of time after 42 s; it may take 42 s.",
         ),
         (
             ended(State.LOST),

@@ -10,6 +10,7 @@ from starlette.responses import HTMLResponse
 
 from onthedot.app.app import App
 from onthedot.app.page import Page
+from onthedot.insight.explain import words_of
 from onthedot.insight.node_history import NodeHistory, read_nodes
 from onthedot.model.attempt import last_line
 from onthedot.model.minute import Minute
@@ -152,7 +153,7 @@ def _note(run: Run) -> str:
         case State.SUCCEEDED:
             return ""
         case _:
-            return run.reason or last_line(run.error) or ""
+            return words_of(run.reason) if run.reason else last_line(run.error) or ""
 
 
 def _waits(run: Run) -> str:

@@ -165,8 +165,10 @@ def _back_off(attempt: Attempt, later_ms: int | None) -> Span | None:
 def ticks(first_ms: int, last_ms: int, zone: tzinfo, most: int) -> list[tuple[int, str]]:
     """At most so many round moments, with their texts; within less than two seconds they count from the first."""
     span_ms = last_ms - first_ms
-    step = next((each for each in _STEPS if span_ms / each <= most), _STEPS[-1])
-    if span_ms < 2 * _SECOND:
+    is_brief = span_ms < 2 * _SECOND
+    steps = (each for each in _STEPS if is_brief or each >= _SECOND)
+    step = next((each for each in steps if span_ms / each <= most), _STEPS[-1])
+    if is_brief:
         return [(first_ms + ms, spoken_duration(ms) if ms else "0") for ms in range(0, span_ms + 1, step)]
     shift_ms = _offset_ms(first_ms, zone)
     begin = -((-first_ms - shift_ms) // step) * step - shift_ms
