@@ -25,8 +25,8 @@ SLOTS = (
         name="slot-kept",
         rule="Slots are given back in the one function that ends or unstarts a run.",
         file="rules/end.py",
-        find="owner=None, slot=None, waits_for=None\n    )\n    if run.cancel",
-        replace="owner=None, waits_for=None\n    )\n    if run.cancel",
+        find="        owner=None,\n        slot=None,\n        waits_for=None,",
+        replace="        owner=None,\n        waits_for=None,",
         tests=memory("TestFinishing::test_a_failed_run_with_retries_waits_again_for_its_back_off"),
     ),
     Sabotage(

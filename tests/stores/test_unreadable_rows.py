@@ -11,11 +11,13 @@ from tests.stores.vandals import HOWS, How, Vandal, vandal_of
 from onthedot import App, Conflict
 from onthedot.insight.explain import explain
 from onthedot.insight.status import read_status
+from onthedot.model.minute import Minute
 from onthedot.model.outcome import Outcome
 from onthedot.model.policy import Policy
 from onthedot.model.run import Run, UnreadableRun
+from onthedot.model.states import State
 from onthedot.rules import edits
-from onthedot.stores.base import LogLine, Retention, Store
+from onthedot.stores.base import PROGRESS, LogLine, Retention, Store
 from onthedot.stores.open import open_store
 from onthedot.testing.clock import ManualClock
 from onthedot.testing.conformance import START_MS
@@ -227,6 +229,65 @@ def test_what_became_of_ticks_and_what_nodes_run_is_told_with_it(scene: Scene, v
     assert [mark.id for mark in scene.store.ticks([scene.schedule().id]).marks] == [runs.id, ended.id]
     assert [each.id for each in scene.store.runs(task="job", node=node)] == [runs.id, ended.id]
     assert [(each.node_id, each.running) for each in scene.store.load()] == [(node, 1)]
+
+
+@pytest.mark.parametrize("how", HOWS)
+def test_every_question_about_runs_is_answered_with_it(scene: Scene, vandal: Vandal, how: How) -> None:
+    node = scene.node()
+    good, bad, waiting = (scene.waiting_run() for _ in range(3))
+    scene.wait(2 * SECOND)
+    scene.start(node, limit=2)
+    for run in (bad, waiting):
+        vandal.spoil_run(run.id, how)
+    for wanted in (
+        {},
+        {"task": "job"},
+        {"node": node},
+        {"state": State.RUNNING},
+        {"late": True},
+        {"since_ms": START_MS},
+    ):
+        assert good.id in {run.id for run in scene.store.runs(**wanted)}  # type: ignore[arg-type]
+    scene.store.count_runs()
+    assert scene.store.log(node, [LogLine(run.id, 1, START_MS, PROGRESS, "5%") for run in (bad, good)]) >= 1
+    assert scene.run(good).progress == "5%"
+
+
+def test_a_run_whose_earlier_attempts_cannot_be_read_is_a_run_all_the_same(scene: Scene, vandal: Vandal) -> None:
+    node = scene.node()
+    run = scene.running(node, retries=5, backoff_ms=SECOND)
+    scene.end(run, "failed", error="no")
+    vandal.spoil_story(run.id)
+    assert scene.run(run).earlier == ()
+    scene.wait(MINUTE)
+    (again,) = scene.start(node)
+    scene.end(again, "failed", error="no", final=True)
+    kept = scene.run(run)
+    assert [each.number for each in kept.attempts] == [2]
+    vandal.spoil_story(run.id)
+    assert [each.number for each in scene.store.runs(schedule="s")[0].attempts] == [2]
+
+
+def test_every_question_about_schedules_is_answered_where_one_cannot_be_read(scene: Scene, vandal: Vandal) -> None:
+    bad, good = scene.put("bad", tags=("eu",)), scene.put("good", tags=("eu",))
+    vandal.spoil_schedule(bad.id)
+    scene.wait(5 * MINUTE)
+    for wanted in ({}, {"tag": "eu"}, {"task": "job"}, {"state": "active"}, {"search": "o"}, {"mode": "durable"}):
+        for order in ("name", "next"):
+            found = scene.store.schedules(order=order, **wanted)  # type: ignore[arg-type]
+            assert good.id in {row.id for row in found}, wanted
+    assert {row.id for row in scene.store.schedules()} == {bad.id, good.id}
+    assert good.id in {row.id for row in scene.store.overdue(scene.now_ms)}
+    assert scene.store.count_schedules().total == 2
+    assert any("good" in each.names for each in scene.store.demands())
+    scene.store.ticks([bad.id, good.id])
+
+
+def test_a_minute_that_cannot_be_read_has_counted_nothing(scene: Scene, vandal: Vandal) -> None:
+    scene.store.tally([Minute(START_MS, "n", 3)])
+    vandal.spoil_minutes()
+    scene.store.tally([Minute(START_MS, "o", 4)])
+    assert scene.store.minutes(START_MS, START_MS) == [Minute(START_MS, "n"), Minute(START_MS, "o", 4)]
 
 
 # the others

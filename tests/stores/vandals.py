@@ -26,6 +26,15 @@ class Vandal(Protocol):
     def spoil_result(self, run_id: str) -> None:
         """Break the result of an ended run."""
 
+    def spoil_story(self, run_id: str) -> None:
+        """Break what a run has of its earlier attempts, and nothing else."""
+
+    def spoil_schedule(self, schedule_id: str) -> None:
+        """Break the policy, the tags and the rest of a schedule's definition."""
+
+    def spoil_minutes(self) -> None:
+        """Break all that nodes counted."""
+
     def spoil_node(self, node_id: str) -> None:
         """Break what a node says of itself."""
 
@@ -67,6 +76,17 @@ class SqlVandal:
     def spoil_result(self, run_id: str) -> None:
         self._do("UPDATE onthedot_history SET result = '{' WHERE id = :id", id=run_id)
 
+    def spoil_story(self, run_id: str) -> None:
+        for table in ("onthedot_runs", "onthedot_history"):
+            self._do(f"UPDATE {table} SET earlier = '[{{}}, 7]' WHERE id = :id", id=run_id)
+
+    def spoil_schedule(self, schedule_id: str) -> None:
+        broken = "policy = '[', tags = '{', definition = '{'"
+        self._do(f"UPDATE onthedot_schedules SET {broken} WHERE id = :id", id=schedule_id)
+
+    def spoil_minutes(self) -> None:
+        self._do('UPDATE onthedot_minutes SET body = \'{"lateness": 7, "ended": [1]}\'')
+
     def spoil_node(self, node_id: str) -> None:
         self._do("UPDATE onthedot_nodes SET labels = '{', tasks = '[', roles = '[' WHERE id = :id", id=node_id)
 
@@ -88,6 +108,17 @@ class MongoVandal:
 
     def spoil_result(self, run_id: str) -> None:
         self._database["onthedot_history"].update_one({"_id": run_id}, {"$set": {"result": "{"}})
+
+    def spoil_story(self, run_id: str) -> None:
+        for name in ("onthedot_runs", "onthedot_history"):
+            self._database[name].update_one({"_id": run_id}, {"$set": {"earlier": "[{}, 7]"}})
+
+    def spoil_schedule(self, schedule_id: str) -> None:
+        broken = {"policy": "[", "tags": "{", "definition": "{"}
+        self._database["onthedot_schedules"].update_one({"_id": schedule_id}, {"$set": broken})
+
+    def spoil_minutes(self) -> None:
+        self._database["onthedot_minutes"].update_many({}, {"$set": {"said": '{"lateness": 7, "ended": [1]}'}})
 
     def spoil_node(self, node_id: str) -> None:
         broken = {"labels": "{", "tasks": "[", "roles": None}
@@ -120,6 +151,21 @@ class RedisVandal:
 
     def spoil_result(self, run_id: str) -> None:
         self._change("runs", run_id, lambda row: row[:-3])
+
+    def spoil_story(self, run_id: str) -> None:
+        def spoiled(row: str) -> str:
+            values = json.loads(row)
+            values[mapping.RUN.index("earlier") :] = [[{}, 7]]
+            return json.dumps(values)
+
+        self._change("runs", run_id, spoiled)
+
+    def spoil_schedule(self, schedule_id: str) -> None:
+        self._change("schedules", schedule_id, lambda row: row[:-3])
+
+    def spoil_minutes(self) -> None:
+        for member in self._server.ask("HKEYS", "minute"):
+            self._server.ask("HSET", "minute", member, '{"lateness": 7, "ended": [1]}')
 
     def spoil_node(self, node_id: str) -> None:
         def spoiled(row: str) -> str:

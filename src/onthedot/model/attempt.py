@@ -8,6 +8,8 @@ from typing import Any
 MOST_KEPT = 20
 """So many of a run's earlier attempts are kept: the last ones."""
 _LONGEST_ERROR = 300
+_BEGUN = (int, int, str, int)
+"""What every attempt has: its number, its claim, its node, when it began."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +38,13 @@ def last_line(error: str | None) -> str | None:
 
 
 def attempts_from(values: object) -> tuple[Attempt, ...]:
-    """What `as_json` gave of each, of this version or an earlier one. `TypeError` if it is nothing of that."""
-    if not isinstance(values, list):
-        raise TypeError(f"attempts are {values!r}")
-    return tuple(Attempt(*each[:7]) for each in values)
+    """What `as_json` gave of each, of this version or an earlier one. They only tell a story: what is no attempt is
+    left out."""
+    return tuple(Attempt(*each[:7]) for each in values if _is_attempt(each)) if isinstance(values, list) else ()
+
+
+def _is_attempt(values: object) -> bool:
+    if not isinstance(values, list) or len(values) < len(_BEGUN):
+        return False
+    begun = all(isinstance(each, kind) for each, kind in zip(values, _BEGUN, strict=False))
+    return begun and all(isinstance(each, int | str | None) for each in values[:7])

@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from threading import Lock
 
 _STEP_BITS = 32
+_LAST_MS = (1 << 48) - 1
+"""That an id can tell: in the year 10889."""
 
 
 class _Series:
@@ -49,6 +51,7 @@ def new_id(now_ms: int) -> str:
 
 def least_id(ms: int) -> str:
     """No id that is made in this millisecond or later is less; every one that was made before is."""
+    ms = min(ms, _LAST_MS)
     return f"{ms >> 16 & 0xFFFFFFFF:08x}-{ms & 0xFFFF:04x}-7000-8000-000000000000"
 
 

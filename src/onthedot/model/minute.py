@@ -39,15 +39,15 @@ class Minute:
 
     @classmethod
     def from_json(cls, minute_ms: int, node_id: str, said: Mapping[str, Any]) -> Minute:
-        """What `as_json` gave, of this or an earlier version."""
-        lateness = {int(bucket): count for bucket, count in said.get("lateness", {}).items()}
+        """What `as_json` gave, of this or an earlier version. `ValueError`, `TypeError` where it is nothing of that."""
+        lateness = {int(bucket): int(count) for bucket, count in dict(said.get("lateness", {})).items()}
         return cls(
             minute_ms,
             node_id,
-            said.get("begun", 0),
-            said.get("ended", {}),
+            int(said.get("begun", 0)),
+            {how: int(count) for how, count in dict(said.get("ended", {})).items()},
             lateness,
-            said.get("latest_ms", 0),
+            int(said.get("latest_ms", 0)),
             said.get("latest_run"),
             said.get("latest_name"),
         )

@@ -106,7 +106,7 @@ class Run:
     def progress_part(self) -> float | None:
         """How far it is, from 0 to 1; None where it did not say."""
         percent = (self.progress or "").partition("%")[0]
-        return int(percent) / 100 if percent.isdecimal() else None
+        return min(int(percent[:9]), 100) / 100 if percent.isdecimal() else None
 
     @property
     def progress_note(self) -> str:

@@ -101,7 +101,7 @@ class ScheduleCounts:
 
 @dataclass(frozen=True, slots=True)
 class RunCounts:
-    """How many runs live; counting stops somewhere."""
+    """How many runs wait, and how many nodes run; counting stops somewhere."""
 
     waiting: int = 0
     running: int = 0
@@ -542,7 +542,7 @@ class Store(ABC):
 
     @abstractmethod
     def count_runs(self, most: int = COUNTED) -> RunCounts:
-        """How many live, up to so many of each state."""
+        """How many wait and how many run on a node, up to so many of each; a broadcast is counted by its parts."""
 
     @abstractmethod
     def load(self) -> list[Load]:

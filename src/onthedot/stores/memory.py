@@ -22,6 +22,7 @@ from onthedot.model.token import Session, Token
 from onthedot.model.values import replace
 from onthedot.rules.effects import Effects
 from onthedot.rules.precedence import foremost, turn_of
+from onthedot.stores.answerable import answerable
 from onthedot.stores.asking import bounds, counts_of, demands_of, has_part, is_late, page_of
 from onthedot.stores.base import (
     COUNTED,
@@ -71,6 +72,7 @@ class MemoryStore(Engine):
 
     # reading
 
+    @answerable
     def schedules(
         self,
         *,
@@ -109,6 +111,7 @@ class MemoryStore(Engine):
     def demands(self) -> list[Demand]:
         return demands_of(sorted(self._chosen(), key=lambda row: row.name))
 
+    @answerable
     def overdue(self, before_ms: int, limit: int = 100) -> list[Schedule]:
         with self._lock:
             due = self._tables.due_schedules.due(before_ms - 1)
@@ -119,6 +122,7 @@ class MemoryStore(Engine):
         with self._lock:
             return list(self._tables.revisions.get(schedule_id, ()))
 
+    @answerable
     def changes(self, *, name: str | None = None, before: str | None = None, limit: int = 100) -> list[Change]:
         with self._lock:
             newest = reversed(self._tables.changes)
@@ -141,6 +145,7 @@ class MemoryStore(Engine):
         overdue = {moment for moment in moments if moment <= after_ms}
         return sorted(moments - overdue | ({min(overdue)} if overdue else set()))
 
+    @answerable
     def runs(
         self,
         *,
@@ -175,8 +180,9 @@ class MemoryStore(Engine):
 
     def count_runs(self, most: int = COUNTED) -> RunCounts:
         with self._lock:
-            running = sum(run.state is State.RUNNING for run in self._tables.runs.values())
-            return RunCounts(min(len(self._tables.runs) - running, most), min(running, most))
+            waiting = sum(run.state is State.WAITING for run in self._tables.runs.values())
+            running = sum(map(len, self._tables.owned.values()))
+        return RunCounts(min(waiting, most), min(running, most))
 
     def load(self) -> list[Load]:
         with self._lock:
@@ -184,15 +190,18 @@ class MemoryStore(Engine):
         counted = Counter((run.owner or "", run.policy.pool) for run in running)
         return [Load(node_id, pool, count) for (node_id, pool), count in counted.items()]
 
+    @answerable
     def ticks(self, schedule_ids: Sequence[str], *, first_ms: int = 0, last_ms: int = 1 << 62, each: int = 24) -> Ticks:
+        of_each = dict.fromkeys(schedule_ids)
         with self._lock:
             runs = [*self._tables.runs.values(), *self._tables.history.values()]
-            decisions = [self.decisions(of, first_ms=first_ms, last_ms=last_ms, limit=each) for of in schedule_ids]
+            decisions = [self.decisions(of, first_ms=first_ms, last_ms=last_ms, limit=each) for of in of_each]
         within = [run for run in runs if first_ms <= run.scheduled_ms <= last_ms and not run.is_shard]
         within.sort(key=lambda run: (run.scheduled_ms, run.id), reverse=True)
-        marks = [[run for run in within if run.schedule_id == of][:each] for of in schedule_ids]
+        marks = [[run for run in within if run.schedule_id == of][:each] for of in of_each]
         return Ticks(tuple(map(mark_of, chain.from_iterable(marks))), tuple(chain.from_iterable(decisions)))
 
+    @answerable
     def decisions(
         self, schedule_id: str, *, first_ms: int = 0, last_ms: int = 1 << 62, limit: int = 100
     ) -> list[Decision]:
@@ -211,6 +220,7 @@ class MemoryStore(Engine):
             both = {**self._tables.minutes, **kept}
             self._tables.minutes = {key: each for key, each in both.items() if each.minute_ms >= oldest}
 
+    @answerable
     def minutes(self, first_ms: int, last_ms: int) -> list[Minute]:
         with self._lock:
             return [each for key, each in sorted(self._tables.minutes.items()) if first_ms <= key[0] <= last_ms]
@@ -427,7 +437,7 @@ class _MemoryTransaction:
         return {run.schedule_id for run in self.live_runs(run_ids).values() if run.schedule_id is not None}
 
     def owned_by(self, node_id: str) -> list[Run]:
-        return [self._tables.runs[run_id] for run_id in self._tables.owned.get(node_id, ())]
+        return [self._tables.runs[run_id] for run_id in sorted(self._tables.owned.get(node_id, ()))]
 
     def load(self) -> dict[str, int]:
         return {node_id: len(runs) for node_id, runs in self._tables.owned.items()}

@@ -25,7 +25,7 @@ from onthedot.model.token import Session, Token
 from onthedot.stores import mapping
 from onthedot.stores.asking import folded, is_late
 from onthedot.stores.base import Change, LogLine, TaskInfo
-from onthedot.stores.json_text import UNREADABLE, encode, object_or_sign, policy_from
+from onthedot.stores.json_text import UNREADABLE, encode, policy_from
 
 Document = dict[str, Any]
 
@@ -294,4 +294,4 @@ def minute_document(minute: Minute) -> Document:
 
 def minute_from(document: Document) -> Minute:
     """The minute of a document; one that cannot be read counted nothing."""
-    return Minute.from_json(document["minute_ms"], document["node_id"], object_or_sign(document.get("said", "")))
+    return mapping.minute_from([document.get(name) for name in ("minute_ms", "node_id", "said")])

@@ -16,6 +16,7 @@ from onthedot.model.run import Run
 from onthedot.model.schedule import Mode, Order, Schedule, ScheduleState
 from onthedot.model.states import State
 from onthedot.model.token import Session, Token
+from onthedot.stores.answerable import answerable
 from onthedot.stores.base import (
     COUNTED,
     Change,
@@ -44,6 +45,7 @@ class Queries(Engine):
     def _reading(self, work: Callable[[Opened], T]) -> T:
         """Do the work, once more while the primary changes."""
 
+    @answerable
     def schedules(
         self,
         *,
@@ -58,6 +60,8 @@ class Queries(Engine):
         limit: int = 100,
     ) -> list[Schedule]:
         wanted = schedule_queries.Wanted(names, tag, task, mode, state, search, order, after, limit)
+        if limit <= 0:  # which the server would take for no limit
+            return []
         if order == "name":
             return self._reading(lambda opened: schedule_queries.by_name(opened.database, wanted))
         return self._in_snapshot(lambda database, session: schedule_queries.by_next(database, session, wanted))
@@ -68,15 +72,21 @@ class Queries(Engine):
     def demands(self) -> list[Demand]:
         return self._reading(lambda opened: schedule_queries.demands(opened.database))
 
+    @answerable
     def overdue(self, before_ms: int, limit: int = 100) -> list[Schedule]:
+        if limit <= 0:
+            return []
         return self._reading(lambda opened: schedule_queries.overdue(opened.database, before_ms, limit))
 
     def revisions(self, schedule_id: str) -> list[Schedule]:
         found = self._all(schema.REVISIONS, {"schedule_id": schedule_id}, [("revision", 1), ("seq", 1)])
         return [documents.revision_from(each) for each in found]
 
+    @answerable
     def changes(self, *, name: str | None = None, before: str | None = None, limit: int = 100) -> list[Change]:
         wanted: Document = {} if name is None else {"schedule": name}
+        if limit <= 0:
+            return []
         if before is not None:
             last = self._all(schema.CHANGES, {"_id": before}, [("_id", 1)])
             if not last:
@@ -90,6 +100,7 @@ class Queries(Engine):
     def upcoming(self, after_ms: int, until_ms: int) -> list[int]:
         return self._reading(lambda opened: _upcoming(opened.database, after_ms, until_ms))
 
+    @answerable
     def runs(
         self,
         *,
@@ -113,6 +124,7 @@ class Queries(Engine):
     def load(self) -> list[Load]:
         return self._reading(lambda opened: run_queries.load(opened.database))
 
+    @answerable
     def ticks(self, schedule_ids: Sequence[str], *, first_ms: int = 0, last_ms: int = 1 << 62, each: int = 24) -> Ticks:
         return self._in_snapshot(
             lambda database, session: run_queries.ticks(
@@ -124,6 +136,7 @@ class Queries(Engine):
         asked = {"owner": node_id, "state": State.RUNNING.value, "cancel_requested_ms": {"$ne": None}}
         return [each["_id"] for each in self._all(schema.RUNS, asked, [("_id", 1)])]
 
+    @answerable
     def decisions(
         self, schedule_id: str, *, first_ms: int = 0, last_ms: int = 1 << 62, limit: int = 100
     ) -> list[Decision]:
@@ -134,6 +147,7 @@ class Queries(Engine):
         found = self._all(schema.LOGS, {"run_id": run_id}, [("seq", 1)], limit, after)
         return [documents.log_from(each) for each in found]
 
+    @answerable
     def minutes(self, first_ms: int, last_ms: int) -> list[Minute]:
         within = {"minute_ms": {"$gte": first_ms, "$lte": last_ms}}
         found = self._all(schema.MINUTES, within, [("minute_ms", 1), ("node_id", 1)])

@@ -40,6 +40,8 @@ class Wanted:
 def page(database: Database[Document], session: ClientSession, wanted: Wanted) -> list[Run]:
     """Live and ended ones, newest first by id; one snapshot, or a run that just ends would be in neither."""
     found: list[Run] = []
+    if wanted.limit <= 0:  # which the server would take for no limit
+        return found
     if wanted.state is None or wanted.state in LIVE:
         found += _found(database, session, schema.RUNS, _live_filter(wanted), wanted.limit)
     if wanted.state is None or wanted.state not in LIVE:
@@ -93,6 +95,8 @@ def counts(database: Database[Document], most: int) -> RunCounts:
     """Without reading them: those that wait for their moment, and those that wait for something else, are in one index
     each.
     """
+    if most <= 0:
+        return RunCounts()
 
     def count(wanted: Document, index: str) -> int:
         return database[schema.RUNS].count_documents(wanted, limit=most, hint=index)
@@ -122,8 +126,15 @@ def ticks(
     each: int,
 ) -> Ticks:
     """In one round trip: a document that is always there is joined with what there is of each schedule."""
+    if each <= 0:
+        return Ticks()
     within = {"scheduled_ms": {"$gte": first_ms, "$lte": last_ms}, "shard": None}
-    runs: list[Document] = [{"$match": within}, {"$sort": {"scheduled_ms": -1}}, {"$limit": each}, {"$project": _MARK}]
+    runs: list[Document] = [
+        {"$match": within},
+        {"$sort": {"scheduled_ms": -1, "_id": -1}},
+        {"$limit": each},
+        {"$project": _MARK},
+    ]
     touching = {"first_ms": {"$lte": last_ms}, "last_ms": {"$gte": first_ms}}
     decisions: list[Document] = [{"$match": touching}, {"$sort": {"_id": -1}}, {"$limit": each}]
     stages: list[Document] = [

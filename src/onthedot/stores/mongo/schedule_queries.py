@@ -148,6 +148,8 @@ def _parts_by_next(after: str) -> list[Document]:
 
 def counts(database: Database[Document], most: int) -> ScheduleCounts:
     """Each from its own index; what is active is nearly everything, and counted without reading it."""
+    if most <= 0:
+        return ScheduleCounts()
 
     def count(wanted: Document, index: str) -> int:
         return database[schema.SCHEDULES].count_documents(wanted, limit=most, hint=index)

@@ -137,7 +137,7 @@ INDEXES: dict[str, list[IndexModel]] = {
         # What did this node run? Newest first.
         _index("owner", "owner", "_id", only=OWNED),
         # What became of a schedule's ticks, newest moment first? Shards lie apart: a tick may have a thousand.
-        _index("ticks", "schedule_id", "shard", "scheduled_ms", only={"schedule_id": _TEXT}),
+        _index("ticks", "schedule_id", "shard", "scheduled_ms", "_id", only={"schedule_id": _TEXT}),
     ],
     KEYS: [_index("expires", "expires_ms", only={"expires_ms": {"$gt": 0}})],
     # Who has long been gone?

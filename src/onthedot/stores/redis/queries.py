@@ -18,7 +18,7 @@ _PAGE = 1000
 
 def changes(server: Server, name: str | None, before: str | None, limit: int) -> list[Change]:
     """The audit, newest first."""
-    if limit <= 0:
+    if limit <= 0 or before == "":  # which is no line
         return []
     of = "changes" if name is None else f"changes:{name}"
     ids, texts = server.read_script("changes", of, before or "", limit)

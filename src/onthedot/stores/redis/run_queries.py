@@ -71,7 +71,7 @@ class Wanted:
 def runs(server: Server, wanted: Wanted) -> list[Run]:
     """Live and ended ones, newest first by id."""
     found: list[Run] = []
-    for ids in _ids(server, wanted) if wanted.limit > 0 else ():
+    for ids in _ids(server, wanted) if wanted.limit > 0 and wanted.below != "" else ():
         for start in range(0, len(ids), min(wanted.limit, AT_ONCE)):
             page = ids[start : start + min(wanted.limit, AT_ONCE)]
             found += [run for run in _read(server, page) if run in wanted]
@@ -100,8 +100,9 @@ def _ids(server: Server, wanted: Wanted) -> Iterator[list[str]]:
 
 
 def count_runs(server: Server, most: int) -> RunCounts:
-    """How many live."""
-    waiting, running = server.read_script("sizes", f"state:{State.WAITING}", f"state:{State.RUNNING}")
+    """How many wait, and how many all nodes run."""
+    (waiting,) = server.read_script("sizes", f"state:{State.WAITING}")
+    running = sum(map(int, server.read_script("load")[1::2]))
     return RunCounts(min(waiting, most), min(running, most))
 
 
@@ -136,9 +137,10 @@ def ticks(server: Server, schedule_ids: Sequence[str], span: Span) -> Ticks:
         return Ticks()
     marks: list[Mark] = []
     found: list[Decision] = []
+    of_each = list(dict.fromkeys(schedule_ids))
     at_once = max(AT_ONCE // span.each, 1)
-    for start in range(0, len(schedule_ids), at_once):
-        part = schedule_ids[start : start + at_once]
+    for start in range(0, len(of_each), at_once):
+        part = of_each[start : start + at_once]
         told = server.read_script("ticks", span.first_ms, span.last_ms, span.each, *part)
         run_ids = {of: [*ended, *_all_live(server, of, live)] for of, (ended, live, _) in zip(part, told, strict=True)}
         marks += _marks(server, run_ids, span)

@@ -16,6 +16,7 @@ from onthedot.model.run import Run
 from onthedot.model.schedule import Mode, Order, Schedule, ScheduleState
 from onthedot.model.states import State
 from onthedot.model.token import Session, Token
+from onthedot.stores.answerable import answerable
 from onthedot.stores.asking import bounds
 from onthedot.stores.base import (
     COUNTED,
@@ -101,6 +102,7 @@ class RedisStore(Engine):
 
     # reading
 
+    @answerable
     def schedules(
         self,
         *,
@@ -123,6 +125,7 @@ class RedisStore(Engine):
     def demands(self) -> list[Demand]:
         return schedule_queries.demands(self._server)
 
+    @answerable
     def overdue(self, before_ms: int, limit: int = 100) -> list[Schedule]:
         return schedule_queries.overdue(self._server, before_ms, limit)
 
@@ -130,6 +133,7 @@ class RedisStore(Engine):
         texts = self._server.ask("LRANGE", f"revisions:{schedule_id}", 0, -1)
         return [mapping.schedule_from(schedule_id, text) for text in texts]
 
+    @answerable
     def changes(self, *, name: str | None = None, before: str | None = None, limit: int = 100) -> list[Change]:
         return queries.changes(self._server, name, before, limit)
 
@@ -141,6 +145,7 @@ class RedisStore(Engine):
     def upcoming(self, after_ms: int, until_ms: int) -> list[int]:
         return queries.upcoming(self._server, after_ms, until_ms)
 
+    @answerable
     def runs(
         self,
         *,
@@ -165,12 +170,14 @@ class RedisStore(Engine):
     def load(self) -> list[Load]:
         return run_queries.load(self._server)
 
+    @answerable
     def ticks(self, schedule_ids: Sequence[str], *, first_ms: int = 0, last_ms: int = 1 << 62, each: int = 24) -> Ticks:
         return run_queries.ticks(self._server, schedule_ids, run_queries.Span(first_ms, last_ms, each))
 
     def cancels(self, node_id: str) -> list[str]:
         return sorted(self._server.ask("SMEMBERS", f"asked:{node_id}"))
 
+    @answerable
     def decisions(
         self, schedule_id: str, *, first_ms: int = 0, last_ms: int = 1 << 62, limit: int = 100
     ) -> list[Decision]:
@@ -183,6 +190,7 @@ class RedisStore(Engine):
     def tally(self, minutes: Sequence[Minute]) -> None:
         queries.tally(self._server, self.now_ms() - MINUTES_KEPT_MS, minutes)
 
+    @answerable
     def minutes(self, first_ms: int, last_ms: int) -> list[Minute]:
         return queries.minutes(self._server, first_ms, last_ms)
 

@@ -25,6 +25,7 @@ from onthedot.model.schedule import Mode, Order, Schedule, ScheduleState
 from onthedot.model.states import State
 from onthedot.model.token import Session, Token
 from onthedot.stores import mapping
+from onthedot.stores.answerable import answerable
 from onthedot.stores.asking import bounds
 from onthedot.stores.base import (
     COUNTED,
@@ -256,6 +257,7 @@ class SqlStore(Engine):
 
     # reading
 
+    @answerable
     def schedules(
         self,
         *,
@@ -282,6 +284,7 @@ class SqlStore(Engine):
     def demands(self) -> list[Demand]:
         return counts.demands(self._all(counts.DEMANDS))
 
+    @answerable
     def overdue(self, before_ms: int, limit: int = 100) -> list[Schedule]:
         rows = self._all(statements.OVERDUE, {"before_ms": before_ms, "most": limit})
         return [mapping.schedule_from(row) for row in rows]
@@ -290,6 +293,7 @@ class SqlStore(Engine):
         texts = self._all(statements.REVISIONS, {"schedule_id": schedule_id})
         return [mapping.revision_from(schedule_id, text) for (text,) in texts]
 
+    @answerable
     def changes(self, *, name: str | None = None, before: str | None = None, limit: int = 100) -> list[Change]:
         given = {"schedule": name, "before": before}
         statement = statements.CHANGES_ASKED_BY[tuple(word for word, value in given.items() if value is not None)]
@@ -323,6 +327,7 @@ class SqlStore(Engine):
         overdue = [moment for moment in moments if moment <= after_ms]
         return overdue[:1] + moments[len(overdue) :]
 
+    @answerable
     def runs(
         self,
         *,
@@ -348,6 +353,7 @@ class SqlStore(Engine):
     def load(self) -> list[Load]:
         return [Load(*row) for row in self._all(counts.LOAD_BY_POOL)]
 
+    @answerable
     def ticks(self, schedule_ids: Sequence[str], *, first_ms: int = 0, last_ms: int = 1 << 62, each: int = 24) -> Ticks:
         asked = {"first_ms": first_ms, "last_ms": last_ms, "most": each}
         nested = self._dialect.nests_limits
@@ -356,6 +362,7 @@ class SqlStore(Engine):
     def cancels(self, node_id: str) -> list[str]:
         return [run_id for (run_id,) in self._all(statements.CANCELS, {"node_id": node_id})]
 
+    @answerable
     def decisions(
         self, schedule_id: str, *, first_ms: int = 0, last_ms: int = 1 << 62, limit: int = 100
     ) -> list[Decision]:
@@ -373,6 +380,7 @@ class SqlStore(Engine):
 
         self._transact(save)
 
+    @answerable
     def minutes(self, first_ms: int, last_ms: int) -> list[Minute]:
         rows = self._all(statements.MINUTES, {"first_ms": first_ms, "last_ms": last_ms})
         return [mapping.minute_from(row) for row in rows]

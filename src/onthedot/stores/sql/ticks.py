@@ -22,11 +22,12 @@ def ticks(connection: Connection, schedule_ids: Sequence[str], asked: dict[str, 
     """Of each schedule the newest ones, up to `most`, that touch the moments from `first_ms` to `last_ms`."""
     marks: list[Mark] = []
     decisions: list[Decision] = []
-    for size, given in _parts(list(dict.fromkeys(schedule_ids))):
+    of_each = list(dict.fromkeys(schedule_ids))
+    for size, given in _parts(of_each):
         marks += map(mapping.mark_from, driver.fetch(connection, marks_of(size, nested), {**asked, **given}))
         found = driver.fetch(connection, decisions_of(size, nested), {**asked, **given})
         decisions += [Decision(*row) for row in found]
-    place = {schedule_id: number for number, schedule_id in enumerate(schedule_ids)}
+    place = {schedule_id: number for number, schedule_id in enumerate(of_each)}
     marks.sort(key=lambda mark: (-place[mark.schedule_id], mark.scheduled_ms, mark.id), reverse=True)
     decisions.sort(key=lambda decision: (-place[decision.schedule_id], decision.id), reverse=True)
     return Ticks(tuple(_first(marks, asked["most"])), tuple(decisions))

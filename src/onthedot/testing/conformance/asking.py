@@ -144,6 +144,16 @@ class TestAskingForRuns(Promises):
         assert scene.store.count_runs() == RunCounts(waiting=1, running=3)
         assert scene.store.count_runs(most=2) == RunCounts(waiting=1, running=2)
 
+    def test_a_broadcast_is_counted_by_its_parts(self, scene: Scene) -> None:
+        nodes = [scene.node("a"), scene.node("b")]
+        scene.put(route="broadcast")
+        scene.wait(MINUTE)
+        scene.plan(nodes[0])
+        for node in nodes:
+            scene.start(node)
+        assert scene.store.count_runs() == RunCounts(waiting=0, running=2)
+        assert sorted(each.running for each in scene.store.load()) == [1, 1]
+
     def test_what_nodes_run_is_told_by_pool(self, scene: Scene) -> None:
         node, other = scene.node("a"), scene.node("b")
         assert scene.store.load() == []
