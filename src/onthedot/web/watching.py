@@ -59,8 +59,8 @@ class Turns:
     hurried: frozenset[str] = frozenset()
 
     def next(self, now_ms: int) -> str:
-        """The one that has waited longest, for how often it is wanted. What is in a hurry comes first; but counts, which
-        change with every run, are one round ahead and no more, or the others would never have their turn."""
+        """The one that has waited longest, for how often it is wanted. What is in a hurry comes first; but counts,
+        which change with every run, are one round ahead and no more, or the others would never have their turn."""
         read = dict(self.read_ms)
 
         def waited(name: str) -> float:
