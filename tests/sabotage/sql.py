@@ -49,9 +49,9 @@ SQL = (
     Sabotage(
         name="sql-ticks-without-their-index",
         rule="What became of a schedule's ticks is found by the moment, however much history it has.",
-        file="stores/sql/tables.py",
-        find='    "onthedot_history_tick",\n    history.c.schedule_id,\n    history.c.scheduled_ms,',
-        replace='    "onthedot_history_tick",\n    history.c.scheduled_ms,',
+        file="stores/sql/ticks.py",
+        find="            table.c.shard.is_(None),\n",
+        replace="",
         tests=(
             "tests/unit/stores/sql/test_query_plans.py::"
             "test_what_people_ask_for_is_found_by_an_index[full-ended ticks]",
