@@ -11,6 +11,7 @@ SABOTAGES: tuple[Sabotage, ...] = (
     *leases.IN_THE_STORE,
     *leases.ON_THE_NODE,
     *states.CLAIMS,
+    *states.STORY,
     *states.CRASHES,
     *states.STOPPED,
     *overlap.SLOTS,

@@ -47,6 +47,17 @@ SQL = (
         tests=("tests/unit/stores/sql/test_store.py::test_no_two_live_runs_are_of_one_tick_whoever_writes_them",),
     ),
     Sabotage(
+        name="sql-ticks-without-their-index",
+        rule="What became of a schedule's ticks is found by the moment, however much history it has.",
+        file="stores/sql/ticks.py",
+        find="            table.c.shard.is_(None),\n",
+        replace="",
+        tests=(
+            "tests/unit/stores/sql/test_query_plans.py::"
+            "test_what_people_ask_for_is_found_by_an_index[full-ended ticks]",
+        ),
+    ),
+    Sabotage(
         name="sql-planning-waits-for-schedules",
         rule="Lock the due schedules with SKIP LOCKED: planners share the work, nobody waits.",
         file="stores/sql/statements.py",

@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from tests.sabotage.sabotage import Sabotage, memory, unit
 
+_REMEMBERED = (
+    "tests/stores/test_progress.py::"
+    "test_what_was_said_elsewhere_is_kept_by_who_remembers_the_run_from_before[mongodb_url]"
+)
+
 CLAIMS = (
     Sabotage(
         name="claim-not-raised-at-start",
@@ -108,6 +113,65 @@ CLAIMS = (
         find="return run.state is State.WAITING and run.due_ms <= now_ms",
         replace="return run.state is State.WAITING",
         tests=memory("TestStarting::test_a_run_that_is_not_due_yet_holds_up_nothing_and_is_not_judged"),
+    ),
+)
+
+STORY = (
+    Sabotage(
+        name="retry-forgets-its-attempt",
+        rule="A run that is tried again keeps what its attempt was.",
+        file="rules/end.py",
+        find="kept = replace(ended, earlier=run.earlier_with(now_ms, outcome.ending, outcome.error))",
+        replace="kept = ended",
+        tests=memory("TestAttempts::test_each_attempt_keeps_its_node_its_moments_and_how_it_ended"),
+    ),
+    Sabotage(
+        name="takeover-forgets-its-attempt",
+        rule="An attempt whose node died is one.",
+        file="rules/end.py",
+        find='kept = replace(run, earlier=run.earlier_with(now_ms, f"node_{fate}"))',
+        replace="kept = run",
+        tests=memory("TestAttempts::test_an_attempt_whose_node_died_is_one"),
+    ),
+    Sabotage(
+        name="operator-forgets-attempts",
+        rule="An operator's retry keeps what was before.",
+        file="stores/engine/operating.py",
+        find="        earlier=run.earlier_with(run.finished_ms or tx.now_ms, run.state, run.error),\n",
+        replace="",
+        tests=memory("TestAttempts::test_an_operator_s_retry_keeps_what_was_before"),
+    ),
+    Sabotage(
+        name="attempts-without-end",
+        rule="The last attempts of a run are kept, and no more.",
+        file="model/run.py",
+        find="return (*self.earlier, ended)[-MOST_KEPT:]",
+        replace="return (*self.earlier, ended)",
+        tests=unit("model/test_attempt.py::test_the_last_attempts_are_kept"),
+    ),
+    Sabotage(
+        name="superseded-owner-tells-progress",
+        rule="How far a run is says only its owner, under its claim.",
+        file="stores/engine/finishing.py",
+        find="said = {line.run_id: line.text for line in mine if line.level == PROGRESS}",
+        replace="said = {line.run_id: line.text for line in lines if line.run_id in live and line.level == PROGRESS}",
+        tests=memory("TestProgress::test_how_far_a_run_says_it_is_stands_in_the_run"),
+    ),
+    Sabotage(
+        name="progress-outlives-its-attempt",
+        rule="What an attempt said of its progress is not said of the next.",
+        file="rules/end.py",
+        find="        progress=None,\n",
+        replace="",
+        tests=memory("TestProgress::test_how_far_a_run_says_it_is_stands_in_the_run"),
+    ),
+    Sabotage(
+        name="remembered-progress",
+        rule="Progress changes under one claim: who remembers a run from before reads it again.",
+        file="stores/claimed_runs.py",
+        find="return run if run.progress == progress else replace(run, progress=progress)",
+        replace="return run",
+        tests=(_REMEMBERED,),
     ),
 )
 

@@ -63,7 +63,8 @@ class Histories:
     def put(self) -> Step:
         options = {name: self.random.choice(values) for name, values in _OPTIONS.items()}
         tags = tuple(tag for tag in TAGS if self.random.random() < 0.4)
-        name, task, trigger = (self.random.choice(each) for each in (NAMES, TASKS, _TRIGGERS))
+        name, task = self.random.choice(NAMES), self.random.choice(TASKS)
+        trigger = self.random.choice(_TRIGGERS)
         return lambda scene: scene.put(name, trigger, task=task, tags=tags, backoff_ms=SECOND, **options)
 
     def edit(self) -> Step | None:
@@ -174,7 +175,11 @@ class Histories:
 
     def prune(self) -> Step:
         keep = self.random.choice(({"history_ms": 3 * MINUTE}, {"per_schedule": 5}, {"changes_ms": 5 * MINUTE}))
-        return lambda scene: scene.prune_all(**keep) and None
+
+        def step(scene: Scene) -> None:
+            scene.prune_all(**keep)
+
+        return step
 
     def tally(self) -> Step:
         node, now_ms = self._node(), self.first.now_ms

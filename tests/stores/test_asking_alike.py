@@ -27,6 +27,7 @@ STEPS, LOOKS, QUESTIONS = 90, 6, 12
 SEEDS = {"sqlite": range(6), "postgresql_15_url": (6, 7), "mariadb_url": (8, 9), "mongodb_url": (10, 11)}
 SEEDS["redis_url"] = (12, 13, 14)
 _CASES = [(store, seed) for store, seeds in SEEDS.items() for seed in seeds]
+_ORDERS: tuple[Order, ...] = ("name", "next")
 _STATES = (None, None, "active", "paused", "parked", "ended")
 
 
@@ -56,7 +57,7 @@ def test_every_question_is_answered_as_memory_answers_it(other: Store, clock: Ma
 
 def _compare(memory: Store, other: Store, random: Random, now_ms: int, when: str) -> None:
     for _ in range(QUESTIONS):
-        wanted, order = _wanted_schedules(random), random.choice(("name", "next"))
+        wanted, order = _wanted_schedules(random), random.choice(_ORDERS)
         _alike(memory, other, lambda store: _schedule_pages(store, order, wanted), f"{wanted} {order} {when}")  # noqa: B023
         asked = _wanted_runs(memory, random, now_ms)
         limit = random.choice((1, 3, 1000))

@@ -247,7 +247,7 @@ def test_every_question_about_runs_is_answered_with_it(scene: Scene, vandal: Van
         {"late": True},
         {"since_ms": START_MS},
     ):
-        assert good.id in {run.id for run in scene.store.runs(**wanted)}  # type: ignore[arg-type]
+        assert good.id in {run.id for run in scene.store.runs(**wanted)}
     scene.store.count_runs()
     assert scene.store.log(node, [LogLine(run.id, 1, START_MS, PROGRESS, "5%") for run in (bad, good)]) >= 1
     assert scene.run(good).progress == "5%"

@@ -24,7 +24,7 @@ def _up_to_most(*which: ColumnElement[bool], along: Sequence[Column[Any]] = ()) 
     return select(func.count()).select_from(found).scalar_subquery()
 
 
-SCHEDULE_COUNTS: Select[Any] = select(
+SCHEDULE_COUNTS: Any = select(
     _up_to_most(tables.PLANNABLE, _schedules.next_run_ms.is_not(None), along=(_schedules.next_run_ms, _schedules.id)),
     _up_to_most(tables.LOCAL, tables.ACTIVE),
     _up_to_most(tables.PAUSED),
@@ -32,7 +32,7 @@ SCHEDULE_COUNTS: Select[Any] = select(
     _up_to_most(HAS_ENDED),
 )
 _IS_RUNNING = (_runs.owner.is_not(None), _runs.state == literal_column("'running'"))
-RUN_COUNTS: Select[Any] = select(_up_to_most(tables.WAITING), _up_to_most(*_IS_RUNNING))
+RUN_COUNTS: Any = select(_up_to_most(tables.WAITING), _up_to_most(*_IS_RUNNING))
 LOAD_BY_POOL = select(_runs.owner, _runs.pool, func.count()).where(*_IS_RUNNING).group_by(_runs.owner, _runs.pool)
 
 
