@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from heapq import nsmallest
 from typing import Any
 
-from sqlalchemy import Column, ColumnElement, ScalarSelect, Select, bindparam, func, literal_column, select
+from sqlalchemy import Column, ColumnElement, ScalarSelect, bindparam, func, literal_column, select
 
 from onthedot.model.policy import Policy
 from onthedot.stores.base import Demand, ScheduleCounts
@@ -42,31 +43,21 @@ def schedule_counts(row: Sequence[int], most: int) -> ScheduleCounts:
     return ScheduleCounts(min(durable + local, most), paused, parked, ended)
 
 
-def _needs() -> Select[Any]:
-    """Of each task and policy how many active schedules have them, with the first names."""
-    each = (_schedules.task, _schedules.policy)
-    place = func.row_number().over(partition_by=each, order_by=_schedules.name).label("place")
-    count = func.count().over(partition_by=each).label("count")
-    active = select(*each, _schedules.name, count, place).where(tables.ACTIVE).subquery()
-    return select(*(active.c[name] for name in ("task", "policy", "name", "count", "place"))).where(
-        active.c.place <= literal_column(str(_NAMED))
-    )
-
-
-DEMANDS = _needs()
+DEMANDS = select(_schedules.task, _schedules.policy, _schedules.name).where(tables.ACTIVE)
+"""Grouped here: databases sort the names of all groups for it, which takes them three times as long."""
 
 
 def demands(rows: Iterable[Sequence[Any]]) -> list[Demand]:
     """Of rows of `DEMANDS`: policies that need the same are one."""
-    counts: dict[tuple[str, str | None, tuple[str, ...]], int] = {}
+    alike: dict[tuple[str, str], list[str]] = {}
+    for task, text, name in rows:
+        alike.setdefault((task, text), []).append(name)
     names: dict[tuple[str, str | None, tuple[str, ...]], list[str]] = {}
-    for task, text, name, count, place in rows:
+    for (task, text), found in alike.items():
         policy = _policy(text)
-        need = task, policy.group, policy.depends_on
-        names.setdefault(need, []).append(name)
-        counts[need] = counts.get(need, 0) + (count if place == 1 else 0)
-    first = {need: tuple(sorted(found)[:_NAMED]) for need, found in names.items()}
-    return [Demand(*need, counts[need], first[need]) for need in sorted(first, key=lambda need: first[need])]
+        names.setdefault((task, policy.group, policy.depends_on), []).extend(found)
+    first = {need: tuple(nsmallest(_NAMED, found)) for need, found in names.items()}
+    return [Demand(*need, len(names[need]), first[need]) for need in sorted(first, key=lambda need: first[need])]
 
 
 def _policy(text: str) -> Policy:
