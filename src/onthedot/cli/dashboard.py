@@ -1,4 +1,4 @@
-"""`onthedot dashboard`: the pages and the HTTP API of a store, served alone; and the options by which `run` does too."""
+"""`onthedot dashboard`: the pages and the HTTP API of a store, served alone; and the options that `run` shares."""
 
 from __future__ import annotations
 

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
-from importlib.resources.abc import Traversable
 
 from fastapi import Request, Response
 from starlette.exceptions import HTTPException
@@ -15,9 +14,9 @@ from onthedot.web.dashboard.page_route import new_pages
 from onthedot.web.routes.router import ANYBODY
 
 STYLE = "style.css"
-_TYPES = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 _OF_PAGES = "50"
-"""From here on a part is of one page, and named after it."""
+"""Parts from this number on are each of one page: 50-nodes.css is nodes.css, for the pages whose word is `nodes`."""
+_TYPES = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 _FOR_A_YEAR = "public, max-age=31536000, immutable"
 
 router = new_pages()
@@ -33,12 +32,12 @@ class StaticFiles:
 
 @cache
 def static_files() -> StaticFiles:
-    """The parts of the style that all pages share joined into one, those of single pages by their name."""
+    """The parts of the style that all pages have, joined; that of each page by its word; the others as they are."""
     folder = files("onthedot.web.dashboard").joinpath("static")
-    parts = sorted((part for part in folder.joinpath("css").iterdir() if part.name.endswith(".css")), key=_by_name)
-    named = {STYLE: b"\n".join(part.read_bytes() for part in parts if part.name < _OF_PAGES)}
-    named |= {part.name.partition("-")[2]: part.read_bytes() for part in parts if part.name >= _OF_PAGES}
-    for file in sorted(folder.joinpath("js").iterdir(), key=_by_name):
+    parts = {part.name: part.read_bytes() for part in folder.joinpath("css").iterdir() if part.name.endswith(".css")}
+    named = {STYLE: b"\n".join(parts[name] for name in sorted(parts) if name < _OF_PAGES)}
+    named |= {name.partition("-")[2]: parts[name] for name in sorted(parts) if name >= _OF_PAGES}
+    for file in sorted(folder.joinpath("js").iterdir(), key=lambda file: file.name):
         if file.name.endswith(".js"):
             named[file.name] = file.read_bytes()
     named["favicon.svg"] = folder.joinpath("favicon.svg").read_bytes()
@@ -46,10 +45,6 @@ def static_files() -> StaticFiles:
     for name, content in named.items():
         digest.update(name.encode() + b"\0" + content + b"\0")
     return StaticFiles(named, digest.hexdigest()[:12])
-
-
-def _by_name(file: Traversable) -> str:
-    return file.name
 
 
 @router.get("/static/{digest}/{name}", **ANYBODY)
