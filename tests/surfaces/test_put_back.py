@@ -37,7 +37,7 @@ def test_an_edit_is_undone_by_the_former_definition(app: App) -> None:
     _undo(app, before.revision)
     now = app.schedules.get("nightly")
     assert (now.trigger, now.args, now.tags, now.revision) == (before.trigger, before.args, before.tags, 3)
-    assert app.schedules.changes("nightly")[0].by == BY
+    assert app.schedules.changes("nightly").items[0].by == BY
 
 
 def test_a_pause_is_left_as_it_is_by_undoing_an_edit(app: App) -> None:

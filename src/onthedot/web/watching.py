@@ -158,9 +158,9 @@ class Watcher:
 
     # its life
 
-    def watch(self) -> None:
-        """Somebody needs it: look from now on, until nobody has for a while."""
-        self._need()
+    def watch(self) -> bool:
+        """Somebody needs it: look from now on, until nobody has for a while. Whether it had to be started for that."""
+        return self._need()
 
     def hasten(self) -> None:
         """Something has happened in this process: look now instead of in a while, if somebody looks at all."""

@@ -32,7 +32,7 @@ def test_each_page_lets_in_those_whose_role_includes_its_own_and_nobody_else(
     callers: Callers, route: PageRoute
 ) -> None:
     path = re.sub(r"\{\w+\}", "missing", route.path)
-    (method,) = route.methods or ()
+    (method,) = list(route.methods or ())
     for who in WHO:
         answer = callers.named()[who].ask(method, path, headers=BROWSER)
         if route.role is None or (who != "nobody" and Role(who).includes(route.role)):
@@ -78,7 +78,7 @@ def test_a_form_with_it_acts_and_leads_back(app: App, signed_in: Client, nightly
     answer = signed_in.ask("POST", f"/schedules/{nightly}/pause", data=fields)
     assert (answer.status_code, answer.headers["location"]) == (303, "/changes?name=nightly")
     assert app.schedules.get(nightly).paused_note == "why"
-    assert app.schedules.changes(nightly)[0].by.surface == "dashboard"
+    assert app.schedules.changes(nightly).items[0].by.surface == "dashboard"
 
 
 @pytest.mark.parametrize("elsewhere", ["https://evil.example/", "//evil.example", "/\\evil.example", "javascript:1"])

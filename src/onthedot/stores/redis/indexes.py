@@ -30,7 +30,7 @@ The labels of schedules, in order of their names: so a page may begin anywhere, 
     standing:X     those that are paused, parked or ended never     those that have no next moment
 
 What is asked about runs by task and node rests on the indexes of ended ones alone: live ones are few, and are judged by
-their rows. Members of `ended:G` and `finished` say in which others the run stands, so that it is forgotten unread.
+their rows. A member of `ended:G` says of which node and task the run is, so that it is forgotten unread.
 
 Who may use the HTTP API:
 
@@ -140,7 +140,7 @@ def _ended_entries(run: Run) -> IndexEntries:
     of = f"{run.id}\0{run.owner or ''}\0{run.task}"
     entries: IndexEntries = {
         (f"ended:{group}", of): 0,
-        ("finished", f"{of}\0{group}"): run.finished_ms or 0,
+        ("finished", f"{run.id}\n{group}"): run.finished_ms or 0,
         (f"task_runs:{run.task}", run.id): 0,
     }
     if run.owner is not None:

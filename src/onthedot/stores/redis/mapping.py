@@ -93,10 +93,11 @@ def schedule_from(schedule_id: str, text: str) -> Schedule:
 
 def _unreadable(schedule_id: str, text: str, error: Exception) -> Schedule:
     """What a planner parks. Its text goes with it, so that nothing of it is lost."""
-    head = re.match(r'\["(?:[^"\\]|\\.)*",("(?:[^"\\]|\\.)*"),', text)
+    head = re.match(r'\["(?:[^"\\]|\\.)*",("(?:[^"\\]|\\.)*"),("(?:[^"\\]|\\.)*",)?', text)
     name = schedule_id if head is None else json.loads(head[1])
+    task = "" if head is None or head[2] is None else json.loads(head[2][:-1])
     trigger = {"v": 1, "type": f"unreadable ({error})", "text": text}
-    return Schedule(schedule_id, name, "", trigger, next_run_ms=0)
+    return Schedule(schedule_id, name, task, trigger, next_run_ms=0)
 
 
 # runs

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from sqlalchemy import Column, ColumnElement, ScalarSelect, bindparam, func, literal_column, select
+from sqlalchemy import Column, ColumnElement, ScalarSelect, Select, bindparam, func, literal_column, select
 
 from onthedot.model.policy import Policy
 from onthedot.stores.base import Demand, ScheduleCounts
@@ -24,7 +24,7 @@ def _up_to_most(*which: ColumnElement[bool], along: Sequence[Column[Any]] = ()) 
     return select(func.count()).select_from(found).scalar_subquery()
 
 
-SCHEDULE_COUNTS = select(
+SCHEDULE_COUNTS: Select[Any] = select(
     _up_to_most(tables.PLANNABLE, _schedules.next_run_ms.is_not(None), along=(_schedules.next_run_ms, _schedules.id)),
     _up_to_most(tables.LOCAL, tables.ACTIVE),
     _up_to_most(tables.PAUSED),
@@ -32,7 +32,7 @@ SCHEDULE_COUNTS = select(
     _up_to_most(HAS_ENDED),
 )
 _IS_RUNNING = (_runs.owner.is_not(None), _runs.state == literal_column("'running'"))
-RUN_COUNTS = select(_up_to_most(tables.WAITING), _up_to_most(*_IS_RUNNING))
+RUN_COUNTS: Select[Any] = select(_up_to_most(tables.WAITING), _up_to_most(*_IS_RUNNING))
 LOAD_BY_POOL = select(_runs.owner, _runs.pool, func.count()).where(*_IS_RUNNING).group_by(_runs.owner, _runs.pool)
 
 
@@ -42,7 +42,7 @@ def schedule_counts(row: Sequence[int], most: int) -> ScheduleCounts:
     return ScheduleCounts(min(durable + local, most), paused, parked, ended)
 
 
-def _needs() -> Any:
+def _needs() -> Select[Any]:
     """Of each task and policy how many active schedules have them, with the first names."""
     each = (_schedules.task, _schedules.policy)
     place = func.row_number().over(partition_by=each, order_by=_schedules.name).label("place")

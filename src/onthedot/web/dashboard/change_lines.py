@@ -33,13 +33,14 @@ _DONE = {
 }
 _NOT_SHOWN = frozenset(
     {
-        *("run", "task", "node", "node_id", "died", "renewed_ms", "token"),  # the sentence says them
+        *("run", "task", "node", "node_id", "died", "renewed_ms", "started_ms", "token"),  # the sentence says them
         *("id", "name", "kind", "origin", "given", "declared_hash", "created_ms", "paused_note"),
         *("settled_ms", "fence", "routed", "planned_runs", "rescheduled"),  # how it is planned, not what somebody said
     }
 )
 _EMPTY: tuple[Any, ...] = (None, False, 0, "", [], {}, ())
-"""What a new schedule says without saying anything."""
+_USUAL = {"enabled": True, "mode": "durable"}
+"""What a new schedule has without anybody saying so."""
 _MOMENTS = frozenset({"next_run_ms", "renewed_ms", "started_ms", "expires_ms", "created_ms"})
 _LONGEST = 300
 
@@ -116,7 +117,7 @@ def _fields(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Fie
         old, new = before.get(name), after.get(name)
         if isinstance(old, Mapping | None) and isinstance(new, Mapping) and name == "policy":
             yield from _parts(old or {}, new)
-        elif old != new and not (name not in before and new in _EMPTY):
+        elif old != new and not (name not in before and (new in _EMPTY or _USUAL.get(name) == new)):
             yield Field(_plain(name), _value(name, old), _value(name, new))
 
 

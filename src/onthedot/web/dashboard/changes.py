@@ -5,8 +5,6 @@ from __future__ import annotations
 from fastapi import Request
 from starlette.responses import HTMLResponse
 
-from onthedot.storable import can_be_kept
-from onthedot.stores.base import Change
 from onthedot.web.dashboard.change_lines import line_of
 from onthedot.web.dashboard.frame import render
 from onthedot.web.dashboard.page_route import new_pages
@@ -21,11 +19,7 @@ _PAGE = 50
 @router.get("/changes", **VIEWER)
 def changes_page(request: Request, app: TheApp, name: str = "", cursor: str = "") -> HTMLResponse:
     """Of all, or of one schedule."""
-    wanted = name or None
-    found: list[Change] = []
-    if wanted is None or can_be_kept(wanted):
-        found = app.open_store().changes(name=wanted, before=cursor or None, limit=_PAGE + 1)
-    more = len(found) > _PAGE
+    found = app.schedules.changes(name or None, cursor=cursor or None, limit=_PAGE + 1).items
     return render(
         request,
         "changes.html",
@@ -34,5 +28,5 @@ def changes_page(request: Request, app: TheApp, name: str = "", cursor: str = ""
         lines=[line_of(each) for each in found[:_PAGE]],
         name=name,
         cursor=cursor,
-        next=found[_PAGE - 1].id if more else None,
+        next=found[_PAGE - 1].id if len(found) > _PAGE else None,
     )

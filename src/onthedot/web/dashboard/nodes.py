@@ -68,10 +68,10 @@ def nodes_page(request: Request, app: TheApp) -> HTMLResponse:
     dashboard: Dashboard = request.app.state.dashboard
     store = app.open_store()
     now_ms, live = store.now_ms(), app.nodes.list()
-    running = running_by_node(store.load())
-    gone = store.gone_nodes(200)
+    running = running_by_node(app.nodes.load())
+    gone = app.nodes.gone(200)
     dead = [each for each in gone if is_recent_death(each, now_ms)][:_MOST_GONE]
-    lines = app.schedules.changes(limit=200) if dead else ()
+    lines = app.schedules.changes(limit=200).items if dead else ()
     views = [view_of(each, running, now_ms, labels_of(live)) for each in live]
     return render(
         request,

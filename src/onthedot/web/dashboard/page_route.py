@@ -34,9 +34,11 @@ class PageRoute(GuardedRoute):
         handle, needed = APIRoute.get_route_handler(self), self.role
 
         async def guarded(request: Request) -> Response:
+            form = request.state.form = Form()
             try:
                 caller = request.state.caller = await _caller_of(request, needed)
-                form = request.state.form = await read_form(request) if request.method == "POST" else Form()
+                if request.method == "POST":
+                    request.state.form = form = await read_form(request)
                 check(request, caller, needed, csrf=form[CSRF_FIELD])
                 with acting_as(caller.name, SURFACE):
                     answer = await handle(request)
@@ -68,9 +70,8 @@ async def _caller_of(request: Request, needed: Role | None) -> Caller:
 def refuse_while_away(request: Request) -> None:
     """Nobody waits for a store that is known to be away; the watcher looks whether it is back."""
     watcher: Watcher = request.app.state.watcher
-    away = watcher.away
-    if away is not None:
-        watcher.watch()
+    began, away = watcher.watch(), watcher.away
+    if away is not None and not began:  # else it was away a while ago, when somebody looked last
         raise StoreUnavailable(away.why)
 
 

@@ -11,23 +11,25 @@ local function note(index, member)
 end
 
 -- The name of a schedule stands for its id as long as there is history of it.
-local function note_all(member)
-  local id, rest = head(member)
-  local owner, what = head(rest)
-  local task, group = head(what)
-  note('ended:' .. group, string.sub(member, 1, -2 - #group))
-  note('task_runs:' .. task, id)
-  if owner ~= '' then note('node_runs:' .. owner, id) end
+local function note_all(id, group)
+  local of = redis.call('ZRANGEBYLEX', KEYS[1] .. 'ended:' .. group, '[' .. id, '+', 'LIMIT', 0, 1)[1] or ''
+  local found, rest = head(of)
   groups[group] = groups[group] or redis.call('HGET', KEYS[1] .. 'names', group) or 'none'
   note('marks:' .. groups[group], id)
-  ids[#ids + 1], members[#members + 1] = id, member
+  if found ~= id then return end
+  local owner, task = head(rest)
+  note('ended:' .. group, of)
+  note('task_runs:' .. task, id)
+  if owner ~= '' then note('node_runs:' .. owner, id) end
 end
 
 for i = states + 2, #ARGV, 2 do
   local score = redis.call('ZSCORE', KEYS[1] .. 'finished', ARGV[i])
   if score and tonumber(score) == tonumber(ARGV[i + 1]) then
-    note_all(ARGV[i])
-    local log = KEYS[1] .. 'log:' .. ids[#ids]
+    local id, group = split(ARGV[i])
+    note_all(id, group)
+    ids[#ids + 1], members[#members + 1] = id, ARGV[i]
+    local log = KEYS[1] .. 'log:' .. id
     local length = redis.call('LLEN', log)
     if length > 0 then
       lines = lines + length

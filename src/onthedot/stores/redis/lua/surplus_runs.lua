@@ -7,7 +7,7 @@ local function look(group)
   local surplus = math.min(redis.call('ZCARD', KEYS[1] .. 'ended:' .. group) - keep, most - count)
   if surplus <= 0 then return end
   for _, of in ipairs(redis.call('ZRANGE', KEYS[1] .. 'ended:' .. group, 0, surplus - 1)) do
-    local member = of .. '\0' .. group
+    local member = head(of) .. '\n' .. group
     found[#found + 1], found[#found + 2] = member, redis.call('ZSCORE', KEYS[1] .. 'finished', member) or '0'
     count = count + 1
   end

@@ -1,0 +1,127 @@
+"""Forms of pages: what they do, what they say beforehand, and how they are undone."""
+
+from __future__ import annotations
+
+import re
+from html import unescape
+from urllib.parse import urlencode
+
+import pytest
+from tests.surfaces.web.client import Callers, Client
+
+from onthedot import App, every
+
+NAMES = ("a", "b & <c>", "ü☃'\"")
+
+
+@pytest.fixture
+def three(app: App) -> App:
+    for name in NAMES:
+        app.schedules.put(name, "report", every("1d"))
+    return app
+
+
+@pytest.fixture
+def page(callers: Callers) -> Client:
+    """An admin who needs no session: a bearer's forms need no token against forgery."""
+    return Client(callers.web, token=callers.admin.token, headers={"Accept": "text/html"}, prefix="")
+
+
+def _ask(page: Client, act: str) -> str:
+    query = urlencode([("act", act), *(("name", name) for name in NAMES)])
+    return page.ask("GET", f"/bulk?{query}").text
+
+
+def _form(text: str) -> list[tuple[str, str]]:
+    """The hidden fields of the question, as a browser would send them."""
+    question = text[text.index('id="ask"') :]
+    return [
+        (name, unescape(value)) for name, value in re.findall(r'type="hidden" name="([^"]+)" value="([^"]*)"', question)
+    ]
+
+
+def _post(page: Client, path: str, fields: list[tuple[str, str]]) -> str:
+    """What the page says to which the act leads."""
+    headers = {"Content-Type": "application/x-www-form-urlencoded"}
+    answer = page.ask("POST", path, content=urlencode(fields), headers=headers)
+    assert answer.status_code == 303, answer.text
+    cookies = "; ".join(f"{name}={value}" for name, value in answer.cookies.items())
+    return page.ask("GET", "/changes", headers={"Cookie": cookies}).text
+
+
+def _undo(text: str) -> tuple[str, list[tuple[str, str]]]:
+    toast = text[text.index('class="toast') :]
+    toast = toast[: toast.index("</form>")]
+    (path,) = re.findall(r'action="([^"]+)"', toast)
+    found = re.findall(r'type="hidden" name="([^"]+)" value="([^"]*)"', toast)
+    return path, [(name, unescape(value)) for name, value in found]
+
+
+def test_many_are_paused_with_a_note_and_resumed_by_undo(three: App, page: Client) -> None:
+    question = _ask(page, "pause")
+    assert "Pause 3 schedules?" in question
+    told = _post(page, "/bulk", [*_form(question), ("note", "OPS-412")])
+    assert "Paused 3 schedules" in told
+    assert {each.paused_note for each in three.schedules.list()} == {"OPS-412"}
+    assert "Resumed 3 schedules" in _post(page, *_undo(told))
+    assert all(each.enabled for each in three.schedules.list())
+
+
+def test_many_are_deleted_and_put_back(three: App, page: Client) -> None:
+    before = [(each.name, each.trigger) for each in three.schedules.list()]
+    told = _post(page, "/bulk", _form(_ask(page, "delete")))
+    assert len(three.schedules.list()) == 0
+    assert "Put back 3 schedules" in _post(page, *_undo(told))
+    assert [(each.name, each.trigger) for each in three.schedules.list()] == before
+
+
+def test_what_became_of_each_is_told_where_some_refuse(three: App, page: Client) -> None:
+    fields = _form(_ask(page, "trigger"))
+    three.schedules.delete("a")
+    told = unescape(_post(page, "/bulk", fields))
+    assert "Triggered 2 schedules; 1 refused" in told
+
+
+def test_an_act_that_is_refused_leads_back_and_says_why(three: App, page: Client) -> None:
+    told = unescape(_post(page, "/bulk", [("act", "pause"), ("name", "a"), ("expect", "2"), ("back", "/changes")]))
+    assert "it would be 1 schedules now, not 2" in told
+    assert three.schedules.get("a").enabled
+
+
+def test_a_dry_run_counts_what_a_pause_would_skip(three: App, page: Client) -> None:
+    three.schedules.trigger("a")
+    assert "No waiting run is skipped, none is running." in page.ask("GET", "/schedules/a/pause").text
+
+
+def test_next_runs_are_moved_by_a_moment_that_lies_ahead(three: App, page: Client) -> None:
+    answer = page.ask("POST", "/schedules/a/reschedule", data={"at": "yesterday"})
+    assert answer.status_code == 422
+    assert "is no moment" in unescape(answer.text)
+    assert page.ask("POST", "/schedules/a/reschedule", data={"at": "2199-01-01T00:00Z"}).status_code == 303
+    assert str(three.schedules.get("a").next_run_at) == "2199-01-01 00:00:00+00:00"
+
+
+def test_a_run_is_triggered_with_other_arguments_and_cancelled_by_undo(three: App, page: Client) -> None:
+    told = _post(page, "/schedules/a/trigger", [("arg.to", "bob"), ("back", "/changes")])
+    (run,) = three.runs.list()
+    assert run.args == {"to": "bob"}
+    _post(page, *_undo(told))
+    assert three.runs.get(run.id).state == "cancelled"
+
+
+@pytest.mark.parametrize(
+    "path", ["/schedules/none/pause", "/runs/none/cancel", "/nodes/none/drain", "/tasks/none/enqueue"]
+)
+def test_what_is_not_there_is_told_as_a_page(page: Client, path: str) -> None:
+    answer = page.ask("GET", path)
+    assert answer.status_code in (404, 422)
+    assert "<h1>" in answer.text
+
+
+def test_a_body_that_is_no_form_is_refused(three: App, page: Client) -> None:
+    assert page.ask("POST", "/schedules/a/pause", json={"note": "x"}).headers["location"] == "/"
+    assert three.schedules.get("a").enabled
+    many = urlencode([("name", "x")] * 3000)
+    headers = {"Content-Type": "application/x-www-form-urlencoded"}
+    answer = page.ask("POST", "/bulk", content=many, headers=headers)
+    assert answer.status_code < 500
