@@ -24,10 +24,8 @@ def ran(day: int, state: str = State.SUCCEEDED, took: int = HOUR, late: int = 3)
 
 
 def test_it_is_well_formed_and_has_no_style() -> None:
-    past = [
-        *(ran(day, state) for day, state in enumerate(State)),
-        LeftOut(START + 9 * DAY, START + 11 * DAY, "paused", 3),
-    ]
+    past: list[Ran | LeftOut] = [ran(day, state) for day, state in enumerate(State)]
+    past.append(LeftOut(START + 9 * DAY, START + 11 * DAY, "paused", 3))
     chart = tick_chart(past, [Coming(START + 12 * DAY, "moved by a gap")], WORDS, selected_ms=START)
     ElementTree.fromstring(str(chart))
     assert "style=" not in chart
