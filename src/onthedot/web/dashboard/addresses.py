@@ -59,6 +59,14 @@ class Addresses:
 
         return self(f"/static/{static_files().hash}/{name}")
 
+    def style(self, page: str) -> Markup:
+        """The style of all pages, and that of this one if it has its own."""
+        from onthedot.web.dashboard.static_files import STYLE, static_files
+
+        names = [STYLE, *(name for name in (f"{page}.css",) if page and name in static_files().by_name)]
+        link = Markup('<link rel="stylesheet" href="{}">')
+        return Markup("\n").join(link.format(self.static(name)) for name in names)
+
     def script(self, name: str) -> Markup:
         """A module of scripts that a page wants."""
         return Markup('<script type="module" src="{}"></script>').format(self.static(name))

@@ -36,9 +36,10 @@ of one button; `ask(path, word)` a link to the page that asks before it acts, wh
 SVG text from `charts/`, as `Markup`.
 
 No `style=` anywhere: the content policy forbids it. Widths of bars are attributes of SVG. Style goes into a part of
-your own, `static/css/50-<page>.css`. What changes by itself carries an id and `data-live="<topics>"`: when one of the
-topics (schedules, runs, nodes, changes, minute) has news, live.js fetches the page anew and makes those elements like
-it, nothing else; siblings that may change their order carry an id or `data-id`. What a script draws has `data-keep`.
+your own, `static/css/50-<page>.css`, which only pages of that word load. What changes by itself carries an id and
+`data-live="<topics>"`: when one of the topics (schedules, runs, nodes, changes, minute) has news, live.js fetches the
+page anew and makes those elements like it, nothing else; siblings that may change their order carry an id or `data-id`.
+What a script draws has `data-keep`.
 
 Rows that keys move over have `data-row`; a link or button with `data-key="p"` is what the letter does, first in the row
 at hand, then on the page. A form of rows to pick has `data-select`, boxes named `name`, and a `.bulk` bar; its buttons

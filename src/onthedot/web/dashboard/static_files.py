@@ -14,6 +14,8 @@ from onthedot.web.dashboard.page_route import new_pages
 from onthedot.web.routes.router import ANYBODY
 
 STYLE = "style.css"
+_OF_PAGES = "50"
+"""Parts from this number on are each of one page: 50-nodes.css is nodes.css, for the pages whose word is `nodes`."""
 _TYPES = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 _FOR_A_YEAR = "public, max-age=31536000, immutable"
 
@@ -30,10 +32,11 @@ class StaticFiles:
 
 @cache
 def static_files() -> StaticFiles:
-    """The parts of the style joined by name into one; the others as they are."""
+    """The parts of the style that all pages have, joined; that of each page by its word; the others as they are."""
     folder = files("onthedot.web.dashboard").joinpath("static")
-    parts = sorted(folder.joinpath("css").iterdir(), key=lambda part: part.name)
-    named = {STYLE: b"\n".join(part.read_bytes() for part in parts if part.name.endswith(".css"))}
+    parts = {part.name: part.read_bytes() for part in folder.joinpath("css").iterdir() if part.name.endswith(".css")}
+    named = {STYLE: b"\n".join(parts[name] for name in sorted(parts) if name < _OF_PAGES)}
+    named |= {name.partition("-")[2]: parts[name] for name in sorted(parts) if name >= _OF_PAGES}
     for file in sorted(folder.joinpath("js").iterdir(), key=lambda file: file.name):
         if file.name.endswith(".js"):
             named[file.name] = file.read_bytes()
