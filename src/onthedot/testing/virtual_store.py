@@ -7,6 +7,7 @@ from typing import Any
 
 from onthedot.heap import IndexedHeap
 from onthedot.model.decision import Decision
+from onthedot.model.minute import Minute
 from onthedot.model.run import Run
 from onthedot.model.schedule import Mode, Schedule
 from onthedot.model.states import State
@@ -44,6 +45,9 @@ class VirtualStore(MemoryStore):
 
     def prune(self, keep: Retention, limit: int = 5000, *, thorough: bool = False) -> Pruned:
         return Pruned()
+
+    def tally(self, minutes: Sequence[Minute]) -> None:
+        """Nothing is kept: a world in bulk leaves out the passes that write it, and must be the same as one without."""
 
     def next_due_ms(self, after_ms: int = -1) -> int | None:
         """The first moment after this one at which a schedule or a waiting run is due."""
