@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from threading import Event
-from typing import Any
 
 import pytest
 from tests.patience import LONGEST_S
 
+from onthedot.insight.needs import Need
 from onthedot.stores.base import Store
 from onthedot.stores.memory import MemoryStore
 from onthedot.testing.clock import ManualClock
@@ -24,11 +24,11 @@ class _Reading:
         self.times = 0
         self.done = Event()
 
-    def __call__(self, _store: Store) -> list[Any]:
+    def __call__(self, _store: Store) -> list[Need]:
         self.times += 1
         self.clock.pass_by(self.takes_ms)
         self.done.set()
-        return [self.times]
+        return [Need("node", f"reading {self.times}")]
 
 
 @pytest.fixture
@@ -50,7 +50,7 @@ def test_it_is_read_once_a_second_whoever_asks(clock: ManualClock, reading: _Rea
     assert reading.times == 1
 
     clock.pass_by(1000)
-    assert keeper.read(store) == [2]
+    assert keeper.read(store)[0].sentence == "reading 2"
 
 
 def test_what_takes_long_is_read_behind_and_more_seldom(clock: ManualClock, reading: _Reading) -> None:
@@ -58,10 +58,10 @@ def test_what_takes_long_is_read_behind_and_more_seldom(clock: ManualClock, read
     reading.takes_ms = 500
     keeper.read(store)
     clock.pass_by(9000)
-    assert keeper.read(store) == [1]
+    assert keeper.read(store)[0].sentence == "reading 1"
     assert reading.times == 1
 
     reading.done.clear()
     clock.pass_by(1000)
-    assert keeper.read(store) == [1]
+    assert keeper.read(store)[0].sentence == "reading 1"
     assert reading.done.wait(LONGEST_S)
