@@ -15,6 +15,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from onthedot.app.acting import acting_as
 from onthedot.errors import StoreError, StoreUnavailable
 from onthedot.model.token import Role
+from onthedot.web.dashboard.addresses import path_of
 from onthedot.web.dashboard.forms import CSRF_FIELD, Form, own_path, read_form
 from onthedot.web.problems import problem_of
 from onthedot.web.security import NOBODY, Caller, GuardedRoute, asking, check
@@ -96,13 +97,20 @@ def _ask_again(request: Request) -> Response:
 
 
 def _wanted(request: Request) -> str:
-    """This page; after an act, the one on which its form stood."""
+    """This page; after an act, the one on which its form stood. A path may look like another host: that is not wanted."""
     if request.method == "GET":
-        query = request.url.query
-        return request.url.path + (f"?{query}" if query else "")
-    parts = urlsplit(request.headers.get("referer", ""))
-    page = own_path(request, parts.path + (f"?{parts.query}" if parts.query else ""))
-    return page or f"{request.scope.get('root_path') or ''}/"
+        path, query = path_of(request), request.url.query
+    else:
+        path, query = _referer(request)
+    return own_path(request, path + (f"?{query}" if query else "")) or f"{request.scope.get('root_path') or ''}/"
+
+
+def _referer(request: Request) -> tuple[str, str]:
+    try:
+        parts = urlsplit(request.headers.get("referer", ""))
+    except ValueError:
+        return "", ""
+    return parts.path, parts.query
 
 
 def to_page(path: str) -> Response:
