@@ -12,7 +12,6 @@ from starlette.requests import Request
 
 from onthedot.moments import iso
 
-
 _IN_PATHS = "/:@!$&'()*+,;=~"
 
 

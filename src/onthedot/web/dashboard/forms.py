@@ -34,7 +34,7 @@ class Form:
         return [*self.fields.get(name, [])]
 
     def number(self, name: str) -> int | None:
-        """None where it is empty; `SettingsError` for what is no number of ours: not taken for one that was not given."""
+        """None where it is empty; `SettingsError` for what is none: it is not taken for one that was left out."""
         text = self[name]
         if text and not (text.isascii() and text.isdecimal() and len(text) < _MOST_DIGITS):
             raise SettingsError(f"{name}: {text[:40]!r} is no number")

@@ -18,7 +18,7 @@ from onthedot.model.token import Role
 from onthedot.web.dashboard.addresses import path_of
 from onthedot.web.dashboard.forms import CSRF_FIELD, Form, own_path, read_form
 from onthedot.web.problems import problem_of
-from onthedot.web.security import NOBODY, Caller, GuardedRoute, asking, check
+from onthedot.web.security import NOBODY, Caller, GuardedRoute, asking, change, check
 from onthedot.web.watching import Watcher
 
 if TYPE_CHECKING:
@@ -40,10 +40,7 @@ class PageRoute(GuardedRoute):
                 form = request.state.form = await read_form(request) if request.method == "POST" else Form()
                 check(request, caller, needed, csrf=form[CSRF_FIELD])
                 with acting_as(caller.name, SURFACE):
-                    answer = await handle(request)
-                if request.method == "POST":
-                    request.app.state.watcher.hasten()
-                return answer
+                    return await (change(request, handle) if request.method == "POST" else handle(request))
             except Exception as error:
                 return await self._answer(request, error)
 
@@ -97,7 +94,7 @@ def _ask_again(request: Request) -> Response:
 
 
 def _wanted(request: Request) -> str:
-    """This page; after an act, the one on which its form stood. A path may look like another host: that is not wanted."""
+    """This page; after an act, the one on which its form stood. A path can look like another host: then ours."""
     if request.method == "GET":
         path, query = path_of(request), request.url.query
     else:
