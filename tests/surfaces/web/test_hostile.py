@@ -114,6 +114,23 @@ def test_no_number_of_a_form_is_too_large_for_us(app: App, admin: Client, nightl
     assert [each.status_code for each in answers if each.status_code >= 500] == []
 
 
+@pytest.mark.parametrize(
+    ("kind", "body"),
+    [
+        ("application/x-www-form-urlencoded", "&".join(["name=x"] * 10_000)),
+        ("application/x-www-form-urlencoded", "name=%ff"),
+        ("application/json", "{}"),
+        ("text/plain", "act=pause&name=nightly"),
+    ],
+)
+def test_what_is_no_form_is_refused_and_changes_nothing(
+    app: App, admin: Client, nightly: None, kind: str, body: str
+) -> None:
+    answer = admin.ask("POST", "/bulk", content=body, headers={"Content-Type": kind, **BROWSER})
+    assert answer.status_code < 500
+    assert app.schedules.get("nightly").enabled
+
+
 def test_documents_that_are_nested_deeper_than_anybody_reads_are_refused(admin: Client, nightly: None) -> None:
     answers = [
         send(admin, "/import", document=DEEP),

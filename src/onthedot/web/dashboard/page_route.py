@@ -37,7 +37,9 @@ class PageRoute(GuardedRoute):
         async def guarded(request: Request) -> Response:
             try:
                 caller = request.state.caller = await _caller_of(request, needed)
-                form = request.state.form = await read_form(request) if request.method == "POST" else Form()
+                form = request.state.form = Form()  # also where what comes is none
+                if request.method == "POST":
+                    form = request.state.form = await read_form(request)
                 check(request, caller, needed, csrf=form[CSRF_FIELD])
                 with acting_as(caller.name, SURFACE):
                     return await (change(request, handle) if request.method == "POST" else handle(request))
