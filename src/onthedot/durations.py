@@ -18,6 +18,7 @@ _WORDS = {
     "hour": "h", "hours": "h", "hr": "h", "hrs": "h",
     "day": "d", "days": "d", "week": "w", "weeks": "w",
 }  # fmt: skip
+_MOST_DIGITS = 40
 _CALENDAR = {"mo", "mon", "month", "months", "y", "yr", "year", "years"}
 _SPOKEN = (("d", "h", 10), ("h", "m", 1 << 30), ("m", "s", 10))
 """The units of a spoken duration, and from how many of the larger on the smaller is left out."""
@@ -90,6 +91,8 @@ def _from_text(text: str) -> int:
 
 
 def _part_ms(whole: str, decimals: str, unit_ms: int, text: str) -> int:
+    if len(whole) + len(decimals) > _MOST_DIGITS:
+        raise DurationError(f"{text[:40]!r}… is longer than any duration")
     scale: int = 10 ** len(decimals)
     ms, rest = divmod(int(whole + decimals) * unit_ms, scale)
     if rest:

@@ -124,7 +124,7 @@ def _read(document: object, path: str, max_args_bytes: int) -> dict[str, Documen
     for number, item in enumerate(document["schedules"], 1):
         found = [*_problems(item), *_wrong_args(item, max_args_bytes)]
         name = item.get("name") if isinstance(item, dict) else None
-        if name in wanted:
+        if isinstance(name, str) and name in wanted:
             found.append("it stands there twice")
         place = f"schedule {number}" + (f" ({name})" if isinstance(name, str) else "")
         problems += [f"{place}: {' '.join(problem.split())}" for problem in found]
@@ -163,7 +163,10 @@ def _problems(item: object) -> Iterator[str]:
 
 
 def _wrong_values(item: Document) -> Iterator[str]:
-    given = {key: item[key] for key in OF_THE_SCHEDULE if item.get(key) not in (None, [])}
+    for key, default in _DEFAULTS.items():
+        if key in item and item[key] is None and default is not None:
+            yield f"{key}: it is missing; leave it out to have its default"
+    given = {key: item[key] for key in OF_THE_SCHEDULE if item.get(key) is not None and (key not in LISTS or item[key])}
     for options in (item.get("options", {}), given):
         try:
             checked(options, "options" if options is not given else "schedule")

@@ -48,6 +48,7 @@ def make_web(app: App, settings: WebSettings) -> FastAPI:
         description=_ABOUT,
         docs_url=None,  # its pages load scripts from elsewhere
         redoc_url=None,
+        redirect_slashes=False,  # would lead to whatever host the request names
         lifespan=_lifespan,
     )
     web.state.watcher = Watcher(app, Streams(settings.max_streams))

@@ -20,6 +20,7 @@ from onthedot.app.acting import acting_as
 from onthedot.app.app import App
 from onthedot.errors import StoreError
 from onthedot.model.token import Role, Token
+from onthedot.web.changing import place_for_change
 from onthedot.web.limits import SignInLimit, host_name
 from onthedot.web.problems import Refused, problem_of
 from onthedot.web.settings import LOOPBACK, WebSettings
@@ -178,14 +179,20 @@ class GuardedRoute(APIRoute):
                 check(request, caller, needed)
                 request.state.caller = caller
                 with acting_as(caller.name, "http"):
-                    answer = await handle(request)
-                if request.method not in _SAFE:
-                    request.app.state.watcher.hasten()
-                return answer
+                    return await (handle(request) if request.method in _SAFE else change(request, handle))
             except Exception as error:
                 return problem_of(error).response()
 
         return guarded
+
+
+async def change(request: Request, handle: Callable[[Request], Coroutine[Any, Any, Response]]) -> Response:
+    """In a place of its own, which nobody holds who is still sending; the watcher is told that something was done."""
+    await request.body()
+    async with place_for_change():
+        answer = await handle(request)
+    request.app.state.watcher.hasten()
+    return answer
 
 
 async def asking(request: Request) -> Caller:

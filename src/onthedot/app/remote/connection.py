@@ -10,7 +10,7 @@ from urllib.parse import quote, urlsplit
 
 from onthedot import __version__
 from onthedot.app.remote.problems import error_of
-from onthedot.errors import ExtraMissing, NotFound, SettingsError, StoreError, StoreUnavailable
+from onthedot.errors import ExtraMissing, MomentError, NotFound, SettingsError, StoreError, StoreUnavailable
 from onthedot.moments import ceil_ms
 from onthedot.storable import can_be_kept
 
@@ -27,6 +27,20 @@ _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 Document = dict[str, Any]
 
 
+class Answer(Document):
+    """A document that has what it should have, or else does not come from onthedot."""
+
+    def __missing__(self, name: str) -> Any:
+        raise StoreUnavailable(f"the answer has no {name!r}: it is not as onthedot answers")
+
+    def all(self, name: str) -> list[Document]:
+        """The documents of a list."""
+        found = self[name]
+        if not isinstance(found, list):
+            raise StoreUnavailable(f"{name!r} of the answer is no list: it is not as onthedot answers")
+        return found
+
+
 class Connection:
     """To one HTTP API; connections are kept open, each process has its own."""
 
@@ -37,19 +51,19 @@ class Connection:
         self._clients: dict[int, httpx.Client] = {}
         self._time_ms: int | None = None
 
-    def get(self, *path: str, **query: Any) -> Document:
+    def get(self, *path: str, **query: Any) -> Answer:
         """What is at this path; parts of it may hold any character."""
         return self._call("GET", path, query=query)
 
-    def post(self, *path: str, body: Any = None, headers: Mapping[str, str] | None = None, **query: Any) -> Document:
+    def post(self, *path: str, body: Any = None, headers: Mapping[str, str] | None = None, **query: Any) -> Answer:
         """Ask for something to be done."""
         return self._call("POST", path, body=body, headers=headers, query=query)
 
-    def put(self, *path: str, body: Any, headers: Mapping[str, str] | None = None) -> Document:
+    def put(self, *path: str, body: Any, headers: Mapping[str, str] | None = None) -> Answer:
         """Put something in the place of what is there."""
         return self._call("PUT", path, body=body, headers=headers)
 
-    def patch(self, *path: str, body: Any, headers: Mapping[str, str] | None = None) -> Document:
+    def patch(self, *path: str, body: Any, headers: Mapping[str, str] | None = None) -> Answer:
         """Change some of it."""
         return self._call("PATCH", path, body=body, headers=headers)
 
@@ -83,7 +97,7 @@ class Connection:
         body: Any = None,
         headers: Mapping[str, str] | None = None,
         query: Mapping[str, Any] | None = None,
-    ) -> Document:
+    ) -> Answer:
         import httpx
 
         for part in path:
@@ -97,19 +111,19 @@ class Connection:
             raise StoreUnavailable(f"{self.url} does not answer: {str(error) or type(error).__name__}") from None
         return self._read(answer)
 
-    def _read(self, answer: httpx.Response) -> Document:
+    def _read(self, answer: httpx.Response) -> Answer:
         if "date" in answer.headers:
-            self._time_ms = ceil_ms(parsedate_to_datetime(answer.headers["date"]))
+            self._time_ms = _ms_of(answer.headers["date"]) or self._time_ms
         if answer.status_code == 204:
-            return {}
+            return Answer()
         try:
             document = answer.json()
-        except ValueError:
+        except (ValueError, RecursionError):
             document = None
         if not isinstance(document, dict):
             raise StoreUnavailable(f"{self.url} answered {answer.status_code}, and not as onthedot does; is it one?")
         if answer.is_success:
-            return document
+            return Answer(document)
         raise error_of(document, answer.status_code)
 
     def _client(self) -> httpx.Client:
@@ -130,6 +144,14 @@ class Connection:
         transport = self._transport or httpx.HTTPTransport(retries=2)
         timeout = _TIMEOUT_S + _LONGEST_WAIT_S
         return httpx.Client(base_url=self.url, headers=headers, transport=transport, timeout=timeout)
+
+
+def _ms_of(date: str) -> int | None:
+    """Of a header that a proxy may have written as it likes."""
+    try:
+        return ceil_ms(parsedate_to_datetime(date))
+    except (ValueError, TypeError, MomentError):
+        return None
 
 
 def _checked(url: str, token: str | None) -> str:

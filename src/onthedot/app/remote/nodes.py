@@ -18,7 +18,7 @@ class RemoteNodes(Nodes):
         self._open_store = connection.no_store
 
     def list(self) -> Sequence[Node]:
-        return [node_of(each) for each in self._connection.get("nodes")["nodes"]]
+        return [node_of(each) for each in self._connection.get("nodes").all("nodes")]
 
     def drain(self, node: str) -> Node:
         return node_of(self._connection.post("nodes", node, "drain"))

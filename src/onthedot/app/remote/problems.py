@@ -66,7 +66,10 @@ def error_of(document: Values, status: int) -> OnthedotError:
     maker = _MAKERS.get(kind)
     if maker is None:
         return _of_status(status, str(said["detail"]))
-    made = maker(said)
+    try:
+        made = maker(said)
+    except (TypeError, ValueError):  # values that no problem of ours has
+        return _of_status(status, str(said["detail"]))
     if not isinstance(made, _SPEAKS_ITSELF):
         made.args = (said["detail"],)
     return made

@@ -50,9 +50,9 @@ class RemoteRuns(Runs):
         while more and len(found) < limit:
             most = min(limit - len(found), _PAGE)
             page = self._connection.get("runs", cursor=at, limit=most, **made, **wanted)
-            found += [run_of(each) for each in page["runs"]]
-            at = page["cursor"]
-            more = at is not None
+            found += [run_of(each) for each in page.all("runs")]
+            before, at = at, page["cursor"]
+            more = at is not None and at != before  # or it would never end
         return Page(found, at)
 
     def cancel(self, run_id: str, *, reason: str = "cancelled by an operator") -> Run:
@@ -63,7 +63,7 @@ class RemoteRuns(Runs):
 
     def log_page(self, run_id: str, *, after: int = 0, limit: int = 1000) -> Lines:
         told = self._connection.get("runs", run_id, "logs", after=after, limit=min(limit, 1000))
-        return [line_of(run_id, each) for each in told["lines"]]
+        return [line_of(run_id, each) for each in told.all("lines")]
 
     def logs(self, run_id: str) -> tuple[LogLine, ...]:
         lines: Lines = []

@@ -172,8 +172,10 @@ class RemoteSchedules(Schedules):
         while at is not None and len(found) < limit:
             most = min(limit - len(found), _PAGE)
             page = self._connection.get("schedules", tag=tag, cursor=at, limit=most, **wanted)
-            found += [schedule_of(each) for each in page["schedules"]]
-            at = page["cursor"]
+            found += [schedule_of(each) for each in page.all("schedules")]
+            before, at = at, page["cursor"]
+            if at == before:  # or it would never end
+                break
         return Page(found, at)
 
     def next(self, name: str, count: int = 5) -> Sequence[datetime]:
@@ -183,7 +185,7 @@ class RemoteSchedules(Schedules):
     def explain(self, name: str, moment: datetime | str) -> Explanation:
         told = self._connection.get("schedules", name, "explain", at=iso(ceil_ms(moment)))
         decisions = tuple(decision_of(each) for each in told["decisions"])
-        return Explanation(told["text"], tuple(run_of(each) for each in told["runs"]), decisions)
+        return Explanation(told["text"], tuple(run_of(each) for each in told.all("runs")), decisions)
 
     def changes(self, name: str | None = None, *, cursor: str | None = None, limit: int = 100) -> Page[Change]:
         path = ("changes",) if name is None else ("schedules", name, "changes")
@@ -191,9 +193,9 @@ class RemoteSchedules(Schedules):
         at, more = cursor, True
         while more and len(found) < limit:
             told = self._connection.get(*path, cursor=at, limit=min(limit - len(found), _PAGE))
-            found += [change_of(each) for each in told["changes"]]
-            at = told["cursor"]
-            more = at is not None
+            found += [change_of(each) for each in told.all("changes")]
+            before, at = at, told["cursor"]
+            more = at is not None and at != before  # or it would never end
         return Page(found, at)
 
     def preview(self, trigger: Trigger, count: int = 5, *, name: str | None = None) -> tuple[Trigger, Sequence[int]]:
@@ -204,7 +206,7 @@ class RemoteSchedules(Schedules):
     # from one store to another
 
     def export(self) -> dict[str, Any]:
-        return self._connection.get("export")
+        return dict(self._connection.get("export"))
 
     def import_document(self, document: object, *, dry_run: bool = False, path: str = "the document") -> Imported:
         told = self._connection.post("import", body=document, dry_run=dry_run)

@@ -16,4 +16,4 @@ class RemoteTasks(Tasks):
         self._connection = connection
 
     def list(self) -> tuple[TaskInfo, ...]:
-        return tuple(task_of(each) for each in self._connection.get("tasks")["tasks"])
+        return tuple(task_of(each) for each in self._connection.get("tasks").all("tasks"))

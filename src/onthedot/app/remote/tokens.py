@@ -24,7 +24,7 @@ class RemoteTokens(Tokens):
         return NewToken(token_of(made), made["text"])
 
     def list(self) -> Sequence[Token]:
-        return [token_of(each) for each in self._connection.get("tokens")["tokens"]]
+        return [token_of(each) for each in self._connection.get("tokens").all("tokens")]
 
     def revoke(self, name: str) -> Token:
         known = next((each for each in self.list() if each.name == name), None)

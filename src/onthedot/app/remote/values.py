@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Any
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar
 
 from onthedot.app.tasks import Task
 from onthedot.durations import format_duration, to_duration_ms
+from onthedot.errors import StoreUnavailable
 from onthedot.model.attempt import Attempt
 from onthedot.model.decision import Decision
 from onthedot.model.definition_json import DEFAULTS, LISTS
@@ -21,6 +23,8 @@ from onthedot.moments import ceil_ms, iso
 from onthedot.stores.base import Author, Change, LogLine, TaskInfo
 
 Document = Mapping[str, Any]
+P = ParamSpec("P")
+T = TypeVar("T")
 
 _POLICY = Policy.__dataclass_fields__
 _SAME_IN_RUNS = (
@@ -31,11 +35,25 @@ _SAME_IN_RUNS = (
 _SAME_IN_SCHEDULES = ("id", "name", "revision", "enabled", "paused_note", "error", "planned_runs")
 
 
+def _of_onthedot(read: Callable[P, T]) -> Callable[P, T]:
+    """Whatever else answers is told of in one line."""
+
+    @wraps(read)
+    def reading(*args: P.args, **named: P.kwargs) -> T:
+        try:
+            return read(*args, **named)
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise StoreUnavailable(f"the server does not answer as onthedot does: {error!r}") from None
+
+    return reading
+
+
 def ms(moment: str | None) -> int | None:
     """A moment as it is told."""
     return None if moment is None else ceil_ms(moment)
 
 
+@_of_onthedot
 def schedule_of(said: Document) -> Schedule:
     """A schedule."""
     definition = {name: said[name] for name in DEFINITION if name in said and name != "policy"}
@@ -64,6 +82,7 @@ def policy_of(said: Document) -> Policy:
     return Policy(**values)
 
 
+@_of_onthedot
 def run_of(said: Document) -> Run:
     """A run."""
     return Run(
@@ -96,6 +115,7 @@ def _earlier(attempts: Sequence[Document], said: Document) -> tuple[Attempt, ...
     )
 
 
+@_of_onthedot
 def decision_of(said: Document) -> Decision:
     """A decision."""
     moments = {f"{name}_ms": ms(said[f"{name}_at"]) or 0 for name in ("first", "last", "decided")}
@@ -111,6 +131,7 @@ def decision_of(said: Document) -> Decision:
     )
 
 
+@_of_onthedot
 def node_of(said: Document) -> Node:
     """A node."""
     return Node(
@@ -128,11 +149,13 @@ def node_of(said: Document) -> Node:
     )
 
 
+@_of_onthedot
 def task_of(said: Document) -> TaskInfo:
     """A task."""
     return TaskInfo(said["name"], tuple(said["parameters"]), said["doc"], said["policy"])
 
 
+@_of_onthedot
 def change_of(said: Document) -> Change:
     """A line of the audit."""
     return Change(
@@ -147,11 +170,13 @@ def change_of(said: Document) -> Change:
     )
 
 
+@_of_onthedot
 def line_of(run_id: str, said: Document) -> LogLine:
     """A line of a run's log."""
     return LogLine(run_id, said.get("claim_no", 0), ms(said["at"]) or 0, said["level"], said["text"])
 
 
+@_of_onthedot
 def token_of(said: Document) -> Token:
     """A token, without its secret."""
     return Token(said["name"], Role(said["role"]), "", ms(said["created_at"]) or 0, ms(said["expires_at"]))

@@ -37,6 +37,8 @@ MACROS = {
 
 _SPECS = {5: FIVE, 6: SIX, 7: SEVEN}
 _MOST_PLAIN = 20_000
+MOST_CHARACTERS = 2000
+"""All numbers of all fields are fewer. What was read is kept, so it may not be of any length."""
 _plain_masks: dict[tuple[str, str], int] = {}
 """Fields read before whose mask says it all: no H, L, W or #. There are few, and they come again and again."""
 
@@ -64,9 +66,15 @@ class _Days:
     nth_weekdays: int = 0
 
 
-@lru_cache(maxsize=65_536)
 def parse(text: str, key: str) -> Fields:
     """What the text means; `H` is settled by the key. O(length); the same text is read once."""
+    if len(text) > MOST_CHARACTERS:
+        raise TriggerError(f"a cron text has {MOST_CHARACTERS:,} characters at most, and this one {len(text):,}")
+    return _parse(text, key)
+
+
+@lru_cache(maxsize=65_536)
+def _parse(text: str, key: str) -> Fields:
     macro = text.strip().lower()
     if macro.startswith("@") and macro not in MACROS:
         raise slips.unknown_macro(text, list(MACROS))

@@ -110,16 +110,17 @@ def delete(request: Request, app: TheApp, form: TheForm, name: str) -> Response:
 @router.post("/schedules/{name}/put-back", **ADMIN)
 def undo_change(request: Request, app: TheApp, form: TheForm, name: str) -> Response:
     """The definition of an earlier revision; also of a schedule that was deleted."""
-    if not form["revision"].isdecimal() or not form["revision"].isascii():
-        raise SettingsError(f"no revision {form['revision']!r}")
+    revision = form.number("revision")
+    if revision is None:
+        raise SettingsError("put back: which revision?")
     before = app.schedules.remembered(name)
     by = author("put back")
     assert by is not None
-    put_back(app.open_store(), app.schedules, name, int(form["revision"]), by)
+    put_back(app.open_store(), app.schedules, name, revision, by)
     if before.deleted:
         return done(request, f"{name} is back", to=_path(name))
     undo = Undo(_path(name, "put-back"), {"revision": str(before.revision)})
-    return done(request, f"{name} is as in revision {form['revision']} again", undo, to=_path(name))
+    return done(request, f"{name} is as in revision {revision} again", undo, to=_path(name))
 
 
 def _skipped(skipped: int) -> str:
@@ -135,15 +136,17 @@ def act_on_many(request: Request, app: TheApp, form: TheForm, caller: TheCaller)
     act, names = form["act"], [*dict.fromkeys(form.all("name"))]
     if act not in _DID:
         raise SettingsError(f"no act {act!r}; there are {', '.join(_DID)}")
-    if act == "delete" and not caller.may(Role.ADMIN):
-        raise Refused(403, "role", f"admin is needed to delete; {caller.name} is {caller.role}")
-    check_expected(names, int(form["expect"]) if form["expect"].isdecimal() else None)
+    if act in _OF_ADMINS and not caller.may(Role.ADMIN):
+        raise Refused(403, "role", f"admin is needed to {act}; {caller.name} is {caller.role}")
+    check_expected(names, form.number("expect"))
     revisions = _revisions(app, names) if act == "delete" else {}
     results = _do(app, form, act, names)
     return done(request, _told(act, results), _undo_of(act, results, revisions, form["note"]), to="/schedules")
 
 
 _DID = {"pause": "Paused", "resume": "Resumed", "trigger": "Triggered", "delete": "Deleted", "put back": "Put back"}
+_OF_ADMINS = frozenset({"delete", "put back"})
+"""As each of them is for one schedule: putting back defines."""
 _REVERSE = {"pause": "resume", "resume": "pause"}
 
 
@@ -215,8 +218,7 @@ def cancel(request: Request, app: TheApp, form: TheForm, caller: TheCaller, run_
 @router.post("/runs/{run_id}/retry", **OPERATOR)
 def retry(request: Request, app: TheApp, form: TheForm, run_id: str) -> Response:
     """Have it done again, if it is still as it was seen."""
-    claim_no = int(form["claim_no"]) if form["claim_no"].isdecimal() else None
-    run = app.runs.retry(run_id, claim_no=claim_no)
+    run = app.runs.retry(run_id, claim_no=form.number("claim_no"))
     undo = Undo(f"/runs/{run_id}/cancel", {"reason": "retried by mistake"}, "Cancel it")
     return done(request, f"{run.schedule or run.task} is tried again", undo, to=f"/runs/{run_id}")
 

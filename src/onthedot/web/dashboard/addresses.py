@@ -12,6 +12,8 @@ from starlette.requests import Request
 
 from onthedot.moments import iso
 
+_IN_PATHS = "/:@!$&'()*+,;=~"
+
 
 @dataclass(frozen=True, slots=True)
 class Addresses:
@@ -25,7 +27,7 @@ class Addresses:
     def of(cls, request: Request) -> Addresses:
         """Of this request."""
         root = request.scope.get("root_path") or ""
-        return cls(root, request.url.path, tuple(request.query_params.multi_items()))
+        return cls(root, path_of(request), tuple(request.query_params.multi_items()))
 
     def __call__(self, path: str, **query: Any) -> str:
         """A path of ours (which is quoted already), with these query values; those that are None are left out."""
@@ -70,6 +72,14 @@ class Addresses:
     def script(self, name: str) -> Markup:
         """A module of scripts that a page wants."""
         return Markup('<script type="module" src="{}"></script>').format(self.static(name))
+
+
+def path_of(request: Request) -> str:
+    """As the browser wrote it: in a name that is decoded `?`, `#` and `%` would mean something else."""
+    raw = request.scope.get("raw_path")
+    if raw is None:
+        return quote(request.url.path, safe=_IN_PATHS)
+    return quote(raw.partition(b"?")[0], safe=f"{_IN_PATHS}%")
 
 
 def _query(values: Iterable[tuple[str, Any]]) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 
 from onthedot.errors import ArgumentsError
 from onthedot.stores.base import TaskInfo
-from onthedot.web.dashboard.forms import Form
+from onthedot.web.dashboard.forms import Form, read_json
 from onthedot.web.dashboard.questions import Input
 
 PREFIX = "arg."
@@ -70,7 +70,7 @@ def _value(text: str, kind: str) -> Any:
         return text
     wanted = _WANTED.get(kind)
     try:
-        value = json.loads(text)
+        value = read_json(text)
     except ValueError:
         if wanted is None:
             return text
@@ -88,7 +88,7 @@ def _fits(value: Any, kind: str) -> bool:
 def _read_whole(text: str) -> tuple[dict[str, Any], list[Input]]:
     label = "Arguments, as JSON"
     try:
-        values = json.loads(text or "{}")
+        values = read_json(text or "{}")
     except ValueError as error:
         return {}, [Input(WHOLE, label, text, "area", wrong=f"this is no JSON: {error}")]
     if not isinstance(values, dict):

@@ -15,7 +15,7 @@ from onthedot.model.schedule import Schedule
 from onthedot.triggers.base import Trigger
 from onthedot.triggers.codec import decode
 from onthedot.triggers.written import can_be_typed, written
-from onthedot.web.dashboard.forms import Form
+from onthedot.web.dashboard.forms import Form, read_json
 from onthedot.web.dashboard.next_ticks import NextTick, next_ticks
 
 OVERLAPS = ("serial", "discard", "cover", "concurrent")
@@ -106,7 +106,7 @@ def trigger_from(given: Fields) -> Trigger:
     """`TriggerError` where it is none."""
     if given.trigger.startswith("{"):
         try:
-            return decode(json.loads(given.trigger))
+            return decode(read_json(given.trigger))
         except ValueError as error:
             raise error if isinstance(error, TriggerError) else TriggerError(f"this is no JSON: {error}") from None
     return read_trigger(given.trigger, tz=given.tz or None, gap=given.gap or None, fold=given.fold or None)
@@ -119,7 +119,7 @@ def args_from(text: str) -> dict[str, Any]:
 
 def _object(text: str, what: str, error: type[Exception]) -> dict[str, Any]:
     try:
-        values = json.loads(text or "{}")
+        values = read_json(text or "{}")
     except ValueError as wrong:
         raise error(f"{what}: this is no JSON: {wrong}") from None
     if not isinstance(values, dict):

@@ -68,15 +68,15 @@ def edit(request: Request, app: TheApp, form: TheForm, name: str) -> Response:
     schedule = app.schedules.get(name)
     given = given_fields(form, shown_fields(schedule))
     if form["do"] != "save":
-        return _form(request, app, given, schedule, revision=_revision(form["revision"]))
+        return _form(request, app, given, schedule, revision=form.number("revision"))
     try:
-        now = _save(app, schedule, given, _revision(form["revision"]))
+        now = _save(app, schedule, given, form.number("revision"))
     except StaleRevision as stale:
         return _both(request, app, given, stale)
     except StoreError:
         raise
     except OnthedotError as error:
-        return _form(request, app, given, schedule, error, revision=_revision(form["revision"]))
+        return _form(request, app, given, schedule, error, revision=form.number("revision"))
     if now.revision == schedule.revision:
         return done(request, f"{name} was so already", to=_path(name))
     undo = Undo(_path(name, "put-back"), {"revision": str(schedule.revision)})
@@ -112,10 +112,6 @@ def _both(request: Request, app: TheApp, given: Fields, stale: StaleRevision) ->
         lines=[(_LABELS[name], name, theirs[name], mine[name]) for name in mine if mine[name] or theirs[name]],
         last=None if last is None else change_fact(last),
     )
-
-
-def _revision(text: str) -> int | None:
-    return int(text) if text.isascii() and text.isdecimal() and len(text) < 18 else None
 
 
 # a new one

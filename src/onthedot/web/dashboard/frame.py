@@ -123,7 +123,7 @@ def render(request: Request, template: str, status: int = 200, **values: Any) ->
 def respond(request: Request, template: str, status: int, values: Mapping[str, Any]) -> HTMLResponse:
     """The template with these values and no others."""
     text = environment().get_template(template).render({"page": "", "live": "", "away": None, "toast": None, **values})
-    return HTMLResponse(text, status)
+    return HTMLResponse(text.encode("utf-8", "backslashreplace"), status)  # names of JSON may hold what UTF-8 does not
 
 
 def frame_values(request: Request) -> dict[str, Any]:

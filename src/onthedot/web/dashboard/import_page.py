@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from fastapi import Request, Response
@@ -12,15 +11,15 @@ from onthedot.app.import_export import Imported
 from onthedot.errors import FileError
 from onthedot.texts import counted
 from onthedot.web.dashboard.acts import done
-from onthedot.web.dashboard.forms import TheForm
+from onthedot.web.dashboard.forms import TheForm, read_json
 from onthedot.web.dashboard.frame import render
 from onthedot.web.dashboard.page_route import new_pages
+from onthedot.web.importing import import_known
 from onthedot.web.routes.router import ADMIN
 from onthedot.web.security import TheApp
 
 router = new_pages()
 
-_DOCUMENT = "the document"
 _MOST_SHOWN = 100
 
 
@@ -35,8 +34,8 @@ def import_schedules(request: Request, app: TheApp, form: TheForm) -> Response:
     """Look first: `do=import` writes, everything else only says what would differ."""
     text = form["document"]
     try:
-        document = json.loads(text)
-        found = app.schedules.import_document(document, dry_run=form["do"] != "import", path=_DOCUMENT)
+        document = read_json(text)
+        found = import_known(app, document, dry_run=form["do"] != "import")
     except ValueError as error:
         return _page(request, text, problems=[f"this is no JSON: {error}"], status=422)
     except FileError as error:

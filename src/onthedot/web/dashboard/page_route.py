@@ -15,9 +15,10 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from onthedot.app.acting import acting_as
 from onthedot.errors import StoreError, StoreUnavailable
 from onthedot.model.token import Role
+from onthedot.web.dashboard.addresses import path_of
 from onthedot.web.dashboard.forms import CSRF_FIELD, Form, own_path, read_form
 from onthedot.web.problems import problem_of
-from onthedot.web.security import NOBODY, Caller, GuardedRoute, asking, check
+from onthedot.web.security import NOBODY, Caller, GuardedRoute, asking, change, check
 from onthedot.web.watching import Watcher
 
 if TYPE_CHECKING:
@@ -41,10 +42,7 @@ class PageRoute(GuardedRoute):
                     request.state.form = form = await read_form(request)
                 check(request, caller, needed, csrf=form[CSRF_FIELD])
                 with acting_as(caller.name, SURFACE):
-                    answer = await handle(request)
-                if request.method == "POST":
-                    request.app.state.watcher.hasten()
-                return answer
+                    return await (change(request, handle) if request.method == "POST" else handle(request))
             except Exception as error:
                 return await self._answer(request, error)
 
@@ -97,13 +95,20 @@ def _ask_again(request: Request) -> Response:
 
 
 def _wanted(request: Request) -> str:
-    """This page; after an act, the one on which its form stood."""
+    """This page; after an act, the one on which its form stood. A path can look like another host: then ours."""
     if request.method == "GET":
-        query = request.url.query
-        return request.url.path + (f"?{query}" if query else "")
-    parts = urlsplit(request.headers.get("referer", ""))
-    page = own_path(request, parts.path + (f"?{parts.query}" if parts.query else ""))
-    return page or f"{request.scope.get('root_path') or ''}/"
+        path, query = path_of(request), request.url.query
+    else:
+        path, query = _referer(request)
+    return own_path(request, path + (f"?{query}" if query else "")) or f"{request.scope.get('root_path') or ''}/"
+
+
+def _referer(request: Request) -> tuple[str, str]:
+    try:
+        parts = urlsplit(request.headers.get("referer", ""))
+    except ValueError:
+        return "", ""
+    return parts.path, parts.query
 
 
 def to_page(path: str) -> Response:

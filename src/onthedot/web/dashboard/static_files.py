@@ -48,8 +48,11 @@ def static_files() -> StaticFiles:
 
 
 @router.get("/static/{digest}/{name}", **ANYBODY)
-def static_file(digest: str, name: str) -> Response:
-    """One of them; asked for by another hash (of a version that is being replaced) it is not kept."""
+async def static_file(digest: str, name: str) -> Response:
+    """One of them; asked for by another hash (of a version that is being replaced) it is not kept.
+
+    Needs no thread: it comes also while all of them wait for the store.
+    """
     held = static_files()
     if name not in held.by_name:
         raise HTTPException(404)
@@ -59,6 +62,6 @@ def static_file(digest: str, name: str) -> Response:
 
 
 @router.get("/favicon.ico", **ANYBODY)
-def favicon(request: Request) -> Response:
+async def favicon(request: Request) -> Response:
     """Where browsers look for it by themselves."""
-    return static_file(static_files().hash, "favicon.svg")
+    return await static_file(static_files().hash, "favicon.svg")

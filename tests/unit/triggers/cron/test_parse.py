@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from onthedot import cron, every
+from onthedot.errors import TriggerError
 from onthedot.moments import from_ms
 from onthedot.triggers.cron.fields import ALL_YEARS, Fields, bits
 from onthedot.triggers.cron.parse import MACROS
@@ -546,3 +547,10 @@ def test_a_moment_matches_to_the_millisecond() -> None:
     assert not daily.matches("2026-11-15T00:00:00.001Z")
     assert not daily.matches("2026-11-15T00:00:00.000001Z")
     assert not daily.matches("2026-11-15T09:00Z")
+
+
+def test_a_text_of_any_length_is_not_read_and_not_kept() -> None:
+    longest = " ".join(",".join(map(str, numbers)) for numbers in (range(60), range(24), range(1, 32), range(1, 13)))
+    assert parse_with_key(f"{longest} *", "x").minutes == (1 << 60) - 1
+    with pytest.raises(TriggerError, match="2,000 characters at most"):
+        parse_with_key("1," * 1000 + "1 * * * *", "x")
