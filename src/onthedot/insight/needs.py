@@ -133,7 +133,8 @@ def _overdue(status: Status) -> Iterator[Need]:
     more = len(status.overdue) - _EACH
     if more > 0 and status.alive:
         names = [each.name for each in status.overdue[_EACH : 2 * _EACH]]
-        yield Need("late", f"{more:,} more are overdue by more than a minute", _list(names, more), acts=("runs",))
+        sentence = f"{more:,} more {'is' if more == 1 else 'are'} overdue by more than a minute"
+        yield Need("late", sentence, _list(names, more), acts=("runs",))
 
 
 def _failing(status: Status, failing: Mapping[str, Failing]) -> Iterator[Need]:
@@ -186,7 +187,7 @@ def _is_recent(deaths: Deaths, status: Status) -> bool:
 
 def _list(names: Sequence[str], count: int) -> str:
     more = count - len(names)
-    return ", ".join(names) + (f" and {more:,} others" if more > 0 else "")
+    return ", ".join(names) + (f" and {counted(more, 'other')}" if more > 0 else "")
 
 
 def _sentence(*parts: str) -> str:

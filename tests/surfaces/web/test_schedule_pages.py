@@ -46,7 +46,7 @@ def test_without_schedules_the_list_shows_the_first_program(admin: Client) -> No
 
 def test_the_list_tells_the_trigger_in_words_and_as_written(admin: Client, nightly: None) -> None:
     page = look(admin, "/schedules")
-    assert "1 schedule, none needs you" in page
+    assert "1 schedule: none failed in the last day" in page
     assert "at 02:30 every day" in page
     assert "30 2 * * * · Berlin" in page
 

@@ -83,7 +83,8 @@ def _coming(schedule: Schedule) -> list[NextTick]:
     if schedule.next_run_ms is None or schedule.error is not None or schedule.deleted or not schedule.enabled:
         return []
     trigger = decode(schedule.trigger)
-    return next_ticks(trigger, islice(_from(trigger, schedule.next_run_ms), _NEXT))
+    left = _NEXT if schedule.max_runs is None else max(schedule.max_runs - schedule.planned_runs, 0)
+    return next_ticks(trigger, islice(_from(trigger, schedule.next_run_ms), min(left, _NEXT)))
 
 
 def _from(trigger: Trigger, tick: int | None) -> Iterator[int]:

@@ -163,10 +163,11 @@ def _back_off(attempt: Attempt, later_ms: int | None) -> Span | None:
 
 
 def ticks(first_ms: int, last_ms: int, zone: tzinfo, most: int) -> list[tuple[int, str]]:
-    """At most so many round moments, with their texts; within less than two seconds they count from the first."""
+    """At most so many round moments, with their texts; where they are less than a second apart, how long after the
+    first they are: clocks show no tenths."""
     span_ms = last_ms - first_ms
     step = next((each for each in _STEPS if span_ms / each <= most), _STEPS[-1])
-    if span_ms < 2 * _SECOND:
+    if step < _SECOND:
         return [(first_ms + ms, spoken_duration(ms) if ms else "0") for ms in range(0, span_ms + 1, step)]
     shift_ms = _offset_ms(first_ms, zone)
     begin = -((-first_ms - shift_ms) // step) * step - shift_ms
