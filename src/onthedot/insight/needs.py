@@ -177,7 +177,7 @@ def _nodes(status: Status) -> Iterator[Need]:
     back = {node.name for node in status.alive}
     for deaths in [each for each in status.died if each.name not in back and _is_recent(each, status)][:_EACH]:
         sentence = f"{deaths.name} has not been heard of for {_about(status.now_ms - deaths.last_ms)}"
-        evidence = "Its lease ran out, and the others took its runs over. See why it stopped or froze."
+        evidence = "Its lease ran out; what it ran is taken over by the others. See why it stopped or froze."
         yield Need("node", sentence, evidence, deaths.last_ms, acts=("nodes",))
 
 
