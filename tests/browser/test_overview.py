@@ -19,6 +19,7 @@ from tests.browser.site import (
     each_look,
     is_wider_than_the_window,
     served,
+    sqlite_in,
     visiting,
 )
 
@@ -35,7 +36,7 @@ MOST_BYTES = 60_000
 
 @pytest.fixture(scope="module")
 def furnished(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    with served(tmp_path_factory.mktemp("site")) as site:
+    with served(sqlite_in(tmp_path_factory.mktemp("site"))) as site:
         furnish(site)
         yield site
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Page, expect
 from tests.browser.past_runs import Cast, Past, furnish
-from tests.browser.site import NAUGHTY, Site, barriers, each_look, is_wider_than_the_window, served, visiting
+from tests.browser.site import NAUGHTY, Site, barriers, each_look, is_wider_than_the_window, served, sqlite_in, visiting
 
 PAGES = (
     "/runs",
@@ -30,7 +30,7 @@ _EXPECTED = {"/runs?from=someday": "422"}
 
 @pytest.fixture(scope="module")
 def furnished(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Site, Past]]:
-    with served(tmp_path_factory.mktemp("site")) as site:
+    with served(sqlite_in(tmp_path_factory.mktemp("site"))) as site:
         yield site, furnish(site)
 
 

@@ -8,7 +8,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
-from tests.browser.site import NAUGHTY, Site, barriers, each_look, is_wider_than_the_window, served, visiting
+from tests.browser.site import NAUGHTY, Site, barriers, each_look, is_wider_than_the_window, served, sqlite_in, visiting
 
 from onthedot import cron, every
 from onthedot.moments import iso
@@ -18,7 +18,7 @@ MOST_BYTES = 60_000
 
 @pytest.fixture(scope="module")
 def furnished(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    with served(tmp_path_factory.mktemp("site")) as site:
+    with served(sqlite_in(tmp_path_factory.mktemp("site"))) as site:
         furnish(site)
         yield site
 
