@@ -138,7 +138,7 @@ def boxes(chart: str, tone: str) -> list[tuple[float, float, float, float]]:
 
 @pytest.mark.parametrize("size", [WIDE, NARROW])
 def test_words_stand_on_no_bar_however_crowded_it_is(size: Size) -> None:
-    ticks = [
+    ticks: list[Ran | LeftOut] = [
         ran(day, late=4000 + day) if day % 2 else LeftOut(START + day * DAY, START + day * DAY, "overlap")
         for day in range(60)
     ]
