@@ -12,7 +12,7 @@ from tests.browser.site import NARROW, NAUGHTY, WIDE, Site, Theme, barriers, is_
 from tests.browser.weeks import LEFT_OUT, weeks
 
 from onthedot.app.acting import acting_as
-from onthedot.triggers import cron
+from onthedot.triggers import cron, every
 
 PAGES = (
     "/schedules",
@@ -257,3 +257,36 @@ def test_a_schedule_is_made_of_a_form_with_what_it_will_do(browser: Browser, liv
         expect(page.locator(".toast")).to_contain_text("fresh is planned")
         assert lived.app.schedules.get("fresh").trigger["interval"] == "15m"
         visit.check()
+
+
+def test_a_long_name_and_a_long_legend_fit_on_a_phone(browser: Browser, lived: Site) -> None:
+    name = "x" * 200
+    lived.app.schedules.put(name, "send", every("1d"))
+    with visiting(browser, lived, "admin", width=NARROW) as visit:
+        for path in (f"/schedules/{name}", "/schedules", "/schedules/nightly"):
+            page = visit.open(path)
+            more = "<span>1 waiting</span><span>9 left out</span><span>1 running</span><span>3 lost</span>"
+            page.evaluate("more => document.querySelector('.more.legend')?.insertAdjacentHTML('beforeend', more)", more)
+            assert not is_wider_than_the_window(page), path
+
+
+def test_the_moment_to_ask_about_follows_until_somebody_types(browser: Browser, lived: Site) -> None:
+    with visiting(browser, lived, "admin") as visit:
+        page = visit.open("/schedules/stock-00")
+        field = page.locator("#ask-tick")
+        outcome = page.evaluate(
+            """async () => {
+                const live = [...document.scripts].find((script) => script.src.endsWith("live.js"));
+                const { morph } = await import(live.src.replace("live.js", "morph.js"));
+                const field = document.getElementById("ask-tick"), wanted = field.cloneNode();
+                wanted.setAttribute("value", "2026-03-26T14:00Z");
+                morph(field, wanted);
+                const followed = field.value;
+                field.value = "typed";
+                wanted.setAttribute("value", "2026-03-26T14:10Z");
+                morph(field, wanted);
+                return [followed, field.value];
+            }"""
+        )
+        assert outcome == ["2026-03-26T14:00Z", "typed"]
+        expect(field).to_have_value("typed")

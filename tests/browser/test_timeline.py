@@ -189,3 +189,13 @@ def test_the_new_lines_are_copied_all_of_them(browser: Browser, furnished: Site)
         assert len(copied.splitlines()) == 46
         assert copied.count("= cron('H") == 46
         visit.check()
+
+
+def test_the_legend_is_one_line_and_the_busiest_stay_in_their_places(browser: Browser, furnished: Site) -> None:
+    with visiting(browser, furnished, "viewer") as visit:
+        page = visit.open("/timeline")
+        legend = page.locator("#map .legend").bounding_box()
+        assert legend is not None
+        assert legend["height"] < 30
+        inside = "each => each.scrollWidth <= each.clientWidth"
+        assert all(each.evaluate(inside) for each in page.locator(".busy a").all())

@@ -135,7 +135,8 @@ def _overdue(status: Status) -> Iterator[Need]:
     more = len(status.overdue) - _EACH
     if more > 0 and status.alive:
         names = [each.name for each in status.overdue[_EACH : 2 * _EACH]]
-        yield Need("late", f"{more:,} more are overdue by more than a minute", _list(names, more), acts=("runs",))
+        sentence = f"{more:,} more {'is' if more == 1 else 'are'} overdue by more than a minute"
+        yield Need("late", sentence, _list(names, more), acts=("runs",))
 
 
 def _failing(status: Status, failing: Mapping[str, Failing]) -> Iterator[Need]:
@@ -179,7 +180,7 @@ def _nodes(status: Status) -> Iterator[Need]:
     back = {node.name for node in status.alive}
     for deaths in [each for each in status.died if each.name not in back and _is_recent(each, status)][:_EACH]:
         sentence = f"{deaths.name} has not been heard of for {_about(status.now_ms - deaths.last_ms)}"
-        evidence = "Its lease ran out, and the others took its runs over. See why it stopped or froze."
+        evidence = "Its lease ran out; what it ran is taken over by the others. See why it stopped or froze."
         yield Need("node", sentence, evidence, deaths.last_ms, acts=("nodes",))
 
 
@@ -189,7 +190,7 @@ def _is_recent(deaths: Deaths, status: Status) -> bool:
 
 def _list(names: Sequence[str], count: int) -> str:
     more = count - len(names)
-    return ", ".join(names) + (f" and {more:,} others" if more > 0 else "")
+    return ", ".join(names) + (f" and {counted(more, 'other')}" if more > 0 else "")
 
 
 def _sentence(*parts: str) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from onthedot.durations import format_duration
+from onthedot.durations import spoken_duration
 from onthedot.errors import TriggerError
 from onthedot.insight.change_text import describe_change
 from onthedot.insight.explain import Explanation
@@ -124,13 +124,31 @@ def _answer(found: Explanation) -> str:
 
 
 def _course(run: Run) -> str:
-    reason = (run.reason or "").partition(": ")[0]
     if run.state is State.SKIPPED:
-        return _LEFT_OUT.get(reason, f"It was left out: {run.reason}.")
-    why = (run.error or "").strip().rpartition("\n")[2] if run.state is State.FAILED else ""
+        return _skipped(run)
+    why = _why(run)
     late = "" if (run.lateness_ms or 0) < LATE_MS else f", {_span(run.lateness_ms or 0)} late"
     told = _ENDED[run.state] + late
     return f"{told}: {why}" if why else f"{told}."
+
+
+def _skipped(run: Run) -> str:
+    """A run that was made and never began: late by what it waited for, not by being noticed."""
+    reason, _, detail = (run.reason or "").partition(": ")
+    if reason == "misfire" and detail:
+        return f"It had not begun in time, and gave way to a newer tick: {detail}."
+    return _LEFT_OUT.get(reason, f"It was left out: {run.reason}.")
+
+
+def _why(run: Run) -> str:
+    """What failed, or who ended it."""
+    match run.state:
+        case State.FAILED:
+            return (run.error or "").strip().rpartition("\n")[2]
+        case State.CANCELLED:
+            return run.reason or ""
+        case _:
+            return ""
 
 
 def _sentence(text: str) -> str:
@@ -226,8 +244,9 @@ def _next(moment_ms: int, found: Explanation, after: After) -> Iterator[Fact]:
             mark.scheduled_ms, str(mark.state), f"the next tick {_run_text(mark)}{_because(after.error)}", run=mark.id
         )
     elif decision is not None:
-        why = decision.reason.replace("_", " ")
-        yield Fact(decision.first_ms, "left_out", f"the next tick was left out too: {why}", until_ms=decision.last_ms)
+        why, too = decision.reason.replace("_", " "), " too" if found.decisions else ""
+        text = f"the next tick was left out{too}: {why}"
+        yield Fact(decision.first_ms, "left_out", text, until_ms=decision.last_ms)
     elif after.coming_ms is not None and after.coming_ms > since_ms:
         yield Fact(after.coming_ms, "coming", "the next tick is still to come")
 
@@ -244,7 +263,7 @@ def _run_text(mark: Mark) -> str:
 
 
 def _span(ms: int) -> str:
-    return format_duration(ms // 1000 * 1000 if ms >= 1000 else ms)
+    return spoken_duration(ms)
 
 
 def _after(store: Store, schedule: Schedule, moment_ms: int, found: Explanation) -> After:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import html
 import json
 import re
+import sqlite3
+from contextlib import closing
 from datetime import UTC, datetime
 from urllib.parse import quote, urlencode
 
@@ -46,7 +48,7 @@ def test_without_schedules_the_list_shows_the_first_program(admin: Client) -> No
 
 def test_the_list_tells_the_trigger_in_words_and_as_written(admin: Client, nightly: None) -> None:
     page = look(admin, "/schedules")
-    assert "1 schedule, none needs you" in page
+    assert "1 schedule: none failed in the last day" in page
     assert "at 02:30 every day" in page
     assert "30 2 * * * · Berlin" in page
 
@@ -289,3 +291,24 @@ def test_an_import_that_is_no_document_says_all_that_is_wrong(admin: Client, nod
     wrong = send(admin, "/import", document='{"onthedot": 1, "schedules": [{"name": "a"}]}', do="import")
     assert wrong.status_code == 422
     assert "schedule 1 (a)" in html.unescape(wrong.text)
+
+
+def test_a_trigger_that_cannot_be_read_has_a_page_that_says_so(app: App, admin: Client, nightly: None) -> None:
+    with closing(sqlite3.connect(app.url.removeprefix("sqlite:///"))) as connection, connection:
+        spoilt = json.dumps({"trigger": {"v": 9, "type": "moon"}})
+        connection.execute("UPDATE onthedot_schedules SET definition = ?", (spoilt,))
+    page = look(admin, "/schedules/nightly")
+    assert "Its trigger cannot be read" in page
+    assert "next <b>" not in page
+
+
+def test_no_more_is_to_come_than_max_runs_leaves(app: App, admin: Client, node: Node) -> None:
+    app.schedules.put("thrice", "report", cron("0 4 * * *"), args={"to": "ann"}, max_runs=3)
+    page = look(admin, "/schedules/thrice")
+    assert "<h2>Next 3</h2>" in page
+    assert page.count('<td class="nowrap"><time') == 3
+
+
+def test_a_zone_is_named_once(app: App, admin: Client, node: Node) -> None:
+    app.schedules.put("both", "report", cron("30 2 25 10 *", tz="Europe/Berlin", fold="both"), args={"to": "ann"})
+    assert look(admin, "/schedules/both").count("Europe/Berlin time") == 1

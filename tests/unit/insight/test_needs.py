@@ -169,3 +169,19 @@ def test_what_is_overdue_is_told_with_its_reason() -> None:
 
 def test_an_empty_store_needs_nobody() -> None:
     assert read_needs(MemoryStore(ManualClock(NOW))) == []
+
+
+@pytest.mark.parametrize(
+    ("count", "sentence", "evidence"),
+    [
+        (4, "1 more is overdue by more than a minute", "s3"),
+        (5, "2 more are overdue by more than a minute", "s3, s4"),
+        (7, "4 more are overdue by more than a minute", "s3, s4, s5 and 1 other"),
+        (8, "5 more are overdue by more than a minute", "s3, s4, s5 and 2 others"),
+    ],
+)
+def test_what_is_told_together_is_told_in_grammar(count: int, sentence: str, evidence: str) -> None:
+    late = tuple(Late(f"s{number}", NOW - HOUR, HOUR, None, "no node") for number in range(count))
+    last = find_needs(replace(CALM, late=late), {})[-1]
+
+    assert (last.sentence, last.evidence) == (sentence, evidence)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -117,3 +117,32 @@ def test_a_moment_that_is_no_tick_is_answered_in_a_sentence(app: App) -> None:
         told = story_at(app, "nightly", "2026-03-01T05:00Z")
     assert told.answer.endswith(".")
     assert "was no moment of nightly" in told.answer
+
+
+def test_a_run_that_gave_way_says_what_it_had_waited_for(app: App) -> None:
+    with simulate(app, start=START) as world:
+        app.schedules.put("load", "etl", cron("0 0 1 1 *"))
+        app.schedules.put("report", "etl", every("20s"), depends_on="load", within="1h")
+        world.advance("5m")
+        told = story_at(app, "report", "2026-03-01T00:02:00Z")
+    gave_way = "It had not begun in time, and gave way to a newer tick: what it depends on had not succeeded."
+    assert told.answer == gave_way
+
+
+def test_a_cancelled_run_says_why_and_how_long_in_words(app: App) -> None:
+    with simulate(app, start=START, takes={"etl": timedelta(seconds=8)}) as world:
+        app.schedules.put("cover", "etl", every("6s"), overlap="cover")
+        world.advance("1m")
+        told = story_at(app, "cover", "2026-03-01T00:00:18Z")
+    assert told.answer.startswith("It was cancelled")
+    assert told.answer.endswith(": covered by a newer run")
+    assert " s late and was cancelled after 6.0 s" in told.facts[0].text
+
+
+def test_only_after_what_was_left_out_is_the_next_left_out_too(app: App) -> None:
+    with simulate(app, start=START, takes={"etl": timedelta(seconds=8)}) as world:
+        app.schedules.put("discard", "etl", every("6s"), overlap="discard")
+        world.advance("1m")
+        told = story_at(app, "discard", "2026-03-01T00:00:06Z")
+    assert told.answer == "It ran, and succeeded."
+    assert told.facts[-1].text == "the next tick was left out: overlap"

@@ -14,11 +14,14 @@ from onthedot.insight.node_history import labels_of
 from onthedot.model.minute import Minute
 from onthedot.model.node import SKEW_LABEL, ZONES_LABEL, Node, NodeState
 from onthedot.stores.base import Change, Load
+from onthedot.web.dashboard.addresses import Addresses
 from onthedot.web.dashboard.charts.lease import clock_needle, lease_ring, skew_text
 from onthedot.web.dashboard.frame import render
 from onthedot.web.dashboard.page_route import new_pages
+from onthedot.web.dashboard.prose import prose
 from onthedot.web.dashboard.stage import stage_of
 from onthedot.web.dashboard.state import Dashboard
+from onthedot.web.dashboard.zones import zone_of
 from onthedot.web.routes.router import VIEWER
 from onthedot.web.security import TheApp
 
@@ -84,6 +87,7 @@ def nodes_page(request: Request, app: TheApp) -> HTMLResponse:
         heading=heading(views, len(dead)),
         room=sum(max(each.node.capacity - each.running, 0) for each in views if each.state == "alive"),
         examination=dashboard.doctor.look(store),
+        say=lambda text: prose(text, Addresses.of(request), now_ms, zone_of(request).at()),
         shares=shares(store.minutes(now_ms - _HOUR_MS, now_ms), {each.id: each.name for each in (*live, *gone)}),
         stage=stage_of(request),
     )

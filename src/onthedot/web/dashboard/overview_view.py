@@ -14,6 +14,7 @@ from onthedot.model.minute import MINUTE_MS, Minute
 from onthedot.model.node import SKEW_LABEL, Node, NodeState
 from onthedot.model.run import Run
 from onthedot.model.schedule import Schedule
+from onthedot.model.states import State
 from onthedot.moments import from_ms
 from onthedot.node.read_ahead import LOOK_AHEAD_MS
 from onthedot.stores.base import Store, Ticks
@@ -48,12 +49,13 @@ def ring_of(snapshot: Snapshot, now_ms: int, outlook: StoreOutlook | None, left_
     first_ms = (now_ms // 1000 + 1) * 1000
     coming = [] if outlook is None else outlook.within(first_ms, first_ms + _COMING_S * 1000).counts(1000)
     came = slots_of(
-        (run.scheduled_ms, run.state.value)
+        (run.scheduled_ms, LEFT_OUT if run.state is State.SKIPPED else run.state.value)
         for run in snapshot.ticks
         if first_ms - SLOTS * 1000 <= run.scheduled_ms < first_ms
     )
     for second, count in left_out.items():
-        came.setdefault(second, {})[LEFT_OUT] = count
+        slot = came.setdefault(second, {})
+        slot[LEFT_OUT] = slot.get(LEFT_OUT, 0) + count
     return Ring(now_ms, coming, came, LOOK_AHEAD_MS)
 
 

@@ -17,7 +17,7 @@ from onthedot.model.minute import Minute
 from onthedot.model.run import Run
 from onthedot.model.states import State
 from onthedot.moments import from_ms
-from onthedot.stores.base import LATE_MS, Store
+from onthedot.stores.base import LATE_MS, RunCounts, Store
 from onthedot.web.dashboard.frame import render
 from onthedot.web.dashboard.own_zones import own_zones
 from onthedot.web.dashboard.page_route import new_pages
@@ -66,8 +66,9 @@ def runs_page(request: Request, app: TheApp, cursor: str | None = None) -> HTMLR
     nodes = read_nodes(store, now_ms)
     if filters.node and not nodes.knows(filters.node):
         filters = replace(filters, wrong=(*filters.wrong, f"No node named {filters.node!r} is remembered."))
-    page = _page(app, filters, cursor)
+    page, counts = _page(app, filters, cursor), store.count_runs()
     zones = own_zones(store, page.items) if zone.kind == "own" else {}
+    is_all = not filters.any and not filters.wrong and cursor is None
     return render(
         request,
         "runs.html",
@@ -77,10 +78,10 @@ def runs_page(request: Request, app: TheApp, cursor: str | None = None) -> HTMLR
         filters=filters,
         facets=FACETS,
         spans=SPANS,
-        heading=_heading(store, filters, page, now_ms, first=cursor is None),
+        heading=_at_large(store, counts, now_ms) if is_all else _heading(filters, page),
         lines=[_line(run, nodes, zones.get(run.schedule or "")) for run in page],
         cursor=page.cursor,
-        live_counts=store.count_runs(),
+        live_counts=counts,
         is_first=cursor is None,
     )
 
@@ -106,17 +107,14 @@ def _page(app: App, filters: Filters, cursor: str | None) -> Page[Run]:
 # the finding
 
 
-def _heading(store: Store, filters: Filters, page: Page[Run], now_ms: int, *, first: bool) -> str:
+def _heading(filters: Filters, page: Page[Run]) -> str:
     if filters.wrong:
         return "These filters cannot be understood"
-    if not filters.any and first:
-        return _at_large(store, now_ms)
     return filters.finding(len(page), page.cursor is not None)
 
 
-def _at_large(store: Store, now_ms: int) -> str:
+def _at_large(store: Store, counts: RunCounts, now_ms: int) -> str:
     """What is under way, and how the last hour went."""
-    counts = store.count_runs()
     under_way = f"{counts.running:,} under way" if counts.running else "Nothing is under way"
     waits = f"{counts.waiting:,} {'waits' if counts.waiting == 1 else 'wait'}" if counts.waiting else ""
     hour = _of_the_hour(store.minutes(now_ms - _HOUR_MS, now_ms))

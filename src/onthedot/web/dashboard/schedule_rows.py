@@ -53,7 +53,7 @@ def when_of(schedule: Schedule) -> When:
     try:
         trigger = decode(schedule.trigger)
         zone = zone_of(trigger).name
-        words = trigger.describe().removesuffix(f", {zone} time")
+        words = trigger.describe().replace(f", {zone} time", "", 1)
     except TriggerError as error:
         return When("cannot be read", written(schedule.trigger), "", error.line)
     return When(words, written(schedule.trigger), zone)

@@ -18,7 +18,7 @@ from onthedot.stores.base import Store, Ticks
 from onthedot.triggers.base import Trigger
 from onthedot.triggers.codec import decode
 from onthedot.web.dashboard.addresses import Addresses
-from onthedot.web.dashboard.charts.columns import Coming, LeftOut, Ran, left_out
+from onthedot.web.dashboard.charts.columns import Coming, LeftOut, Ran, in_columns, left_out
 from onthedot.web.dashboard.charts.ticks import NARROW, WIDE, Words, tick_chart
 from onthedot.web.dashboard.next_ticks import NextTick, next_ticks
 from onthedot.web.dashboard.spoken import in_full, under_axis
@@ -44,13 +44,14 @@ class TickView:
 
     @property
     def counts(self) -> list[tuple[str, str, int]]:
-        """Marks, words and how many: the legend."""
-        ran = [tick for tick in self.past if isinstance(tick, Ran)]
+        """Marks, words and how many of those that are drawn on a wide screen: the legend."""
+        drawn = [column.tick for column in in_columns(self.past, (), WIDE.most_past)]
+        ran = [tick for tick in drawn if isinstance(tick, Ran)]
         kinds = [("succeeded", "ran"), ("failed", "failed"), ("timed_out", "timed out"), ("lost", "lost"),
                  ("cancelled", "cancelled"), ("running", "running"), ("waiting", "waiting")]  # fmt: skip
         found = [(state, word, sum(tick.state == state for tick in ran)) for state, word in kinds]
         skipped = sum(tick.state == State.SKIPPED for tick in ran)
-        out = skipped + sum(tick.count or 1 for tick in self.past if isinstance(tick, LeftOut))
+        out = skipped + sum(tick.count or 1 for tick in drawn if isinstance(tick, LeftOut))
         return [each for each in (*found, ("skipped", "left out", out)) if each[2]]
 
 
@@ -81,11 +82,15 @@ def _ran(mark: Mark, now_ms: int) -> Ran:
 
 
 def _coming(schedule: Schedule) -> list[NextTick]:
-    """As things stand; none where it is not planned."""
+    """As things stand; none where it is not planned, or cannot be."""
     if schedule.next_run_ms is None or schedule.error is not None or schedule.deleted or not schedule.enabled:
         return []
-    trigger = decode(schedule.trigger)
-    return next_ticks(trigger, islice(_from(trigger, schedule.next_run_ms), _NEXT))
+    try:
+        trigger = decode(schedule.trigger)
+    except TriggerError:
+        return []
+    left = _NEXT if schedule.max_runs is None else max(schedule.max_runs - schedule.planned_runs, 0)
+    return next_ticks(trigger, islice(_from(trigger, schedule.next_run_ms), min(left, _NEXT)))
 
 
 def _from(trigger: Trigger, tick: int | None) -> Iterator[int]:

@@ -62,11 +62,13 @@ def _finding(standing: Standing, wanted: Filter) -> str:
     total, parked, failing = standing.counts.total, standing.counts.parked, len(standing.failing.names)
     if not total:
         return "Nothing is scheduled yet"
-    need = parked + failing
     all_of_them = f"{many(total)} schedule{'' if total == 1 else 's'}"
-    if not need:
-        return f"{all_of_them}, none needs you"
-    return f"{many(need)} of {all_of_them} need{'s' if need == 1 else ''} you"
+    cannot = f"{many(parked)} cannot be planned" if parked else ""
+    failed = (
+        f"{many(failing)}{'' if standing.failing.is_whole else ' or more'} failed in the last day" if failing else ""
+    )
+    found = " and ".join(filter(None, [cannot, failed])) or "none failed in the last day"
+    return f"{all_of_them}: {found}"
 
 
 def _facets(standing: Standing, wanted: Filter) -> list[tuple[str, str | None, int]]:
@@ -75,7 +77,7 @@ def _facets(standing: Standing, wanted: Filter) -> list[tuple[str, str | None, i
     all_of_them: list[tuple[str, str | None, int]] = [
         ("All", None, counts.total),
         ("Active", "active", counts.active),
-        ("Failing", "failing", len(standing.failing.names)),
+        ("Failed, 24 h", "failing", len(standing.failing.names)),
         ("Paused", "paused", counts.paused),
         ("Parked", "parked", counts.parked),
         ("Ended", "ended", counts.ended),

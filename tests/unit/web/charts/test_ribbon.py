@@ -2,9 +2,12 @@
 
 import re
 from datetime import UTC
+from itertools import combinations
+
+import pytest
 
 from onthedot.moments import ceil_ms
-from onthedot.web.dashboard.charts.ribbon import NARROW, WIDE, Minute, draw, spikes, tell
+from onthedot.web.dashboard.charts.ribbon import NARROW, WIDE, Minute, Size, draw, spikes, tell
 
 START = ceil_ms("2026-03-26T12:59Z")
 
@@ -96,3 +99,21 @@ def test_an_hour_without_a_run_is_drawn_too() -> None:
 
     assert "12:59" in svg
     assert "style=" not in svg
+
+
+@pytest.mark.parametrize("size", [WIDE, NARROW])
+def test_no_word_stands_on_another(size: Size) -> None:
+    minutes = _hour(
+        m44=Minute(START + 44 * 60_000, 3, 8300, 100, 2, 8300, "local"),
+        m58=Minute(START + 58 * 60_000, 3, 13_000, 100, 2, 13_000, "zoo-b died"),
+    )
+    svg = draw(minutes, UTC, grace_ms=10_000, size=size)
+    found = re.findall(r'<text x="([\d.]+)" y="([\d.]+)" class="((?:spike|grace-word)[^"]*)">([^<]+)', svg)
+    boxes = []
+    for x, y, kind, said in found:
+        left = float(x) - (len(said) * 5.6 if "at-end" in kind else 0)
+        boxes.append((left, float(y) - 11, left + len(said) * 5.6, float(y)))
+
+    assert len(boxes) == 3
+    for one, other in combinations(boxes, 2):
+        assert one[2] <= other[0] or other[2] <= one[0] or one[3] <= other[1] or other[3] <= one[1]

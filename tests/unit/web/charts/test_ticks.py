@@ -11,7 +11,7 @@ from onthedot.model.states import State
 from onthedot.moments import iso
 from onthedot.web.dashboard.charts.columns import Coming, LeftOut, Ran, in_columns
 from onthedot.web.dashboard.charts.log_scale import scale_of
-from onthedot.web.dashboard.charts.ticks import NARROW, WIDE, Words, tick_chart
+from onthedot.web.dashboard.charts.ticks import NARROW, WIDE, Size, Words, tick_chart
 
 DAY = 86_400_000
 HOUR = 3_600_000
@@ -120,3 +120,35 @@ def test_a_scale_of_equal_values_is_one() -> None:
     scale = scale_of([1000, 1000], 100)
     assert 20 < scale(1000) <= 100
     assert scale.lines(20)
+
+
+def boxes(chart: str, tone: str) -> list[tuple[float, float, float, float]]:
+    """Left, top, right, bottom of each text of that tone, about."""
+    found = re.findall(r'<text class="([^"]*)" x="([\d.]+)" y="([\d.]+)" text-anchor="(\w+)"[^>]*>([^<]+)', chart)
+    made = []
+    for kind, x, y, anchor, said in found:
+        wide = len(said) * 6
+        left = float(x) - {"start": 0, "middle": wide / 2, "end": wide}[anchor]
+        if kind == tone:
+            made.append((left, float(y) - 8, left + wide, float(y)))
+    return made
+
+
+@pytest.mark.parametrize("size", [WIDE, NARROW])
+def test_words_stand_on_no_bar_however_crowded_it_is(size: Size) -> None:
+    ticks: list[Ran | LeftOut] = [
+        ran(day, late=4000 + day) if day % 2 else LeftOut(START + day * DAY, START + day * DAY, "overlap")
+        for day in range(60)
+    ]
+    chart = str(tick_chart(ticks, [], WORDS, size=size))
+    rects = re.findall(r'<rect x="([\d.]+)" y="([\d.]+)" width="([\d.]+)" height="([\d.]+)" rx', chart)
+    bars = [(float(x), float(y), float(x) + float(w), float(y) + float(h)) for x, y, w, h in rects]
+    words = [*boxes(chart, "lab strong"), *boxes(chart, "slow strong")]
+
+    assert len(words) == 2  # why once, and how late once
+    assert not [
+        (word, bar)
+        for word in words
+        for bar in bars
+        if word[0] < bar[2] and bar[0] < word[2] and word[1] < bar[3] and bar[1] < word[3]
+    ]

@@ -172,3 +172,10 @@ def test_only_deaths_of_the_last_hour_are_told() -> None:
     ]
 
     assert [node.id for node in view.recent_deaths(gone, NOW)] == ["n4"]
+
+
+def test_a_run_that_never_began_and_a_tick_that_made_none_are_both_left_out() -> None:
+    runs = (_run("a", "13:59:14", State.SKIPPED), _run("b", "13:59:14"))
+    ring = view.ring_of(replace(NOTHING, recent=runs), NOW, None, {NOW // 1000 - 3: 2})
+
+    assert ring.totals() == {LEFT_OUT: 3, "succeeded": 1}

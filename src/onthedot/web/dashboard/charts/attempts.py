@@ -163,7 +163,8 @@ def _back_off(attempt: Attempt, later_ms: int | None) -> Span | None:
 
 
 def ticks(first_ms: int, last_ms: int, zone: tzinfo, most: int) -> list[tuple[int, str]]:
-    """At most so many round moments, with their texts; within less than two seconds they count from the first."""
+    """At most so many round moments, with their texts; where they are less than a second apart, how long after the
+    first they are: clocks show no tenths."""
     span_ms = last_ms - first_ms
     is_brief = span_ms < 2 * _SECOND
     steps = (each for each in _STEPS if is_brief or each >= _SECOND)

@@ -60,6 +60,8 @@ class Size:
 
 WIDE, NARROW = Size(508, 232), Size(320, 208)
 _TOP = 20
+_LETTER, _LINE = 5.6, 12
+"""About how wide a letter is, and how high a line."""
 
 
 def draw(minutes: Sequence[Minute], zone: tzinfo, *, grace_ms: int, size: Size) -> Markup:
@@ -67,8 +69,8 @@ def draw(minutes: Sequence[Minute], zone: tzinfo, *, grace_ms: int, size: Size) 
     scale = _Scale.of(minutes, grace_ms, size)
     return Markup(
         f'<svg class="ribbon" viewBox="0 0 {size.width} {size.height}" role="img" aria-label="{escape(tell(minutes))}">'
-        f"{_grid(scale)}{_grace(scale, grace_ms)}{_band(minutes, scale)}{_bars(minutes, scale)}"
-        f"{_spikes(minutes, scale)}{_times(minutes, scale, zone)}</svg>"
+        f"{_grid(scale)}{_band(minutes, scale)}{_bars(minutes, scale)}"
+        f"{_spikes_and_grace(minutes, scale, grace_ms)}{_times(minutes, scale, zone)}</svg>"
     )
 
 
@@ -136,13 +138,42 @@ def _grid(scale: _Scale) -> str:
     return f'<path class="lines" d="{lines}"/>{texts}'
 
 
-def _grace(scale: _Scale, grace_ms: int) -> str:
+@dataclass(frozen=True, slots=True)
+class _Word:
+    """A text, and about how much room it takes."""
+
+    said: str
+    kind: str
+    x: float
+    y: float
+    at_end: bool
+
+    @property
+    def edges(self) -> tuple[float, float]:
+        wide = len(self.said) * _LETTER
+        return (self.x - wide, self.x) if self.at_end else (self.x, self.x + wide)
+
+    def is_on(self, other: _Word) -> bool:
+        """Whether one could not read both."""
+        (left, right), (first, last) = self.edges, other.edges
+        return left < last and first < right and abs(self.y - other.y) < _LINE
+
+    def __str__(self) -> str:
+        kind = f"{self.kind} at-end" if self.at_end else self.kind
+        return f'<text x="{self.x:.1f}" y="{self.y:.1f}" class="{kind}">{escape(self.said)}</text>'
+
+
+def _first_clear(places: Sequence[_Word], taken: Sequence[_Word]) -> _Word:
+    """The first that stands on none of the others; the last, if each does."""
+    return next((each for each in places if not any(each.is_on(other) for other in taken)), places[-1])
+
+
+def _grace(scale: _Scale, grace_ms: int, taken: Sequence[_Word]) -> str:
     size, y = scale.size, scale.y(grace_ms)
     said = f"grace {short_span(grace_ms)}" + (": later than this is a misfire" if size.width > 400 else "")
-    return (
-        f'<path class="grace" d="M{size.left} {y:.1f}H{size.right}"/>'
-        f'<text x="{size.right}" y="{y - 4:.1f}" class="at-end grace-word">{said}</text>'
-    )
+    sides = ((size.right, True), (size.left + 4, False))
+    places = [_Word(said, "grace-word", x, at_y, at_end) for at_y in (y - 4, y + 12) for x, at_end in sides]
+    return f'<path class="grace" d="M{size.left} {y:.1f}H{size.right}"/>{_first_clear(places, taken)}'
 
 
 def _band(minutes: Sequence[Minute], scale: _Scale) -> str:
@@ -192,21 +223,29 @@ def _bars(minutes: Sequence[Minute], scale: _Scale) -> str:
     return f'<path class="count" d="{counts}"/><path class="failed" d="{failed}"/>'
 
 
-def _spikes(minutes: Sequence[Minute], scale: _Scale) -> str:
-    return "".join(_spike(minutes[place], scale, place) for place in spikes(minutes))
+def _spikes_and_grace(minutes: Sequence[Minute], scale: _Scale, grace_ms: int) -> str:
+    """No word stands on another."""
+    words: list[_Word] = []
+    marks = ""
+    for place in spikes(minutes):
+        x, y = scale.x(place), scale.y(minutes[place].latest_ms)
+        words.append(_first_clear(_spike_words(minutes[place], scale, place), words))
+        marks += (
+            f'<path class="stem" d="M{x:.1f} {y:.1f}V{scale.y(minutes[place].p99_ms):.1f}"/>'
+            f'<circle class="peak" cx="{x:.1f}" cy="{y:.1f}" r="3.4"/>'
+        )
+    return f"{_grace(scale, grace_ms, words)}{marks}{''.join(map(str, words))}"
 
 
-def _spike(minute: Minute, scale: _Scale, place: int) -> str:
+def _spike_words(minute: Minute, scale: _Scale, place: int) -> list[_Word]:
+    """Where its name may stand: beside it, or a line or two lower."""
     x, y = scale.x(place), scale.y(minute.latest_ms)
     leftwards = x > (scale.size.left + scale.size.right) / 2
     text = f"{short_span(minute.latest_ms)}: {minute.why}" if minute.why else short_span(minute.latest_ms)
-    room = int((x - scale.size.left if leftwards else scale.size.right - x) / 5.6)
+    room = int((x - scale.size.left if leftwards else scale.size.right - x) / _LETTER)
     text = text if len(text) <= room else f"{text[: max(room - 1, 4)]}…"
-    side = f'x="{x - 8:.1f}" class="spike at-end"' if leftwards else f'x="{x + 8:.1f}" class="spike"'
-    return (
-        f'<path class="stem" d="M{x:.1f} {y:.1f}V{scale.y(minute.p99_ms):.1f}"/>'
-        f'<circle class="peak" cx="{x:.1f}" cy="{y:.1f}" r="3.4"/><text y="{y + 4:.1f}" {side}>{escape(text)}</text>'
-    )
+    beside = x - 8 if leftwards else x + 8
+    return [_Word(text, "spike", beside, y + 4 + line * _LINE, leftwards) for line in range(4)]
 
 
 def _times(minutes: Sequence[Minute], scale: _Scale, zone: tzinfo) -> str:

@@ -25,7 +25,6 @@ WORST_FIRST = (
     "timed_out",
     "lost",
     LEFT_OUT,
-    "skipped",
     "cancelled",
     "running",
     "waiting",
@@ -37,7 +36,6 @@ WORDS = {
     "timed_out": "timed out",
     "lost": "lost",
     LEFT_OUT: "left out",
-    "skipped": "skipped",
     "cancelled": "cancelled",
     "running": "running",
     "waiting": "waiting",
@@ -111,7 +109,7 @@ def summary(ring: Ring) -> str:
     totals = ring.totals()
     came = sum(count for state, count in totals.items() if state != LEFT_OUT)
     told = [f"{ring.to_come:,} to come", f"{came:,} came"]
-    told += [f"{totals[state]:,} {WORDS[state]}" for state in WORST_FIRST[:6] if totals.get(state)]
+    told += [f"{totals[state]:,} {WORDS[state]}" for state in WORST_FIRST[:5] if totals.get(state)]
     return " · ".join(told)
 
 
@@ -296,7 +294,6 @@ _SHAPES = (
     '<path id="ring-timed_out" d="M-3.2-3.4H3.2L-3.2 3.4H3.2Z" class="m-slow"/>'
     '<circle id="ring-lost" r="3" class="m-lost"/>'
     f'<path id="ring-{LEFT_OUT}" d="M-3.8 0h7.6" class="m-hold"/>'
-    '<path id="ring-skipped" d="M-3.8 0h7.6" class="m-hold"/>'
     '<path id="ring-cancelled" d="M3 0a3 3 0 1 1-6 0a3 3 0 1 1 6 0M-2.1 2.1l4.2-4.2" class="m-off"/>'
     '<circle id="ring-running" r="3.1" class="m-now"/>'
     '<circle id="ring-waiting" r="3.1" class="m-ink"/>'

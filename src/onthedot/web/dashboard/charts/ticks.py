@@ -30,9 +30,13 @@ from onthedot.web.dashboard.moments import duration
 
 LATE_MS = 1000
 """What is less late than this is a dot."""
-_GUTTER, _TOP, _BASE, _LATE_FROM, _FOOT, _HEIGHT = 46.0, 22.0, 138.0, 145.0, 200.0, 206.0
+_GUTTER, _TOP, _BASE, _LATE_FROM, _FOOT, _HEIGHT = 46.0, 22.0, 138.0, 145.0, 208.0, 214.0
 _UP, _DOWN = _BASE - _TOP, 36.0
+_HATCHED = _UP * 0.27
+"""How high what was left out is drawn."""
 _LETTER = 6.0
+_LINE = 11.0
+"""How high a line of text is."""
 _LABEL_APART = 58.0
 CURRENT = ' aria-current="true"'
 TONES = {
@@ -146,7 +150,7 @@ class _Drawing:
         return (
             f'<g class="now">{path(f"M{number(x)} {number(_TOP - 12)}V{number(_LATE_FROM + _DOWN)}", "1.8")}'
             f'<circle cx="{number(x)}" cy="{number(_BASE)}" r="4.5" {FILLED}/>'
-            f"{text(x + 6, _TOP - 5, 'now', 'start', 'now strong')}</g>"
+            f"{text(x + 6, _TOP - 14, 'now', 'start', 'now strong')}</g>"
         )
 
     # a tick
@@ -220,7 +224,7 @@ class _Drawing:
 
     def _hatched(self, column: Column) -> str:
         x, wide = self._inner(column)
-        length = _UP * 0.27
+        length = _HATCHED
         fill = f'fill="url(#{self._size.id})" stroke="currentColor" stroke-opacity=".5"'
         return rect(x, _BASE - length, wide, length, fill)
 
@@ -233,37 +237,64 @@ class _Drawing:
     # words on it
 
     def _reasons(self) -> Iterator[str]:
-        """Above what was left out, as far as they do not run into each other; and the time of a moved tick."""
-        free_from = 0.0
+        """Above what was left out and its neighbours, as far as they do not run into each other; the same one is not
+        said again and again. And the time of a moved tick."""
+        free_from, last = 0.0, ""
         for column in self._columns:
-            said, y, tone = self._reason(column.tick)
+            said, tone = self._reason(column.tick)
             start = self._x(column.place) + 2
-            if said and start >= free_from and start + len(said) * _LETTER < self._size.width:
-                free_from = start + len(said) * _LETTER + 4
-                yield text(start, y, said, "start", tone)
+            end = start + len(said) * _LETTER
+            if said and said != last and start >= free_from and end < self._size.width:
+                free_from, last = end + 4, said
+                yield text(start, self._clear_above(start, end), said, "start", tone)
 
-    def _reason(self, tick: Tick) -> tuple[str, float, str]:
+    def _reason(self, tick: Tick) -> tuple[str, str]:
         match tick:
             case LeftOut(reason=reason, count=count):
                 many = f" \u00d7{count:,}" if count is not None and count > 3 else ""
-                return REASONS.get(reason, reason) + many, _BASE - _UP * 0.27 - 5, "lab strong"
+                return REASONS.get(reason, reason) + many, "lab strong"
             case Coming(at_ms=at_ms, note=note) if note:
-                clock = self._words.moment(at_ms).split(" ")[-1]
-                return clock, _BASE - self._usual[len(self._usual) // 2] - 6, "slow strong"
+                return self._words.moment(at_ms).split(" ")[-1], "slow strong"
             case _:
-                return "", 0.0, ""
+                return "", ""
+
+    def _clear_above(self, start: float, end: float) -> float:
+        """Where text stands over nothing that is drawn."""
+        return max(_BASE - max(self._reach(each) for each in self._between(start, end)) - 5, _LINE)
+
+    def _reach(self, column: Column) -> float:
+        """How high it is drawn, with the mark on it."""
+        match column.tick:
+            case Ran(state=State.SKIPPED) | LeftOut():
+                return _HATCHED
+            case Ran(state=state, took_ms=took_ms):
+                bar = self._up(took_ms) if took_ms is not None else 6.0
+                return bar if state == State.SUCCEEDED else bar + 12
+            case Coming():
+                return self._usual[len(self._usual) // 2]
+            case never:
+                assert_never(never)
+
+    def _between(self, start: float, end: float) -> list[Column]:
+        """The columns that stand in there."""
+        return [
+            each for each in self._columns if self._x(each.place) < end and start < self._x(each.place + each.width)
+        ]
 
     def _lateness(self) -> Iterator[str]:
-        """How late the latest was, beside its bar."""
+        """How late the latest was, below its bar and its neighbours."""
         for column in reversed(self._columns):
             tick = column.tick
             if isinstance(tick, Ran) and tick.late_ms == self._latest_ms and tick.late_ms is not None:
                 said = f"{duration(tick.late_ms)} late"
-                x, y = self._x(column.place), _LATE_FROM + self._late(tick.late_ms) - 2
-                room = x + self._step + 6 + len(said) * _LETTER < self._x(self._size.most_past)
-                at_x = x + self._step if room else x - 3
-                yield text(at_x, y, said, "start" if room else "end", "slow strong")
+                half = len(said) * _LETTER / 2
+                x = max(self._middle(column), _GUTTER + half)
+                yield text(x, self._clear_below(x - half, x + half), said, "middle", "slow strong")
                 return
+
+    def _clear_below(self, start: float, end: float) -> float:
+        late = [each.tick.late_ms or 0 for each in self._between(start, end) if isinstance(each.tick, Ran)]
+        return _LATE_FROM + max(self._late(ms) for ms in late) + _LINE - 1
 
     def _said(self, tick: Tick) -> str:
         moment = self._words.moment(tick.at_ms)

@@ -8,7 +8,10 @@ const alike = (a, b) => a.nodeType === b.nodeType && a.nodeName === b.nodeName &
 /** What belongs to the person who looks, not to the page. */
 const kept = (node, name) =>
   (name === "open" && /^(details|dialog)$/i.test(node.nodeName)) ||
-  (/^(value|checked|selected)$/.test(name) && node.nodeName !== "BUTTON" && !/hidden/.test(node.type));
+  (/^(value|checked|selected)$/.test(name) && node.nodeName !== "BUTTON" && !/hidden/.test(node.type) && !untouched(node));
+
+/** A field in which nobody has typed, nor is about to. */
+const untouched = (node) => node.classList.contains("field") && node.value === node.defaultValue && node !== document.activeElement;
 
 function attributes(node, wanted) {
   for (const { name } of [...node.attributes])

@@ -1,7 +1,7 @@
 // Draws the ring once a second from what the page was last told (#ring-data). The same picture as charts/ring.py.
 import { now } from "./times.js";
 
-const STATES = "failed timed_out lost left_out skipped cancelled running waiting succeeded".split(" "); // worst first
+const STATES = "failed timed_out lost left_out cancelled running waiting succeeded".split(" "); // worst first
 const NAMES = { "00": "the full hour", 15: "a quarter past", 30: "half past", 45: "a quarter to" };
 const RIM = 127.5, HERD = 20, still = matchMedia("(prefers-reduced-motion: reduce)");
 const range = Array.from({ length: 60 }, (_, slot) => slot), round = (slot) => ((slot % 60) + 60) % 60;
@@ -55,7 +55,7 @@ function tell(slots) {
   const all = {};
   for (const { came } of slots) for (const state in came) all[state] = (all[state] || 0) + came[state];
   const came = sum(Object.values(all)) - (all.left_out || 0);
-  part("sum").textContent = [`${many(sum(slots.map(({ coming }) => coming)))} to come`, `${many(came)} came`, ...words(all, STATES.slice(0, 6))].join(" · ");
+  part("sum").textContent = [`${many(sum(slots.map(({ coming }) => coming)))} to come`, `${many(came)} came`, ...words(all, STATES.slice(0, 5))].join(" · ");
   const slot = slots[chosen], past = slot && words(slot.came, STATES).join(", ");
   const said = slot ? `:${String(chosen).padStart(2, "0")}: ${[slot.coming && `${many(slot.coming)} to come`, past].filter(Boolean).join("; ") || "nothing"}` : "";
   part("said").textContent = said;
