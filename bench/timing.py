@@ -53,7 +53,7 @@ def forget() -> None:
     """Empties every cache, so that the next call is a first one."""
     parse._plain_masks.clear()
     for cached in (
-        parse.parse,
+        parse._parse,
         trigger._read,
         trigger._compile,
         days.day_table,

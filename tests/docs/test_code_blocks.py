@@ -5,10 +5,14 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from tests.docs.pages import PAGES, ROOT, blocks_of, write_files
+
+from onthedot import App
+from onthedot.web.serving import Place, WebServer
 
 BLOCKS = [
     pytest.param(page, block, id=f"{page.relative_to(ROOT)}#{number}")
@@ -22,10 +26,36 @@ SERVERS = {
     "mongodb://localhost:27017/jobs": "mongodb_new_url",
     "postgresql://localhost/jobs": "postgresql_15",
     "mysql://localhost/jobs": "mariadb",
+    "https://jobs.example": "jobs_address",
 }
 """What a page says, and the fixture that has a server in its place."""
-ASKED = {"MONGODB_URL": "mongodb_standalone", "REDIS_URL": "redis_server"}
+ASKED = {"MONGODB_URL": "mongodb_standalone", "REDIS_URL": "redis_server", "JOBS_TOKEN": "jobs_token"}
 """A variable that a block reads, and the fixture that has what it shall find there."""
+
+
+@pytest.fixture
+def jobs(tmp_path: Path) -> Iterator[App]:
+    """A node with a task that pages name, on a store of its own."""
+    app = App(f"sqlite:///{tmp_path}/over-http.db")
+
+    @app.task
+    def report(to: str = "ann") -> str:
+        return f"sent to {to}"
+
+    with app.running():
+        yield app
+
+
+@pytest.fixture
+def jobs_address(jobs: App) -> Iterator[str]:
+    server = WebServer(jobs, Place(port=0))
+    with server.beside():
+        yield server.address
+
+
+@pytest.fixture
+def jobs_token(jobs: App) -> str:
+    return jobs.tokens.create("shop", "admin").text
 
 
 @pytest.mark.parametrize(("page", "block"), BLOCKS)

@@ -27,6 +27,7 @@ CASES: list[tuple[errors.OnthedotError, int, dict[str, Any]]] = [
     (E.NodeNotFound("n"), 404, {"node": "n"}),
     (E.TokenNotFound("t"), 404, {"name": "t"}),
     (E.SettingsError("no option"), 422, {}),
+    (E.NotAllowed("admin is needed"), 403, {}),
     (E.Conflict("first"), 409, {}),
     (E.StaleRevision("nightly", 1, 2), 412, {"name": "nightly", "expected": 1, "actual": 2}),
     (E.StoreError("odd"), 503, {}),
