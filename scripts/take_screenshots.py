@@ -8,23 +8,17 @@ import sys
 import time
 from pathlib import Path
 
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, ViewportSize, sync_playwright
 
 CHROMIUM = "/usr/bin/chromium"
 ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--hide-scrollbars"]
 ALIVE_S, AFTER_DEATH_S = 75, 9
-PICTURES = {
-    "overview": "/",
-    "timeline": "/timeline",
-    "schedules": "/schedules",
-    "schedule": "/schedules/serial",
-    "runs": "/runs",
-    "nodes": "/nodes",
-}
+SIZE: ViewportSize = {"width": 1280, "height": 900}
+PICTURES = {"overview": "/", "schedule": "/schedules/serial", "nodes": "/nodes"}
 
 
 def main() -> None:
-    """All pages in light, the first one in dark and on a phone too."""
+    """Some pages in light, the first one in dark too."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", nargs="?", type=Path, default=Path("docs/pictures"))
     folder: Path = parser.parse_args().folder
@@ -50,7 +44,6 @@ def _take(address: str, folder: Path) -> None:
         for name, path in PICTURES.items():
             _shoot(browser, address, path, folder / f"{name}.png")
         _shoot(browser, address, "/", folder / "overview-dark.png", dark=True)
-        _shoot(browser, address, "/", folder / "overview-phone.png", width=390)
         _shoot(browser, address, _run_with_attempts(page), folder / "run.png")
         browser.close()
 
@@ -61,13 +54,12 @@ def _run_with_attempts(page: Page) -> str:
     return page.locator("a[href^='/runs/0']").first.get_attribute("href") or "/runs"
 
 
-def _shoot(browser: Browser, address: str, path: str, file: Path, *, dark: bool = False, width: int = 1280) -> None:
-    size = {"width": width, "height": 900 if width > 600 else 844}
-    context = browser.new_context(base_url=address, viewport=size, color_scheme="dark" if dark else "light")
+def _shoot(browser: Browser, address: str, path: str, file: Path, *, dark: bool = False) -> None:
+    context = browser.new_context(base_url=address, viewport=SIZE, color_scheme="dark" if dark else "light")
     page = context.new_page()
     page.goto(path)
     page.wait_for_timeout(1500)
-    page.screenshot(path=file, full_page=width > 600)
+    page.screenshot(path=file, full_page=True)
     context.close()
 
 
