@@ -29,7 +29,7 @@ LEASE_MS = 3_600_000
 NAUGHTY = "\"><script>alert('1')</script> 100% ☃ 🕰 {{ 7 * 7 }} DROP TABLE".replace("/", "")
 """A name that is shown as it is written, wherever it is shown."""
 
-# From ../shared/SERVERS.md: nothing leaves the machine, and root may run it.
+# Nothing leaves the machine, and root may run it.
 _ARGUMENTS = [
     *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"),
     *("--disable-component-update", "--disable-sync", "--disable-dev-shm-usage"),

@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
-from tests.browser.site import NARROW, NAUGHTY, WIDE, Site, Theme, barriers, is_wider_than_the_window, visiting
+from tests.browser.site import NARROW, NAUGHTY, Site, barriers, each_look, is_wider_than_the_window, visiting
 from tests.browser.weeks import LEFT_OUT, weeks
 
 from onthedot.app.acting import acting_as
@@ -42,23 +42,15 @@ def lived() -> Iterator[Site]:
         yield site
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("width", [WIDE, NARROW])
 @pytest.mark.parametrize("path", PAGES)
-def test_each_page_is_in_nobodys_way(browser: Browser, seen: Site, path: str, width: int, theme: Theme) -> None:
-    with visiting(browser, seen, "admin", width=width, theme=theme) as visit:
-        page = visit.open(path)
-        assert not is_wider_than_the_window(page)
-        assert barriers(page) == ""
-        visit.check()
-
-
-@pytest.mark.parametrize("path", PAGES)
-def test_no_page_is_larger_than_it_may_be(browser: Browser, seen: Site, path: str) -> None:
+def test_each_page_is_in_nobodys_way_and_no_larger_than_it_may_be(browser: Browser, seen: Site, path: str) -> None:
     with visiting(browser, seen, "admin") as visit:
-        response = visit.page.goto(seen.address + path)
-        assert response is not None
-        assert len(response.body()) <= 60_000
+        page = visit.open(path)
+        for _ in each_look(page):
+            assert not is_wider_than_the_window(page)
+            assert barriers(page) == ""
+        assert len(page.request.get(seen.address + path).body()) <= 60_000
+        visit.check()
 
 
 def test_a_name_is_shown_as_it_is_written(browser: Browser, seen: Site) -> None:
