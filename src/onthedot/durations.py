@@ -92,7 +92,7 @@ def _from_text(text: str) -> int:
 
 def _part_ms(whole: str, decimals: str, unit_ms: int, text: str) -> int:
     if len(whole) + len(decimals) > _MOST_DIGITS:
-        raise DurationError(f"{text[:40]!r}… is longer than any duration")
+        raise DurationError(f"a duration of more than 230 years is refused: {text[:40]!r}…; {_EXAMPLES}")
     scale: int = 10 ** len(decimals)
     ms, rest = divmod(int(whole + decimals) * unit_ms, scale)
     if rest:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from tests.patience import LONGEST_S
 
 from onthedot.stores.base import Store
 from onthedot.stores.open import open_store
@@ -22,7 +21,7 @@ def clock() -> ManualClock:
 @pytest.fixture
 def store(clock: ManualClock, mongodb_url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
     for bound in ("_WAIT_MS", "_LONGEST_MS"):
-        monkeypatch.setattr(f"onthedot.stores.mongo.store.{bound}", LONGEST_S * 1000)  # this machine may be starved
+        monkeypatch.setattr(f"onthedot.stores.mongo.store.{bound}", 60_000)  # this machine may be starved
     store = open_store(mongodb_url, create=True, now_ms=clock)
     yield store
     store.close()

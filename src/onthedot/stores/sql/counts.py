@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from heapq import nsmallest
 from typing import Any
 
-from sqlalchemy import Column, ColumnElement, ScalarSelect, bindparam, func, literal_column, select
+from sqlalchemy import Column, ColumnElement, ScalarSelect, bindparam, func, select
 
 from onthedot.model.policy import Policy
 from onthedot.stores.base import Demand, ScheduleCounts
@@ -32,9 +32,9 @@ SCHEDULE_COUNTS: Any = select(
     _up_to_most(tables.PARKED),
     _up_to_most(HAS_ENDED),
 )
-_IS_RUNNING = (_runs.owner.is_not(None), _runs.state == literal_column("'running'"))
-RUN_COUNTS: Any = select(_up_to_most(tables.WAITING), _up_to_most(*_IS_RUNNING))
-LOAD_BY_POOL = select(_runs.owner, _runs.pool, func.count()).where(*_IS_RUNNING).group_by(_runs.owner, _runs.pool)
+_IS_RUNNING = _runs.owner.is_not(None)  # also where its state cannot be read; a broadcast itself has none
+RUN_COUNTS: Any = select(_up_to_most(tables.WAITING), _up_to_most(_IS_RUNNING))
+LOAD_BY_POOL = select(_runs.owner, _runs.pool, func.count()).where(_IS_RUNNING).group_by(_runs.owner, _runs.pool)
 
 
 def schedule_counts(row: Sequence[int], most: int) -> ScheduleCounts:

@@ -61,6 +61,8 @@ _WAIT_MS = 15_000
 """How long a writer waits for others before it says so: half a lease, so that a node can still renew after it."""
 _PAUSE_MS = 10
 _CLASH_MS = 10
+_CREATIONS = 5
+"""So often one goes on making the tables after its connection was cut off."""
 
 _left_alone: list[object] = []
 """Connections inherited by fork: they are the parent's, so they are neither used nor closed here."""
@@ -245,8 +247,20 @@ class SqlStore(Engine):
             )
         with in_our_words(self._dialect, self._place):
             self._retry_while_busy(before_creation)
-        with self._writing() as connection, schema.being_made(connection, self._dialect, self._place):
-            self._bring_up_to_date(connection)
+        self._make_tables()
+
+    def _make_tables(self) -> None:
+        """One statement of it may take longer than the URL lets any take (`read_timeout`): then it is gone on with."""
+        for left in reversed(range(_CREATIONS)):
+            is_mine = False
+            try:
+                with self._writing() as connection, schema.being_made(connection, self._dialect, self._place):
+                    is_mine = True
+                    self._bring_up_to_date(connection)
+                return
+            except StoreUnavailable:
+                if not is_mine or not left:
+                    raise
 
     def _bring_up_to_date(self, connection: Connection) -> None:
         version = schema.version_of(connection, self._dialect)  # somebody may have been first

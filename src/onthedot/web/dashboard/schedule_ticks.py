@@ -124,7 +124,7 @@ def charts_of(view: TickView, url: Addresses, zone: tzinfo) -> tuple[Markup, Mar
     words = Words(
         moment=in_full(zone),
         label=under_axis(zone, moments[0], moments[-1]),
-        href=lambda ms: f"{url.here(tick=iso(ms))}#why",
+        href=lambda ms: f"?{url.here(tick=iso(ms)).partition('?')[2]}#why",  # without the name, which may be long
     )
     sizes = (WIDE, NARROW)
     wide, narrow = (tick_chart(view.past, coming, words, size=size, selected_ms=view.chosen_ms) for size in sizes)
