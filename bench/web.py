@@ -190,7 +190,8 @@ def _warm(server: _Server, say: Say) -> None:
 def _pages(report: Report, say: Say, kind: str, server: _Server, addresses: dict[str, str]) -> None:
     section = report.section(
         f"First byte on {NAMES[kind]}",
-        f"{SCHEDULES:,} schedules, {RUNS:,} ended runs, `onthedot dashboard` in a process of its own; each address "
+        f"{SCHEDULES:,} schedules, {RUNS:,} ended runs, `onthedot dashboard` in a process of its own; no node "
+        "plans, so schedules become overdue while it is measured, and `status` lists them. Each address "
         f"{TURNS} times over one connection, in turn. Milliseconds; the last column is the size of the answer.",
         *("page", "half within", "19 of 20 within", "slowest", "kB"),
     )
