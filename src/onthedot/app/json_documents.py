@@ -44,7 +44,7 @@ def schedule_state(schedule: Schedule, now_ms: int | None = None) -> str:
         return "paused"
     if now_ms is not None and schedule.is_undeclared(now_ms):
         return "undeclared"
-    return "done" if schedule.next_run_ms is None else "active"
+    return "ended" if schedule.next_run_ms is None else "active"
 
 
 def schedule_document(schedule: Schedule, now_ms: int | None = None) -> Document:

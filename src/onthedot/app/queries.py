@@ -22,9 +22,8 @@ def state_of(text: str | None) -> ScheduleState | None:
     """A state of schedules; `SettingsError`."""
     if text is None:
         return None
-    word = "ended" if text == "done" else text  # as a schedule that has ended says of itself
     for state in STATES:
-        if state == word:
+        if state == text:
             return state
     raise SettingsError(f"no state {text!r} of schedules; {did_you_mean(text, STATES)}")
 

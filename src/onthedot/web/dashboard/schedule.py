@@ -56,7 +56,7 @@ def schedule_page(
         page="schedules",
         live="schedules runs",
         schedule=schedule,
-        state=schedule_state(schedule, now_ms).replace("done", "ended"),
+        state=schedule_state(schedule, now_ms),
         when=when,
         view=view,
         wide=wide,

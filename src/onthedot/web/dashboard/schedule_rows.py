@@ -74,7 +74,7 @@ def _by_schedule(items: Iterable[Of]) -> dict[str, list[Of]]:
 
 def _row(schedule: Schedule, marks: Sequence[Mark], decisions: Sequence[Decision], now_ms: int) -> Row:
     runs = any(mark.state is State.RUNNING for mark in marks)
-    state = schedule_state(schedule, now_ms).replace("done", "ended")
+    state = schedule_state(schedule, now_ms)
     took = [mark.duration_ms for mark in marks if mark.state is State.SUCCEEDED and mark.duration_ms is not None]
     late = sorted(mark.lateness_ms for mark in marks if mark.lateness_ms is not None)
     return Row(
