@@ -95,6 +95,14 @@ def test_an_address_that_was_cut_short_still_shows_a_page(admin: Client, nightly
     look(admin, f"/schedules?{query}")
 
 
+@pytest.mark.parametrize(
+    "path", ["/schedules?state=odd", "/schedules?sort=odd", "/timeline?range=odd", "/timeline?at=odd"]
+)
+def test_what_of_an_address_nobody_knows_is_told(admin: Client, nightly: None, path: str) -> None:
+    assert "no moment" in look(admin, path) or "There is no" in look(admin, path)
+    assert 'role="alert"' not in look(admin, path.partition("?")[0])
+
+
 def test_a_page_of_the_list_stays_below_its_size(app: App, admin: Client, node: Node) -> None:
     for number in range(40):
         tags = ["finance", "europe"]

@@ -59,7 +59,8 @@ class Filter:
 
 
 def read_filter(q: str = "", state: str = "", tag: str = "", task: str = "", sort: str = "") -> Filter:
-    """Of an address. What nobody knows counts as not given: an address that somebody cut short still shows a page."""
+    """Of an address. What nobody knows counts as not given, and is told (`not_understood`): an address that was cut
+    short still shows a page."""
     words: list[str] = []
     for word in q[:_MOST_LETTERS].split():
         kind, colon, value = word.partition(":")
@@ -76,3 +77,13 @@ def read_filter(q: str = "", state: str = "", tag: str = "", task: str = "", sor
         state=next((each for each in STATES if each == state), None),
         sort=next((each for each in SORTS if each == sort), "need"),
     )
+
+
+def not_understood(state: str = "", sort: str = "") -> list[str]:
+    """What of an address nobody knows, a sentence each."""
+    found = []
+    if state and state not in STATES:
+        found.append(f"There is no state {state!r}: all are shown. There are {', '.join(STATES)}.")
+    if sort and sort not in SORTS:
+        found.append(f"There is no order {sort!r}: they stand by need. There are {', '.join(SORTS)}.")
+    return found

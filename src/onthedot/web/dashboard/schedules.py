@@ -11,7 +11,7 @@ from onthedot.texts import counted
 from onthedot.web.dashboard.frame import render
 from onthedot.web.dashboard.moments import many
 from onthedot.web.dashboard.page_route import new_pages
-from onthedot.web.dashboard.schedule_filter import Filter, read_filter
+from onthedot.web.dashboard.schedule_filter import Filter, not_understood, read_filter
 from onthedot.web.dashboard.schedule_list import Part, SchedulePage, Standing, count_parts, read_page
 from onthedot.web.routes.router import VIEWER
 from onthedot.web.security import TheApp
@@ -54,6 +54,7 @@ def schedules_page(
         parts=parts,
         parts_told=_parts_told(parts),
         asked=" ".join(word for word, _ in wanted.parts()),
+        not_understood=not_understood(state, sort),
     )
 
 

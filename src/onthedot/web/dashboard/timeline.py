@@ -59,6 +59,7 @@ def _values(request: Request, watcher: Watcher, zone: Zone) -> dict[str, Any]:
     chosen = view.chosen_of(grid, outlook, planned, zone.name)
     return {
         "shown": shown,
+        "not_understood": _not_understood(query.get("range", ""), query.get("at", "")),
         "ranges": tuple(view.RANGES.values()),
         "tag": tag,
         "tags": kinds.tags[:_MOST_TAGS],
@@ -115,6 +116,16 @@ def _can_begin(snapshot: Snapshot) -> int:
     """How many runs nodes can take at once."""
     taking = (node for node in snapshot.nodes if node.state is NodeState.ALIVE and not snapshot.is_silent(node))
     return sum(node.capacity for node in taking)
+
+
+def _not_understood(range_name: str, at: str) -> list[str]:
+    """What of the address nobody knows, a sentence each."""
+    found = []
+    if range_name and range_name not in view.RANGES:
+        found.append(f"There is no range {range_name!r}: a day is shown. There are {', '.join(view.RANGES)}.")
+    if at and _moment(at) is None:
+        found.append(f"{at!r} is no moment; write it like 2026-12-24T18:00Z.")
+    return found
 
 
 def _moment(text: str) -> int | None:
