@@ -13,7 +13,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from onthedot.errors import StoreError, StoreUnavailable
 from onthedot.stores.base import Pruned, Retention, Store
-from onthedot.stores.transaction import TryAgain
+from onthedot.stores.transaction import TryAgain, once_more_if_cut_off
 
 Item = TypeVar("Item", bound=Hashable)
 T = TypeVar("T")
@@ -166,7 +166,7 @@ class Pruner:
     def _forget(self, kind: Kind[Item], batch: Sequence[Item]) -> Pruned:
         """Where a batch is refused, it is split until the culprits stand alone."""
         try:
-            return kind.forget(batch)
+            return once_more_if_cut_off(lambda: kind.forget(batch))
         except TryAgain:
             return Pruned(more=True)  # somebody else is at it just now
         except StoreUnavailable:

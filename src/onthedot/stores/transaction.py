@@ -13,9 +13,9 @@ run of a schedule holds the schedule's lock and raises its `version`. The rest (
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, TypeVar
 
 from onthedot.model.decision import Decision
 from onthedot.model.key import Key
@@ -29,9 +29,31 @@ from onthedot.model.values import make
 from onthedot.rules.effects import Effects
 from onthedot.stores.base import Change, LogLine, TaskInfo
 
+T = TypeVar("T")
+
 
 class TryAgain(Exception):
     """The transaction clashed with another and left nothing behind."""
+
+
+class CutOff(TryAgain):
+    """Its connection was ended before the commit: it may be made again, once."""
+
+    def __init__(self, problem: Exception) -> None:
+        super().__init__(str(problem))
+        self.problem = problem
+
+
+def once_more_if_cut_off(act: Callable[[], T]) -> T:
+    """A process that did something else for too long in the midst of it finds its connection ended."""
+    try:
+        return act()
+    except CutOff:
+        pass
+    try:
+        return act()
+    except CutOff as error:
+        raise error.problem from error
 
 
 def readable(runs: Iterable[Run]) -> list[Run]:

@@ -32,7 +32,7 @@ from onthedot.stores.engine import (
     waking,
 )
 from onthedot.stores.engine.apart import in_parts, is_of_the_store
-from onthedot.stores.transaction import AheadTransaction, Claim, Transaction, TryAgain
+from onthedot.stores.transaction import AheadTransaction, Claim, Transaction, TryAgain, once_more_if_cut_off
 
 T = TypeVar("T")
 
@@ -62,11 +62,14 @@ class Engine(Store):
     def _transact(self, work: Callable[[Transaction], T]) -> T:
         for _ in range(_TRIES):
             try:
-                with self.begin() as tx:
-                    return work(tx)
+                return once_more_if_cut_off(lambda: self._once(work))
             except TryAgain:
                 continue
         raise Clash(f"a transaction clashed with others {_TRIES} times in a row; is one of them stuck?")
+
+    def _once(self, work: Callable[[Transaction], T]) -> T:
+        with self.begin() as tx:
+            return work(tx)
 
     # schedules
 

@@ -53,7 +53,7 @@ from onthedot.stores.sql.errors import in_our_words, is_busy, was_cut_off
 from onthedot.stores.sql.notify import NotifyChannel
 from onthedot.stores.sql.prune import SqlForgetting
 from onthedot.stores.sql.transaction import SqlTransaction, in_chunks
-from onthedot.stores.transaction import Transaction, TryAgain
+from onthedot.stores.transaction import CutOff, Transaction, TryAgain
 
 T = TypeVar("T")
 
@@ -108,7 +108,7 @@ class SqlStore(Engine):
         self._listeners: list[Callable[[], None]] = []
         self._claimed_runs = ClaimedRuns()
         self._floors = Floors(self._clock)
-        self._pruner = Pruner(SqlForgetting(self._reading, self._writing, dialect))
+        self._pruner = Pruner(SqlForgetting(self._reading, self._changing, dialect))
 
     def now_ms(self) -> int:
         return self._reading(self._server_ms) if self._read_clock is None else self._read_clock()
@@ -130,12 +130,28 @@ class SqlStore(Engine):
 
     @contextmanager
     def begin(self) -> Iterator[SqlTransaction]:
-        with self._writing() as connection:
+        with self._changing() as connection:
             tx = SqlTransaction(connection, self._dialect, self._known_ms(), self._claimed_runs, self._floors.now())
             yield tx
         self._claimed_runs.add(tx.started)
         self._claimed_runs.remove(tx.ended)
         self._floors.lower(tx.due_schedules_ms, tx.due_runs_ms)
+
+    @contextmanager
+    def _changing(self) -> Iterator[Connection]:
+        """`CutOff` where the connection is lost before the commit; afterwards nobody knows what became of it."""
+        lost = False
+        try:
+            with self._writing() as connection:
+                try:
+                    yield connection
+                except sqlalchemy.exc.DBAPIError as error:
+                    lost = was_cut_off(error, self._dialect)
+                    raise
+        except StoreUnavailable as error:
+            if lost:
+                raise CutOff(error) from error
+            raise
 
     @contextmanager
     def _writing(self) -> Iterator[Connection]:

@@ -1,4 +1,4 @@
-"""A process that is busy elsewhere in the midst of a read: the server cuts it off after 2 s, and it reads again."""
+"""A process that is busy elsewhere in a transaction: the server cuts it off after 2 s, and it begins anew."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from tests.patience import LONGEST_S
 
 from onthedot.errors import StoreUnavailable
 from onthedot.model.run import Run
+from onthedot.stores.base import Author, Retention
 from onthedot.stores.open import open_store
 from onthedot.stores.sql.store import SqlStore
 
@@ -20,6 +21,7 @@ IS_HERE = {
     "postgresql": "SELECT count(*) FROM pg_stat_activity WHERE pid = :id",
     "mysql": "SELECT count(*) FROM information_schema.processlist WHERE id = :id",
 }
+BY = Author("me", "test", "cancel")
 RUN = Run("run", "task", "enqueue", 1, 1)
 
 
@@ -130,3 +132,54 @@ def test_a_reader_that_is_cut_off_again_and_again_is_told(
 
     with pytest.raises(StoreUnavailable, match="does not answer"):
         store._reading(work, snapshot=True)
+
+
+# what writes
+
+
+def busy_between(store: SqlStore, observer: sqlalchemy.Engine, words: str, times: int) -> list[str]:
+    """Be busy after a statement with those words, the first few times; the statements after which it was."""
+    busy: list[str] = []
+
+    def between(connection: Connection, _cursor: object, statement: str, *_: object) -> None:
+        if words in statement and len(busy) < times:
+            busy.append(statement)
+            be_busy(connection, observer)
+
+    event.listen(store._opened().engine, "after_cursor_execute", between)
+    return busy
+
+
+def test_what_writes_is_made_again_where_it_was_cut_off_before_its_commit(
+    store: SqlStore, observer: sqlalchemy.Engine
+) -> None:
+    busy = busy_between(store, observer, "FOR UPDATE", times=1)
+    store.request_cancel("run", "not wanted", BY)
+    assert [run.state for run in store.runs(ids=["run"])] == ["cancelled"]
+    assert [change.by.what for change in store.changes()] == ["cancel"]
+    assert len(busy) == 1
+
+
+def test_who_is_cut_off_again_while_writing_is_told(store: SqlStore, observer: sqlalchemy.Engine) -> None:
+    busy = busy_between(store, observer, "FOR UPDATE", times=2)
+    with pytest.raises(StoreUnavailable, match="does not answer"):
+        store.request_cancel("run", "not wanted", BY)
+    assert [run.state for run in store.runs(ids=["run"])] == ["waiting"]
+    assert len(busy) == 2
+
+
+def test_who_is_cut_off_at_the_commit_is_told_since_nobody_knows_what_became_of_it(
+    store: SqlStore, observer: sqlalchemy.Engine
+) -> None:
+    busy = busy_between(store, observer, "INSERT INTO onthedot_runs", times=1)
+    with pytest.raises(StoreUnavailable, match="does not answer"):
+        store.enqueue([Run("other", "task", "enqueue", 1, 1)])
+    assert len(busy) == 1
+
+
+def test_what_is_old_is_forgotten_though_it_was_cut_off(store: SqlStore, observer: sqlalchemy.Engine) -> None:
+    store.request_cancel("run", "not wanted", BY)
+    busy = busy_between(store, observer, "FROM onthedot_logs", times=1)
+    store.prune(Retention(history_ms=0))
+    assert store.runs(ids=["run"]) == []
+    assert len(busy) == 1
