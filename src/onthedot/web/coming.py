@@ -16,6 +16,7 @@ EVERY_MS = 30_000
 _SOON_MS = 1000
 _MOST_NAMES = 500
 """Of more changes than these all schedules are read again."""
+_MOST_TAGGED = 8
 _PART = 20
 """Building takes a twentieth of the time at most, however many schedules there are."""
 _BACK_MS = 120_000
@@ -36,6 +37,9 @@ class Coming:
         self._stale: set[str] | None = None
         """Names of schedules that have changed; None: all may have."""
         self._noting = Lock()
+        self._tagging = Lock()
+        self._tagged: tuple[Mapping[str, Planned], dict[str, StoreOutlook]] = {}, {}
+        """What they are made of, and those that were asked for lately, by tag."""
         self._read_ms = 0
         self._built_ms = 0
         self._took_ms = 0
@@ -52,9 +56,16 @@ class Coming:
         return self._current
 
     def tagged(self, tag: str, first_ms: int, end_ms: int) -> StoreOutlook:
-        """Of the schedules with a tag, made now from what is known of all."""
-        self.current()
-        return outlook_of(self._planned, first_ms, end_ms, tag=tag)
+        """Of the schedules with a tag: made once from what is known of all, until that is another."""
+        planned = self.planned()
+        with self._tagging:
+            known = self._tagged[1] if self._tagged[0] is planned else {}
+            found = known.get(tag)
+            if found is None or not found.covers(first_ms, end_ms):
+                found = outlook_of(planned, first_ms, end_ms, tag=tag)
+                others = [*known.items()][1 - _MOST_TAGGED :]
+                self._tagged = planned, {**dict(others), tag: found}
+        return found.within(first_ms, end_ms)
 
     def planned(self) -> Mapping[str, Planned]:
         """What the index was made of, by name: another mapping after each build, and never changed."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -146,6 +147,24 @@ def test_counts_are_taken_from_the_start_that_was_asked_for_and_end_where_asked(
 
 def test_runs_are_counted_by_name() -> None:
     assert index_of((0, "b"), (1, "a"), (2, "b")).per_name() == {"a": 1, "b": 2}
+
+
+def test_the_runs_of_a_part_are_counted_by_name() -> None:
+    index = index_of((0, "b"), (1, "a"), (2, "b"), (3, "b"), (9, "late"))
+    assert [*index.query(moment(1), moment(4)).per_name().items()] == [("a", 1), ("b", 2)]
+    assert index.query(moment(4), moment(9)).per_name() == {}
+
+
+def test_counts_are_those_of_queries_one_after_the_other() -> None:
+    index = index_of(*((number * 1.7 % 60, "abc"[number % 3]) for number in range(50)))
+    edges = [moment(7 * step) for step in range(-3, 12)]
+    told = index.counts("7s", edges[0], edges[-1]).tolist()
+    assert told == [len(index.query(first, end)) for first, end in pairwise(edges)]
+    assert sum(told) == 50
+    assert index.counts("1h", moment(-7200), moment(0)).tolist() == [0, 0]
+    assert index.counts("1h", moment(60), moment(7260)).tolist() == [0, 0]
+    far = moment(1 << 33)  # beyond what the type of the index holds
+    assert index.counts("10000d", moment(0), far).tolist()[0] == 50
 
 
 def test_a_run_costs_at_most_sixteen_bytes() -> None:

@@ -54,6 +54,21 @@ def test_a_reader_keeps_what_it_took_while_another_takes_its_place(app: App, com
     assert (len(taken), len(coming.current())) == (held, 0)
 
 
+def test_what_a_tag_has_to_come_is_made_once_until_schedules_change(app: App, coming: Coming) -> None:
+    app.schedules.put("a", "report", every("1h"), tags=["eu"])
+    app.schedules.put("b", "report", every("1h"))
+    coming.build()
+    now_ms = app.open_store().now_ms()
+    first = coming.tagged("eu", now_ms, now_ms + DAY_MS)
+    part = coming.tagged("eu", now_ms + DAY_MS // 2, now_ms + DAY_MS)
+    assert (len(first), len(part), part.index is first.index) == (24, 12, True)
+    assert len(coming.tagged("eu", now_ms, now_ms + 2 * DAY_MS)) == 48
+    app.schedules.put("b", "report", every("1h"), tags=["eu"])
+    coming.note(["b"])
+    coming.build()
+    assert len(coming.tagged("eu", now_ms, now_ms + DAY_MS)) == 48
+
+
 def test_a_change_is_there_within_a_second_or_two_and_only_it_is_read(
     app: App, coming: Coming, watcher: Watcher, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:

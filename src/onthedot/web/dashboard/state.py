@@ -22,6 +22,7 @@ from onthedot.web.dashboard.kept_pages import KeptPages
 from onthedot.web.dashboard.needs_keeper import NeedsKeeper
 from onthedot.web.dashboard.page_route import to_page, to_sign_in
 from onthedot.web.dashboard.schedule_list import StandingKeeper
+from onthedot.web.dashboard.squares import SquareKeeper
 from onthedot.web.dashboard.timeline_view import Kinds, kinds_of
 from onthedot.web.problems import Problem
 from onthedot.web.security import asking, check
@@ -37,6 +38,7 @@ class Dashboard:
         self.standing = StandingKeeper(monotonic_ms)
         self.doctor = Doctor(monotonic_ms)
         self.needs = NeedsKeeper(monotonic_ms)
+        self.squares = SquareKeeper()
         self._kinds: tuple[Mapping[str, Planned], Kinds] | None = None
 
     def kinds(self, planned: Mapping[str, Planned]) -> Kinds:

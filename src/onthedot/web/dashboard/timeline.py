@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fastapi import Request
 from starlette.responses import HTMLResponse, PlainTextResponse
 
-from onthedot.app.outlook import Planned, StoreOutlook
 from onthedot.errors import ExtraMissing, MomentError
 from onthedot.model.node import NodeState
 from onthedot.moments import END_MS, FIRST_MS, floor_ms, from_ms, iso
@@ -16,10 +14,14 @@ from onthedot.web.dashboard import timeline_view as view
 from onthedot.web.dashboard.charts import heat, spread, strip
 from onthedot.web.dashboard.frame import render
 from onthedot.web.dashboard.page_route import new_pages
+from onthedot.web.dashboard.squares import Square
 from onthedot.web.dashboard.zones import Zone, zone_of
 from onthedot.web.routes.router import VIEWER
 from onthedot.web.snapshot import Snapshot
 from onthedot.web.watching import TheWatcher, Watcher
+
+if TYPE_CHECKING:
+    from onthedot.forecast.spreading import Spread
 
 router = new_pages()
 
@@ -56,7 +58,7 @@ def _values(request: Request, watcher: Watcher, zone: Zone) -> dict[str, Any]:
     window = view.window_of(shown, now_ms, at_ms, zone.at())
     grid = view.grid_of(shown, window, outlook, now_ms, at_ms)
     rows, busy = heat.rows_of(grid, zone.at()), heat.busiest(grid)
-    chosen = view.chosen_of(grid, outlook, planned, zone.name)
+    square = request.app.state.dashboard.squares.tell(grid, outlook, planned, zone.name)
     return {
         "shown": shown,
         "not_understood": _not_understood(query.get("range", ""), query.get("at", "")),
@@ -75,41 +77,30 @@ def _values(request: Request, watcher: Watcher, zone: Zone) -> dict[str, Any]:
         "busy": busy,
         "days": days,
         "strip_svg": strip.draw(days, view.week_counts(outlook, days), window),
-        "chosen": chosen,
+        "chosen": None if square is None else square.chosen,
         "can_begin": _can_begin(snapshot),
         "most_names": _MOST_NAMES,
         "iso": iso,
-        **_spread(chosen, outlook, planned, zone),
+        **_spread(square, zone),
     }
 
 
-def _spread(
-    chosen: view.Chosen | None, outlook: StoreOutlook, planned: Mapping[str, Planned], zone: Zone
-) -> dict[str, Any]:
+def _spread(square: Square | None, zone: Zone) -> dict[str, Any]:
     """What `H` would do to the chosen square; None where it would do nothing."""
-    from onthedot.forecast.spreading import spread as spread_out
-
-    nothing: dict[str, Any] = {"spread": None, "lines": []}
-    if chosen is None or chosen.runs < 2:
-        return nothing
-    first_ms, end_ms = view.around(chosen, outlook)
-    names = chosen.names[: view.MOST_REWRITTEN]
-    triggers = {name: planned[name].trigger for name in names if name in planned}
-    counts = view.counts_in(outlook, first_ms, end_ms, view.MINUTE_MS)
-    found = spread_out(counts, triggers, first_ms, view.MINUTE_MS)
-    if not found.lines:
-        return nothing
-    ends = (f"{from_ms(at).astimezone(zone.at()):%H:%M}" for at in (first_ms, end_ms))
+    if square is None or square.spread is None:
+        return {"spread": None, "lines": []}
+    found = square.spread
+    ends = (f"{from_ms(at).astimezone(zone.at()):%H:%M}" for at in square.around_ms)
     return {
         "spread": found,
         "spread_svg": spread.draw(found.as_written, found.with_h, *ends),
-        "lines": _lines(found)[:_MOST_LINES],
-        "cut": len(chosen.names) > view.MOST_REWRITTEN,
+        "lines": _lines(found, _MOST_LINES),
+        "cut": len(square.chosen.names) > view.MOST_REWRITTEN,
     }
 
 
-def _lines(found: Any) -> list[str]:
-    return [f"{each.name} = {each.after}" for each in found.lines]
+def _lines(found: Spread, most: int | None = None) -> list[str]:
+    return [f"{each.name} = {each.after}" for each in found.lines[:most]]
 
 
 def _can_begin(snapshot: Snapshot) -> int:

@@ -179,21 +179,21 @@ class Chosen:
     """The same moment on the clock that most of them go by: "03:00 in Berlin"."""
 
 
-def chosen_of(grid: Grid, outlook: StoreOutlook, planned: Mapping[str, Planned], zone_name: str) -> Chosen | None:
-    """What begins in the chosen square, by name group."""
-    if grid.chosen is None:
-        return None
-    at_ms = grid.at(grid.chosen)
-    end_ms = at_ms + grid.cell_ms
-    names = [run.name for run in outlook.index.query(from_ms(at_ms), from_ms(end_ms))]
-    groups = name_groups(names)
+def chosen_of(
+    at_ms: int, cell_ms: int, outlook: StoreOutlook, planned: Mapping[str, Planned], zone_name: str
+) -> Chosen:
+    """What begins in the square of that moment, by name group."""
+    end_ms = at_ms + cell_ms
+    runs = outlook.index.query(from_ms(at_ms), from_ms(end_ms))
+    counts = runs.per_name()
+    groups = name_groups(counts)
     most = max((each.count for each in groups), default=1)
     lines = tuple(
         GroupLine(each.label, each.count, each.count / most, words_of(each.names, planned), _search(each.label))
         for each in groups
     )
-    unique = tuple(dict.fromkeys(sorted(names)))
-    return Chosen(at_ms, end_ms, len(names), lines, unique, _elsewhere(at_ms, unique, planned, zone_name))
+    names = tuple(counts)
+    return Chosen(at_ms, end_ms, len(runs), lines, names, _elsewhere(at_ms, names, planned, zone_name))
 
 
 def words_of(names: Sequence[str], planned: Mapping[str, Planned]) -> str:
@@ -224,9 +224,9 @@ def _elsewhere(at_ms: int, names: Sequence[str], planned: Mapping[str, Planned],
     return f"{from_ms(at_ms).astimezone(ZoneInfo(others[0])):%H:%M} in {short_zone(others[0])}"
 
 
-def around(chosen: Chosen, outlook: StoreOutlook) -> tuple[int, int]:
-    """The window in which one sees what spreading does: four hours, as far as they are known."""
-    first_ms = (chosen.at_ms - _AROUND_MS // 2) // HOUR_MS * HOUR_MS
+def around(at_ms: int, outlook: StoreOutlook) -> tuple[int, int]:
+    """The window in which one sees what spreading a square does: four hours, as far as they are known."""
+    first_ms = (at_ms - _AROUND_MS // 2) // HOUR_MS * HOUR_MS
     known_ms = -(-outlook.first_ms // MINUTE_MS) * MINUTE_MS, outlook.end_ms // MINUTE_MS * MINUTE_MS
     return max(first_ms, known_ms[0]), max(min(first_ms + 2 * _AROUND_MS, known_ms[1]), first_ms)
 

@@ -97,9 +97,9 @@ def test_where_the_outlook_does_not_reach_nothing_is_counted() -> None:
 def test_the_chosen_minute_is_told_by_name_groups(outlook: StoreOutlook) -> None:
     shown = view.RANGES["24h"]
     grid = view.grid_of(shown, view.window_of(shown, NOW, None, UTC), outlook, NOW, None)
-    chosen = view.chosen_of(grid, outlook, PLANNED, "UTC")
+    assert grid.chosen is not None
+    chosen = view.chosen_of(grid.at(grid.chosen), grid.cell_ms, outlook, PLANNED, "UTC")
 
-    assert chosen is not None
     assert [(each.label, each.count, each.words) for each in chosen.groups] == [
         ("backup-*", 6, "at 02:00 every day · Berlin"),
         ("check-*", 4, "every 5 minutes"),
@@ -118,10 +118,9 @@ def test_clocks_of_several_zones_are_counted() -> None:
 def test_what_spreading_does_is_looked_at_where_the_outlook_knows_it(outlook: StoreOutlook) -> None:
     shown = view.RANGES["24h"]
     soon = view.grid_of(shown, view.window_of(shown, NOW, None, UTC), outlook, NOW, NOW)
-    chosen = view.chosen_of(soon, outlook, PLANNED, "UTC")
+    assert soon.chosen is not None
+    first_ms, end_ms = view.around(soon.at(soon.chosen), outlook)
 
-    assert chosen is not None
-    first_ms, end_ms = view.around(chosen, outlook)
     assert outlook.covers(first_ms, end_ms)
     assert first_ms % view.MINUTE_MS == 0
 
