@@ -70,10 +70,13 @@ def _compare(memory: Store, other: Store, random: Random, now_ms: int, when: str
         _alike(memory, other, lambda store: _change_pages(store, limit, name), f"changes {name} {when}")  # noqa: B023
     for most in (0, 1, 10_000):
         _alike(memory, other, lambda store: (store.count_schedules(most), store.count_runs(most)), when)  # noqa: B023
-    _alike(memory, other, lambda store: sorted(map(repr, store.demands())), when)
+    _alike(memory, other, lambda store: sorted(map(repr, store.needed())), when)
+    for tasks in (TASKS, TASKS[:1], ()):
+        _alike(memory, other, lambda store: sorted(map(repr, store.demands(tasks))), when)  # noqa: B023
     _alike(memory, other, lambda store: sorted(map(repr, store.load())), when)
     for limit in (0, 1, 1000):
         _alike(memory, other, lambda store: store.overdue(now_ms - 5000, limit), when)  # noqa: B023
+        _alike(memory, other, lambda store: store.count_overdue(now_ms - 5000, limit), when)  # noqa: B023
     _alike(memory, other, lambda store: store.minutes(START_MS - 10 * MINUTE, now_ms), when)
 
 

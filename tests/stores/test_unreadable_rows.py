@@ -284,7 +284,9 @@ def test_every_question_about_schedules_is_answered_where_one_cannot_be_read(sce
     assert {row.id for row in scene.store.schedules()} == {bad.id, good.id}
     assert good.id in {row.id for row in scene.store.overdue(scene.now_ms)}
     assert scene.store.count_schedules().total == 2
-    assert any("good" in each.names for each in scene.store.demands())
+    assert any("good" in each.names for each in scene.store.demands(["job"]))
+    assert any(each.task == "job" for each in scene.store.needed())
+    assert scene.store.count_overdue(scene.now_ms) >= 1
     scene.store.ticks([bad.id, good.id])
 
 

@@ -254,7 +254,9 @@ def status_document(status: Status, store: str) -> Document:
         "pauses": [{"name": each.name, "told": str(each)} for each in status.pauses],
         "died": [{"name": each.name, "count": each.count, "heard_at": iso(each.last_ms)} for each in status.died],
         "undeclared": list(status.undeclared),
+        "undeclared_count": status.undeclared_count,
         "parked": [{"name": each.name, "error": each.error} for each in status.parked],
+        "parked_count": status.parked_count,
         "waiting": status.waiting,
         "running": status.running,
         "late": [
@@ -267,6 +269,8 @@ def status_document(status: Status, store: str) -> Document:
             }
             for each in status.late
         ],
+        "late_count": status.late_count,
+        "overdue_count": status.overdue_count,
         "unable": [
             {"schedules": list(each.names), "count": each.count, "reason": each.reason} for each in status.unable
         ],
@@ -279,6 +283,7 @@ def status_document(status: Status, store: str) -> Document:
             }
             for each in status.failed
         ],
+        "failed_count": status.failed_count,
         "nodes": [node_document(node, status.now_ms) for node in status.nodes],
     }
 

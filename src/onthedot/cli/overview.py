@@ -105,13 +105,13 @@ def _show(status: Status, store: str) -> None:
     for late in status.late[:_SHOWN]:
         line = f"late: {visible(late.name)} was due {span_text(late.late_ms)} ago: {visible(late.reason)}"
         screen.print(line, soft_wrap=True)
-    if len(status.late) > _SHOWN:
-        screen.print(f"late: {len(status.late) - _SHOWN:,} more")
+    if status.late_count > _SHOWN:
+        screen.print(f"late: {_at_most(status.late_count)} in all")
     for failures in status.failed[:_SHOWN]:
         line = f"failed: {visible(str(failures))} (run {short_id(failures.last.id)})"
         screen.print(line, soft_wrap=True)
-    if len(status.failed) > _SHOWN:
-        screen.print(f"failed: {len(status.failed) - _SHOWN:,} others too")
+    if status.failed_count > _SHOWN:
+        screen.print(f"failed: {status.failed_count - _SHOWN:,} others too")
 
 
 def _node_line(node: Node, name: str, status: Status) -> str:

@@ -8,11 +8,13 @@ from collections.abc import Iterator, Sequence
 from onthedot.clock import Clock, StoreClock
 from onthedot.durations import format_duration
 from onthedot.errors import StoreError
+from onthedot.insight.failures import MOST_COUNTED
 from onthedot.insight.node_history import labels_of
 from onthedot.insight.status import Status, read_status
 from onthedot.model.finding import Finding, Level
 from onthedot.model.node import SKEW_LABEL, ZONES_LABEL, Node
 from onthedot.stores.base import OLD_MS, Store
+from onthedot.texts import many
 
 SKEW_WARNING_MS = 1000
 SKEW_PROBLEM_MS = 60_000
@@ -91,11 +93,15 @@ def judge_schedules(status: Status) -> Iterator[Finding]:
         yield Finding(Level.PROBLEM, "late", what, f"onthedot explain {late.name}" if late.run_id is None else "")
     for failures in status.failed[:_SHOWN]:
         yield Finding(Level.WARNING, "run", str(failures), f"onthedot runs show {failures.last.id}")
-    for kind, those in (("parked", status.parked), ("undeclared", status.undeclared), ("late", status.overdue)):
-        if len(those) > _SHOWN:
-            yield Finding(
-                Level.PROBLEM, "schedule", f"{len(those) - _SHOWN:,} more are {kind}", "see `onthedot status`"
-            )
+    counts = {"parked": status.parked_count, "undeclared": status.undeclared_count, "late": status.overdue_count}
+    for kind, count in counts.items():
+        if count > _SHOWN:
+            yield Finding(Level.PROBLEM, "schedule", f"{_more(count)} more are {kind}", "see `onthedot status`")
+
+
+def _more(count: int) -> str:
+    """How many are not shown, where counting may have stopped."""
+    return many(count - _SHOWN, MOST_COUNTED - _SHOWN)
 
 
 def judge_zones(nodes: Sequence[Node]) -> Iterator[Finding]:

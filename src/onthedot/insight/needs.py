@@ -6,14 +6,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from onthedot.insight.failures import Failures
+from onthedot.insight.failures import MOST_COUNTED, Failures
 from onthedot.insight.node_history import labels_of
 from onthedot.insight.status import Deaths, Status, read_status
 from onthedot.model.mark import Mark
 from onthedot.model.node import NodeState
 from onthedot.model.states import State
 from onthedot.stores.base import Store
-from onthedot.texts import counted
+from onthedot.texts import counted, many
 
 Act = Literal["run", "retry", "pause", "edit", "explain", "nodes", "schedules", "runs"]
 Sign = Literal["failed", "parked", "node", "late"]
@@ -118,7 +118,7 @@ def _parked(status: Status) -> Iterator[Need]:
         sentence = f"{schedule.name} is parked: it cannot be planned"
         evidence = _sentence(schedule.error or "", "put it anew when that is mended")
         yield Need("parked", sentence, evidence, name=schedule.name, acts=("edit",))
-    more = len(status.parked) - _EACH
+    more = status.parked_count - _EACH
     if more > 0:
         names = [each.name for each in status.parked[_EACH : 2 * _EACH]]
         yield Need(
@@ -132,10 +132,11 @@ def _overdue(status: Status) -> Iterator[Need]:
         acts: tuple[Act, ...] = ("explain",) if late.run_id is None else ("run",)
         evidence = _sentence(late.reason)
         yield Need("late", sentence, evidence, at_ms=late.due_ms, name=late.name, run_id=late.run_id, acts=acts)
-    more = len(status.overdue) - _EACH
+    more = status.overdue_count - _EACH
     if more > 0 and status.alive:
         names = [each.name for each in status.overdue[_EACH : 2 * _EACH]]
-        sentence = f"{more:,} more {'is' if more == 1 else 'are'} overdue by more than a minute"
+        told = many(more, MOST_COUNTED - _EACH)
+        sentence = f"{told} more {'is' if more == 1 else 'are'} overdue by more than a minute"
         yield Need("late", sentence, _list(names, more), acts=("runs",))
 
 

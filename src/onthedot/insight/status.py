@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from onthedot.insight.failures import LATELY_MS, MOST_COUNTED, Failures, read_failures
@@ -16,7 +16,7 @@ from onthedot.model.schedule import Schedule
 from onthedot.model.states import State
 from onthedot.rules import routing
 from onthedot.stores.base import Demand, Store
-from onthedot.texts import counted
+from onthedot.texts import many
 
 OVERDUE_MS = 60_000
 """What is later than this makes a store unhealthy: a node that lives looks once a second."""
@@ -25,7 +25,9 @@ _START_ONE = "start a node that can: `onthedot run` with the app that has the ta
 _PUT_IT = "put that schedule, or change depends_on"
 _PAGE = 1000
 MOST_LOOKED_AT = 2000
-MOST_LATE = 1000
+MOST_LISTED = 100
+"""Of a kind so many are listed; of all of them it is said how many they are."""
+_MOST_WAITING = 1000
 _MOST_NAMES = 3
 _MOST_PAUSES = 10
 
@@ -98,14 +100,23 @@ class Status:
     died: tuple[Deaths, ...]
     """Nodes that died within the last day and were noticed; who was heard of last comes first."""
     undeclared: tuple[str, ...]
-    """The schedules that nobody declares any more, of the first `MOST_LOOKED_AT` by name: they do not run."""
+    """The schedules that nobody declares any more, by name: they do not run. As all lists of what needs somebody it
+    names `MOST_LISTED` at most."""
+    undeclared_count: int
+    """Of the first `MOST_LOOKED_AT` schedules by name."""
     parked: tuple[Schedule, ...]
+    parked_count: int
     late: tuple[Late, ...]
-    """The latest first; of both kinds so many at most."""
+    """What has been due for longest comes first."""
+    late_count: int
+    overdue_count: int
+    """How many of them are so late that somebody should look. These three are counted up to MOST_COUNTED."""
     unable: tuple[Unable, ...]
-    """The schedules that no live node could run, or that wait for others which there are not."""
+    """The schedules that no node could run, while one is alive, or that wait for others which there are not."""
     failed: tuple[Failures, ...]
     """Of the last day, one for each schedule or task; who failed last comes first."""
+    failed_count: int
+    """How many schedules and tasks failed."""
     waiting: int
     running: int
     """Both counted up to MOST_COUNTED."""
@@ -126,14 +137,15 @@ class Status:
         else:
             found += [str(each) for each in self.unable if self.alive]
         if self.parked:
-            found.append(f"{counted(len(self.parked), 'schedule')} parked: what cannot be planned does not run")
-        if self.overdue:
-            found.append(f"{len(self.overdue):,} overdue by more than a minute")
+            who = "1 schedule" if self.parked_count == 1 else f"{many(self.parked_count)} schedules"
+            found.append(f"{who} parked: what cannot be planned does not run")
+        if self.overdue_count:
+            found.append(f"{many(self.overdue_count)} overdue by more than a minute")
         return tuple(found)
 
     @property
     def overdue(self) -> tuple[Late, ...]:
-        """What is so late that somebody should look."""
+        """What of the listed is so late that somebody should look."""
         return tuple(each for each in self.late if each.late_ms > OVERDUE_MS)
 
     @property
@@ -143,13 +155,14 @@ class Status:
 
 
 def read_status(store: Store) -> Status:
-    """Costs the same however many schedules there are: they are counted, and only those that need somebody are read."""
+    """Costs nearly the same however many schedules there are: they are counted, and of those that need somebody only
+    some are read. What they need of nodes is asked of all."""
     now_ms = store.now_ms()
     nodes = tuple(store.nodes())
     alive = _alive(nodes, now_ms)
     counts, live = store.count_schedules(MOST_COUNTED), store.count_runs(MOST_COUNTED)
     undeclared = [each for each in _looked_at(store) if each.is_undeclared(now_ms)]
-    needs = [each for each in map(_less(undeclared), store.demands()) if each.count > 0]
+    late, failed = _read_late(store, alive, now_ms), read_failures(store, now_ms)
     return Status(
         now_ms=now_ms,
         nodes=nodes,
@@ -157,11 +170,16 @@ def read_status(store: Store) -> Status:
         paused=counts.paused,
         pauses=tuple(_paused(store, now_ms)),
         died=tuple(_deaths(store, now_ms)),
-        undeclared=tuple(each.name for each in undeclared),
-        parked=tuple(store.schedules(state="parked", limit=MOST_LATE)),
-        late=tuple(sorted(_late(store, alive, now_ms), key=lambda each: each.due_ms)),
-        unable=(*_unable(needs, alive), *_dependent(store, needs)),
-        failed=read_failures(store, now_ms),
+        undeclared=tuple(each.name for each in undeclared[:MOST_LISTED]),
+        undeclared_count=len(undeclared),
+        parked=tuple(store.schedules(state="parked", limit=MOST_LISTED)) if counts.parked else (),
+        parked_count=counts.parked,
+        late=late.listed,
+        late_count=late.count,
+        overdue_count=late.overdue,
+        unable=_read_unable(store, alive, undeclared),
+        failed=failed[:MOST_LISTED],
+        failed_count=len(failed),
         waiting=live.waiting,
         running=live.running,
     )
@@ -187,11 +205,25 @@ def _less(undeclared: Sequence[Schedule]) -> Callable[[Demand], Demand]:
     return less
 
 
-def _late(store: Store, alive: Sequence[Node], now_ms: int) -> Iterator[Late]:
-    waiting = store.runs(state=State.WAITING, limit=MOST_LATE)
-    running = store.runs(state=State.RUNNING, limit=MOST_LATE) if waiting else []
-    yield from _late_schedules(store.overdue(now_ms - LATE_MS, MOST_LATE), alive, now_ms)
-    yield from _late_runs(waiting, running, alive, now_ms)
+@dataclass(frozen=True, slots=True)
+class _Lateness:
+    listed: tuple[Late, ...]
+    count: int
+    overdue: int
+
+
+def _read_late(store: Store, alive: Sequence[Node], now_ms: int) -> _Lateness:
+    waiting = store.runs(state=State.WAITING, limit=_MOST_WAITING)
+    running = store.runs(state=State.RUNNING, limit=_MOST_WAITING) if waiting else []
+    runs = [*_late_runs(waiting, running, alive, now_ms)]
+    schedules = [*_late_schedules(store.overdue(now_ms - LATE_MS, MOST_LISTED), alive, now_ms)]
+
+    def count(late_ms: int) -> int:
+        planned = store.count_overdue(now_ms - late_ms, MOST_COUNTED) if schedules else 0
+        return min(planned + sum(each.late_ms > late_ms for each in runs), MOST_COUNTED)
+
+    listed = sorted((*schedules, *runs), key=lambda each: each.due_ms)[:MOST_LISTED]
+    return _Lateness(tuple(listed), count(LATE_MS), count(OVERDUE_MS))
 
 
 def _alive(nodes: Sequence[Node], now_ms: int) -> tuple[Node, ...]:
@@ -212,6 +244,19 @@ def _deaths(store: Store, now_ms: int) -> Iterator[Deaths]:
         yield Deaths(name, len(moments), max(moments))
 
 
+def _read_unable(store: Store, alive: Sequence[Node], undeclared: Sequence[Schedule]) -> tuple[Unable, ...]:
+    """There are few different needs: these are judged, and only who has one that is not met is counted and named."""
+    needed = store.needed()
+    named = {other for need in needed for other in need.depends_on}
+    known = {each.name for each in store.schedules(names=sorted(named), limit=len(named))} if named else set()
+    tasks = {need.task for need in needed if not known.issuperset(need.depends_on)}
+    if alive:  # else that is what is wrong, and of all of them
+        tasks |= {need.task for need in needed if routing.why_nobody(alive, need.task, need.group) is not None}
+    counted_ones = store.demands(sorted(tasks)) if tasks else []
+    needs = [each for each in map(_less(undeclared), counted_ones) if each.count > 0]
+    return (*(_unable(needs, alive) if alive else ()), *_dependent(needs, known))
+
+
 def _unable(needs: Sequence[Demand], alive: Sequence[Node]) -> Iterator[Unable]:
     """Those that will fire and that no live node could run, together where the reason is the same."""
     found: dict[str, list[Demand]] = {}
@@ -223,11 +268,9 @@ def _unable(needs: Sequence[Demand], alive: Sequence[Node]) -> Iterator[Unable]:
         yield _together(those, reason, _START_ONE)
 
 
-def _dependent(store: Store, needs: Sequence[Demand]) -> Iterator[Unable]:
+def _dependent(needs: Sequence[Demand], known: Collection[str]) -> Iterator[Unable]:
     """Those that will fire and wait for the success of a schedule which there is not."""
-    named = {other for need in needs for other in need.depends_on}
-    known = {each.name for each in store.schedules(names=sorted(named), limit=len(named))} if named else set()
-    for other in sorted(named - known):
+    for other in sorted({other for need in needs for other in need.depends_on if other not in known}):
         those = [need for need in needs if other in need.depends_on]
         yield _together(those, f"there is no schedule {other}, whose success is waited for", _PUT_IT)
 

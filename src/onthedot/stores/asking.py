@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from onthedot.model.ids import least_id
 from onthedot.model.run import Run
 from onthedot.model.schedule import Order, Schedule, ScheduleState
-from onthedot.stores.base import LATE_MS, Demand, ScheduleCounts
+from onthedot.stores.base import LATE_MS, Demand, Needed, ScheduleCounts
 from onthedot.stores.paging import NEVER_MS, place_from
 
 NAMED = 3
@@ -46,12 +46,17 @@ def counts_of(states: Iterable[ScheduleState], most: int) -> ScheduleCounts:
     return ScheduleCounts(**{state: min(count, most) for state, count in Counter(states).items()})
 
 
+def needed_by(row: Schedule) -> Needed:
+    """What it needs to run."""
+    return Needed(row.task, row.policy.group, row.policy.depends_on)
+
+
 def demands_of(schedules: Sequence[Schedule]) -> list[Demand]:
     """What the active ones of them need; they come by name."""
-    names: dict[tuple[str, str | None, tuple[str, ...]], list[str]] = {}
+    names: dict[Needed, list[str]] = {}
     for row in schedules:
         if row.state == "active":
-            names.setdefault((row.task, row.policy.group, row.policy.depends_on), []).append(row.name)
+            names.setdefault(needed_by(row), []).append(row.name)
     return [Demand(*need, len(found), tuple(found[:NAMED])) for need, found in names.items()]
 
 

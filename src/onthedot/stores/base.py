@@ -19,7 +19,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any
+from typing import Any, NamedTuple
 
 from onthedot.errors import StoreError
 from onthedot.model.decision import Decision
@@ -105,6 +105,14 @@ class RunCounts:
 
     waiting: int = 0
     running: int = 0
+
+
+class Needed(NamedTuple):
+    """What a schedule needs of nodes and of others to run."""
+
+    task: str
+    group: str | None
+    depends_on: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -316,12 +324,21 @@ class Store(ABC):
         """How many there are of each state, up to so many of each."""
 
     @abstractmethod
-    def demands(self) -> list[Demand]:
-        """What active schedules need, each need once; for who judges all of them without reading all of them."""
+    def needed(self) -> list[Needed]:
+        """What active schedules need, each need once, in any order; for who judges all of them without reading all of
+        them. Nobody is counted or named for it: see `demands`."""
+
+    @abstractmethod
+    def demands(self, tasks: Sequence[str]) -> list[Demand]:
+        """What active schedules of these tasks need, each need once, and how many need it."""
 
     @abstractmethod
     def overdue(self, before_ms: int, limit: int = 100) -> list[Schedule]:
         """Plannable schedules whose next moment is before that one, oldest first."""
+
+    @abstractmethod
+    def count_overdue(self, before_ms: int, most: int = COUNTED) -> int:
+        """How many of them there are, up to so many."""
 
     @abstractmethod
     def revisions(self, schedule_id: str) -> list[Schedule]:

@@ -23,7 +23,7 @@ from onthedot.model.values import replace
 from onthedot.rules.effects import Effects
 from onthedot.rules.precedence import foremost, turn_of
 from onthedot.stores.answerable import answerable
-from onthedot.stores.asking import bounds, counts_of, demands_of, has_part, is_late, page_of
+from onthedot.stores.asking import bounds, counts_of, demands_of, has_part, is_late, needed_by, page_of
 from onthedot.stores.base import (
     COUNTED,
     MINUTES_KEPT_MS,
@@ -31,6 +31,7 @@ from onthedot.stores.base import (
     Demand,
     Load,
     LogLine,
+    Needed,
     Pruned,
     Retention,
     RunCounts,
@@ -108,8 +109,11 @@ class MemoryStore(Engine):
     def count_schedules(self, most: int = COUNTED) -> ScheduleCounts:
         return counts_of((row.state for row in self._chosen()), most)
 
-    def demands(self) -> list[Demand]:
-        return demands_of(sorted(self._chosen(), key=lambda row: row.name))
+    def needed(self) -> list[Needed]:
+        return list({needed_by(row) for row in self._chosen() if row.state == "active"})
+
+    def demands(self, tasks: Sequence[str]) -> list[Demand]:
+        return demands_of(sorted((row for row in self._chosen() if row.task in tasks), key=lambda row: row.name))
 
     @answerable
     def overdue(self, before_ms: int, limit: int = 100) -> list[Schedule]:
@@ -117,6 +121,10 @@ class MemoryStore(Engine):
             due = self._tables.due_schedules.due(before_ms - 1)
             ids = [schedule_id for schedule_id, _ in sorted(due, key=lambda each: (each[1], each[0]))]
             return [self._tables.schedules[schedule_id] for schedule_id in ids[:limit]]
+
+    def count_overdue(self, before_ms: int, most: int = COUNTED) -> int:
+        with self._lock:
+            return min(len(self._tables.due_schedules.due(before_ms - 1)), most)
 
     def revisions(self, schedule_id: str) -> list[Schedule]:
         with self._lock:

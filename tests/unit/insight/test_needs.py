@@ -20,7 +20,10 @@ from onthedot.testing.clock import ManualClock
 NOW = 1_800_000_000_000
 MINUTE, HOUR = 60_000, 3_600_000
 ALIVE = Node("n1", "ams-1", renewed_ms=NOW)
-CALM = Status(NOW, (ALIVE,), 5, 0, (), (), (), (), (), (), (), 0, 0)
+CALM = Status(
+    NOW, (ALIVE,), 5, 0, pauses=(), died=(), undeclared=(), undeclared_count=0, parked=(), parked_count=0, late=(),
+    late_count=0, overdue_count=0, unable=(), failed=(), failed_count=0, waiting=0, running=0,
+)  # fmt: skip
 
 
 def _mark(state: State) -> Mark:
@@ -112,7 +115,7 @@ def test_many_of_a_kind_are_told_together() -> None:
 
 def test_a_parked_schedule_needs_somebody_with_its_error() -> None:
     schedule = Schedule("i", "payroll", "t", {}, error="calendar 'de-2027' has no content")
-    (need,) = find_needs(replace(CALM, parked=(schedule,)), {})
+    (need,) = find_needs(replace(CALM, parked=(schedule,), parked_count=1), {})
 
     assert need.sentence == "payroll is parked: it cannot be planned"
     assert need.evidence == "Calendar 'de-2027' has no content. Put it anew when that is mended."
@@ -140,7 +143,7 @@ def test_a_node_that_died_lately_needs_somebody_until_it_is_back() -> None:
 def test_where_nobody_is_alive_that_is_told_and_not_its_consequences() -> None:
     late = Late("fx", NOW - HOUR, HOUR, reason="no node is alive")
     unable = Unable(("fx",), 1, "no node is alive")
-    nobody = replace(CALM, nodes=(), late=(late,), unable=(unable,))
+    nobody = replace(CALM, nodes=(), late=(late,), overdue_count=1, unable=(unable,))
 
     assert _told(find_needs(nobody, {})) == ["No node is alive: nothing will run"]
 
@@ -161,7 +164,7 @@ def test_nodes_that_all_drain_need_another() -> None:
 
 def test_what_is_overdue_is_told_with_its_reason() -> None:
     late = Late("fx", NOW - 10 * MINUTE, 10 * MINUTE, "run-1", "the pool is full")
-    (need,) = find_needs(replace(CALM, late=(late,)), {})
+    (need,) = find_needs(replace(CALM, late=(late,), overdue_count=1), {})
 
     assert need.sentence == "fx was due 10 min ago and has not begun"
     assert (need.evidence, need.acts, need.run_id) == ("The pool is full.", ("run",), "run-1")
@@ -182,6 +185,6 @@ def test_an_empty_store_needs_nobody() -> None:
 )
 def test_what_is_told_together_is_told_in_grammar(count: int, sentence: str, evidence: str) -> None:
     late = tuple(Late(f"s{number}", NOW - HOUR, HOUR, None, "no node") for number in range(count))
-    last = find_needs(replace(CALM, late=late), {})[-1]
+    last = find_needs(replace(CALM, late=late, overdue_count=len(late)), {})[-1]
 
     assert (last.sentence, last.evidence) == (sentence, evidence)

@@ -10,11 +10,12 @@ import pytest
 
 from onthedot import App, every
 from onthedot.insight.explain import explain
-from onthedot.insight.status import read_status
+from onthedot.insight.status import MOST_LISTED, read_status
 from onthedot.model.node import Node
 from onthedot.model.run import Run
 from onthedot.model.schedule import Schedule
 from onthedot.model.states import State
+from onthedot.moments import from_ms
 from onthedot.rules.effects import Effects
 from onthedot.stores.base import Author
 from onthedot.stores.memory import MemoryStore
@@ -98,6 +99,44 @@ def test_what_is_overdue_by_more_than_a_minute_is_not_healthy(
     assert ([each.late_ms for each in late.late], late.healthy) == ([60_000], True)
     clock.pass_by(1)
     assert read_status(store).problems == ("1 overdue by more than a minute",)
+
+
+def test_of_what_needs_somebody_a_hundred_are_listed_and_all_are_counted(
+    app: App, store: MemoryStore, clock: ManualClock, join: Callable[[], Node]
+) -> None:
+    for number in range(MOST_LISTED + 2):
+        app.schedules.put(f"due-{number:03}", "known", every("1m", anchor=from_ms(number)), unchecked=True)
+        app.schedules.put(f"bad-{number:03}", "known", every("1m"), unchecked=True)
+        _failed(store, f"{number:03}", START + 120_000, schedule=f"failed-{number:03}", error="no")
+    park = [f"bad-{number:03}" for number in range(MOST_LISTED + 2)]
+    store.change(
+        park,
+        lambda before, now_ms: Effects(schedule=replace(_existing(before.schedule), error="unreadable")),
+        Author("me", "test", "park"),
+    )
+    clock.now_ms = START + 120_100
+    join()
+    app.enqueue("known", unchecked=True)
+    clock.pass_by(2000)
+    status = read_status(store)
+    assert [len(each) for each in (status.late, status.parked, status.failed)] == [MOST_LISTED] * 3
+    assert (status.late_count, status.parked_count, status.failed_count) == (MOST_LISTED + 3, *[MOST_LISTED + 2] * 2)
+    assert (status.overdue_count, len(status.overdue)) == (MOST_LISTED + 2, MOST_LISTED)
+    assert status.late[0].name == "due-001"
+    assert status.problems == (
+        "102 schedules parked: what cannot be planned does not run",
+        "102 overdue by more than a minute",
+    )
+
+
+def test_who_lacks_what_is_not_told_while_no_node_is_alive(
+    app: App, store: MemoryStore, join: Callable[[], Node], clock: ManualClock
+) -> None:
+    app.schedules.put("nightly", "report", every("1h"), unchecked=True)
+    app.schedules.put("after", "known", every("1h"), depends_on="laod", unchecked=True)
+    assert [each.names for each in read_status(store).unable] == [("after",)]
+    join()
+    assert [each.names for each in read_status(store).unable] == [("nightly",), ("after",)]
 
 
 def test_a_late_run_says_that_nobody_can_run_it(

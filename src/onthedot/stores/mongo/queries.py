@@ -23,6 +23,7 @@ from onthedot.stores.base import (
     Demand,
     Load,
     LogLine,
+    Needed,
     RunCounts,
     ScheduleCounts,
     TaskInfo,
@@ -69,14 +70,22 @@ class Queries(Engine):
     def count_schedules(self, most: int = COUNTED) -> ScheduleCounts:
         return self._reading(lambda opened: schedule_queries.counts(opened.database, most))
 
-    def demands(self) -> list[Demand]:
-        return self._reading(lambda opened: schedule_queries.demands(opened.database))
+    def needed(self) -> list[Needed]:
+        return self._reading(lambda opened: schedule_queries.needed(opened.database))
+
+    def demands(self, tasks: Sequence[str]) -> list[Demand]:
+        return self._reading(lambda opened: schedule_queries.demands(opened.database, tasks))
 
     @answerable
     def overdue(self, before_ms: int, limit: int = 100) -> list[Schedule]:
         if limit <= 0:
             return []
         return self._reading(lambda opened: schedule_queries.overdue(opened.database, before_ms, limit))
+
+    def count_overdue(self, before_ms: int, most: int = COUNTED) -> int:
+        if most <= 0:
+            return 0
+        return self._reading(lambda opened: schedule_queries.count_overdue(opened.database, before_ms, most))
 
     def revisions(self, schedule_id: str) -> list[Schedule]:
         found = self._all(schema.REVISIONS, {"schedule_id": schedule_id}, [("revision", 1), ("seq", 1)])

@@ -12,7 +12,7 @@ from pymongo.database import Database
 
 from onthedot.model.schedule import Mode, Order, Schedule, ScheduleState
 from onthedot.stores.asking import NAMED, folded, page_of
-from onthedot.stores.base import Demand, ScheduleCounts
+from onthedot.stores.base import Demand, Needed, ScheduleCounts
 from onthedot.stores.json_text import word_in_words
 from onthedot.stores.mongo import mapping as documents
 from onthedot.stores.mongo import schema
@@ -41,8 +41,11 @@ _NONE: Document = {"$in": []}
 _ANY_NAME: Document = {"name": {"$gte": ""}}
 """Says nothing, but with the first field of an index the server also judges the others there, not in documents."""
 _FEW = 1000
-_NEEDS: list[Document] = [
+_NEEDED: list[Document] = [
     {"$match": _OF_STATE["active"]},
+    {"$group": {"_id": {"task": "$task", "policy": "$policy"}}},
+]
+_NAMES_OF_NEEDS: list[Document] = [
     {"$project": {"_id": 0, "name": 1, "task": 1, "policy": 1}},
     {"$sort": {"name": 1}},
     {
@@ -160,14 +163,24 @@ def counts(database: Database[Document], most: int) -> ScheduleCounts:
     return ScheduleCounts(**few, active=min(planned + local, most))
 
 
-def demands(database: Database[Document]) -> list[Demand]:
+def needed(database: Database[Document]) -> list[Needed]:
+    """Nearly all are active: to read them as they lie is quicker than to follow an index."""
+    grouped = database[schema.SCHEDULES].aggregate(_NEEDED, hint={"$natural": 1}, batchSize=AT_ONCE)
+    return list({_needed(each["_id"]) for each in grouped})
+
+
+def _needed(group: Document) -> Needed:
+    policy = documents.policy_or_default(group.get("policy"))
+    return Needed(group["task"], policy.group, policy.depends_on)
+
+
+def demands(database: Database[Document], tasks: Sequence[str]) -> list[Demand]:
     """Each need once, by its first name."""
-    found: dict[tuple[str, str | None, tuple[str, ...]], tuple[int, list[str]]] = {}
-    # Nearly all are active: to read them as they lie and to sort their names is quicker than to follow an index.
-    grouped = database[schema.SCHEDULES].aggregate(_NEEDS, hint={"$natural": 1}, allowDiskUse=True, batchSize=AT_ONCE)
+    found: dict[Needed, tuple[int, list[str]]] = {}
+    chosen = {"$match": {**_OF_STATE["active"], "task": {"$in": [*tasks]}}}
+    grouped = database[schema.SCHEDULES].aggregate([chosen, *_NAMES_OF_NEEDS], allowDiskUse=True, batchSize=AT_ONCE)
     for each in grouped:
-        policy = documents.policy_or_default(each["_id"].get("policy"))
-        need = each["_id"]["task"], policy.group, policy.depends_on
+        need = _needed(each["_id"])
         count, names = found.get(need, (0, []))
         found[need] = count + each["count"], sorted([*names, *each["names"]])[:NAMED]
     needed = [Demand(*need, count, tuple(names)) for need, (count, names) in found.items()]
@@ -176,6 +189,14 @@ def demands(database: Database[Document]) -> list[Demand]:
 
 def overdue(database: Database[Document], before_ms: int, limit: int) -> list[Schedule]:
     """Oldest first."""
-    due = {**schema.PLANNABLE, "next_run_ms": {"$lt": before_ms}}
-    found = database[schema.SCHEDULES].find(due, batch_size=AT_ONCE).sort(IN_TURN).limit(limit)
+    found = database[schema.SCHEDULES].find(_overdue(before_ms), batch_size=AT_ONCE).sort(IN_TURN).limit(limit)
     return _schedules(found.hint(schema.SCHEDULES_DUE))
+
+
+def count_overdue(database: Database[Document], before_ms: int, most: int) -> int:
+    """Up to so many."""
+    return database[schema.SCHEDULES].count_documents(_overdue(before_ms), limit=most, hint=schema.SCHEDULES_DUE)
+
+
+def _overdue(before_ms: int) -> Document:
+    return {**schema.PLANNABLE, "next_run_ms": {"$lt": before_ms}}

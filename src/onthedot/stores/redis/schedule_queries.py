@@ -152,7 +152,7 @@ def count_schedules(server: Server, most: int) -> ScheduleCounts:
 
 
 def demands(server: Server) -> list[Demand]:
-    """What active schedules need, each need once."""
+    """What active schedules need, each need once; as many steps as there are needs."""
     found: list[Demand] = []
     last = ""
     while page := server.read_script("needs", last):
@@ -169,6 +169,12 @@ def overdue(server: Server, before_ms: int, limit: int) -> list[Schedule]:
         return []
     ids, texts = server.read_script("members", "schedules", "due", f"({before_ms}", limit)
     return [row for row in _schedules(ids, texts) if row.plannable]
+
+
+def count_overdue(server: Server, before_ms: int, most: int) -> int:
+    """How many of them there are."""
+    found: int = server.ask("ZCOUNT", "due", "-inf", f"({before_ms}")
+    return min(found, most)
 
 
 # rows

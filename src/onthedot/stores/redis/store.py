@@ -26,6 +26,7 @@ from onthedot.stores.base import (
     Demand,
     Load,
     LogLine,
+    Needed,
     Pruned,
     Retention,
     RunCounts,
@@ -122,12 +123,18 @@ class RedisStore(Engine):
     def count_schedules(self, most: int = COUNTED) -> ScheduleCounts:
         return schedule_queries.count_schedules(self._server, most)
 
-    def demands(self) -> list[Demand]:
-        return schedule_queries.demands(self._server)
+    def needed(self) -> list[Needed]:
+        return [Needed(each.task, each.group, each.depends_on) for each in schedule_queries.demands(self._server)]
+
+    def demands(self, tasks: Sequence[str]) -> list[Demand]:
+        return [each for each in schedule_queries.demands(self._server) if each.task in tasks]
 
     @answerable
     def overdue(self, before_ms: int, limit: int = 100) -> list[Schedule]:
         return schedule_queries.overdue(self._server, before_ms, limit)
+
+    def count_overdue(self, before_ms: int, most: int = COUNTED) -> int:
+        return schedule_queries.count_overdue(self._server, before_ms, most)
 
     def revisions(self, schedule_id: str) -> list[Schedule]:
         texts = self._server.ask("LRANGE", f"revisions:{schedule_id}", 0, -1)

@@ -9,9 +9,10 @@ from typing import Any
 from sqlalchemy import Column, ColumnElement, ScalarSelect, bindparam, func, select
 
 from onthedot.model.policy import Policy
-from onthedot.stores.base import Demand, ScheduleCounts
+from onthedot.stores.base import Demand, Needed, ScheduleCounts
 from onthedot.stores.json_text import UNREADABLE, policy_from
 from onthedot.stores.sql import tables
+from onthedot.stores.sql.in_list import in_list
 from onthedot.stores.sql.statements import HAS_ENDED, ONE
 
 _NAMED = 3
@@ -43,8 +44,28 @@ def schedule_counts(row: Sequence[int], most: int) -> ScheduleCounts:
     return ScheduleCounts(min(durable + local, most), paused, parked, ended)
 
 
-DEMANDS = select(_schedules.task, _schedules.policy, _schedules.name).where(tables.ACTIVE)
+OVERDUE: Any = select(
+    _up_to_most(
+        *(tables.PLANNABLE, _schedules.next_run_ms < bindparam("before_ms")),
+        along=(_schedules.next_run_ms, _schedules.id),
+    )
+)
+NEEDED = (
+    select(_schedules.task, _schedules.policy)
+    .where(tables.ACTIVE)
+    .distinct()
+    .with_hint(tables.schedules, "NOT INDEXED", "sqlite")
+)
+"""Nearly all are active: SQLite would follow the index of tasks to each row, in three times as long."""
+DEMANDS = select(_schedules.task, _schedules.policy, _schedules.name).where(
+    tables.ACTIVE, in_list(_schedules.task, "tasks")
+)
 """Grouped here: databases sort the names of all groups for it, which takes them three times as long."""
+
+
+def needed(rows: Iterable[Sequence[Any]]) -> list[Needed]:
+    """Of rows of `NEEDED`: policies that need the same are one."""
+    return list({_needed(task, text) for task, text in rows})
 
 
 def demands(rows: Iterable[Sequence[Any]]) -> list[Demand]:
@@ -52,16 +73,16 @@ def demands(rows: Iterable[Sequence[Any]]) -> list[Demand]:
     alike: dict[tuple[str, str], list[str]] = {}
     for task, text, name in rows:
         alike.setdefault((task, text), []).append(name)
-    names: dict[tuple[str, str | None, tuple[str, ...]], list[str]] = {}
+    names: dict[Needed, list[str]] = {}
     for (task, text), found in alike.items():
-        policy = _policy(text)
-        names.setdefault((task, policy.group, policy.depends_on), []).extend(found)
+        names.setdefault(_needed(task, text), []).extend(found)
     first = {need: tuple(nsmallest(_NAMED, found)) for need, found in names.items()}
     return [Demand(*need, len(names[need]), first[need]) for need in sorted(first, key=lambda need: first[need])]
 
 
-def _policy(text: str) -> Policy:
+def _needed(task: str, text: str) -> Needed:
     try:
-        return policy_from(text)
+        policy = policy_from(text)
     except UNREADABLE:
-        return Policy()
+        policy = Policy()
+    return Needed(task, policy.group, policy.depends_on)

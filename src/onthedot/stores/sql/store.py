@@ -35,6 +35,7 @@ from onthedot.stores.base import (
     Demand,
     Load,
     LogLine,
+    Needed,
     Pruned,
     Retention,
     RunCounts,
@@ -311,13 +312,20 @@ class SqlStore(Engine):
         (row,) = self._all(counts.SCHEDULE_COUNTS, {"most": most})
         return counts.schedule_counts(row, most)
 
-    def demands(self) -> list[Demand]:
-        return counts.demands(self._all(counts.DEMANDS))
+    def needed(self) -> list[Needed]:
+        return counts.needed(self._all(counts.NEEDED))
+
+    def demands(self, tasks: Sequence[str]) -> list[Demand]:
+        return counts.demands(self._all(counts.DEMANDS, {"tasks": tasks}))
 
     @answerable
     def overdue(self, before_ms: int, limit: int = 100) -> list[Schedule]:
         rows = self._all(statements.OVERDUE, {"before_ms": before_ms, "most": limit})
         return [mapping.schedule_from(row) for row in rows]
+
+    def count_overdue(self, before_ms: int, most: int = COUNTED) -> int:
+        ((found,),) = self._all(counts.OVERDUE, {"before_ms": before_ms, "most": most})
+        return int(found)
 
     def revisions(self, schedule_id: str) -> list[Schedule]:
         texts = self._all(statements.REVISIONS, {"schedule_id": schedule_id})

@@ -87,7 +87,10 @@ class TestAskingForSchedules(Promises):
         scene.put("after", task="mail", depends_on=("same-0",))
         scene.put("idle", task="nothing")
         scene.edit(edits.pause(None), "idle")
-        found = {(each.task, each.group, each.depends_on): each for each in scene.store.demands()}
+        scene.put("other", task="other")
+        needs = ("mail", None, ()), ("mail", "gpu", ()), ("mail", None, ("same-0",))
+        assert sorted(scene.store.needed(), key=repr) == sorted((*needs, ("other", None, ())), key=repr)
+        found = {(each.task, each.group, each.depends_on): each for each in scene.store.demands(["mail", "nothing"])}
         assert found == {
             ("mail", None, ()): Demand("mail", None, (), 5, ("same-0", "same-1", "same-2")),
             ("mail", "gpu", ()): Demand("mail", "gpu", (), 1, ("elsewhere",)),
@@ -104,6 +107,8 @@ class TestAskingForSchedules(Promises):
         assert [row.name for row in scene.store.overdue(scene.now_ms)] == ["later", "late"]
         assert [row.name for row in scene.store.overdue(scene.now_ms, limit=1)] == ["later"]
         assert [row.name for row in scene.store.overdue(START_MS + 2 * MINUTE)] == ["later"]
+        assert [scene.store.count_overdue(scene.now_ms, most) for most in (0, 1, 5)] == [0, 1, 2]
+        assert scene.store.count_overdue(START_MS + 2 * MINUTE) == 1
 
 
 class TestAskingForRuns(Promises):

@@ -10,6 +10,7 @@ from markupsafe import Markup
 
 from onthedot.durations import spoken_duration
 from onthedot.moments import END_MS, FIRST_MS, from_ms, iso
+from onthedot.texts import many
 from onthedot.web.dashboard.zones import Zone
 
 _SECOND, _MINUTE = 1000, 60_000
@@ -59,11 +60,6 @@ def duration(ms: float | None) -> str:
     if ms < 0:
         return f"−{duration(-ms)}"
     return spoken_duration(round(ms))
-
-
-def many(count: int, most: int = 10_000) -> str:
-    """A count that stopped at `most`: 9,999, then 10,000+."""
-    return f"{most:,}+" if count >= most else f"{count:,}"
 
 
 # filters

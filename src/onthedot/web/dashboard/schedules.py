@@ -7,9 +7,8 @@ from typing import Annotated
 from fastapi import Query, Request
 from starlette.responses import HTMLResponse
 
-from onthedot.texts import counted
+from onthedot.texts import counted, many
 from onthedot.web.dashboard.frame import render
-from onthedot.web.dashboard.moments import many
 from onthedot.web.dashboard.page_route import new_pages
 from onthedot.web.dashboard.schedule_filter import Filter, not_understood, read_filter
 from onthedot.web.dashboard.schedule_list import Part, SchedulePage, Standing, count_parts, read_page

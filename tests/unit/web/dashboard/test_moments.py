@@ -8,7 +8,8 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from onthedot.moments import ceil_ms
-from onthedot.web.dashboard.moments import duration, in_seconds, many, told
+from onthedot.texts import many
+from onthedot.web.dashboard.moments import duration, in_seconds, told
 
 NOW = ceil_ms("2026-03-26T13:59:17Z")
 
