@@ -13,7 +13,9 @@ from starlette.responses import Response
 
 from onthedot import __version__
 from onthedot.app.app import App
+from onthedot.insight.status import read_status
 from onthedot.web.dashboard import PAGES, Dashboard, is_for_people
+from onthedot.web.keeper import Keeper
 from onthedot.web.limits import Bounds, SignInLimit
 from onthedot.web.models import Problem
 from onthedot.web.problems import problem_of
@@ -53,6 +55,7 @@ def make_web(app: App, settings: WebSettings) -> FastAPI:
     )
     web.state.watcher = Watcher(app, Streams(settings.max_streams))
     web.state.gate = Gate(app, settings, SignInLimit(settings.sign_in_attempts, app.clock.monotonic_ms))
+    web.state.status = Keeper(read_status, app.clock.monotonic_ms, 0)
     web.state.dashboard = Dashboard(app.clock.monotonic_ms)
     web.router.routes.extend([*ROUTES, *PAGES])
     web.add_exception_handler(HTTPException, _answer)

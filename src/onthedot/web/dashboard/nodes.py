@@ -86,7 +86,7 @@ def nodes_page(request: Request, app: TheApp) -> HTMLResponse:
         gone=[gone_view(each, lines) for each in dead],
         heading=heading(views, len(dead)),
         room=sum(max(each.node.capacity - each.running, 0) for each in views if each.state == "alive"),
-        examination=dashboard.doctor.look(store),
+        examination=dashboard.examination.read(store),
         say=lambda text: prose(text, Addresses.of(request), now_ms, zone_of(request).at()),
         shares=shares(store.minutes(now_ms - _HOUR_MS, now_ms), {each.id: each.name for each in (*live, *gone)}),
         stage=stage_of(request),

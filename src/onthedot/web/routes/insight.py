@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import Query
+from fastapi import Query, Request
 
 from onthedot.app.app import App
 from onthedot.app.json_documents import finding_document, finite, minute_document, status_document
@@ -13,9 +13,11 @@ from onthedot.clock import SystemClock
 from onthedot.durations import format_duration, to_duration_ms
 from onthedot.errors import MomentError
 from onthedot.insight.doctor import examine
+from onthedot.insight.status import Status
 from onthedot.moments import ceil_ms, from_ms, iso
 from onthedot.stores.open import mask_url
 from onthedot.web import models
+from onthedot.web.keeper import Keeper
 from onthedot.web.reading import now_ms_of
 from onthedot.web.routes.router import VIEWER, new_router
 from onthedot.web.security import TheApp
@@ -32,9 +34,11 @@ _BUSIEST = 5
 
 
 @router.get("/status", **VIEWER)
-def status(app: TheApp) -> dict[str, Any]:
-    """Whether all is well, what is late, what failed lately and who is alive; as `onthedot status --json`."""
-    document: dict[str, Any] = finite(status_document(app.status(), mask_url(app.url)))
+def status(request: Request, app: TheApp) -> dict[str, Any]:
+    """Whether all is well, what is late, what failed lately and who is alive; as `onthedot status --json`. `at` is when
+    it was so: a while ago, where there is so much to look at that reading takes long."""
+    kept: Keeper[Status] = request.app.state.status
+    document: dict[str, Any] = finite(status_document(kept.read(app.open_store()), mask_url(app.url)))
     return document
 
 

@@ -1,0 +1,104 @@
+"""What is kept is read seldom, and nobody waits for it but the first."""
+
+from __future__ import annotations
+
+from threading import Event
+
+import pytest
+from tests.patience import LONGEST_S
+
+from onthedot.errors import StoreUnavailable
+from onthedot.stores.base import Store
+from onthedot.stores.memory import MemoryStore
+from onthedot.testing.clock import ManualClock
+from onthedot.web.keeper import OLD_MS, Keeper
+
+
+class _Reading:
+    """Takes as long as it is told to, by the clock; counts how often it is asked."""
+
+    def __init__(self, clock: ManualClock) -> None:
+        self.clock = clock
+        self.takes_ms = 0
+        self.times = 0
+        self.fails = False
+        self.done = Event()
+
+    def __call__(self, _store: Store) -> str:
+        self.times += 1
+        self.clock.pass_by(self.takes_ms)
+        self.done.set()
+        if self.fails:
+            raise StoreUnavailable("gone")
+        return f"reading {self.times}"
+
+
+@pytest.fixture
+def clock() -> ManualClock:
+    return ManualClock(1_800_000_000_000)
+
+
+@pytest.fixture
+def reading(clock: ManualClock) -> _Reading:
+    return _Reading(clock)
+
+
+@pytest.fixture
+def store(clock: ManualClock) -> MemoryStore:
+    return MemoryStore(clock)
+
+
+def test_it_is_read_once_while_it_is_fresh_whoever_asks(
+    clock: ManualClock, reading: _Reading, store: MemoryStore
+) -> None:
+    keeper = Keeper(reading, clock, 900)
+    assert {keeper.read(store) for _ in range(5)} == {"reading 1"}
+
+    clock.pass_by(900)
+    assert keeper.read(store) == "reading 2"
+
+
+def test_what_is_never_fresh_is_read_for_each_while_that_is_quick(
+    clock: ManualClock, reading: _Reading, store: MemoryStore
+) -> None:
+    keeper = Keeper(reading, clock, 0)
+    reading.takes_ms = 40
+    assert [keeper.read(store) for _ in range(3)] == ["reading 1", "reading 2", "reading 3"]
+
+    reading.takes_ms = 41
+    assert [keeper.read(store) for _ in range(3)] == ["reading 4"] * 3
+
+
+def test_what_takes_long_is_read_behind_and_more_seldom(
+    clock: ManualClock, reading: _Reading, store: MemoryStore
+) -> None:
+    keeper = Keeper(reading, clock, 900)
+    reading.takes_ms = 500
+    keeper.read(store)
+    clock.pass_by(9000)
+    assert (keeper.read(store), reading.times) == ("reading 1", 1)
+
+    reading.done.clear()
+    clock.pass_by(1000)
+    assert keeper.read(store) == "reading 1"
+    assert reading.done.wait(LONGEST_S)
+
+
+def test_who_looks_after_a_long_while_waits_for_what_is_true_now(
+    clock: ManualClock, reading: _Reading, store: MemoryStore
+) -> None:
+    keeper = Keeper(reading, clock, 900)
+    reading.takes_ms = 500
+    keeper.read(store)
+    clock.pass_by(OLD_MS)
+    assert keeper.read(store) == "reading 2"
+
+
+def test_a_reading_that_fails_lets_others_read(clock: ManualClock, reading: _Reading, store: MemoryStore) -> None:
+    keeper = Keeper(reading, clock, 0)
+    reading.fails = True
+    for _ in range(2):
+        with pytest.raises(StoreUnavailable):
+            keeper.read(store)
+    reading.fails = False
+    assert keeper.read(store) == "reading 3"
