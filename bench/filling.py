@@ -22,6 +22,7 @@ from onthedot.triggers.codec import encode
 
 TRIGGER = encode(every("1h"))
 _DRIVERS = {"postgresql": "postgresql+psycopg", "mariadb": "mysql+pymysql"}
+_ANALYSE = {"postgresql": "VACUUM ANALYZE", "mariadb": "ANALYZE TABLE"}
 _NUMBERS = {
     "postgresql": "generate_series(1, {}) AS numbers(n)",
     "mariadb": "(SELECT seq AS n FROM seq_1_to_{}) AS numbers",
@@ -69,11 +70,21 @@ def _multiply(url: str, table: Table, template: Any, count: int, others: dict[st
     changed = {"id": func.concat("00000000-0000-7000-8000-", number), **others}
     columns = [changed.get(column.name, column) for column in table.c]
     rows = select(*columns).where(template).select_from(table).select_from(text(_NUMBERS[kind].format(count)))
-    with server_engine(url) as engine:
-        with engine.begin() as connection:
-            connection.execute(table.insert().from_select([column.name for column in table.c], rows))
-        with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
-            analyse = "VACUUM ANALYZE" if kind == "postgresql" else "ANALYZE TABLE"
+    with server_engine(url) as engine, engine.begin() as connection:
+        connection.execute(table.insert().from_select([column.name for column in table.c], rows))
+    settle(url, table)
+
+
+def settle(url: str, *filled: Table) -> None:
+    """Let the server of a SQL store look at its tables now, as it would have by itself after a while of use."""
+    analyse = _ANALYSE.get(url.partition(":")[0])
+    if analyse is None:
+        return
+    with (
+        server_engine(url) as engine,
+        engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection,
+    ):
+        for table in filled:
             connection.execute(text(f"{analyse} {table.name}"))
 
 
