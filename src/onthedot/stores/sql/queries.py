@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,7 +31,6 @@ from onthedot.stores.paging import NEVER_MS, place_from
 from onthedot.stores.sql import statements, tables
 from onthedot.stores.sql.has_text import has_text
 from onthedot.stores.sql.in_list import in_list
-from onthedot.stores.sql.transaction import in_chunks
 
 # schedules
 
@@ -66,7 +65,7 @@ def schedules(connection: Connection, wanted: WantedSchedules, *, nested: bool) 
     """In order, tombstones left out."""
     if wanted.names is not None:
         statement = _narrowed(_ALL, wanted).where(in_list(_schedules.name))
-        found: Any = in_chunks(connection, statement, set(wanted.names))
+        found: Any = _among(connection, statement, set(wanted.names))
     elif wanted.order == "name":
         found = connection.execute(by_name(wanted))
     elif wanted.search or wanted.task is not None:
@@ -153,6 +152,13 @@ def _names_with(wanted: WantedSchedules) -> Select[Any]:
     return names.where(or_(has_text(listed.name, part), has_text(listed.task, part)))
 
 
+def _among(connection: Connection, statement: Select[Any], values: Collection[str]) -> Iterator[Sequence[Any]]:
+    """As `in_chunks`, of a statement that was made for one question: what is remembered there is one of a few."""
+    ordered = sorted(values)
+    for start in range(0, len(ordered), statements.CHUNK):
+        yield from connection.execute(statement, {"ids": ordered[start : start + statements.CHUNK]})
+
+
 # runs
 
 
@@ -219,5 +225,5 @@ def _found(connection: Connection, statement: Select[Any], table: Table, wanted:
     if wanted.ids is None:
         found: Any = connection.execute(statement)
     else:
-        found = in_chunks(connection, statement.where(in_list(table.c.id)), set(wanted.ids))
+        found = _among(connection, statement.where(in_list(table.c.id)), set(wanted.ids))
     return [mapping.run_from(row) for row in found]

@@ -22,6 +22,7 @@ from onthedot.rules.effects import Before, Effects, Situation
 from onthedot.rules.plan import Decider
 from onthedot.stores.base import Author, Retention, Store
 from onthedot.stores.open import open_store
+from onthedot.stores.sql import driver
 from onthedot.testing.clock import ManualClock
 
 START_MS = 1_800_000_000_000
@@ -261,3 +262,17 @@ def test_nodes_that_have_long_been_gone_are_forgotten_but_not_those_that_still_h
     clock.pass_by(Retention().nodes_ms)
     store.prune(Retention())
     assert _by_hand(path, "SELECT id FROM onthedot_nodes ORDER BY id") == [("holds",), ("lives",)]
+
+
+def test_a_question_that_is_asked_again_and_again_takes_no_more_memory(store: Store) -> None:
+    _put(store, "a", "b")
+
+    def ask(number: int) -> None:
+        assert [row.name for row in store.schedules(names=["a", f"none-{number}"], task="task")] == ["a"]
+        assert store.runs(ids=[f"none-{number}"], schedule="a") == []
+
+    ask(0)
+    known = len(driver._known)
+    for number in range(1, 5):
+        ask(number)
+    assert len(driver._known) == known
