@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import pytest
 
@@ -54,7 +55,12 @@ def test_nothing_is_told_where_nothing_is_chosen() -> None:
 def test_it_is_worked_out_once_for_an_index_and_anew_for_another(monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[int] = []
     real = squares.square_of
-    monkeypatch.setattr(squares, "square_of", lambda at_ms, *others: made.append(at_ms) or real(at_ms, *others))
+
+    def noted(at_ms: int, *others: Any) -> Square:
+        made.append(at_ms)
+        return real(at_ms, *others)
+
+    monkeypatch.setattr(squares, "square_of", noted)
     keeper, planned = SquareKeeper(), _planned(3)
     outlook, half_past = outlook_of(planned, NOON, NOON + 86_400_000), NOON + 30 * MINUTE
 
