@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from onthedot.app.options import count_of
 from onthedot.errors import Conflict, NodeNotFound
+from onthedot.insight.pool_use import PoolUse, pools_in_use
 from onthedot.model.node import Node
 from onthedot.stores.base import Author, Load, Store
 
@@ -26,8 +27,13 @@ class Nodes:
         return self._open_store().gone_nodes(limit=count_of(limit, "limit"))
 
     def load(self) -> Sequence[Load]:
-        """What each runs now, by pool."""
+        """What each runs now, by task and the pool that runs name."""
         return self._open_store().load()
+
+    def pools(self) -> Mapping[str, Sequence[PoolUse]]:
+        """The pools of each live node by its id: how many runs each may have at once, and how many it has."""
+        store = self._open_store()
+        return pools_in_use(store.nodes(), store.load(), store.tasks())
 
     def drain(self, node: str) -> Node:
         """Ask a node, by its id or name, to take no more runs and to stop when it has none; it learns of it at its next

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,6 +15,7 @@ from onthedot.cli.screen import Screen, plain_table, show_json
 from onthedot.cli.texts import span_text, visible
 
 if TYPE_CHECKING:
+    from onthedot.insight.pool_use import PoolUse
     from onthedot.model.node import Node
 
 group = typer.Typer(help="Live nodes.", no_args_is_help=True)
@@ -26,18 +27,19 @@ def list_nodes(*, store: StoreUrl = None, as_json: AsJson = False) -> None:
     with closing(open_app(store)) as app:
         nodes, now_ms = app.nodes.list(), app.now_ms()
         if as_json:
-            show_json({"nodes": [node_document(node, now_ms) for node in nodes]})
+            pools = app.nodes.pools()
+            show_json({"nodes": [node_document(node, now_ms, pools.get(node.id, ())) for node in nodes]})
         elif not nodes:
             typer.echo("no nodes: start one with `onthedot run`")
         else:
-            _show(nodes, now_ms)
+            _show(nodes, app.nodes.pools(), now_ms)
 
 
-def _show(nodes: Sequence[Node], now_ms: int) -> None:
+def _show(nodes: Sequence[Node], pools: Mapping[str, Sequence[PoolUse]], now_ms: int) -> None:
     from onthedot.insight.node_history import labels_of
 
     table, names = plain_table(), labels_of(nodes)
-    for heading in ("node", "state", "group", "roles", "workers", "renewed"):
+    for heading in ("node", "state", "group", "roles", "pools", "renewed"):
         table.add_column(heading)
     for node in nodes:
         table.add_row(
@@ -45,10 +47,15 @@ def _show(nodes: Sequence[Node], now_ms: int) -> None:
             "expired" if node.expired(now_ms) else str(node.state),
             visible(node.group or ""),
             ", ".join(node.roles),
-            f"{node.capacity:,}",
+            _pools_text(pools.get(node.id, ())),
             f"{span_text(max(now_ms - node.renewed_ms, 0))} ago",
         )
     Screen().print(table)
+
+
+def _pools_text(pools: Sequence[PoolUse]) -> str:
+    """ "fast 12/40, slow 0/20": those that anything goes to."""
+    return ", ".join(f"{each.pool} {each.running:,}/{each.size:,}" for each in pools if each.is_needed)
 
 
 @group.command("drain")

@@ -129,9 +129,10 @@ class Ticks:
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """How many runs a node runs in a pool; None is the pool that their task names."""
+    """How many runs of a task a node runs that name this pool; None: they go where their task goes by itself."""
 
     node_id: str
+    task: str
     pool: str | None
     running: int
 
@@ -200,6 +201,8 @@ class TaskInfo:
     parameters: tuple[Mapping[str, Any], ...] = ()
     doc: str = ""
     policy: Mapping[str, Any] = field(default_factory=dict)
+    pool: str = "fast"
+    """Where its runs go on the node that published it, unless they name another."""
 
 
 _DAY_MS = 86_400_000
@@ -546,7 +549,7 @@ class Store(ABC):
 
     @abstractmethod
     def load(self) -> list[Load]:
-        """What nodes run, by node and pool."""
+        """What nodes run, by node, task and the pool that runs name."""
 
     @abstractmethod
     def ticks(self, schedule_ids: Sequence[str], *, first_ms: int = 0, last_ms: int = 1 << 62, each: int = 24) -> Ticks:

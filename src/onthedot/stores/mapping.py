@@ -469,18 +469,20 @@ def node_row(node: Node) -> Columns:
         node.renewed_ms,
         node.renewals,
         node.lease_ms,
+        encode(dict(node.pools)),
     )
 
 
 def node_from(row: Sequence[Any]) -> Node:
     """The node of a row, always: one that cannot be read has no tasks, so that nobody routes to it."""
-    node_id, name, group, labels, capacity, roles, tasks, state, *rest = row
+    node_id, name, group, labels, capacity, roles, tasks, state, *rest, pools = row
     try:
         known = json_object(labels), capacity, words(roles), words(tasks), NodeState(state)
-        sum(rest, capacity)
+        sizes = json_object(pools)
+        sum(rest, capacity) + sum(sizes.values())
     except UNREADABLE as error:
         return unreadable_node(node_id, name, state, rest, error)
-    return Node(node_id, name, group, *known, *rest)
+    return Node(node_id, name, group, *known, *rest, pools=sizes)
 
 
 def unreadable_node(node_id: str, name: object, state: object, rest: Sequence[Any], error: Exception) -> Node:
@@ -493,14 +495,14 @@ def unreadable_node(node_id: str, name: object, state: object, rest: Sequence[An
 def task_row(node_id: str, task: TaskInfo) -> Columns:
     """The columns of `TASK`."""
     parameters = encode([dict(each) for each in task.parameters])
-    return (node_id, task.name, parameters, clean(task.doc), encode(dict(task.policy)))
+    return (node_id, task.name, parameters, clean(task.doc), encode(dict(task.policy)), task.pool)
 
 
 def task_from(row: Sequence[Any]) -> TaskInfo:
     """What a node published; without the node."""
-    _, name, parameters, doc, policy = row
+    _, name, parameters, doc, policy, pool = row
     try:
-        return TaskInfo(name, tuple(decode(parameters)), doc, json_object(policy))
+        return TaskInfo(name, tuple(decode(parameters)), doc, json_object(policy), f"{pool}")
     except UNREADABLE as error:
         return TaskInfo(f"{name}", doc=f"the row of this task cannot be read: {error}")
 

@@ -187,8 +187,8 @@ class MemoryStore(Engine):
     def load(self) -> list[Load]:
         with self._lock:
             running = [self._tables.runs[run_id] for owned in self._tables.owned.values() for run_id in owned]
-        counted = Counter((run.owner or "", run.policy.pool) for run in running)
-        return [Load(node_id, pool, count) for (node_id, pool), count in counted.items()]
+        counted = Counter((run.owner or "", run.task, run.policy.pool) for run in running)
+        return [Load(*of, count) for of, count in counted.items()]
 
     @answerable
     def ticks(self, schedule_ids: Sequence[str], *, first_ms: int = 0, last_ms: int = 1 << 62, each: int = 24) -> Ticks:

@@ -10,6 +10,7 @@ from typing import Any, ParamSpec, TypeVar
 from onthedot.app.tasks import Task
 from onthedot.durations import format_duration, to_duration_ms
 from onthedot.errors import StoreUnavailable
+from onthedot.insight.pool_use import PoolUse
 from onthedot.model.attempt import Attempt
 from onthedot.model.decision import Decision
 from onthedot.model.definition_json import DEFAULTS, LISTS
@@ -146,13 +147,20 @@ def node_of(said: Document) -> Node:
         started_ms=ms(said["started_at"]) or 0,
         renewed_ms=ms(said["renewed_at"]) or 0,
         lease_ms=to_duration_ms(said["lease"]),
+        pools={each["pool"]: each["size"] for each in said.get("pools", ())},
     )
+
+
+@_of_onthedot
+def pool_use_of(said: Document) -> PoolUse:
+    """A pool of a node."""
+    return PoolUse(said["pool"], said["size"], said["running"], said["is_needed"])
 
 
 @_of_onthedot
 def task_of(said: Document) -> TaskInfo:
     """A task."""
-    return TaskInfo(said["name"], tuple(said["parameters"]), said["doc"], said["policy"])
+    return TaskInfo(said["name"], tuple(said["parameters"]), said["doc"], said["policy"], said["pool"])
 
 
 @_of_onthedot

@@ -32,10 +32,10 @@ class Parting(NamedTuple):
 
 
 def join(tx: Transaction, node: Node, tasks: Sequence[TaskInfo]) -> Node:
-    """Joining again with its id only publishes its tasks anew."""
+    """Joining again with its id only publishes its tasks and pools anew."""
     known = tx.node(node.id)
     fresh = replace(node, started_ms=tx.now_ms, renewed_ms=tx.now_ms)
-    joined = fresh if known is None else replace(known, tasks=node.tasks)
+    joined = fresh if known is None else replace(known, tasks=node.tasks, pools=node.pools)
     tx.save_node(joined)
     tx.save_tasks(node.id, tasks)
     return joined

@@ -363,6 +363,7 @@ nodes = Table(
     _ms("renewed_ms"),
     _ms("renewals"),
     _ms("lease_ms"),
+    _text("pools"),
 )
 # Who lives, asked at every renewal; and who has long been gone.
 Index("onthedot_nodes_state", nodes.c.state, nodes.c.renewed_ms)
@@ -375,6 +376,7 @@ tasks = Table(
     _text("parameters"),
     _text("doc"),
     _text("policy"),
+    _word("pool"),
 )
 
 logs = Table(

@@ -42,6 +42,21 @@ class TestLeases(Promises):
         assert scene.store.nodes() == [again]
         assert [task.name for task in scene.store.tasks()] == ["new"]
 
+    def test_a_node_publishes_the_sizes_of_its_pools_when_it_joins_and_where_its_tasks_go(self, scene: Scene) -> None:
+        sizes = {"fast": 40, "slow": 20, "loop": 40, "process": 2}
+        node = Node("n-1", "web", lease_ms=LEASE_MS, pools=sizes)
+        joined = scene.store.join(node, [TaskInfo("fetch", pool="loop"), TaskInfo("job")])
+        assert dict(joined.pools) == sizes
+        assert [dict(each.pools) for each in scene.store.nodes()] == [sizes]
+        assert [(task.name, task.pool) for task in scene.store.tasks()] == [("fetch", "loop"), ("job", "fast")]
+        renewal = scene.store.renew(Node("n-1", "web", lease_ms=LEASE_MS))
+        assert dict(renewal.node.pools) == sizes, "a renewal need not tell them again"
+        assert [dict(each.pools) for each in renewal.nodes] == [sizes]
+        again = scene.store.join(Node("n-1", "web", pools={"fast": 8}), [])
+        assert dict(again.pools) == {"fast": 8}, "what has changed is told by joining again"
+        scene.store.leave("n-1")
+        assert [dict(each.pools) for each in scene.store.gone_nodes()] == [{"fast": 8}]
+
     def test_nodes_of_one_name_are_different_incarnations(self, scene: Scene) -> None:
         old, new = scene.node("web"), scene.node("web")
         mine = scene.running(new)

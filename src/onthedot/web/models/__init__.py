@@ -30,7 +30,7 @@ from onthedot.web.models.nodes import (
     MinuteCounts,
     Node,
     Nodes,
-    PoolLoad,
+    PoolUse,
     Task,
     Tasks,
 )
@@ -111,7 +111,7 @@ __all__ = [
     "Node",
     "Nodes",
     "Note",
-    "PoolLoad",
+    "PoolUse",
     "Preview",
     "PreviewOf",
     "Problem",

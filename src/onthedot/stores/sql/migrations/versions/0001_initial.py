@@ -118,6 +118,7 @@ def upgrade() -> None:
         sa.Column("renewed_ms", sa.BigInteger(), nullable=False),
         sa.Column("renewals", sa.BigInteger(), nullable=False),
         sa.Column("lease_ms", sa.BigInteger(), nullable=False),
+        sa.Column("pools", _LONG, nullable=False),
         sa.PrimaryKeyConstraint("id"),
     )
     op.create_index("onthedot_nodes_state", "onthedot_nodes", ["state", "renewed_ms"])
@@ -313,6 +314,7 @@ def upgrade() -> None:
         sa.Column("parameters", _LONG, nullable=False),
         sa.Column("doc", _LONG, nullable=False),
         sa.Column("policy", _LONG, nullable=False),
+        sa.Column("pool", sa.String(length=20), nullable=False),
         sa.PrimaryKeyConstraint("node_id", "name"),
     )
     _create_table(
