@@ -50,8 +50,8 @@ class Change:
     """One line of the audit: who changed what, when. Written in the transaction of the change.
 
     Of a run, if `after` has a `run`: triggered, cancelled, retried, or given back by a node that died or stopped
-    (`node`). Of a node that was asked to drain, if it has a `node` and no run; of a token, if it has a `token`. One-off
-    work, nodes and tokens have no schedule: both are empty.
+    (`node`). Of a node that was asked to drain, or forgotten, if it has a `node` and no run; of a token, if it has a
+    `token`. One-off work, nodes and tokens have no schedule: both are empty.
     """
 
     id: str
@@ -476,7 +476,8 @@ class Store(ABC):
 
     @abstractmethod
     def join(self, node: Node, tasks: Sequence[TaskInfo]) -> Node:
-        """Register an incarnation, and publish its tasks. Joining again with its id only publishes them anew."""
+        """Register an incarnation, and publish its tasks. Joining again with its id only publishes them, and
+        the sizes of its pools, anew; one that was forgotten meanwhile is answered as a dead one."""
 
     @abstractmethod
     def renew(self, node: Node) -> Renewal:
@@ -498,6 +499,15 @@ class Store(ABC):
         stays so whatever it says of itself then. Asking twice is asking once; `NodeNotFound` if it is gone.
 
         Where it is said who asks, the first time leaves a line in the audit.
+        """
+
+    @abstractmethod
+    def forget_node(self, node_id: str, by: Author) -> Node:
+        """Forget a node that has stopped or died, with the tasks that it published, before `prune` would; the node as
+        it was. `Conflict` if it lives, also while its lease is over and nobody has declared it dead, or if the store
+        still holds runs of it; `NodeNotFound` if it is not known.
+
+        Its runs, attempts and counts stay, and name it by its id. Kept in the audit.
         """
 
     @abstractmethod

@@ -528,6 +528,10 @@ class _MemoryTransaction:
     def save_tasks(self, node_id: str, tasks: Sequence[TaskInfo]) -> None:
         self._put(self._tables.tasks, node_id, tuple(tasks))
 
+    def forget_node(self, node_id: str) -> None:
+        self._put(self._tables.nodes, node_id, None)
+        self._put(self._tables.tasks, node_id, None)
+
     # who may use the HTTP API
 
     def token(self, name: str) -> Token | None:
