@@ -10,6 +10,9 @@ from onthedot.insight.pool_use import PoolUse, pools_in_use
 from onthedot.model.node import Node
 from onthedot.stores.base import Author, Load, Store
 
+_MOST_GONE = 10_000
+_MOST_NAMED = 10
+
 
 class Nodes:
     """May be called from any process that can reach the store."""
@@ -40,10 +43,26 @@ class Nodes:
         heartbeat.
         """
         live = self._open_store().nodes()
-        found = [each for each in live if node in (each.id, each.name)]
+        found = _called(node, live)
         if not found:
             raise NodeNotFound(node, [each.name for each in live])
         if len(found) > 1:
             ids = " or ".join(each.id for each in found)
             raise Conflict(f"{len(found)} live nodes are called {node!r}; give the id of the one that you mean: {ids}")
         return self._open_store().drain(found[0].id, self._by("drain"))
+
+    def forget(self, node: str) -> None:
+        """Forget a node that has stopped or died, by its id; by its name all that were called so. What they did stays
+        in history, under their ids. `Conflict` if it lives, or if the store still holds runs of it.
+        """
+        store = self._open_store()
+        gone = store.gone_nodes(limit=_MOST_GONE)
+        found = _called(node, gone) or _called(node, store.nodes())
+        if not found:
+            raise NodeNotFound(node, dict.fromkeys(each.name for each in gone[:_MOST_NAMED]), live=False)
+        for each in found:
+            store.forget_node(each.id, self._by("forget"))
+
+
+def _called(node: str, among: Sequence[Node]) -> Sequence[Node]:
+    return [each for each in among if node in (each.id, each.name)]

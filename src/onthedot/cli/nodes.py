@@ -1,4 +1,4 @@
-"""`onthedot nodes`: who is alive, and asking one to make way."""
+"""`onthedot nodes`: who is alive, asking one to make way, and forgetting one that is gone."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from onthedot.insight.pool_use import PoolUse
     from onthedot.model.node import Node
 
-group = typer.Typer(help="Live nodes.", no_args_is_help=True)
+group = typer.Typer(help="Live nodes, and forgetting those that are gone.", no_args_is_help=True)
 
 
 @group.command("list")
@@ -69,3 +69,19 @@ def drain_node(
             show_json(node_document(draining, app.now_ms()))
         else:
             typer.echo(f"node {visible(draining.name)} drains: it takes no more runs, and stops when it has none left")
+
+
+@group.command("forget")
+def forget_node(
+    node: Annotated[str, typer.Argument(help="Its id, or the name of all that were called so.")],
+    *,
+    store: StoreUrl = None,
+    as_json: AsJson = False,
+) -> None:
+    """Forget a node that has stopped or died and holds no runs; what it did stays in history, under its id."""
+    with closing(open_app(store)) as app:
+        app.nodes.forget(node)
+        if as_json:
+            show_json({"node": node, "forgotten": True})
+        else:
+            typer.echo(f"node {visible(node)} is forgotten; what it did stays in history, under its id")

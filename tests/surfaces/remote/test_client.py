@@ -30,6 +30,7 @@ from onthedot.errors import (
     TaskNotFound,
     TriggerError,
 )
+from onthedot.model.node import Node
 from onthedot.web.problems import TABLE, problem_of
 from onthedot.web.serving import Place, WebServer
 
@@ -159,6 +160,19 @@ def test_schedules_go_from_one_store_to_another(both: Both) -> None:
     assert both.app.schedules.get("t").task == "report"
 
 
+def test_nodes_are_told_with_their_pools_and_forgotten_there_as_here(both: Both) -> None:
+    store = both.app.open_store()
+    node = store.join(Node("n-1", "web", tasks=("report",), pools={"fast": 4, "slow": 2}), both.app.tasks.infos())
+    assert [dict(each.pools) for each in both.remote.nodes.list()] == [{"fast": 4, "slow": 2}]
+    assert {**both.remote.nodes.pools()} == {node.id: [*both.app.nodes.pools()[node.id]]}
+    assert [each.pool for each in both.remote.tasks.list()] == [each.pool for each in both.app.tasks.list()]
+    with pytest.raises(Conflict, match="node web is alive"):
+        both.remote.nodes.forget("web")
+    store.leave(node.id)
+    both.remote.nodes.forget("web")
+    assert store.gone_nodes() == []
+
+
 @pytest.mark.parametrize(
     ("act", "error", "said"),
     [
@@ -170,6 +184,7 @@ def test_schedules_go_from_one_store_to_another(both: Both) -> None:
         (lambda app: app.schedules.put("x", "report", every("1h"), unchecked=True), SettingsError, "unchecked"),
         (lambda app: app.schedules.put("../x%00", "report", every("1h")), NotFound, "x%00"),
         (lambda app: app.nodes.drain("nobody"), NotFound, "No live node nobody"),
+        (lambda app: app.nodes.forget("nobody"), NotFound, "No node nobody"),
         (lambda app: app.tokens.create("shop"), Conflict, "shop"),
         (lambda app: app.start(), StoreError, "not a database"),
         (lambda app: app.sync(), StoreError, "not a database"),

@@ -22,7 +22,7 @@ TABLE = {
     " GET forecast, GET lateness, GET schedules/{name}/ticks, GET events",
     Role.OPERATOR: "POST schedules/{name}/pause, POST schedules/{name}/resume, POST schedules/{name}/trigger,"
     " POST schedules/{name}/reschedule, POST bulk, POST check, POST runs, POST runs/{run_id}/cancel,"
-    " POST runs/{run_id}/retry, POST nodes/{node}/drain",
+    " POST runs/{run_id}/retry, POST nodes/{node}/drain, DELETE nodes/{node}",
     Role.ADMIN: "POST schedules, PUT schedules/{name}, PATCH schedules/{name}, DELETE schedules/{name}, POST import,"
     " GET tokens, POST tokens, DELETE tokens/{name}",
 }

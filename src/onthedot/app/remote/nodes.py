@@ -27,3 +27,6 @@ class RemoteNodes(Nodes):
 
     def drain(self, node: str) -> Node:
         return node_of(self._connection.post("nodes", node, "drain"))
+
+    def forget(self, node: str) -> None:
+        self._connection.delete("nodes", node)

@@ -76,7 +76,7 @@ def forget(tx: Transaction, node_id: str, by: Author) -> Node:
     """A dead node gets no more runs: where it holds none, none will come."""
     node = tx.node(node_id)
     if node is None:
-        raise NodeNotFound(node_id)
+        raise NodeNotFound(node_id, live=False)
     if node.lives:
         raise Conflict(_why_it_lives(node, tx.now_ms))
     if node_id in tx.owners():

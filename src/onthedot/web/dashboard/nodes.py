@@ -32,6 +32,7 @@ _LATELY_MS = 86_400_000
 _MOST_GONE = 5
 _MOST_SHARES = 12
 _HOUR_MS = 3_600_000
+_FORGOTTEN = "nodes no longer known"
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,9 +165,10 @@ class Share:
 
 
 def shares(minutes: Iterable[Minute], names: Mapping[str, str]) -> list[Share]:
-    """Who began what in these minutes, the busiest first; incarnations of one name together."""
+    """Who began what in these minutes, the busiest first; incarnations of one name together, and those that are
+    forgotten."""
     begun: Counter[str] = Counter()
     for each in minutes:
-        begun[names.get(each.node_id, each.node_id)] += each.begun
+        begun[names.get(each.node_id, _FORGOTTEN)] += each.begun
     most = max(begun.values(), default=0) or 1
     return [Share(name, count, count / most) for name, count in begun.most_common(_MOST_SHARES)]

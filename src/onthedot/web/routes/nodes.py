@@ -30,6 +30,12 @@ def drain(app: TheApp, node: str) -> models.Node:
     return node_model(draining, now_ms_of(app), app.nodes.pools().get(draining.id, ()))
 
 
+@router.delete("/nodes/{node}", status_code=204, **OPERATOR)
+def forget(app: TheApp, node: str) -> None:
+    """Forget a node that has stopped or died, by its id, or all of that name; one that lives or holds runs stays."""
+    app.nodes.forget(node)
+
+
 @router.get("/tasks", **VIEWER)
 def list_tasks(app: TheApp) -> models.Tasks:
     """What can be scheduled and enqueued."""
