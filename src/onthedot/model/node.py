@@ -36,13 +36,13 @@ class Node:
     roles: tuple[str, ...] = ("plan", "execute")
     tasks: tuple[str, ...] = ()
     state: NodeState = NodeState.ALIVE
+    pools: Mapping[str, int] = field(default_factory=dict)
+    """How many runs each of its pools may have at once; told when it joins, not with each renewal."""
     started_ms: int = 0
     renewed_ms: int = 0
     renewals: int = 0
     """+1 with each renewal: how a taker sees, by its own monotonic time, that nobody renews."""
     lease_ms: int = 30_000
-    pools: Mapping[str, int] = field(default_factory=dict)
-    """How many runs each of its pools may have at once; told when it joins, not with each renewal."""
 
     @property
     def lives(self) -> bool:

@@ -465,31 +465,31 @@ def node_row(node: Node) -> Columns:
         words_text(node.roles),
         words_text(node.tasks),
         node.state.value,
+        encode(dict(node.pools)),
         node.started_ms,
         node.renewed_ms,
         node.renewals,
         node.lease_ms,
-        encode(dict(node.pools)),
     )
 
 
 def node_from(row: Sequence[Any]) -> Node:
     """The node of a row, always: one that cannot be read has no tasks, so that nobody routes to it."""
-    node_id, name, group, labels, capacity, roles, tasks, state, *rest, pools = row
+    node_id, name, group, labels, capacity, roles, tasks, state, pools, *rest = row
     try:
-        known = json_object(labels), capacity, words(roles), words(tasks), NodeState(state)
         sizes = json_object(pools)
+        known = json_object(labels), capacity, words(roles), words(tasks), NodeState(state), sizes
         sum(rest, capacity) + sum(sizes.values())
     except UNREADABLE as error:
         return unreadable_node(node_id, name, state, rest, error)
-    return Node(node_id, name, group, *known, *rest, pools=sizes)
+    return Node(node_id, name, group, *known, *rest)
 
 
 def unreadable_node(node_id: str, name: object, state: object, rest: Sequence[Any], error: Exception) -> Node:
     """What can be read of it. A state that nobody knows is dead: the process, if it lives, goes on as another node."""
     known = next((each for each in NodeState if each == state), NodeState.DEAD)
     moments = rest if all(isinstance(each, int) for each in rest) else (0, 0, 0, 0)
-    return Node(node_id, f"{name}", None, {"unreadable": f"{error}"}, 0, (), (), known, *moments)
+    return Node(node_id, f"{name}", None, {"unreadable": f"{error}"}, 0, (), (), known, {}, *moments)
 
 
 def task_row(node_id: str, task: TaskInfo) -> Columns:

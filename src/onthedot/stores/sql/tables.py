@@ -359,11 +359,11 @@ nodes = Table(
     _text("roles"),
     _text("tasks"),
     _word("state"),
+    _text("pools"),
     _ms("started_ms"),
     _ms("renewed_ms"),
     _ms("renewals"),
     _ms("lease_ms"),
-    _text("pools"),
 )
 # Who lives, asked at every renewal; and who has long been gone.
 Index("onthedot_nodes_state", nodes.c.state, nodes.c.renewed_ms)

@@ -47,6 +47,7 @@ from onthedot.web.models.runs import (
     Reason,
     Run,
     RunPage,
+    RunStory,
     Tick,
     Ticks,
 )
@@ -118,6 +119,7 @@ __all__ = [
     "Reason",
     "Run",
     "RunPage",
+    "RunStory",
     "Schedule",
     "ScheduleFilter",
     "SchedulePage",

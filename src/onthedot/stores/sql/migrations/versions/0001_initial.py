@@ -114,11 +114,11 @@ def upgrade() -> None:
         sa.Column("roles", _LONG, nullable=False),
         sa.Column("tasks", _LONG, nullable=False),
         sa.Column("state", sa.String(length=20), nullable=False),
+        sa.Column("pools", _LONG, nullable=False),
         sa.Column("started_ms", sa.BigInteger(), nullable=False),
         sa.Column("renewed_ms", sa.BigInteger(), nullable=False),
         sa.Column("renewals", sa.BigInteger(), nullable=False),
         sa.Column("lease_ms", sa.BigInteger(), nullable=False),
-        sa.Column("pools", _LONG, nullable=False),
         sa.PrimaryKeyConstraint("id"),
     )
     op.create_index("onthedot_nodes_state", "onthedot_nodes", ["state", "renewed_ms"])
