@@ -691,14 +691,14 @@ def test_a_node_that_is_gone_is_forgotten_with_all_of_its_name_and_one_that_live
 ) -> None:
     for node_id in ("n-1", "n-2"):
         store.join(Node(node_id, "web"), [])
-    line = place.refused("nodes", "forget", "web")
+    line = place.refused("nodes", "forget", "web", code=1)
     assert "node web is alive: drain it (`onthedot nodes drain web`), and forget it when it has stopped" in line
     for node_id in ("n-1", "n-2"):
         store.leave(node_id)
     assert "node web is forgotten" in place.printed("nodes", "forget", "web")
     assert store.gone_nodes() == []
     assert "forget of node web" in place.printed("changes")
-    assert "No node web." in place.refused("nodes", "forget", "web")
+    assert "No node web." in place.refused("nodes", "forget", "web", code=1)
 
 
 def test_an_expired_node_is_taken_over_by_others_only_where_there_are_any(place: Place, store: Store) -> None:
