@@ -188,12 +188,12 @@ class RunNotFound(NotFound):
 
 
 class NodeNotFound(NotFound):
-    """No live node has that id or name."""
+    """No node, or no live one, has that id or name."""
 
-    def __init__(self, node: str, names: Iterable[str] = ()) -> None:
-        known = ", ".join(names)
+    def __init__(self, node: str, names: Iterable[str] = (), *, live: bool = True) -> None:
+        known, what = ", ".join(names), "live node" if live else "node"
         super().__init__(
-            f"No live node {node}." + (f" There are: {known}." if known else " `onthedot nodes list` shows them.")
+            f"No {what} {node}." + (f" There are: {known}." if known else " `onthedot nodes list` shows them.")
         )
         self.node = node
 

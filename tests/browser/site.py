@@ -26,6 +26,7 @@ Theme = Literal["light", "dark"]
 THEMES: tuple[Theme, ...] = ("light", "dark")
 LEASE_MS = 3_600_000
 """Nodes that live in the store only must outlast a test."""
+POOLS = {"fast": 32, "slow": 16, "loop": 32, "process": 2}
 NAUGHTY = "\"><script>alert('1')</script> 100% ☃ 🕰 {{ 7 * 7 }} DROP TABLE".replace("/", "")
 """A name that is shown as it is written, wherever it is shown."""
 
@@ -67,7 +68,8 @@ class Site:
 
     def node(self, name: str = "ams-1", **fields: object) -> Node:
         """One that lives in the store only, and has the tasks of the app."""
-        node = Node(f"id-{name}", name, capacity=32, tasks=self.app.tasks.names(), lease_ms=LEASE_MS, **fields)  # type: ignore[arg-type]
+        told: dict[str, object] = {"pools": POOLS, "capacity": 32, "lease_ms": LEASE_MS, **fields}
+        node = Node(f"id-{name}", name, tasks=self.app.tasks.names(), **told)  # type: ignore[arg-type]
         return self.app.open_store().join(node, self.app.tasks.infos())
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from playwright.sync_api import Browser, Page, expect
 from tests.browser.site import Site, visiting
 
@@ -36,6 +38,38 @@ def test_a_node_is_asked_to_drain_after_a_question(browser: Browser, site: Site)
         expect(page.locator(f"#node-{node.id}")).to_contain_text("draining")
     (line, *_) = site.app.schedules.changes()
     assert (line.by.who, line.by.surface, line.by.what) == ("the-operator", "dashboard", "drain")
+
+
+def test_each_pool_of_a_node_has_its_bar(browser: Browser, site: Site) -> None:
+    node, store = site.node(), site.app.open_store()
+    for _ in range(3):
+        site.app.enqueue("report", args={"to": "ann"})
+    site.app.enqueue("report", args={"to": "ann"}, pool="slow")
+    store.start_due(node.id, ["report"], 4)
+    with visiting(browser, site, "viewer", scripts=False) as visit:
+        page = visit.open("/nodes")
+        load = page.locator(f"#node-{node.id} .load")
+        expect(load).to_have_text(re.compile(r"fast\s*3 / 32\s*slow\s*1 / 16"))
+        expect(load.locator("svg.bar")).to_have_count(2)
+        expect(page.locator(".sub")).to_contain_text("44 more runs could begin now")
+
+
+def test_a_node_that_died_is_forgotten_by_an_operator_and_not_by_a_viewer(browser: Browser, site: Site) -> None:
+    store = site.app.open_store()
+    site.node("ams-2")
+    dead = site.node("ams-1", lease_ms=0)
+    store.take_over(dead.id, 0)
+    with visiting(browser, site, "viewer", scripts=False) as visit:
+        page = visit.open("/nodes")
+        expect(page.locator(f"#node-{dead.id}")).to_contain_text("It cannot come back as itself")
+        expect(page.get_by_role("button", name="Forget")).to_have_count(0)
+    with visiting(browser, site, "operator", scripts=False) as visit:
+        page = visit.open("/nodes")
+        page.locator(f"#node-{dead.id}").get_by_role("button", name="Forget").click()
+        expect(page.get_by_role("status")).to_contain_text("ams-1 is forgotten")
+        expect(page.locator(f"#node-{dead.id}")).to_have_count(0)
+    (line, *_) = site.app.schedules.changes()
+    assert (line.by.who, line.by.surface, line.by.what) == ("the-operator", "dashboard", "forget")
 
 
 def test_a_token_is_made_shown_once_and_revoked(browser: Browser, site: Site) -> None:

@@ -233,6 +233,7 @@ TASKS = Section(
             "no state 'broken'; there are waiting, running, succeeded, failed, timed_out, cancelled, skipped, lost",
         ),
         Mistake('app.nodes.drain("web-1")', "No live node web-1. `onthedot nodes list` shows them."),
+        Mistake('app.nodes.forget("web-1")', "No node web-1. `onthedot nodes list` shows them."),
         Mistake('@app.on("finished")\ndef told(event): ...', "app.on: no topic 'finished'; did you mean run_finished?"),
         Mistake(
             '@app.on("run_finished")\ndef told(): ...',

@@ -41,9 +41,35 @@ IN_THE_STORE = (
         name="row-used-again",
         rule="An incarnation's row is never reused: the dead do not come back by joining.",
         file="stores/engine/leases.py",
-        find="joined = fresh if known is None else replace(known, tasks=node.tasks)",
+        find="joined = fresh if known is None else replace(known, tasks=node.tasks, pools=node.pools)",
         replace="joined = fresh",
         tests=memory("TestLeases::test_a_dead_node_does_not_come_back_by_joining_again"),
+    ),
+    Sabotage(
+        name="forgotten-comes-back",
+        rule="A node that was forgotten does not come back by publishing its tasks.",
+        file="stores/engine/leases.py",
+        find="    if known is None and node.started_ms:",
+        replace="    if False:",
+        tests=memory("TestForgetting::test_a_forgotten_node_cannot_come_back_as_itself"),
+    ),
+    Sabotage(
+        name="forget-the-living",
+        rule="Nobody can have a node forgotten that lives.",
+        file="stores/engine/leases.py",
+        find="    if node.lives:\n        raise Conflict(_why_it_lives(node, tx.now_ms))\n",
+        replace="",
+        tests=memory("TestForgetting::test_a_node_that_lives_is_not_forgotten"),
+    ),
+    Sabotage(
+        name="forget-who-holds-runs",
+        rule="A node is not forgotten while the store holds runs of it.",
+        file="stores/engine/leases.py",
+        find="    if node_id in tx.owners():",
+        replace="    if False:",
+        tests=unit(
+            "stores/engine/test_refusals.py::test_a_dead_node_is_not_forgotten_while_the_store_holds_runs_of_it"
+        ),
     ),
     Sabotage(
         name="renewal-hides-what-is-held",

@@ -632,3 +632,20 @@ def test_attempts_that_failed_before_a_retry_are_listed_in_their_turn(scene: Sce
     first = "attempt 1 failed at 2027-01-15T08:01:04Z on node web: ConnectionResetError: reset by peer"
     second = "attempt 2 timed out at 2027-01-15T08:02:04Z on node batch: it took too long"
     assert f"{first}; {second}" in text
+
+
+# a node that was forgotten
+
+
+def test_what_a_forgotten_node_did_is_told_under_its_id_and_that_it_is_no_longer_known(scene: Scene) -> None:
+    node, peer = scene.node("a"), scene.node("b")
+    scene.running(node)
+    scene.kill(node)
+    scene.renew(peer)
+    (again,) = scene.start(peer)
+    scene.end(again)
+    scene.store.leave(peer)
+    scene.store.forget_node(node, ADA)
+    assert "node a died" in told(scene), "the audit still has its name"
+    scene.store.forget_node(peer, ADA)
+    assert f"on node {peer} (no longer known), attempt 2" in told(scene)

@@ -32,7 +32,7 @@ from onthedot.model.states import State
 from onthedot.model.values import replace
 from onthedot.rules.effects import Effects
 from onthedot.rules.plan import Decider
-from onthedot.stores.base import Author, Store
+from onthedot.stores.base import Author, Store, TaskInfo
 from onthedot.stores.engine import Engine
 
 MYAPP = """\
@@ -676,6 +676,29 @@ def test_nodes_are_listed_by_name_and_with_their_ids_only_where_two_are_equal(pl
         assert "web (n-3)" in shown
         assert "n-2" not in shown
     assert {each["id"] for each in place.document("nodes", "list")["nodes"]} == {"n-1", "n-2", "n-3"}
+
+
+def test_the_pools_of_nodes_are_listed_that_anything_goes_to(place: Place, store: Store) -> None:
+    store.join(Node("n-1", "web", tasks=("send",), pools={"fast": 40, "slow": 20}), [TaskInfo("send", pool="slow")])
+    assert "slow 0/20" in place.printed("nodes", "list")
+    assert "fast" not in place.printed("nodes", "list")
+    (told,) = place.document("nodes", "list")["nodes"]
+    assert told["pools"][1] == {"pool": "slow", "size": 20, "running": 0, "is_needed": True}
+
+
+def test_a_node_that_is_gone_is_forgotten_with_all_of_its_name_and_one_that_lives_is_not(
+    place: Place, store: Store
+) -> None:
+    for node_id in ("n-1", "n-2"):
+        store.join(Node(node_id, "web"), [])
+    line = place.refused("nodes", "forget", "web", code=1)
+    assert "node web is alive: drain it (`onthedot nodes drain web`), and forget it when it has stopped" in line
+    for node_id in ("n-1", "n-2"):
+        store.leave(node_id)
+    assert "node web is forgotten" in place.printed("nodes", "forget", "web")
+    assert store.gone_nodes() == []
+    assert "forget of node web" in place.printed("changes")
+    assert "No node web." in place.refused("nodes", "forget", "web", code=1)
 
 
 def test_an_expired_node_is_taken_over_by_others_only_where_there_are_any(place: Place, store: Store) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from collections.abc import Sequence
+from dataclasses import asdict, fields
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ from onthedot.moments import iso
 if TYPE_CHECKING:
     from onthedot.app.import_export import Imported
     from onthedot.insight.minutes import MinuteCounts
+    from onthedot.insight.pool_use import PoolUse
     from onthedot.insight.status import Status
     from onthedot.insight.ticks import Tick
     from onthedot.model.attempt import Attempt
@@ -192,8 +194,10 @@ def decision_document(decision: Decision) -> Document:
     }
 
 
-def node_document(node: Node, now_ms: int) -> Document:
-    """A node, and how old its last sign of life is."""
+def node_document(node: Node, now_ms: int, pools: Sequence[PoolUse] = ()) -> Document:
+    """A node, how old its last sign of life is, and how full its pools are; else only how large they are."""
+    told = [asdict(each) for each in pools]
+    sizes = [{"pool": pool, "size": size} for pool, size in node.pools.items()]
     return {
         "id": node.id,
         "name": node.name,
@@ -208,6 +212,7 @@ def node_document(node: Node, now_ms: int) -> Document:
         "renewed_for": format_duration(max(now_ms - node.renewed_ms, 0)),
         "lease": format_duration(node.lease_ms),
         "expired": node.expired(now_ms),
+        "pools": told or sizes,
     }
 
 
@@ -218,6 +223,7 @@ def task_document(task: TaskInfo) -> Document:
         "parameters": [dict(each) for each in task.parameters],
         "doc": task.doc,
         "policy": dict(task.policy),
+        "pool": task.pool,
     }
 
 

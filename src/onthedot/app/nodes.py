@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from onthedot.app.options import count_of
 from onthedot.errors import Conflict, NodeNotFound
+from onthedot.insight.pool_use import PoolUse, pools_in_use
 from onthedot.model.node import Node
 from onthedot.stores.base import Author, Load, Store
+
+_MOST_GONE = 10_000
+_MOST_NAMED = 10
 
 
 class Nodes:
@@ -26,18 +30,39 @@ class Nodes:
         return self._open_store().gone_nodes(limit=count_of(limit, "limit"))
 
     def load(self) -> Sequence[Load]:
-        """What each runs now, by pool."""
+        """What each runs now, by task and the pool that runs name."""
         return self._open_store().load()
+
+    def pools(self) -> Mapping[str, Sequence[PoolUse]]:
+        """The pools of each live node by its id: how many runs each may have at once, and how many it has."""
+        store = self._open_store()
+        return pools_in_use(store.nodes(), store.load(), store.tasks())
 
     def drain(self, node: str) -> Node:
         """Ask a node, by its id or name, to take no more runs and to stop when it has none; it learns of it at its next
         heartbeat.
         """
         live = self._open_store().nodes()
-        found = [each for each in live if node in (each.id, each.name)]
+        found = _called(node, live)
         if not found:
             raise NodeNotFound(node, [each.name for each in live])
         if len(found) > 1:
             ids = " or ".join(each.id for each in found)
             raise Conflict(f"{len(found)} live nodes are called {node!r}; give the id of the one that you mean: {ids}")
         return self._open_store().drain(found[0].id, self._by("drain"))
+
+    def forget(self, node: str) -> None:
+        """Forget a node that has stopped or died, by its id; by its name all that were called so. What they did stays
+        in history, under their ids. `Conflict` if it lives, or if the store still holds runs of it.
+        """
+        store = self._open_store()
+        gone = store.gone_nodes(limit=_MOST_GONE)
+        found = _called(node, gone) or _called(node, store.nodes())
+        if not found:
+            raise NodeNotFound(node, dict.fromkeys(each.name for each in gone[:_MOST_NAMED]), live=False)
+        for each in found:
+            store.forget_node(each.id, self._by("forget"))
+
+
+def _called(node: str, among: Sequence[Node]) -> Sequence[Node]:
+    return [each for each in among if node in (each.id, each.name)]

@@ -12,7 +12,7 @@ from onthedot.app.queries import RunFilter, read_runs, state_of_run
 from onthedot.clock import Clock
 from onthedot.durations import to_duration_ms
 from onthedot.errors import Conflict, RunNotFound
-from onthedot.insight.run_report import RunReport, read_report
+from onthedot.insight.run_report import RunReport, RunStory, read_report, read_run_story
 from onthedot.model.run import Run, UnreadableRun
 from onthedot.model.states import State
 from onthedot.moments import ceil_ms
@@ -76,6 +76,10 @@ class Runs:
     def report(self, run_id: str) -> RunReport:
         """The run with its story, its attempts and its usual time; `RunNotFound`."""
         return read_report(self._open_store(), self.get(run_id))
+
+    def story(self, run_id: str) -> RunStory:
+        """The run in a few sentences, as `onthedot runs show` prints it; `RunNotFound`."""
+        return read_run_story(self._open_store(), self.get(run_id))
 
     def cancel(self, run_id: str, *, reason: str = "cancelled by an operator") -> Run:
         """A waiting run ends at once; a running one is asked to stop, and shows it when it has."""

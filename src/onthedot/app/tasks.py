@@ -16,6 +16,7 @@ from onthedot.app.options import policy_of
 from onthedot.errors import Conflict, SettingsError, TaskNotFound
 from onthedot.execution.around import Around, within_async, within_sync
 from onthedot.execution.context import Context
+from onthedot.execution.pools import pool_by_rule
 from onthedot.execution.targets.command import Command
 from onthedot.execution.targets.http import HttpCall
 from onthedot.storable import beginning, shown
@@ -102,7 +103,8 @@ class Task(Generic[P, R]):
         )
         named = self.is_command or self.is_http
         doc = f"{self.function}" if named else inspect.getdoc(underlying(self.function)) or ""
-        return TaskInfo(self.name, parameters, beginning(doc), policy_of(self.options).as_json())
+        policy = policy_of(self.options).as_json()
+        return TaskInfo(self.name, parameters, beginning(doc), policy, pool_by_rule(self))
 
 
 def found_task(

@@ -1,8 +1,8 @@
-"""`onthedot nodes`: who is alive, and asking one to make way."""
+"""`onthedot nodes`: who is alive, asking one to make way, and forgetting one that is gone."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,9 +15,10 @@ from onthedot.cli.screen import Screen, plain_table, show_json
 from onthedot.cli.texts import span_text, visible
 
 if TYPE_CHECKING:
+    from onthedot.insight.pool_use import PoolUse
     from onthedot.model.node import Node
 
-group = typer.Typer(help="Live nodes.", no_args_is_help=True)
+group = typer.Typer(help="Live nodes, and forgetting those that are gone.", no_args_is_help=True)
 
 
 @group.command("list")
@@ -26,18 +27,19 @@ def list_nodes(*, store: StoreUrl = None, as_json: AsJson = False) -> None:
     with closing(open_app(store)) as app:
         nodes, now_ms = app.nodes.list(), app.now_ms()
         if as_json:
-            show_json({"nodes": [node_document(node, now_ms) for node in nodes]})
+            pools = app.nodes.pools()
+            show_json({"nodes": [node_document(node, now_ms, pools.get(node.id, ())) for node in nodes]})
         elif not nodes:
             typer.echo("no nodes: start one with `onthedot run`")
         else:
-            _show(nodes, now_ms)
+            _show(nodes, app.nodes.pools(), now_ms)
 
 
-def _show(nodes: Sequence[Node], now_ms: int) -> None:
+def _show(nodes: Sequence[Node], pools: Mapping[str, Sequence[PoolUse]], now_ms: int) -> None:
     from onthedot.insight.node_history import labels_of
 
     table, names = plain_table(), labels_of(nodes)
-    for heading in ("node", "state", "group", "roles", "workers", "renewed"):
+    for heading in ("node", "state", "group", "roles", "pools", "renewed"):
         table.add_column(heading)
     for node in nodes:
         table.add_row(
@@ -45,10 +47,15 @@ def _show(nodes: Sequence[Node], now_ms: int) -> None:
             "expired" if node.expired(now_ms) else str(node.state),
             visible(node.group or ""),
             ", ".join(node.roles),
-            f"{node.capacity:,}",
+            _pools_text(pools.get(node.id, ())),
             f"{span_text(max(now_ms - node.renewed_ms, 0))} ago",
         )
     Screen().print(table)
+
+
+def _pools_text(pools: Sequence[PoolUse]) -> str:
+    """ "fast 12/40, slow 0/20": those that anything goes to."""
+    return ", ".join(f"{each.pool} {each.running:,}/{each.size:,}" for each in pools if each.is_needed)
 
 
 @group.command("drain")
@@ -62,3 +69,19 @@ def drain_node(
             show_json(node_document(draining, app.now_ms()))
         else:
             typer.echo(f"node {visible(draining.name)} drains: it takes no more runs, and stops when it has none left")
+
+
+@group.command("forget")
+def forget_node(
+    node: Annotated[str, typer.Argument(help="Its id, or the name of all that were called so.")],
+    *,
+    store: StoreUrl = None,
+    as_json: AsJson = False,
+) -> None:
+    """Forget a node that has stopped or died and holds no runs; what it did stays in history, under its id."""
+    with closing(open_app(store)) as app:
+        app.nodes.forget(node)
+        if as_json:
+            show_json({"node": node, "forgotten": True})
+        else:
+            typer.echo(f"node {visible(node)} is forgotten; what it did stays in history, under its id")

@@ -20,7 +20,6 @@ from onthedot.errors import Conflict, RunNotFound
 
 if TYPE_CHECKING:
     from onthedot.app.app import App
-    from onthedot.insight.facts import Facts
     from onthedot.model.run import Run
 
 group = typer.Typer(help="Look at runs, cancel or retry them.")
@@ -165,10 +164,9 @@ def _find(app: App, text: str) -> Run:
 
 
 def _facts(run: Run, app: App) -> Iterable[tuple[str, str]]:
-    facts = None if app.connection is not None else _read_facts(app, run)
+    story = app.runs.story(run.id)
     yield "run", run.id
-    if facts is not None:
-        yield "story", app.runs.report(run.id).story
+    yield "story", story.text
     yield "state", str(run.state) + (" (asked to stop)" if run.cancel_requested_ms and not run.is_final else "")
     if run.reason:
         yield "why", run.reason
@@ -179,29 +177,15 @@ def _facts(run: Run, app: App) -> Iterable[tuple[str, str]]:
     if run.due_ms != run.scheduled_ms:
         yield "due", utc_text(run.due_ms, seconds=True)
     if run.started_ms is not None:
-        name = run.owner if facts is None or run.owner is None else facts.nodes.name(run.owner)
-        node = "" if name is None else f", node {name}"
+        node = "" if story.node is None else f", node {story.node}"
         yield "started", f"{utc_text(run.started_ms, seconds=True)}, attempt {run.attempt}{node}"
-    for hindrance in _hindrances(run, facts):
-        yield "note", hindrance
+    for note in story.notes:
+        yield "note", note
     if run.finished_ms is not None:
         took = took_text(run)
         yield "finished", utc_text(run.finished_ms, seconds=True) + (f", after {took}" if took else "")
     if run.result is not None:
         yield "result", f"{run.result!r}"
-
-
-def _read_facts(app: App, run: Run) -> Facts:
-    from onthedot.insight.facts import Facts
-
-    return Facts(app.open_store(), run.schedule)
-
-
-def _hindrances(run: Run, facts: Facts | None) -> Iterable[str]:
-    """What came between the run and its moment; the HTTP API does not tell it of a single run."""
-    from onthedot.insight.explain import hindrances
-
-    return () if facts is None else hindrances(run, facts)
 
 
 def _show_changed(run: Run, as_json: bool) -> None:

@@ -15,6 +15,20 @@ BRIEF_MS = 3
 _WITH_A_QUEUE: tuple[Pool, ...] = ("fast", "loop")
 
 
+def pool_by_rule(target: Target, chosen: str | None = None) -> Pool:
+    """Where runs of the target go, whatever was chosen for them, as long as it has not been found to be slow."""
+    chosen = chosen or target.pool
+    if chosen == "process" and not target.stops_itself:
+        return "process"
+    if target.is_async:
+        return "loop"
+    return "slow" if chosen == "slow" else "fast"
+
+
+def _goes_by_rule(target: Target) -> bool:
+    return target.pool is None and pool_by_rule(target) == "fast"
+
+
 class Pools:
     """The places of one worker. Taken and given back under the worker's lock; asked by anybody."""
 
@@ -80,14 +94,16 @@ class Pools:
             return "fast"
         if chosen is not None and chosen not in self._named and chosen in POOLS:
             self._named.add(chosen)
-        chosen = chosen or target.pool
-        if chosen == "process" and not target.stops_itself:
-            return "process"
-        if target.is_async:
-            return "loop"
-        if chosen is None and self._slowness.is_watching:
+        pool = pool_by_rule(target, chosen)
+        if chosen is None and self._slowness.is_watching and _goes_by_rule(target):
             return "slow" if self._slowness.is_slow(task, self._clock.monotonic_ms()) else "fast"
-        return "slow" if chosen == "slow" else "fast"
+        return pool
+
+    def found_slow(self) -> list[str]:
+        """The tasks whose runs go to the slow pool because of what they took, by name."""
+        now_ms = self._clock.monotonic_ms()
+        found = (task for task in self._slowness.noted() if self._slowness.is_slow(task, now_ms))
+        return sorted(task for task in found if (target := self._lookup(task)) and _goes_by_rule(target))
 
     def take(self, pool: Pool) -> bool:
         """Take a place, if need be in the queue; False if that is full too. What the store holds for this node anyway

@@ -34,6 +34,10 @@ class Slowness:
         self._turn(now_ms)
         return self._now.get(task, 0) > OFTEN or self._before.get(task, 0) > OFTEN
 
+    def noted(self) -> set[str]:
+        """The tasks that may be slow."""
+        return {*self._now, *self._before}
+
     def _turn(self, now_ms: int) -> None:
         minute = now_ms // MINUTE_MS
         if minute != self._minute:

@@ -48,6 +48,10 @@ class Sizes:
         size: int = getattr(self, pool)
         return size
 
+    def by_pool(self) -> dict[str, int]:
+        """How many runs each pool may have at once."""
+        return {pool: self.of_pool(pool) for pool in POOLS}
+
     def queue_of(self, pool: Pool) -> int:
         """How many more it may hold."""
         return self.fast_queue if pool == "fast" else self.slow_queue if pool == "slow" else 0

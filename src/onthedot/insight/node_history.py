@@ -46,10 +46,10 @@ class NodeHistory:
 
     def name(self, node_id: str) -> str:
         """Its name; the id besides where another node of that name was there at the same time, and alone where the
-        node is forgotten."""
+        node is forgotten, which is said."""
         node = self._nodes.get(node_id)
         if node is None:
-            return node_id
+            return f"{node_id} (no longer known)"
         others = (each for each in self._nodes.values() if each.name == node.name and each.id != node_id)
         is_shared = any(
             each.started_ms <= self.heard_ms(node) and node.started_ms <= self.heard_ms(each) for each in others

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from onthedot.insight.explain import why_so
+from onthedot.insight.explain import hindrances, why_so
 from onthedot.insight.facts import Facts
 from onthedot.insight.lateness import LATE_MS, why_late
 from onthedot.insight.node_history import NodeHistory, read_nodes
@@ -45,6 +45,24 @@ class RunReport:
     """Who asked for it by hand."""
     holder: Node | None
     """The node that runs it."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunStory:
+    """A run in words: what it came to, and what came between."""
+
+    text: str
+    node: str | None
+    """What people call the node that has it, or had it last."""
+    notes: tuple[str, ...]
+    """Attempts that failed, nodes that died or stopped while they had it, and why it was late."""
+
+
+def read_run_story(store: Store, run: Run) -> RunStory:
+    """As things stand now."""
+    facts = Facts(store, run.schedule)
+    node = None if run.owner is None else facts.nodes.name(run.owner)
+    return RunStory(read_report(store, run).story, node, tuple(hindrances(run, facts)))
 
 
 def read_report(store: Store, run: Run) -> RunReport:

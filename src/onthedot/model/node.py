@@ -11,6 +11,9 @@ SKEW_LABEL = "skew_ms"
 ZONES_LABEL = "tzdata"
 """By this label a node says which version of the time zone data it goes by."""
 
+SLOW_LABEL = "slow_tasks"
+"""By this label a node says which tasks it has found to be slow, one in a line: their runs go to its slow pool."""
+
 
 class NodeState(StrEnum):
     """A dead one never comes back: the process goes on as another incarnation."""
@@ -33,6 +36,8 @@ class Node:
     roles: tuple[str, ...] = ("plan", "execute")
     tasks: tuple[str, ...] = ()
     state: NodeState = NodeState.ALIVE
+    pools: Mapping[str, int] = field(default_factory=dict)
+    """How many runs each of its pools may have at once; told when it joins, not with each renewal."""
     started_ms: int = 0
     renewed_ms: int = 0
     renewals: int = 0
@@ -47,3 +52,8 @@ class Node:
     def expired(self, now_ms: int) -> bool:
         """Whether its lease is over by the store's clock, also where that was set back behind the last renewal."""
         return not self.renewed_ms <= now_ms < self.renewed_ms + self.lease_ms
+
+
+def slow_tasks(node: Node) -> frozenset[str]:
+    """What the node has found to be slow."""
+    return frozenset(node.labels.get(SLOW_LABEL, "").split("\n"))

@@ -26,7 +26,7 @@ from onthedot.execution.thread_pool import Counts, Pool, Room, Sizes
 from onthedot.execution.worker import NOTICED_MS, Worker
 from onthedot.loop import Loop
 from onthedot.model.ids import new_id
-from onthedot.model.node import SKEW_LABEL, ZONES_LABEL, Node
+from onthedot.model.node import SKEW_LABEL, SLOW_LABEL, ZONES_LABEL, Node
 from onthedot.model.outcome import Outcome
 from onthedot.model.run import Run
 from onthedot.model.states import State
@@ -52,6 +52,8 @@ LONGEST_RUSH_MS = 500
 """How long outcomes wait at most while what is due is planned: each written batch would make the rest later."""
 
 
+_MOST_SLOW = 20
+"""So many tasks that it found to be slow a node tells by name."""
 _LAST_BATCHES = 1000
 """How many batches of outcomes a stopping node writes: one that always clashes must not keep it for ever."""
 
@@ -388,17 +390,21 @@ class NodeRunner:
     # what it says of itself
 
     def _incarnation(self) -> Node:
+        executes = "execute" in self._settings.roles
         return Node(
             id=new_id(self._clock.now_ms()),
             name=self._settings.name or f"{socket.gethostname()}:{os.getpid()}",
             group=self._settings.group,
             labels=self._labels(),
             roles=self._settings.roles,
-            capacity=self._settings.capacity if "execute" in self._settings.roles else 0,
+            capacity=self._settings.capacity if executes else 0,
+            pools=self.worker.pools.sizes.by_pool() if executes else {},
             tasks=self._tasks()[0],
             lease_ms=self._settings.lease_ms,
         )
 
     def _labels(self) -> dict[str, str]:
         """What was set, and what an operator cannot see from elsewhere."""
-        return {**self._settings.labels, SKEW_LABEL: str(self._clock.skew_ms), ZONES_LABEL: self._zones}
+        slow = self.worker.pools.found_slow()[:_MOST_SLOW]
+        told = {SLOW_LABEL: "\n".join(slow)} if slow else {}
+        return {**self._settings.labels, SKEW_LABEL: str(self._clock.skew_ms), ZONES_LABEL: self._zones, **told}

@@ -50,8 +50,8 @@ class Change:
     """One line of the audit: who changed what, when. Written in the transaction of the change.
 
     Of a run, if `after` has a `run`: triggered, cancelled, retried, or given back by a node that died or stopped
-    (`node`). Of a node that was asked to drain, if it has a `node` and no run; of a token, if it has a `token`. One-off
-    work, nodes and tokens have no schedule: both are empty.
+    (`node`). Of a node that was asked to drain, or forgotten, if it has a `node` and no run; of a token, if it has a
+    `token`. One-off work, nodes and tokens have no schedule: both are empty.
     """
 
     id: str
@@ -137,9 +137,10 @@ class Ticks:
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """How many runs a node runs in a pool; None is the pool that their task names."""
+    """How many runs of a task a node runs that name this pool; None: they go where their task goes by itself."""
 
     node_id: str
+    task: str
     pool: str | None
     running: int
 
@@ -208,6 +209,8 @@ class TaskInfo:
     parameters: tuple[Mapping[str, Any], ...] = ()
     doc: str = ""
     policy: Mapping[str, Any] = field(default_factory=dict)
+    pool: str = "fast"
+    """Where its runs go on the node that published it, unless they name another."""
 
 
 _DAY_MS = 86_400_000
@@ -490,7 +493,8 @@ class Store(ABC):
 
     @abstractmethod
     def join(self, node: Node, tasks: Sequence[TaskInfo]) -> Node:
-        """Register an incarnation, and publish its tasks. Joining again with its id only publishes them anew."""
+        """Register an incarnation, and publish its tasks. Joining again with its id only publishes them, and
+        the sizes of its pools, anew; one that was forgotten meanwhile is answered as a dead one."""
 
     @abstractmethod
     def renew(self, node: Node) -> Renewal:
@@ -512,6 +516,15 @@ class Store(ABC):
         stays so whatever it says of itself then. Asking twice is asking once; `NodeNotFound` if it is gone.
 
         Where it is said who asks, the first time leaves a line in the audit.
+        """
+
+    @abstractmethod
+    def forget_node(self, node_id: str, by: Author) -> Node:
+        """Forget a node that has stopped or died, with the tasks that it published, before `prune` would; the node as
+        it was. `Conflict` if it lives, also while its lease is over and nobody has declared it dead, or if the store
+        still holds runs of it; `NodeNotFound` if it is not known.
+
+        Its runs, attempts and counts stay, and name it by its id. Kept in the audit.
         """
 
     @abstractmethod
@@ -563,7 +576,7 @@ class Store(ABC):
 
     @abstractmethod
     def load(self) -> list[Load]:
-        """What nodes run, by node and pool."""
+        """What nodes run, by node, task and the pool that runs name."""
 
     @abstractmethod
     def ticks(self, schedule_ids: Sequence[str], *, first_ms: int = 0, last_ms: int = 1 << 62, each: int = 24) -> Ticks:

@@ -465,6 +465,7 @@ def node_row(node: Node) -> Columns:
         words_text(node.roles),
         words_text(node.tasks),
         node.state.value,
+        encode(dict(node.pools)),
         node.started_ms,
         node.renewed_ms,
         node.renewals,
@@ -474,10 +475,11 @@ def node_row(node: Node) -> Columns:
 
 def node_from(row: Sequence[Any]) -> Node:
     """The node of a row, always: one that cannot be read has no tasks, so that nobody routes to it."""
-    node_id, name, group, labels, capacity, roles, tasks, state, *rest = row
+    node_id, name, group, labels, capacity, roles, tasks, state, pools, *rest = row
     try:
-        known = json_object(labels), capacity, words(roles), words(tasks), NodeState(state)
-        sum(rest, capacity)
+        sizes = json_object(pools)
+        known = json_object(labels), capacity, words(roles), words(tasks), NodeState(state), sizes
+        sum(rest, capacity) + sum(sizes.values())
     except UNREADABLE as error:
         return unreadable_node(node_id, name, state, rest, error)
     return Node(node_id, name, group, *known, *rest)
@@ -487,20 +489,20 @@ def unreadable_node(node_id: str, name: object, state: object, rest: Sequence[An
     """What can be read of it. A state that nobody knows is dead: the process, if it lives, goes on as another node."""
     known = next((each for each in NodeState if each == state), NodeState.DEAD)
     moments = rest if all(isinstance(each, int) for each in rest) else (0, 0, 0, 0)
-    return Node(node_id, f"{name}", None, {"unreadable": f"{error}"}, 0, (), (), known, *moments)
+    return Node(node_id, f"{name}", None, {"unreadable": f"{error}"}, 0, (), (), known, {}, *moments)
 
 
 def task_row(node_id: str, task: TaskInfo) -> Columns:
     """The columns of `TASK`."""
     parameters = encode([dict(each) for each in task.parameters])
-    return (node_id, task.name, parameters, clean(task.doc), encode(dict(task.policy)))
+    return (node_id, task.name, parameters, clean(task.doc), encode(dict(task.policy)), task.pool)
 
 
 def task_from(row: Sequence[Any]) -> TaskInfo:
     """What a node published; without the node."""
-    _, name, parameters, doc, policy = row
+    _, name, parameters, doc, policy, pool = row
     try:
-        return TaskInfo(name, tuple(decode(parameters)), doc, json_object(policy))
+        return TaskInfo(name, tuple(decode(parameters)), doc, json_object(policy), f"{pool}")
     except UNREADABLE as error:
         return TaskInfo(f"{name}", doc=f"the row of this task cannot be read: {error}")
 

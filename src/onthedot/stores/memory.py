@@ -195,8 +195,8 @@ class MemoryStore(Engine):
     def load(self) -> list[Load]:
         with self._lock:
             running = [self._tables.runs[run_id] for owned in self._tables.owned.values() for run_id in owned]
-        counted = Counter((run.owner or "", run.policy.pool) for run in running)
-        return [Load(node_id, pool, count) for (node_id, pool), count in counted.items()]
+        counted = Counter((run.owner or "", run.task, run.policy.pool) for run in running)
+        return [Load(*of, count) for of, count in counted.items()]
 
     @answerable
     def ticks(self, schedule_ids: Sequence[str], *, first_ms: int = 0, last_ms: int = 1 << 62, each: int = 24) -> Ticks:
@@ -535,6 +535,10 @@ class _MemoryTransaction:
 
     def save_tasks(self, node_id: str, tasks: Sequence[TaskInfo]) -> None:
         self._put(self._tables.tasks, node_id, tuple(tasks))
+
+    def forget_node(self, node_id: str) -> None:
+        self._put(self._tables.nodes, node_id, None)
+        self._put(self._tables.tasks, node_id, None)
 
     # who may use the HTTP API
 

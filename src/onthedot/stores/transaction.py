@@ -248,6 +248,9 @@ class Transaction(Protocol):
     def save_tasks(self, node_id: str, tasks: Sequence[TaskInfo]) -> None:
         """Replace what the node publishes."""
 
+    def forget_node(self, node_id: str) -> None:
+        """Delete the row of a node, which is locked, and what it published."""
+
     # who may use the HTTP API
 
     def token(self, name: str) -> Token | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, cast
 from zoneinfo import ZoneInfo
 
@@ -23,6 +23,7 @@ from onthedot.app.page import Page
 from onthedot.app.trigger_text import read_trigger
 from onthedot.errors import SettingsError, TriggerError
 from onthedot.insight import story as stories
+from onthedot.insight.pool_use import PoolUse, pools_in_use
 from onthedot.insight.ticks import Tick
 from onthedot.model import node as nodes
 from onthedot.model import run as runs
@@ -113,11 +114,10 @@ def run_model(run: runs.Run) -> models.Run:
     return models.Run(**finite(run_document(run)))
 
 
-def node_model(node: nodes.Node, now_ms: int, load: Iterable[base.Load] = ()) -> models.Node:
-    """A node as it is told, with what it runs."""
-    pools = [models.PoolLoad(pool=each.pool, running=each.running) for each in load if each.node_id == node.id]
-    running = sum(each.running for each in pools)
-    return models.Node(**node_document(node, now_ms), running=running, pools=pools)
+def node_model(node: nodes.Node, now_ms: int, pools: Sequence[PoolUse] = ()) -> models.Node:
+    """A node as it is told, with what it runs; one that is gone runs nothing."""
+    used = pools or pools_in_use([node], [], [])[node.id]
+    return models.Node(**node_document(node, now_ms, used), running=sum(each.running for each in used))
 
 
 def task_model(task: base.TaskInfo) -> models.Task:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pickle
+import re
+import time
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
@@ -30,6 +32,9 @@ from onthedot.errors import (
     TaskNotFound,
     TriggerError,
 )
+from onthedot.model.node import Node
+from onthedot.model.outcome import Outcome
+from onthedot.model.run import Run
 from onthedot.web.problems import TABLE, problem_of
 from onthedot.web.serving import Place, WebServer
 
@@ -159,6 +164,19 @@ def test_schedules_go_from_one_store_to_another(both: Both) -> None:
     assert both.app.schedules.get("t").task == "report"
 
 
+def test_nodes_are_told_with_their_pools_and_forgotten_there_as_here(both: Both) -> None:
+    store = both.app.open_store()
+    node = store.join(Node("n-1", "web", tasks=("report",), pools={"fast": 4, "slow": 2}), both.app.tasks.infos())
+    assert [dict(each.pools) for each in both.remote.nodes.list()] == [{"fast": 4, "slow": 2}]
+    assert {**both.remote.nodes.pools()} == {node.id: [*both.app.nodes.pools()[node.id]]}
+    assert [each.pool for each in both.remote.tasks.list()] == [each.pool for each in both.app.tasks.list()]
+    with pytest.raises(Conflict, match="node web is alive"):
+        both.remote.nodes.forget("web")
+    store.leave(node.id)
+    both.remote.nodes.forget("web")
+    assert store.gone_nodes() == []
+
+
 @pytest.mark.parametrize(
     ("act", "error", "said"),
     [
@@ -170,6 +188,7 @@ def test_schedules_go_from_one_store_to_another(both: Both) -> None:
         (lambda app: app.schedules.put("x", "report", every("1h"), unchecked=True), SettingsError, "unchecked"),
         (lambda app: app.schedules.put("../x%00", "report", every("1h")), NotFound, "x%00"),
         (lambda app: app.nodes.drain("nobody"), NotFound, "No live node nobody"),
+        (lambda app: app.nodes.forget("nobody"), NotFound, "No node nobody"),
         (lambda app: app.tokens.create("shop"), Conflict, "shop"),
         (lambda app: app.start(), StoreError, "not a database"),
         (lambda app: app.sync(), StoreError, "not a database"),
@@ -256,3 +275,48 @@ def test_the_command_line_takes_the_same_url(both: Both) -> None:
     refused = both.folder.run("prune", "--store", both.url, ONTHEDOT_TOKEN=token)
     assert "not a database" in refused.stderr
     assert "ONTHEDOT_TOKEN" in both.folder.run("schedules", "list", "--store", both.url).stderr
+
+
+def test_status_and_a_run_are_told_over_http_in_the_same_words_as_on_the_store(both: Both) -> None:
+    run = _eventful(both.app)
+    token = both.app.tokens.create("cli", "viewer").text
+
+    def printed(*arguments: str) -> str:
+        """On the store, after it was seen to be the same over HTTP; how long ago things were may differ by then."""
+        here, there = (
+            both.folder.run(*arguments, "--store", url, ONTHEDOT_TOKEN=token).stdout for url in (both.app.url, both.url)
+        )
+        here, there = (re.sub(r"(renewed|was due) [\w ]+ ago", r"\1 a while ago", each) for each in (here, there))
+        assert there == here
+        return here
+
+    status = printed("status")
+    for word in ("is not healthy", "1 paused", "node web: alive", "node old died", "paused: held is paused by"):
+        assert word in status
+    for word in ("late: report was due a while ago", "failed: breaks failed once", "1 worker"):
+        assert word in status
+    shown = printed("runs", "show", run.id)
+    for word in ("story:", "attempt 2, node web", "note:      attempt 1 failed", "RuntimeError: no paper"):
+        assert word in shown
+
+
+def _eventful(app: App) -> Run:
+    """A run that failed twice on a node that lives; one that waits for nobody; a node that died; a pause."""
+    store = app.open_store()
+    for name, lease_ms in (("old", 0), ("web", 3_600_000)):
+        store.join(Node(f"n-{name}", name, capacity=1, tasks=("breaks",), lease_ms=lease_ms), app.tasks.infos())
+    store.take_over("n-old", 0)
+    app.schedules.put("held", "report", every("1d"))
+    app.schedules.pause("held", note="moving")
+    app.schedules.put("alone", "report", every("1d"))
+    app.enqueue("report")
+    run = app.enqueue("breaks", retries=1, backoff="1ms")
+    for _ in range(2):
+        end = time.monotonic() + LONGEST_S
+        while not (begun := store.start_due("n-web", ["breaks"], 1).runs) and time.monotonic() < end:
+            app.runs.wait(run.id, timeout="20ms")
+        error = "Traceback\nRuntimeError: no paper"
+        store.finish("n-web", [Outcome(run.id, begun[0].claim_no, "failed", error=error)])
+    while not app.status().late and time.monotonic() < end:
+        app.runs.wait(run.id, timeout="20ms")
+    return app.runs.get(run.id)

@@ -10,6 +10,7 @@ import pytest
 from tests.surfaces.web.client import Callers, Client
 
 from onthedot import App, every
+from onthedot.model.node import Node
 
 NAMES = ("a", "b & <c>", "ü☃'\"")
 
@@ -107,6 +108,18 @@ def test_a_run_is_triggered_with_other_arguments_and_cancelled_by_undo(three: Ap
     assert run.args == {"to": "bob"}
     _post(page, *_undo(told))
     assert three.runs.get(run.id).state == "cancelled"
+
+
+def test_a_node_that_died_is_forgotten_from_its_page_and_one_that_lives_says_why_not(three: App, page: Client) -> None:
+    store = three.open_store()
+    node = store.join(Node("n-1", "ams-1"), [])
+    assert "drain it" in _post(page, "/nodes/n-1/forget", [])
+    assert [each.id for each in three.nodes.list()] == ["n-1"]
+    store.leave(node.id)
+    _post(page, "/nodes/n-1/forget", [])
+    assert three.nodes.gone() == []
+    (line, *_) = three.schedules.changes()
+    assert (line.by.surface, line.by.what, line.after["node"]) == ("dashboard", "forget", "ams-1")
 
 
 @pytest.mark.parametrize(

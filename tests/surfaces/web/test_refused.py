@@ -16,6 +16,7 @@ CHANGES = {route: body for route, body in BODIES.items() if route not in ("POST 
     "DELETE /tokens/the-admin": {},
     "POST /schedules/a/resume": {},
     "POST /nodes/n1/drain": {},
+    "DELETE /nodes/n1": {},
 }
 
 

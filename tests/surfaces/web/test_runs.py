@@ -14,6 +14,7 @@ from onthedot import App, every
 from onthedot.model.node import Node
 from onthedot.model.outcome import Outcome
 from onthedot.model.run import Run
+from onthedot.model.values import replace
 from onthedot.stores.base import LogLine
 
 
@@ -95,6 +96,41 @@ def test_a_node_is_asked_to_drain_and_the_audit_says_by_whom(callers: Callers, n
     line = callers.viewer.get("/changes").json()["changes"][0]
     assert (line["who"], line["what"], line["after"]["node"]) == ("the-operator", "drain", "web")
     assert kind_of(callers.operator.post("/nodes/gone/drain")) == "node-not-found"
+
+
+def test_a_node_that_is_gone_is_forgotten_by_an_operator_and_one_that_lives_is_not(
+    app: App, callers: Callers, node: Node
+) -> None:
+    refused = callers.operator.delete("/nodes/web")
+    assert (refused.status_code, kind_of(refused)) == (409, "conflict")
+    assert "node web is alive: drain it" in refused.json()["detail"]
+    app.open_store().leave(node.id)
+    assert callers.viewer.delete("/nodes/web").status_code == 403
+    assert callers.operator.delete("/nodes/web").status_code == 204
+    assert app.nodes.gone() == []
+    line = callers.viewer.get("/changes").json()["changes"][0]
+    assert (line["who"], line["what"], line["after"]["node_id"]) == ("the-operator", "forget", node.id)
+    again = callers.operator.delete("/nodes/web")
+    assert (again.status_code, kind_of(again)) == (404, "node-not-found")
+
+
+def test_nodes_are_told_with_the_sizes_of_their_pools_and_what_runs_there(
+    app: App, callers: Callers, node: Node
+) -> None:
+    store = app.open_store()
+    store.join(replace(node, pools={"fast": 40, "loop": 40}), app.tasks.infos())
+    for _ in range(3):
+        app.enqueue("report")
+    store.start_due(node.id, ["report"], 2)
+    (told,) = callers.viewer.get("/nodes").json()["nodes"]
+    assert told["pools"] == [
+        {"pool": "fast", "size": 40, "running": 2, "is_needed": True},
+        {"pool": "loop", "size": 40, "running": 0, "is_needed": False},
+    ]
+    assert told["running"] == 2
+    scraped = callers.viewer.ask("GET", "/metrics").text
+    assert 'onthedot_node_pool_size{node="web",pool="fast"} 40.0' in scraped
+    assert 'onthedot_node_pool_running{node="web",pool="fast"} 2.0' in scraped
 
 
 def test_tasks_are_told_with_their_parameters(callers: Callers) -> None:

@@ -15,6 +15,7 @@ from onthedot import App, Context, every
 from onthedot.app.schedules import Put
 from onthedot.events import RunStarted
 from onthedot.execution.thread_pool import Sizes
+from onthedot.model.node import slow_tasks
 from onthedot.model.run import Run
 from onthedot.model.schedule import Schedule
 from onthedot.model.states import State
@@ -96,6 +97,10 @@ def test_a_task_that_was_slow_too_often_goes_to_the_slow_pool(app: App, gate: Ga
     gate.wait_for(1)
     assert ended(app, app.enqueue("quick")).result == "done"
     assert (worker.pools.free_in("slow"), worker.pools.free_in("fast")) == (0, 2)
+    app.runner.heartbeat_once()
+    (node,) = app.nodes.list()
+    assert slow_tasks(node) == {"blocks"}, "it says so with its renewal"
+    assert {each.pool: each.running for each in app.nodes.pools()[node.id]}["slow"] == 1
     assert states(app, runs) == {"running": 1, "waiting": 2}
 
 

@@ -9,10 +9,11 @@ from typing import Any
 
 from onthedot.app.page import Page
 from onthedot.app.remote.connection import Connection
-from onthedot.app.remote.values import line_of, run_of
+from onthedot.app.remote.values import line_of, run_of, run_story_of
 from onthedot.app.runs import Lines, Runs
 from onthedot.clock import Clock
 from onthedot.durations import to_duration_ms
+from onthedot.insight.run_report import RunStory
 from onthedot.model.run import Run
 from onthedot.moments import ceil_ms, iso
 from onthedot.stores.base import LogLine
@@ -34,6 +35,9 @@ class RemoteRuns(Runs):
 
     def get(self, run_id: str) -> Run:
         return run_of(self._connection.get("runs", run_id))
+
+    def story(self, run_id: str) -> RunStory:
+        return run_story_of(self._connection.get("runs", run_id, "story"))
 
     def list(
         self,

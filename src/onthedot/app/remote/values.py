@@ -10,6 +10,8 @@ from typing import Any, ParamSpec, TypeVar
 from onthedot.app.tasks import Task
 from onthedot.durations import format_duration, to_duration_ms
 from onthedot.errors import StoreUnavailable
+from onthedot.insight.pool_use import PoolUse
+from onthedot.insight.run_report import RunStory
 from onthedot.model.attempt import Attempt
 from onthedot.model.decision import Decision
 from onthedot.model.definition_json import DEFAULTS, LISTS
@@ -35,7 +37,7 @@ _SAME_IN_RUNS = (
 _SAME_IN_SCHEDULES = ("id", "name", "revision", "enabled", "paused_note", "error", "planned_runs")
 
 
-def _of_onthedot(read: Callable[P, T]) -> Callable[P, T]:
+def of_onthedot(read: Callable[P, T]) -> Callable[P, T]:
     """Whatever else answers is told of in one line."""
 
     @wraps(read)
@@ -53,7 +55,7 @@ def ms(moment: str | None) -> int | None:
     return None if moment is None else ceil_ms(moment)
 
 
-@_of_onthedot
+@of_onthedot
 def schedule_of(said: Document) -> Schedule:
     """A schedule."""
     definition = {name: said[name] for name in DEFINITION if name in said and name != "policy"}
@@ -82,7 +84,7 @@ def policy_of(said: Document) -> Policy:
     return Policy(**values)
 
 
-@_of_onthedot
+@of_onthedot
 def run_of(said: Document) -> Run:
     """A run."""
     return Run(
@@ -96,6 +98,12 @@ def run_of(said: Document) -> Run:
         cancel_requested_ms=ms(said["cancel_requested_at"]),
         earlier=_earlier(said.get("attempts") or (), said),
     )
+
+
+@of_onthedot
+def run_story_of(said: Document) -> RunStory:
+    """A run in words."""
+    return RunStory(said["story"], said["node"], tuple(said["notes"]))
 
 
 def _earlier(attempts: Sequence[Document], said: Document) -> tuple[Attempt, ...]:
@@ -115,7 +123,7 @@ def _earlier(attempts: Sequence[Document], said: Document) -> tuple[Attempt, ...
     )
 
 
-@_of_onthedot
+@of_onthedot
 def decision_of(said: Document) -> Decision:
     """A decision."""
     moments = {f"{name}_ms": ms(said[f"{name}_at"]) or 0 for name in ("first", "last", "decided")}
@@ -131,7 +139,7 @@ def decision_of(said: Document) -> Decision:
     )
 
 
-@_of_onthedot
+@of_onthedot
 def node_of(said: Document) -> Node:
     """A node."""
     return Node(
@@ -146,16 +154,23 @@ def node_of(said: Document) -> Node:
         started_ms=ms(said["started_at"]) or 0,
         renewed_ms=ms(said["renewed_at"]) or 0,
         lease_ms=to_duration_ms(said["lease"]),
+        pools={each["pool"]: each["size"] for each in said.get("pools", ())},
     )
 
 
-@_of_onthedot
+@of_onthedot
+def pool_use_of(said: Document) -> PoolUse:
+    """A pool of a node."""
+    return PoolUse(said["pool"], said["size"], said["running"], said["is_needed"])
+
+
+@of_onthedot
 def task_of(said: Document) -> TaskInfo:
     """A task."""
-    return TaskInfo(said["name"], tuple(said["parameters"]), said["doc"], said["policy"])
+    return TaskInfo(said["name"], tuple(said["parameters"]), said["doc"], said["policy"], said["pool"])
 
 
-@_of_onthedot
+@of_onthedot
 def change_of(said: Document) -> Change:
     """A line of the audit."""
     return Change(
@@ -170,13 +185,13 @@ def change_of(said: Document) -> Change:
     )
 
 
-@_of_onthedot
+@of_onthedot
 def line_of(run_id: str, said: Document) -> LogLine:
     """A line of a run's log."""
     return LogLine(run_id, said.get("claim_no", 0), ms(said["at"]) or 0, said["level"], said["text"])
 
 
-@_of_onthedot
+@of_onthedot
 def token_of(said: Document) -> Token:
     """A token, without its secret."""
     return Token(said["name"], Role(said["role"]), "", ms(said["created_at"]) or 0, ms(said["expires_at"]))

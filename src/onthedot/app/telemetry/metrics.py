@@ -5,11 +5,12 @@ Names of schedules are labels only if asked for, since there may be a million of
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from onthedot.errors import ExtraMissing
+from onthedot.app.nodes import Nodes
+from onthedot.errors import ExtraMissing, OnthedotError
 from onthedot.events import (
     BatchPlanned,
     Emitter,
@@ -25,6 +26,7 @@ from onthedot.events import (
     RunStarted,
     TookOver,
 )
+from onthedot.insight.node_history import labels_of
 from onthedot.node.node import Gauges
 
 if TYPE_CHECKING:
@@ -32,6 +34,14 @@ if TYPE_CHECKING:
     from prometheus_client.metrics_core import Metric
 
 M = TypeVar("M", "Counter", "Histogram")
+
+
+class Collector(Protocol):
+    """What gives metrics when it is asked."""
+
+    def collect(self) -> Iterable[Metric]:
+        """As they are now."""
+
 
 LATENESS_S = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60, 600)
 DURATION_S = (0.005, 0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800, 7200)
@@ -43,6 +53,10 @@ _POOLS = {
     "free": "How many more runs can begin now.",
     "running": "Runs that are inside their task.",
     "queued": "Runs that this node has taken and not begun.",
+}
+_NODE_POOLS = {
+    "size": "How many runs this pool of a live node may have at once.",
+    "running": "Runs that the node has there.",
 }
 _TROUBLE: tuple[type[Event], ...] = (Parked, LeaseLost, OutcomeRefused, TookOver, Failure)
 
@@ -80,12 +94,12 @@ class Metrics:
         self.registry.register(_Dropped(emitter))
         self._subscribe(emitter)
 
-    def text(self, accept: str = "") -> tuple[bytes, str]:
-        """What a scrape answers, and its content type."""
+    def text(self, accept: str = "", *beside: Collector) -> tuple[bytes, str]:
+        """What a scrape answers, with what else is collected beside it; and its content type."""
         from prometheus_client.exposition import choose_encoder
 
         encode, content_type = choose_encoder(accept)
-        return encode(self.registry), content_type
+        return encode(_Together(self.registry, *beside)), content_type
 
     def _subscribe(self, emitter: Emitter) -> None:
         for kind in _WORK:
@@ -133,6 +147,39 @@ class Metrics:
 def _labelled(metric: M, *labels: str) -> M:
     """The metric under these labels; looking that up costs more than counting does."""
     return metric.labels(*labels)
+
+
+class _Together:
+    """Collectors as one."""
+
+    def __init__(self, *collectors: Collector) -> None:
+        self._collectors = collectors
+
+    def collect(self) -> Iterator[Metric]:
+        for each in self._collectors:
+            yield from each.collect()
+
+
+class NodePools:
+    """The pools of all live nodes as the store tells of them; nothing while it does not answer."""
+
+    def __init__(self, nodes: Nodes) -> None:
+        self._nodes = nodes
+
+    def collect(self) -> Iterator[Metric]:
+        """Asks the store once for each scrape."""
+        from prometheus_client.metrics_core import GaugeMetricFamily
+
+        try:
+            names, pools = labels_of(self._nodes.list()), self._nodes.pools()
+        except OnthedotError:
+            return
+        for name, text in _NODE_POOLS.items():
+            family = GaugeMetricFamily(f"onthedot_node_pool_{name}", text, labels=["node", "pool"])
+            for node_id, used in pools.items():
+                for each in used:
+                    family.add_metric([names.get(node_id, node_id), each.pool], getattr(each, name))
+            yield family
 
 
 class _Now:

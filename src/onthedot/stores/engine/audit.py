@@ -87,6 +87,12 @@ def node_drained(node: Node, by: Author, now_ms: int) -> Change:
     )
 
 
+def node_forgotten(node: Node, by: Author, now_ms: int) -> Change:
+    """The line of a node that somebody had forgotten: all that is left of what it was called."""
+    before = {"state": str(node.state), "started_ms": node.started_ms, "renewed_ms": node.renewed_ms}
+    return _of_no_schedule(before, {"node": node.name, "node_id": node.id, "state": "forgotten"}, by, now_ms)
+
+
 def token_changed(before: Token | None, after: Token | None, by: Author, now_ms: int) -> Change:
     """The line of a token that was made or revoked; never with its digest."""
     changed = after or before

@@ -291,6 +291,9 @@ class Engine(Store):
         self.notify()
         return node
 
+    def forget_node(self, node_id: str, by: Author) -> Node:
+        return self._transact(lambda tx: leases.forget(tx, node_id, by))
+
     def leave(self, node_id: str) -> None:
         try:
             given_back = self._transact(lambda tx: leases.leave(tx, node_id, self.tasks))

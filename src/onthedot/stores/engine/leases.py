@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import NamedTuple
 
-from onthedot.errors import NodeDead, NodeNotFound
+from onthedot.errors import Conflict, NodeDead, NodeNotFound
 from onthedot.model.node import Node, NodeState
 from onthedot.model.run import Run
 from onthedot.model.schedule import Schedule, ScheduleSummary
@@ -13,7 +13,7 @@ from onthedot.model.states import LIVE, State
 from onthedot.model.values import replace
 from onthedot.rules import end
 from onthedot.stores.base import Author, Renewal, TaskInfo
-from onthedot.stores.engine.audit import node_drained, run_given_back
+from onthedot.stores.engine.audit import node_drained, node_forgotten, run_given_back
 from onthedot.stores.engine.finishing import Tasks, follow
 from onthedot.stores.engine.settling import put_down, raise_versions
 from onthedot.stores.transaction import Transaction, TryAgain
@@ -32,10 +32,12 @@ class Parting(NamedTuple):
 
 
 def join(tx: Transaction, node: Node, tasks: Sequence[TaskInfo]) -> Node:
-    """Joining again with its id only publishes its tasks anew."""
+    """Joining again with its id only publishes its tasks and pools anew."""
     known = tx.node(node.id)
+    if known is None and node.started_ms:  # it had joined, and was forgotten: it goes on as another
+        return replace(node, state=NodeState.DEAD)
     fresh = replace(node, started_ms=tx.now_ms, renewed_ms=tx.now_ms)
-    joined = fresh if known is None else replace(known, tasks=node.tasks)
+    joined = fresh if known is None else replace(known, tasks=node.tasks, pools=node.pools)
     tx.save_node(joined)
     tx.save_tasks(node.id, tasks)
     return joined
@@ -68,6 +70,34 @@ def drain(tx: Transaction, node_id: str, by: Author | None) -> Node:
     if by is not None and node.state is not NodeState.DRAINING:
         tx.add_changes([node_drained(node, by, tx.now_ms)])
     return draining
+
+
+def forget(tx: Transaction, node_id: str, by: Author) -> Node:
+    """A dead node gets no more runs: where it holds none, none will come."""
+    node = tx.node(node_id)
+    if node is None:
+        raise NodeNotFound(node_id, live=False)
+    if node.lives:
+        raise Conflict(_why_it_lives(node, tx.now_ms))
+    if node_id in tx.owners():
+        raise Conflict(
+            f"node {node.name} is {node.state}, and the store still holds runs of it: any live node gives them back "
+            "within seconds; forget it then (`onthedot nodes list` shows whether one is alive)"
+        )
+    tx.forget_node(node_id)
+    tx.add_changes([node_forgotten(node, by, tx.now_ms)])
+    return node
+
+
+def _why_it_lives(node: Node, now_ms: int) -> str:
+    if node.expired(now_ms):
+        return (
+            f"node {node.name} is silent, but nobody has declared it dead yet: any other live node does within seconds "
+            "and takes its runs over; start one if there is none, and forget it then"
+        )
+    return (
+        f"node {node.name} is alive: drain it (`onthedot nodes drain {node.name}`), and forget it when it has stopped"
+    )
 
 
 def leave(tx: Transaction, node_id: str, tasks: Tasks) -> list[Run]:

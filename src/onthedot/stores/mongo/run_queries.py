@@ -107,13 +107,15 @@ def counts(database: Database[Document], most: int) -> RunCounts:
 
 def load(database: Database[Document]) -> list[Load]:
     """By the whole policy, of which there are few; the pool is seen here, where its text can be read."""
-    counted = {"$group": {"_id": {"owner": "$owner", "policy": "$policy"}, "runs": {"$sum": 1}}}
+    alike = {"owner": "$owner", "task": "$task", "policy": "$policy"}
+    counted = {"$group": {"_id": alike, "runs": {"$sum": 1}}}
     found = database[schema.RUNS].aggregate([{"$match": schema.OWNED}, counted], hint=schema.RUNS_OWNER)
-    running: Counter[tuple[str, str | None]] = Counter()
+    running: Counter[tuple[str, str, str | None]] = Counter()
     for each in found:
-        policy = documents.policy_or_default(each["_id"].get("policy"))
-        running[each["_id"]["owner"], policy.pool] += each["runs"]
-    return [Load(node_id, pool, count) for (node_id, pool), count in running.items()]
+        of = each["_id"]
+        policy = documents.policy_or_default(of.get("policy"))
+        running[of["owner"], f"{of.get('task', '')}", policy.pool] += each["runs"]
+    return [Load(*of, count) for of, count in running.items()]
 
 
 def ticks(

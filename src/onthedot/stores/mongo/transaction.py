@@ -438,6 +438,13 @@ class MongoTransaction:
         document = documents.tasks_document(node_id, by_name.values())
         self.database[schema.TASKS].replace_one({"_id": node_id}, document, upsert=True, session=self.session)
 
+    def forget_node(self, node_id: str) -> None:
+        self._nodes.pop(node_id, None)
+        self._writes.delete(schema.NODES, node_id)
+        self._writes.delete(schema.TASKS, node_id)
+        for gate in gates_of([node_id]):
+            self._writes.delete(schema.GATES, gate)
+
     # who may use the HTTP API
 
     def token(self, name: str) -> Token | None:

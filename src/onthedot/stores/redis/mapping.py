@@ -173,7 +173,7 @@ def key_from(key: str, text: str) -> Key:
 
 def node_text(node: Node) -> str:
     """The whole row."""
-    return _encode({**node.__dict__, "labels": dict(node.labels), "state": node.state.value})
+    return _encode({**node.__dict__, "labels": dict(node.labels), "pools": dict(node.pools), "state": node.state.value})
 
 
 def node_from(node_id: str, text: str) -> Node:
@@ -192,6 +192,7 @@ def _node(values: dict[str, Any]) -> Node:
     values["roles"], values["tasks"] = tuple(values["roles"]), tuple(values["tasks"])
     values["state"] = NodeState(values["state"])
     values["started_ms"] + values["renewed_ms"] + values["renewals"] + values["lease_ms"] + values["capacity"]
+    sum(values["pools"].values())
     return make(Node, {name: values[name] for name in _NODE_NAMES})
 
 
@@ -200,13 +201,15 @@ _NODE_NAMES = tuple(each.name for each in fields(Node))
 
 def tasks_text(tasks: list[TaskInfo]) -> str:
     """What one node publishes."""
-    return _encode([[each.name, [dict(one) for one in each.parameters], each.doc, dict(each.policy)] for each in tasks])
+    return _encode(
+        [[each.name, [dict(one) for one in each.parameters], each.doc, dict(each.policy), each.pool] for each in tasks]
+    )
 
 
 def tasks_from(text: str) -> list[TaskInfo]:
     """What `tasks_text` gave; nothing, if it cannot be read."""
     try:
-        return [TaskInfo(name, tuple(parameters), doc, policy) for name, parameters, doc, policy in _decode(text)]
+        return [TaskInfo(name, tuple(parameters), *rest) for name, parameters, *rest in _decode(text)]
     except UNREADABLE:
         return []
 

@@ -107,13 +107,13 @@ def count_runs(server: Server, most: int) -> RunCounts:
 
 
 def load(server: Server) -> list[Load]:
-    """What nodes run, by node and pool."""
-    found: Counter[tuple[str, str | None]] = Counter()
+    """What nodes run, by node, task and pool."""
+    found: Counter[tuple[str, str, str | None]] = Counter()
     wanted = Wanted(state=State.RUNNING, limit=AT_ONCE)
     while page := runs(server, wanted):
-        found.update((run.owner, run.policy.pool) for run in page if run.owner is not None)
+        found.update((run.owner, run.task, run.policy.pool) for run in page if run.owner is not None)
         wanted = replace(wanted, below=page[-1].id)
-    return [Load(node_id, pool, count) for (node_id, pool), count in found.items()]
+    return [Load(*of, count) for of, count in found.items()]
 
 
 # ticks

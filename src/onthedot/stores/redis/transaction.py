@@ -359,6 +359,10 @@ class RedisTransaction:
     def save_tasks(self, node_id: str, tasks: Sequence[TaskInfo]) -> None:
         self._commit.write("HSET", "tasks", node_id, mapping.tasks_text(list(tasks)))
 
+    def forget_node(self, node_id: str) -> None:
+        self._nodes.write(node_id, None)
+        self._commit.write("HDEL", "tasks", node_id)
+
     # who may use the HTTP API
 
     def token(self, name: str) -> Token | None:

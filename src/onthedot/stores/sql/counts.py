@@ -35,7 +35,8 @@ SCHEDULE_COUNTS: Any = select(
 )
 _IS_RUNNING = _runs.owner.is_not(None)  # also where its state cannot be read; a broadcast itself has none
 RUN_COUNTS: Any = select(_up_to_most(tables.WAITING), _up_to_most(_IS_RUNNING))
-LOAD_BY_POOL = select(_runs.owner, _runs.pool, func.count()).where(_IS_RUNNING).group_by(_runs.owner, _runs.pool)
+_BY_POOL = _runs.owner, _runs.task, _runs.pool
+LOAD_BY_POOL = select(*_BY_POOL, func.count()).where(_IS_RUNNING).group_by(*_BY_POOL)
 
 
 def schedule_counts(row: Sequence[int], most: int) -> ScheduleCounts:

@@ -241,6 +241,7 @@ _IS_GONE = _nodes.state.in_([NodeState.STOPPED.value, NodeState.DEAD.value])
 GONE_NODES = _NODES.where(_IS_GONE).order_by(_nodes.renewed_ms.desc(), _nodes.id.desc()).limit(bindparam("most"))
 INSERT_NODES = Batch(insert(tables.nodes), mapping.NODE)
 CHANGE_NODES = changing(tables.nodes.c.id, mapping.NODE[1:])
+DELETE_NODES = deleting(tables.nodes.c.id)
 TASKS = (
     select(*_columns(tables.tasks, mapping.TASK))
     .join(tables.nodes, tables.nodes.c.id == tables.tasks.c.node_id)

@@ -359,6 +359,7 @@ nodes = Table(
     _text("roles"),
     _text("tasks"),
     _word("state"),
+    _text("pools"),
     _ms("started_ms"),
     _ms("renewed_ms"),
     _ms("renewals"),
@@ -375,6 +376,7 @@ tasks = Table(
     _text("parameters"),
     _text("doc"),
     _text("policy"),
+    _word("pool"),
 )
 
 logs = Table(

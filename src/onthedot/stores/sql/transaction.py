@@ -434,6 +434,11 @@ class SqlTransaction:
         by_name = {task.name: mapping.task_row(node_id, task) for task in tasks}
         statements.INSERT_TASKS.run(self._connection, list(by_name.values()))
 
+    def forget_node(self, node_id: str) -> None:
+        self._shared_nodes.pop(node_id, None)
+        statements.DELETE_TASKS.run(self._connection, [(node_id,)])
+        statements.DELETE_NODES.run(self._connection, [(node_id,)])
+
     # who may use the HTTP API
 
     def token(self, name: str) -> Token | None:

@@ -82,7 +82,7 @@ from onthedot.testing.conformance.history import (  # noqa: E402
     TestRunsThatAreListed,
 )
 from onthedot.testing.conformance.keys import TestKeys, TestTriggering  # noqa: E402
-from onthedot.testing.conformance.nodes import TestCrashes, TestLeases, TestTakeover  # noqa: E402
+from onthedot.testing.conformance.nodes import TestCrashes, TestForgetting, TestLeases, TestTakeover  # noqa: E402
 from onthedot.testing.conformance.one_step import TestFinishingAndStarting  # noqa: E402
 from onthedot.testing.conformance.planning import (  # noqa: E402
     TestBadRows,
@@ -132,6 +132,7 @@ __all__ = [
     "TestEveryTickIsDecided",
     "TestFinishing",
     "TestFinishingAndStarting",
+    "TestForgetting",
     "TestGroupLimits",
     "TestKeys",
     "TestLeases",

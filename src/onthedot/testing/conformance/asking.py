@@ -159,17 +159,18 @@ class TestAskingForRuns(Promises):
         assert scene.store.count_runs() == RunCounts(waiting=0, running=2)
         assert sorted(each.running for each in scene.store.load()) == [1, 1]
 
-    def test_what_nodes_run_is_told_by_pool(self, scene: Scene) -> None:
+    def test_what_nodes_run_is_told_by_task_and_pool(self, scene: Scene) -> None:
         node, other = scene.node("a"), scene.node("b")
         assert scene.store.load() == []
         for pool in ("slow", "slow", None):
             scene.waiting_run(policy=Policy(pool=pool))
         scene.start(node)
+        scene.waiting_run(task="other")
         scene.waiting_run()
-        scene.start(other)
-        found = sorted(scene.store.load(), key=lambda each: (each.node_id, each.pool or ""))
-        expected = [Load(node, None, 1), Load(node, "slow", 2), Load(other, None, 1)]
-        assert found == sorted(expected, key=lambda each: (each.node_id, each.pool or ""))
+        scene.start(other, tasks=["job", "other"])
+        expected = [Load(node, "job", None, 1), Load(node, "job", "slow", 2)]
+        expected += [Load(other, "job", None, 1), Load(other, "other", None, 1)]
+        assert sorted(map(repr, scene.store.load())) == sorted(map(repr, expected))
 
     def test_the_audit_comes_page_by_page(self, scene: Scene) -> None:
         for number in range(5):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from onthedot.errors import NodeDead
+from onthedot.errors import Conflict, NodeDead, NodeNotFound
 from onthedot.model.node import Node, NodeState
 from onthedot.model.policy import Policy
 from onthedot.model.states import State
@@ -41,6 +41,21 @@ class TestLeases(Promises):
         assert (again.tasks, again.name, again.renewed_ms) == (("new",), "web", first.renewed_ms)
         assert scene.store.nodes() == [again]
         assert [task.name for task in scene.store.tasks()] == ["new"]
+
+    def test_a_node_publishes_the_sizes_of_its_pools_when_it_joins_and_where_its_tasks_go(self, scene: Scene) -> None:
+        sizes = {"fast": 40, "slow": 20, "loop": 40, "process": 2}
+        node = Node("n-1", "web", lease_ms=LEASE_MS, pools=sizes)
+        joined = scene.store.join(node, [TaskInfo("fetch", pool="loop"), TaskInfo("job")])
+        assert dict(joined.pools) == sizes
+        assert [dict(each.pools) for each in scene.store.nodes()] == [sizes]
+        assert [(task.name, task.pool) for task in scene.store.tasks()] == [("fetch", "loop"), ("job", "fast")]
+        renewal = scene.store.renew(Node("n-1", "web", lease_ms=LEASE_MS))
+        assert dict(renewal.node.pools) == sizes, "a renewal need not tell them again"
+        assert [dict(each.pools) for each in renewal.nodes] == [sizes]
+        again = scene.store.join(Node("n-1", "web", pools={"fast": 8}), [])
+        assert dict(again.pools) == {"fast": 8}, "what has changed is told by joining again"
+        scene.store.leave("n-1")
+        assert [dict(each.pools) for each in scene.store.gone_nodes()] == [{"fast": 8}]
 
     def test_nodes_of_one_name_are_different_incarnations(self, scene: Scene) -> None:
         old, new = scene.node("web"), scene.node("web")
@@ -136,6 +151,68 @@ class TestLeases(Promises):
         scene.store.leave(node)
         (gone,) = scene.store.gone_nodes()
         assert (gone.state, gone.renewed_ms) == (NodeState.STOPPED, START_MS)
+
+
+class TestForgetting(Promises):
+    def test_a_node_that_stopped_or_died_can_be_forgotten_and_the_audit_says_by_whom(self, scene: Scene) -> None:
+        stopped, dead, lives = scene.node("a"), scene.node("b", tasks=["rare"]), scene.node("c")
+        scene.store.leave(stopped)
+        scene.kill(dead)
+        assert scene.store.forget_node(dead, BY).name == "b"
+        assert [each.id for each in scene.store.gone_nodes()] == [stopped]
+        assert scene.store.forget_node(stopped, BY).state is NodeState.STOPPED
+        assert scene.store.gone_nodes() == []
+        assert [each.id for each in scene.store.nodes()] == [lives]
+        line = scene.store.changes(name="")[1]
+        assert (line.by, line.at_ms, line.before["state"]) == (BY, scene.now_ms, "dead")
+        assert dict(line.after) == {"node": "b", "node_id": dead, "state": "forgotten"}
+        with pytest.raises(NodeNotFound):
+            scene.store.forget_node(dead, BY)
+        assert len(scene.store.changes(name="")) == 2, "what is not there leaves no line"
+
+    def test_a_node_that_lives_is_not_forgotten(self, scene: Scene) -> None:
+        node = scene.node("web")
+        with pytest.raises(Conflict, match="node web is alive: drain it"):
+            scene.store.forget_node(node, BY)
+        scene.store.drain(node)
+        with pytest.raises(Conflict, match="alive"):
+            scene.store.forget_node(node, BY)
+        scene.wait(LEASE_MS)
+        with pytest.raises(Conflict, match="nobody has declared it dead yet"):
+            scene.store.forget_node(node, BY)
+        assert [each.id for each in scene.store.nodes()] == [node]
+        assert scene.store.changes(name="") == []
+
+    def test_what_a_forgotten_node_did_is_still_told_under_its_id(self, scene: Scene) -> None:
+        node, peer = scene.node("a"), scene.node("b")
+        run = scene.running(node)
+        scene.kill(node)
+        scene.store.forget_node(node, BY)
+        (again,) = scene.start(peer)
+        assert (again.id, [each.node for each in again.earlier]) == (run.id, [node])
+        assert scene.store.changes(name="s")[0].after["node_id"] == node
+
+    def test_a_forgotten_node_cannot_come_back_as_itself(self, scene: Scene) -> None:
+        joined = scene.store.join(Node("n-1", "web", lease_ms=LEASE_MS), [TaskInfo("job")])
+        scene.kill("n-1")
+        scene.store.forget_node("n-1", BY)
+        with pytest.raises(NodeDead):
+            scene.store.renew(joined)
+        assert scene.store.join(joined, [TaskInfo("job")]).state is NodeState.DEAD
+        with pytest.raises(NodeDead):
+            scene.start("n-1")
+        assert (scene.store.nodes(), scene.store.tasks()) == ([], [])
+        scene.store.leave("n-1")
+        assert scene.store.take_over("n-1", 0) == []
+
+    def test_forgetting_takes_the_tasks_that_the_node_published_along(self, scene: Scene) -> None:
+        """They would come back with a node of the same id, and nothing else would ever remove them."""
+        node = Node("n-1", "web", lease_ms=LEASE_MS)
+        scene.store.join(node, [TaskInfo("old")])
+        scene.store.leave("n-1")
+        scene.store.forget_node("n-1", BY)
+        scene.store.join(Node("n-2", "web"), [TaskInfo("new")])
+        assert [task.name for task in scene.store.tasks()] == ["new"]
 
 
 class TestTakeover(Promises):

@@ -249,3 +249,11 @@ def drain(request: Request, app: TheApp, node: str) -> Response:
     """It takes no more runs, and stops when it has none."""
     drained = app.nodes.drain(node)
     return done(request, f"{drained.name} drains: it takes no more runs, and stops when it has none", to="/nodes")
+
+
+@router.post("/nodes/{node}/forget", **OPERATOR)
+def forget(request: Request, app: TheApp, node: str) -> Response:
+    """Of one that is gone; what it did stays in history."""
+    name = next((each.name for each in app.nodes.gone(1000) if each.id == node), node)
+    app.nodes.forget(node)
+    return done(request, f"{name} is forgotten; what it did stays in history, under its id", to="/nodes")

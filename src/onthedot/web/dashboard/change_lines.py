@@ -26,6 +26,7 @@ _DONE = {
     "cancel": "cancelled a run of",
     "retry": "retried a run of",
     "drain": "drained the node",
+    "forget": "forgot the node",
     "create token": "made the token",
     "revoke token": "revoked the token",
     "import": "imported",

@@ -11,9 +11,10 @@ from markupsafe import Markup
 from starlette.responses import HTMLResponse
 
 from onthedot.insight.node_history import labels_of
+from onthedot.insight.pool_use import PoolUse
 from onthedot.model.minute import Minute
 from onthedot.model.node import SKEW_LABEL, ZONES_LABEL, Node, NodeState
-from onthedot.stores.base import Change, Load
+from onthedot.stores.base import Change
 from onthedot.web.dashboard.addresses import Addresses
 from onthedot.web.dashboard.charts.lease import clock_needle, lease_ring, skew_text
 from onthedot.web.dashboard.frame import render
@@ -31,6 +32,7 @@ _LATELY_MS = 86_400_000
 _MOST_GONE = 5
 _MOST_SHARES = 12
 _HOUR_MS = 3_600_000
+_FORGOTTEN = "nodes no longer known"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +43,8 @@ class NodeView:
     name: str
     state: str
     """alive, draining, expired or dead."""
-    running: int
+    pools: Sequence[PoolUse]
+    """Those that anything goes to."""
     lease: Markup
     needle: Markup
     skew: str
@@ -61,9 +64,9 @@ class NodeView:
         return self.node.labels.get(ZONES_LABEL, "")
 
     @property
-    def part(self) -> float:
-        """How full it is."""
-        return self.running / max(self.node.capacity, 1)
+    def running(self) -> int:
+        """How many runs it has."""
+        return sum(each.running for each in self.pools)
 
 
 @router.get("/nodes", **VIEWER)
@@ -72,11 +75,11 @@ def nodes_page(request: Request, app: TheApp) -> HTMLResponse:
     dashboard: Dashboard = request.app.state.dashboard
     store = app.open_store()
     now_ms, live = store.now_ms(), app.nodes.list()
-    running = running_by_node(app.nodes.load())
+    pools = app.nodes.pools()
     gone = app.nodes.gone(200)
     dead = [each for each in gone if is_recent_death(each, now_ms)][:_MOST_GONE]
     lines = app.schedules.changes(limit=200).items if dead else ()
-    views = [view_of(each, running, now_ms, labels_of(live)) for each in live]
+    views = [view_of(each, pools.get(each.id, ()), now_ms, labels_of(live)) for each in live]
     return render(
         request,
         "nodes.html",
@@ -85,7 +88,7 @@ def nodes_page(request: Request, app: TheApp) -> HTMLResponse:
         nodes=views,
         gone=[gone_view(each, lines) for each in dead],
         heading=heading(views, len(dead)),
-        room=sum(max(each.node.capacity - each.running, 0) for each in views if each.state == "alive"),
+        room=sum(pool.free for each in views if each.state == "alive" for pool in each.pools),
         examination=dashboard.examination.read(store),
         say=lambda text: prose(text, Addresses.of(request), now_ms, zone_of(request).at()),
         shares=shares(store.minutes(now_ms - _HOUR_MS, now_ms), {each.id: each.name for each in (*live, *gone)}),
@@ -93,20 +96,12 @@ def nodes_page(request: Request, app: TheApp) -> HTMLResponse:
     )
 
 
-def running_by_node(load: Iterable[Load]) -> Mapping[str, int]:
-    """How many runs each has."""
-    running: Counter[str] = Counter()
-    for each in load:
-        running[each.node_id] += each.running
-    return running
-
-
 def is_recent_death(node: Node, now_ms: int) -> bool:
     """Whether it died within the last day."""
     return node.state is NodeState.DEAD and node.renewed_ms > now_ms - _LATELY_MS
 
 
-def view_of(node: Node, running: Mapping[str, int], now_ms: int, names: Mapping[str, str]) -> NodeView:
+def view_of(node: Node, pools: Iterable[PoolUse], now_ms: int, names: Mapping[str, str]) -> NodeView:
     """A node that is not gone."""
     state = "expired" if node.expired(now_ms) else str(node.state)
     skew = _skew_of(node)
@@ -114,7 +109,7 @@ def view_of(node: Node, running: Mapping[str, int], now_ms: int, names: Mapping[
         node,
         names.get(node.id, node.name),
         state,
-        running.get(node.id, 0),
+        [each for each in pools if each.is_needed],
         lease_ring(0 if node.expired(now_ms) else node.renewed_ms + node.lease_ms, node.lease_ms, now_ms),
         clock_needle(skew),
         "" if skew is None else skew_text(skew),
@@ -125,7 +120,7 @@ def view_of(node: Node, running: Mapping[str, int], now_ms: int, names: Mapping[
 def gone_view(node: Node, lines: Iterable[Change]) -> NodeView:
     """One that died, with what was taken over from it."""
     taken = tuple(each for each in lines if each.after.get("node_id") == node.id and "run" in each.after)
-    return NodeView(node, node.name, "dead", 0, lease_ring(0, node.lease_ms, 0), Markup(""), "", False, taken)
+    return NodeView(node, node.name, "dead", (), lease_ring(0, node.lease_ms, 0), Markup(""), "", False, taken)
 
 
 def _skew_of(node: Node) -> int | None:
@@ -170,9 +165,10 @@ class Share:
 
 
 def shares(minutes: Iterable[Minute], names: Mapping[str, str]) -> list[Share]:
-    """Who began what in these minutes, the busiest first; incarnations of one name together."""
+    """Who began what in these minutes, the busiest first; incarnations of one name together, and those that are
+    forgotten."""
     begun: Counter[str] = Counter()
     for each in minutes:
-        begun[names.get(each.node_id, each.node_id)] += each.begun
+        begun[names.get(each.node_id, _FORGOTTEN)] += each.begun
     most = max(begun.values(), default=0) or 1
     return [Share(name, count, count / most) for name, count in begun.most_common(_MOST_SHARES)]

@@ -64,7 +64,7 @@ def runs_page(request: Request, app: TheApp, cursor: str | None = None) -> HTMLR
     now_ms, zone = store.now_ms(), zone_of(request)
     filters = read_filters(request.query_params, now_ms, zone.at())
     nodes = read_nodes(store, now_ms)
-    if filters.node and not nodes.knows(filters.node):
+    if filters.node and not (nodes.knows(filters.node) or store.runs(node=filters.node, limit=1)):
         filters = replace(filters, wrong=(*filters.wrong, f"No node named {filters.node!r} is remembered."))
     page, counts = _page(app, filters, cursor), store.count_runs()
     zones = own_zones(store, page.items) if zone.kind == "own" else {}

@@ -20,7 +20,7 @@ router = new_pages()
 
 _ROLES = {
     Role.VIEWER: "look at everything but tokens",
-    Role.OPERATOR: "pause, resume, trigger, cancel, retry, drain",
+    Role.OPERATOR: "pause, resume, trigger, cancel, retry, drain, forget nodes",
     Role.ADMIN: "define, change and delete schedules; make and revoke tokens",
 }
 

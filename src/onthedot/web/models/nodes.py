@@ -7,11 +7,14 @@ from pydantic import BaseModel
 from onthedot.web.models.common import Json
 
 
-class PoolLoad(BaseModel):
-    """How many runs a node has in a pool; null is the pool that their task names."""
+class PoolUse(BaseModel):
+    """How many runs a pool of a node may have at once, and how many it has; `is_needed` if it has any, or a task of the
+    node goes there by itself."""
 
-    pool: str | None
+    pool: str
+    size: int
     running: int
+    is_needed: bool
 
 
 class Node(BaseModel):
@@ -31,7 +34,7 @@ class Node(BaseModel):
     lease: str
     expired: bool
     running: int
-    pools: list[PoolLoad]
+    pools: list[PoolUse]
 
 
 class Nodes(BaseModel):
@@ -48,6 +51,7 @@ class Task(BaseModel):
     parameters: list[Json]
     doc: str
     policy: Json
+    pool: str
 
 
 class Tasks(BaseModel):

@@ -58,6 +58,14 @@ class Run(BaseModel):
     attempts: list[Attempt]
 
 
+class RunStory(BaseModel):
+    """A run in words, the name of the node that has it or had it last, and what came between it and its end."""
+
+    story: str
+    node: str | None
+    notes: list[str]
+
+
 class RunPage(BaseModel):
     """Runs, newest first; `cursor` asks for older ones, null at the end."""
 

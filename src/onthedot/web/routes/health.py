@@ -5,6 +5,7 @@ from __future__ import annotations
 from fastapi import Request, Response
 
 from onthedot.app.app import App
+from onthedot.app.telemetry.metrics import NodePools
 from onthedot.errors import OnthedotError
 from onthedot.model.token import Role
 from onthedot.web import models
@@ -38,6 +39,6 @@ def _reasons(app: App) -> list[str]:
 
 @router.get("/metrics", response_class=Response, responses={200: {"content": {"text/plain": {}}}}, **VIEWER)
 def metrics(app: TheApp, request: Request) -> Response:
-    """What this process counts, for Prometheus."""
-    body, content_type = app.metrics.text(request.headers.get("accept", ""))
+    """What this process counts, and how full the pools of all nodes are, for Prometheus."""
+    body, content_type = app.metrics.text(request.headers.get("accept", ""), NodePools(app.nodes))
     return Response(body, headers={"Content-Type": content_type})

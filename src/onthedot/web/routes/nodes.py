@@ -15,17 +15,25 @@ router = new_router()
 @router.get("/nodes", **VIEWER)
 def list_nodes(app: TheApp) -> models.Nodes:
     """Those that are alive, by start, with what they run; and those that died within the last day."""
-    nodes, load, now_ms = app.nodes.list(), app.nodes.load(), now_ms_of(app)
+    nodes, pools, now_ms = app.nodes.list(), app.nodes.pools(), now_ms_of(app)
     died = [node for node in app.nodes.gone() if node.state is NodeState.DEAD and node.renewed_ms > now_ms - LATELY_MS]
     return models.Nodes(
-        nodes=[node_model(node, now_ms, load) for node in nodes], died=[node_model(node, now_ms) for node in died]
+        nodes=[node_model(node, now_ms, pools.get(node.id, ())) for node in nodes],
+        died=[node_model(node, now_ms) for node in died],
     )
 
 
 @router.post("/nodes/{node}/drain", **OPERATOR)
 def drain(app: TheApp, node: str) -> models.Node:
     """Ask a node, by its id or name, to take no more runs, and to stop when it has none."""
-    return node_model(app.nodes.drain(node), now_ms_of(app))
+    draining = app.nodes.drain(node)
+    return node_model(draining, now_ms_of(app), app.nodes.pools().get(draining.id, ()))
+
+
+@router.delete("/nodes/{node}", status_code=204, **OPERATOR)
+def forget(app: TheApp, node: str) -> None:
+    """Forget a node that has stopped or died, by its id, or all of that name; one that lives or holds runs stays."""
+    app.nodes.forget(node)
 
 
 @router.get("/tasks", **VIEWER)

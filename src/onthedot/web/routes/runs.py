@@ -87,6 +87,13 @@ async def show_run(app: TheApp, run_id: str, wait: Annotated[float, Query(ge=0, 
     return run_model(run)
 
 
+@router.get("/runs/{run_id}/story", **VIEWER)
+def show_story(app: TheApp, run_id: str) -> models.RunStory:
+    """One run in words: what it came to, which node had it, and what came between; as `onthedot runs show`."""
+    told = app.runs.story(run_id)
+    return models.RunStory(story=told.text, node=told.node, notes=list(told.notes))
+
+
 @router.post("/runs/{run_id}/cancel", **OPERATOR)
 def cancel(app: TheApp, run_id: str, given: models.Reason | None = None) -> models.Run:
     """A waiting run ends at once; a running one is asked to stop."""

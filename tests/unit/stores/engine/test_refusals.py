@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 from tests.unit.stores.engine.stores import RefusingStore
 
-from onthedot.errors import Clash, StoreUnavailable
+from onthedot.errors import Clash, Conflict, StoreUnavailable
 from onthedot.model.outcome import Outcome
 from onthedot.model.run import Run
 from onthedot.model.states import State
 from onthedot.stores.base import LogLine
 from onthedot.testing.clock import ManualClock
-from onthedot.testing.conformance.scene import LEASE_MS, START_MS, Scene
+from onthedot.testing.conformance.scene import BY, LEASE_MS, START_MS, Scene
 
 
 @pytest.fixture
@@ -85,6 +85,18 @@ def test_a_takeover_that_was_cut_short_is_finished_by_the_sweep(scene: Scene, st
     store.refuses = lambda run: False
     assert scene.store.sweep() == 1
     assert scene.run(runs[3]).state is State.WAITING
+
+
+def test_a_dead_node_is_not_forgotten_while_the_store_holds_runs_of_it(scene: Scene, store: RefusingStore) -> None:
+    node = scene.node("web")
+    runs = begun(scene, node)
+    store.refuses = lambda run: run.id == runs[3].id
+    scene.kill(node)
+    with pytest.raises(Conflict, match="still holds runs of it: any live node gives them back"):
+        scene.store.forget_node(node, BY)
+    store.refuses = lambda run: False
+    scene.store.sweep()
+    assert scene.store.forget_node(node, BY).name == "web"
 
 
 def test_a_line_that_is_refused_is_left_out_and_the_others_stand(scene: Scene, store: RefusingStore) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from onthedot.insight.pool_use import PoolUse
 from onthedot.model.minute import Minute
 from onthedot.model.node import SKEW_LABEL, Node, NodeState
 from onthedot.web.dashboard.charts.lease import clock_needle, lease_ring, skew_text
@@ -14,7 +15,7 @@ NOW = 1_000_000
 
 def _view(state: NodeState = NodeState.ALIVE, renewed_ms: int = NOW) -> NodeView:
     node = Node("n", "ams-1", state=state, renewed_ms=renewed_ms, capacity=4, labels={SKEW_LABEL: "1180"})
-    return view_of(node, {"n": 1}, NOW, {})
+    return view_of(node, [PoolUse("fast", 4, 1), PoolUse("loop", 4, 0, is_needed=False)], NOW, {})
 
 
 @pytest.mark.parametrize(
@@ -35,6 +36,10 @@ def test_the_heading_is_the_finding(states: list[str], died: int, told: tuple[st
 def test_a_node_that_has_not_renewed_is_silent_whatever_it_said() -> None:
     assert _view(renewed_ms=NOW - 30_000).state == "expired"
     assert heading([_view(renewed_ms=NOW - 30_000)], 0)[0] == "No node takes runs: nothing will run"
+
+
+def test_only_pools_that_anything_goes_to_are_shown() -> None:
+    assert [each.pool for each in _view().pools] == ["fast"]
 
 
 def test_the_ring_shows_what_is_left_of_the_lease() -> None:
@@ -58,4 +63,7 @@ def test_the_needle_stays_on_its_scale_and_says_how_far_it_is_off() -> None:
 def test_incarnations_of_one_name_are_counted_together() -> None:
     minutes = [Minute(0, "a1", 3), Minute(0, "a2", 1), Minute(60_000, "b", 2)]
     found = shares(minutes, {"a1": "ams", "a2": "ams"})
-    assert [(each.name, each.runs, each.part) for each in found] == [("ams", 4, 1.0), ("b", 2, 0.5)]
+    assert [(each.name, each.runs, each.part) for each in found] == [
+        ("ams", 4, 1.0),
+        ("nodes no longer known", 2, 0.5),
+    ]

@@ -114,6 +114,7 @@ def upgrade() -> None:
         sa.Column("roles", _LONG, nullable=False),
         sa.Column("tasks", _LONG, nullable=False),
         sa.Column("state", sa.String(length=20), nullable=False),
+        sa.Column("pools", _LONG, nullable=False),
         sa.Column("started_ms", sa.BigInteger(), nullable=False),
         sa.Column("renewed_ms", sa.BigInteger(), nullable=False),
         sa.Column("renewals", sa.BigInteger(), nullable=False),
@@ -313,6 +314,7 @@ def upgrade() -> None:
         sa.Column("parameters", _LONG, nullable=False),
         sa.Column("doc", _LONG, nullable=False),
         sa.Column("policy", _LONG, nullable=False),
+        sa.Column("pool", sa.String(length=20), nullable=False),
         sa.PrimaryKeyConstraint("node_id", "name"),
     )
     _create_table(
