@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Callable
 from typing import Any
 from urllib.parse import quote
 
@@ -9,6 +11,8 @@ import pytest
 from tests.surfaces.web.client import Callers, Client, kind_of
 
 from onthedot import App, cron, every
+from onthedot.app.schedules import Affected, Put
+from onthedot.errors import ScheduleNotFound
 
 NIGHTLY: dict[str, Any] = {
     "name": "nightly",
@@ -224,6 +228,40 @@ def test_in_bulk_each_stands_for_itself(app: App, callers: Callers) -> None:
     assert callers.admin.post("/bulk", {"act": "delete", "names": ["a"]}).json()["results"][0]["problem"] is None
     assert callers.admin.get("/schedules").json()["schedules"] == []
     assert kind_of(callers.admin.post("/bulk", {"act": "pause"})) == "settings"
+
+
+def test_in_bulk_a_batch_goes_on_where_one_of_it_is_refused(app: App) -> None:
+    for name in ("a", "c"):
+        app.schedules.put(name, "report", every("1h"))
+    told = app.schedules.each_counted("pause", ["a", "b", "c"])
+    assert [type(each) for each in told.values()] == [Affected, ScheduleNotFound, Affected]
+    assert [app.schedules.get(name).enabled for name in ("a", "c")] == [False, False]
+
+
+@pytest.mark.parametrize("act", ["pause", "resume", "trigger", "delete"])
+@pytest.mark.parametrize("dry_run", [False, True])
+def test_a_thousand_names_known_or_not_are_few_questions_to_the_store(
+    app: App, callers: Callers, monkeypatch: pytest.MonkeyPatch, act: str, *, dry_run: bool
+) -> None:
+    names = [f"n{number}" for number in range(500)]
+    app.schedules.put_many([Put(name, "report", every("1h")) for name in names])
+    store, asked = app.open_store(), Counter[str]()
+    for method in ("schedules", "change", "changes", "enqueue", "now_ms"):
+        monkeypatch.setattr(store, method, _counting(asked, method, getattr(store, method)))
+    body = {"act": act, "names": [*names, *(f"unknown-{number}" for number in range(500))], "dry_run": dry_run}
+    results = callers.admin.post("/bulk", body).json()["results"]
+    assert [each["name"] for each in results] == body["names"]
+    assert [each["problem"] is None for each in results] == [True] * 500 + [False] * 500
+    assert {each["problem"]["type"] for each in results[500:]} == {"urn:onthedot:problem:schedule-not-found"}
+    assert asked.total() < 40, asked
+
+
+def _counting(asked: Counter[str], name: str, method: Callable[..., Any]) -> Callable[..., Any]:
+    def counted(*args: Any, **options: Any) -> Any:
+        asked[name] += 1
+        return method(*args, **options)
+
+    return counted
 
 
 def test_what_was_exported_is_imported_and_told_beforehand(admin: Client) -> None:
