@@ -20,6 +20,7 @@ from onthedot.app.options import (
     count_of,
     key_of,
     of_the_schedule,
+    policy_fields,
     policy_of,
     text_of,
     texts_of,
@@ -162,7 +163,7 @@ class Schedules:
 
         def change(schedule: Schedule) -> edits.Definition[Trigger]:
             old = edits.definition_of(schedule)
-            policy = replace(old.policy, **_fields_of(given))
+            policy = replace(old.policy, **policy_fields(given))
             return replace(
                 old,
                 args=old.args if values is None else values,
@@ -529,9 +530,3 @@ def _each_alone(edit: Edit, *, dry_run: bool) -> Edit:
         return Effects(answer=effects) if dry_run else effects
 
     return judge
-
-
-def _fields_of(given: Options) -> dict[str, Any]:
-    layer = policy_of(given)
-    names = [name if hasattr(layer, name) else f"{name}_ms" for name in given]
-    return {name: getattr(layer, name) for name in names if hasattr(layer, name)}

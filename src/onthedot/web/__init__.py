@@ -7,6 +7,7 @@ limits      sizes of bodies, allowed hosts, attempts to sign in, headers of ever
 changing    how many changes wait for the store at the same time
 problems    errors as RFC 9457 problems: one table
 models/     what goes in and comes out, typed
+repeating   the header Idempotency-Key: the same request again, or another
 reading     what a request says, as values of `app`
 watching    one watcher per process: what changes in the store, for pages and streams
 snapshot    what it saw, and in what two looks differ

@@ -123,6 +123,7 @@ def test_work_is_enqueued_waited_for_and_told_of(both: Both) -> None:
     app, remote = both.app, both.remote
     run = remote.enqueue("report", args={"to": "eve"}, key="once")
     assert remote.enqueue("report", args={"to": "eve"}, key="once").id == run.id
+    assert {each.enqueue("report", args={"to": "zoe"}, key="once").id for each in (remote, app)} == {run.id}
     app.start(log=False)
     try:
         ended = remote.runs.wait(run.id, timeout=timedelta(seconds=LONGEST_S))

@@ -13,6 +13,7 @@ from tests.surfaces.web.client import Callers, Client, kind_of
 from onthedot import App, cron, every
 from onthedot.app.schedules import Affected, Put
 from onthedot.errors import ScheduleNotFound
+from onthedot.stores.base import Retention
 
 NIGHTLY: dict[str, Any] = {
     "name": "nightly",
@@ -150,8 +151,28 @@ def test_one_idempotency_key_is_one_run(app: App, callers: Callers) -> None:
     first, second = (callers.operator.post("/schedules/nightly/trigger", headers=key) for _ in range(2))
     assert first.status_code == second.status_code == 202
     assert first.json()["id"] == second.json()["id"]
+    refused = callers.operator.post("/schedules/nightly/trigger", {"args": {"to": "eve"}}, headers=key)
+    assert (refused.status_code, kind_of(refused)) == (422, "idempotency-key")
+    assert first.json()["id"] in refused.json()["detail"]
+    by_token = callers.operator.post("/schedules/nightly/trigger", {"args": {"to": "eve"}, "token": "deploy-7"})
+    assert by_token.json()["id"] == first.json()["id"]
+    app.schedules.update("nightly", args={"to": "zoe"})
+    again = callers.operator.post("/schedules/nightly/trigger", headers=key)
+    assert again.json()["id"] == first.json()["id"], "it was asked for in the same words"
     other = callers.operator.post("/schedules/nightly/trigger", {"args": {"to": "eve"}})
     assert (other.json()["args"], other.json()["cause"]) == ({"to": "eve"}, "manual")
+
+
+def test_a_key_whose_run_has_been_forgotten_still_stands_for_it(app: App, callers: Callers) -> None:
+    app.schedules.put("nightly", "report", every("1h"))
+    client = callers.operator.with_headers(Idempotency_Key="deploy-7")
+    first = client.post("/schedules/nightly/trigger", {"args": {"to": "eve"}}).json()["id"]
+    app.runs.cancel(first)
+    app.open_store().prune(Retention(history_ms=-1000))
+    assert kind_of(callers.viewer.get(f"/runs/{first}")) == "run-not-found"
+    for args in ({"to": "eve"}, {"to": "zoe"}):
+        again = client.post("/schedules/nightly/trigger", {"args": args})
+        assert (again.status_code, again.json()["id"]) == (202, first)
 
 
 def test_a_moment_that_lies_ahead_can_be_the_next(app: App, callers: Callers) -> None:

@@ -130,9 +130,8 @@ class RemoteSchedules(Schedules):
         self, name: str, *, args: Mapping[str, Any] | None = None, token: str | None = None, unchecked: bool = False
     ) -> Run:
         _refuse_unchecked(unchecked, "trigger")
-        headers = {} if token is None else {"Idempotency-Key": key_of(token, "trigger: token")}
-        body = {"args": plain(args)}
-        return run_of(self._connection.post("schedules", name, "trigger", body=body, headers=headers))
+        body = {"args": plain(args), "token": None if token is None else key_of(token, "trigger: token")}
+        return run_of(self._connection.post("schedules", name, "trigger", body=body))
 
     def delete(self, name: str, *, revision: int | None = None) -> bool:
         try:

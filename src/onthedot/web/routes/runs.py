@@ -8,11 +8,11 @@ import anyio
 from fastapi import Header, Query
 from starlette.concurrency import run_in_threadpool
 
-from onthedot.errors import SettingsError
 from onthedot.model.states import State
 from onthedot.web import models
 from onthedot.web.following import MOST_LINES, followed_log
 from onthedot.web.reading import line_model, options_of, run_model
+from onthedot.web.repeating import IDEMPOTENCY_KEY, check_same_enqueue, one_key
 from onthedot.web.routes.router import OPERATOR, VIEWER, new_router
 from onthedot.web.security import TheApp, TheCaller
 from onthedot.web.watching import TheWatcher
@@ -59,19 +59,19 @@ def list_runs(
 def enqueue(
     app: TheApp,
     given: models.Enqueue,
-    idempotency_key: Annotated[str | None, Header(description="Stands for the key, if none is given.")] = None,
+    idempotency_key: Annotated[str | None, Header(description=IDEMPOTENCY_KEY)] = None,
 ) -> models.Run:
     """One-off work, now or later; of a task that somebody has declared."""
-    if given.key is not None and idempotency_key not in (None, given.key):
-        raise SettingsError("enqueue: the key and the header Idempotency-Key differ; give one of them")
     run = app.enqueue(
         given.task,
         args=given.args,
         delay=given.delay,
         at=given.at,
-        key=given.key or idempotency_key,
+        key=one_key(given.key, idempotency_key, "enqueue: the key"),
         **options_of(given.options),
     )
+    if idempotency_key is not None:
+        check_same_enqueue(app, run, given)
     return run_model(run)
 
 
