@@ -20,9 +20,11 @@ from tests.surfaces.web.client import kind_of
 from tests.surfaces.web.streaming import listening
 
 from onthedot import App, Context, every
+from onthedot.model.node import Node
 from onthedot.web.patience import PatientProtocol
 from onthedot.web.serving import Place, WebServer
 from onthedot.web.snapshot import Message
+from onthedot.web.streams import MOST_WAITING
 from onthedot.web.watching import Watcher
 
 
@@ -75,6 +77,31 @@ def test_who_comes_back_hears_what_was_missed_and_who_comes_too_late_is_told_to_
         assert heard.wait_for("runs", "missed").id == watcher.streams.id_of()
     with listening(server.address, last_event_id="another-17") as heard:
         assert next(iter(heard)).event == "reset"
+
+
+def test_a_page_is_told_what_came_after_it_was_read_however_late_its_stream_opens(app: App, server: WebServer) -> None:
+    page = httpx.get(f"{server.address}/nodes", timeout=LONGEST_S).text
+    version = page.partition(' data-version="')[2].partition('"')[0]
+    app.open_store().join(Node("n1", "web"), ())
+    _watcher(server).look()
+    with listening(server.address, f"/events?topics=nodes&after={version}") as heard:
+        assert heard.wait_for("nodes", "n1").id is not None
+    with listening(server.address, f"/events?topics=nodes&after={version}", last_event_id="another-17") as heard:
+        assert next(iter(heard)).event == "reset", "the header counts more"
+
+
+def test_who_has_missed_more_than_a_stream_holds_begins_anew_and_is_not_cut_off_again_and_again(
+    server: WebServer,
+) -> None:
+    streams = _watcher(server).streams
+    last = streams.id_of()
+    streams.publish([Message("runs", (str(number),)) for number in range(MOST_WAITING + 1)])
+    with listening(server.address, "/events?topics=runs", last_event_id=last) as heard:
+        assert heard.wait_for("reset").id == streams.id_of()
+        streams.publish([Message("runs", ("next",))])
+        heard.wait_for("runs", "next")
+    with listening(server.address, "/events?topics=nodes", last_event_id=last) as heard:
+        assert next(iter(heard)).event == "open", "of its own topics it has missed nothing"
 
 
 def test_two_hundred_streams_then_503_and_a_place_is_free_when_one_goes(server: WebServer) -> None:

@@ -9,6 +9,7 @@ from urllib.parse import quote, urlsplit
 from fastapi import APIRouter
 from fastapi.routing import APIRoute
 from markupsafe import Markup
+from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
@@ -41,6 +42,8 @@ class PageRoute(GuardedRoute):
                 if request.method == "POST":
                     request.state.form = form = await read_form(request)
                 check(request, caller, needed, csrf=form[CSRF_FIELD])
+                if needed is not None:
+                    request.state.version = await run_in_threadpool(_version, request)
                 with acting_as(caller.name, SURFACE):
                     return await (change(request, handle) if request.method == "POST" else handle(request))
             except Exception as error:
@@ -63,6 +66,14 @@ async def _caller_of(request: Request, needed: Role | None) -> Caller:
         return NOBODY
     refuse_while_away(request)
     return await asking(request)
+
+
+def _version(request: Request) -> str:
+    """The last news before anything of a page is read: what comes after it is told by the page's stream, however late
+    that opens. The watcher must have looked by then, or it would not know what is new."""
+    watcher: Watcher = request.app.state.watcher
+    watcher.snapshot()
+    return watcher.streams.id_of()
 
 
 def refuse_while_away(request: Request) -> None:

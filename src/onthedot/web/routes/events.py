@@ -28,12 +28,15 @@ async def opened_stream(
     topics: Annotated[
         str, Query(description=f"Of what to be told, with commas between: {','.join(TOPICS)}; all, if left out.")
     ] = "",
+    after: Annotated[
+        str | None, Query(description="The same as Last-Event-ID, which counts more: a page begins with its version.")
+    ] = None,
     last_event_id: Annotated[str | None, Header(description="The id of the last event that was heard.")] = None,
 ) -> AsyncIterator[Opened]:
     """A place among the streams, before the answer begins, and until it is over."""
     wanted, holder = _topics(topics), await run_in_threadpool(holder_of, caller, watcher)
     await run_in_threadpool(watcher.snapshot)  # from what was before on, all that changes is told
-    stream, resumed = watcher.streams.open(wanted, holder, last_event_id)
+    stream, resumed = watcher.streams.open(wanted, holder, last_event_id or after)
     try:
         yield stream, resumed
     finally:
