@@ -118,7 +118,8 @@ class Streams:
     def open(self, topics: frozenset[str], holder: Holder, last_id: str | None = None) -> tuple[Stream, bool]:
         """A stream, from the message after `last_id` on; False if that is too long ago, or more than it can hear.
 
-        `Refused` if there are enough. Without topics it only has a place, and is ended as all others. To be called inside the loop that reads it.
+        `Refused` if there are enough. Without topics it only has a place, and is ended as all others. To be called
+        inside the loop that reads it.
         """
         stream = Stream(topics, holder, self._most_waiting)
         with self._lock:
