@@ -20,7 +20,6 @@ from tests.surfaces.web.client import kind_of
 from tests.surfaces.web.streaming import listening
 
 from onthedot import App, Context, every
-from onthedot.model.node import Node
 from onthedot.web.patience import PatientProtocol
 from onthedot.web.serving import Place, WebServer
 from onthedot.web.snapshot import Message
@@ -80,13 +79,13 @@ def test_who_comes_back_hears_what_was_missed_and_who_comes_too_late_is_told_to_
 
 
 def test_a_page_is_told_what_came_after_it_was_read_however_late_its_stream_opens(app: App, server: WebServer) -> None:
-    page = httpx.get(f"{server.address}/nodes", timeout=LONGEST_S).text
+    page = httpx.get(f"{server.address}/changes", timeout=LONGEST_S).text
     version = page.partition(' data-version="')[2].partition('"')[0]
-    app.open_store().join(Node("n1", "web"), ())
-    _watcher(server).look()
-    with listening(server.address, f"/events?topics=nodes&after={version}") as heard:
-        assert heard.wait_for("nodes", "n1").id is not None
-    with listening(server.address, f"/events?topics=nodes&after={version}", last_event_id="another-17") as heard:
+    app.schedules.put("nightly", "report", every("1h"))
+    _watcher(server).look()  # whoever listens has been told by now
+    with listening(server.address, f"/events?topics=changes&after={version}") as heard:
+        heard.wait_for("changes", app.schedules.changes()[0].id)
+    with listening(server.address, f"/events?topics=changes&after={version}", last_event_id="another-17") as heard:
         assert next(iter(heard)).event == "reset", "the header counts more"
 
 
