@@ -7,12 +7,12 @@ import logging
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from hashlib import sha256
+from inspect import isasyncgenfunction, iscoroutinefunction
 from ipaddress import ip_address
 from typing import Annotated, Any
 
 from fastapi import Depends
 from fastapi.routing import APIRoute
-from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -20,8 +20,8 @@ from onthedot.app.acting import acting_as
 from onthedot.app.app import App
 from onthedot.errors import StoreError
 from onthedot.model.token import Role, Token
-from onthedot.web.changing import place_for_change
 from onthedot.web.limits import SignInLimit, host_name
+from onthedot.web.places import CHANGES, LOOKS, look
 from onthedot.web.problems import Refused, problem_of
 from onthedot.web.settings import LOOPBACK, WebSettings
 
@@ -42,6 +42,7 @@ _OF_PROXIES = ("forwarded", "x-forwarded-for", "x-real-ip", "via")
 """Who has one of these was passed on by a proxy: whoever asks is not on this machine."""
 _LOCAL = "local"
 _log = logging.getLogger("onthedot.web")
+Handle = Callable[[Request], Coroutine[Any, Any, Response]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,26 +171,34 @@ class GuardedRoute(APIRoute):
             raise TypeError(f"{self.path} has no role; give it one: **needs(Role.VIEWER)")
         return None if named == OPEN else Role(named)
 
-    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+    async def handled(self, request: Request, handle: Handle) -> Response:
+        """In a place before the store. A coroutine that only looks takes places itself, for as long as it asks."""
+        if request.method not in _SAFE:
+            return await _change(request, handle)
+        if iscoroutinefunction(self.endpoint) or isasyncgenfunction(self.endpoint):
+            return await handle(request)
+        async with LOOKS.taken():
+            return await handle(request)
+
+    def get_route_handler(self) -> Handle:
         handle, needed = super().get_route_handler(), self.role
 
         async def guarded(request: Request) -> Response:
             try:
-                caller = await asking(request)
+                caller = request.state.caller = NOBODY if needed is None else await asking(request)
                 check(request, caller, needed)
-                request.state.caller = caller
                 with acting_as(caller.name, "http"):
-                    return await (handle(request) if request.method in _SAFE else change(request, handle))
+                    return await self.handled(request, handle)
             except Exception as error:
                 return problem_of(error).response()
 
         return guarded
 
 
-async def change(request: Request, handle: Callable[[Request], Coroutine[Any, Any, Response]]) -> Response:
+async def _change(request: Request, handle: Handle) -> Response:
     """In a place of its own, which nobody holds who is still sending; the watcher is told that something was done."""
     await request.body()
-    async with place_for_change():
+    async with CHANGES.taken():
         answer = await handle(request)
     request.app.state.watcher.hasten()
     return answer
@@ -199,7 +208,7 @@ async def asking(request: Request) -> Caller:
     """Who asks. Where the store is, nobody is told before they are known."""
     gate: Gate = request.app.state.gate
     try:
-        return await run_in_threadpool(gate.caller_of, request)
+        return await look(gate.caller_of, request)
     except StoreError as error:
         _log.warning("who asks is not known: %s", error)
         raise Refused(503, "store-unavailable", "the store does not answer", headers={"Retry-After": "5"}) from None

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import quote, urlsplit
 
 from fastapi import APIRouter
 from fastapi.routing import APIRoute
 from markupsafe import Markup
-from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
@@ -18,8 +16,9 @@ from onthedot.errors import StoreError, StoreUnavailable
 from onthedot.model.token import Role
 from onthedot.web.dashboard.addresses import path_of
 from onthedot.web.dashboard.forms import CSRF_FIELD, Form, own_path, read_form
+from onthedot.web.places import look
 from onthedot.web.problems import problem_of
-from onthedot.web.security import NOBODY, Caller, GuardedRoute, asking, change, check
+from onthedot.web.security import NOBODY, Caller, GuardedRoute, Handle, asking, check
 from onthedot.web.watching import Watcher
 
 if TYPE_CHECKING:
@@ -32,7 +31,7 @@ SURFACE = "dashboard"
 class PageRoute(GuardedRoute):
     """Sends whoever is not known to the sign-in page; acts in the name of the others."""
 
-    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+    def get_route_handler(self) -> Handle:
         handle, needed = APIRoute.get_route_handler(self), self.role
 
         async def guarded(request: Request) -> Response:
@@ -43,9 +42,9 @@ class PageRoute(GuardedRoute):
                     request.state.form = form = await read_form(request)
                 check(request, caller, needed, csrf=form[CSRF_FIELD])
                 if needed is not None:
-                    request.state.version = await run_in_threadpool(_version, request)
+                    request.state.version = await look(_version, request)
                 with acting_as(caller.name, SURFACE):
-                    return await (change(request, handle) if request.method == "POST" else handle(request))
+                    return await self.handled(request, handle)
             except Exception as error:
                 return await self._answer(request, error)
 
@@ -56,7 +55,7 @@ class PageRoute(GuardedRoute):
         if problem.status == 401:
             return to_sign_in(request)
         dashboard: Dashboard = request.app.state.dashboard
-        away = isinstance(error, StoreError) or problem.kind == "store-unavailable"
+        away = isinstance(error, StoreError) or problem.kind in ("store-unavailable", "store-busy")
         return await dashboard.answer(request, problem, away=away)
 
 

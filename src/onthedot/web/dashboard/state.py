@@ -23,7 +23,8 @@ from onthedot.web.dashboard.needs_keeper import NeedsKeeper
 from onthedot.web.dashboard.page_route import to_page, to_sign_in
 from onthedot.web.dashboard.schedule_list import StandingKeeper
 from onthedot.web.dashboard.timeline_view import Kinds, kinds_of
-from onthedot.web.problems import Problem
+from onthedot.web.places import look
+from onthedot.web.problems import Problem, Refused
 from onthedot.web.security import asking, check
 
 _PAGES = ("/timeline", "/schedules", "/runs", "/nodes", "/tasks", "/changes", "/tokens")
@@ -52,7 +53,10 @@ class Dashboard:
             return await run_in_threadpool(self._away, request, problem)
         if request.method == "POST" and problem.status not in (401, 403, 500):
             return self._refused(request, problem)
-        return await run_in_threadpool(self._wrong, request, problem)
+        try:
+            return await look(self._wrong, request, problem)
+        except Refused:
+            return self._plainly(request, problem)
 
     def _refused(self, request: Request, problem: Problem) -> Response:
         root = request.scope.get("root_path") or ""
@@ -64,8 +68,11 @@ class Dashboard:
         """The last truth where there is one; acts are off in it."""
         page = self.kept.find(request) if request.method == "GET" else None
         if page is None:
-            return respond(request, "away.html", 503, {**plain_values(request), "problem": problem})
-        return respond(request, page.template, 503, {**page.values, "away": problem.detail})
+            response = respond(request, "away.html", 503, {**plain_values(request), "problem": problem})
+        else:
+            response = respond(request, page.template, 503, {**page.values, "away": problem.detail})
+        response.headers.update(problem.headers)
+        return response
 
     def _wrong(self, request: Request, problem: Problem) -> Response:
         values: dict[str, Any] = {"problem": problem, "nearest": []}
@@ -74,9 +81,12 @@ class Dashboard:
             if problem.status == 404:
                 values["nearest"] = _nearest(request, problem)
         except (StoreError, AttributeError):  # nobody is known yet, or the store went away just now
-            values |= plain_values(request)
-            return respond(request, "refused.html", problem.status, values)
+            return self._plainly(request, problem)
         return respond(request, "problem.html", problem.status, values)
+
+    def _plainly(self, request: Request, problem: Problem) -> Response:
+        """For whoever is not known, and while the store says nothing."""
+        return respond(request, "refused.html", problem.status, {**plain_values(request), "problem": problem})
 
     async def lost(self, request: Request, problem: Problem) -> Response:
         """For an address that nothing is at: the nearest ones, for those who may see them."""

@@ -7,9 +7,9 @@ from typing import Annotated
 
 from fastapi import Depends, Header, Query
 from fastapi.sse import EventSourceResponse, ServerSentEvent
-from starlette.concurrency import run_in_threadpool
 
 from onthedot.errors import SettingsError
+from onthedot.web.places import look
 from onthedot.web.routes.router import VIEWER, new_router
 from onthedot.web.security import TheCaller
 from onthedot.web.snapshot import TOPICS, Message
@@ -34,8 +34,8 @@ async def opened_stream(
     last_event_id: Annotated[str | None, Header(description="The id of the last event that was heard.")] = None,
 ) -> AsyncIterator[Opened]:
     """A place among the streams, before the answer begins, and until it is over."""
-    wanted, holder = _topics(topics), await run_in_threadpool(holder_of, caller, watcher)
-    await run_in_threadpool(watcher.snapshot)  # from what was before on, all that changes is told
+    wanted, holder = _topics(topics), await look(holder_of, caller, watcher)
+    await look(watcher.snapshot)  # from what was before on, all that changes is told
     stream, resumed = watcher.streams.open(wanted, holder, last_event_id or after)
     try:
         yield stream, resumed

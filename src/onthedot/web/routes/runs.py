@@ -6,11 +6,11 @@ from typing import Annotated, Any
 
 import anyio
 from fastapi import Header, Query
-from starlette.concurrency import run_in_threadpool
 
 from onthedot.model.states import State
 from onthedot.web import models
 from onthedot.web.following import MOST_LINES, followed_log
+from onthedot.web.places import look
 from onthedot.web.reading import line_model, options_of, run_model
 from onthedot.web.repeating import IDEMPOTENCY_KEY, check_same_enqueue, one_key
 from onthedot.web.routes.router import OPERATOR, VIEWER, new_router
@@ -79,10 +79,10 @@ def enqueue(
 async def show_run(app: TheApp, run_id: str, wait: Annotated[float, Query(ge=0, le=30)] = 0) -> models.Run:
     """One run; with `wait` as soon as it has ended, or after so many seconds."""
     looks = int(wait / _LOOK_S)
-    run = await run_in_threadpool(app.runs.get, run_id)
+    run = await look(app.runs.get, run_id)
     while not run.is_final and looks > 0:  # no thread waits: as many may ask as like
         await anyio.sleep(_LOOK_S)
-        run = await run_in_threadpool(app.runs.get, run_id)
+        run = await look(app.runs.get, run_id)
         looks -= 1
     return run_model(run)
 
@@ -112,8 +112,8 @@ async def show_logs(
     last_event_id: Annotated[int, Header(ge=0, le=_MOST_AFTER, description="With `follow`, in place of `after`.")] = 0,
 ) -> Any:
     """Lines of what the run said, after so many. With `follow` each is an event `line`, and the last event is `end`."""
-    await run_in_threadpool(app.runs.get, run_id)
+    await look(app.runs.get, run_id)
     if follow:
         return await followed_log(app, watcher, caller, run_id, last_event_id or after)
-    lines = await run_in_threadpool(app.runs.log_page, run_id, after=after, limit=limit)
+    lines = await look(app.runs.log_page, run_id, after=after, limit=limit)
     return models.Log(lines=[line_model(line) for line in lines], after=after + len(lines))
