@@ -43,6 +43,12 @@ def names_found(schedules: Schedules, **wanted: str) -> list[str]:
     return names
 
 
+def check_many(names: Sequence[str], what: str = "names") -> None:
+    """`SettingsError` if they are more than are changed at once."""
+    if len(names) > MOST_NAMES:
+        raise SettingsError(f"bulk: {len(names):,} {what}; at most {MOST_NAMES:,} at once")
+
+
 def check_expected(names: Sequence[str], expect: int | None) -> None:
     """`Conflict` if they are not as many as somebody was shown."""
     if expect is not None and expect != len(names):
@@ -56,8 +62,7 @@ def bulk(
 
     The names are looked up by one question, and those that there are changed in batches.
     """
-    if len(names) > MOST_NAMES:
-        raise SettingsError(f"bulk: {len(names):,} names; at most {MOST_NAMES:,} at once")
+    check_many(names)
     if note is not None and act != "pause":
         raise SettingsError(f"bulk: a note goes with pause, not with {act}")
     looked_up = schedules.get_many(names)

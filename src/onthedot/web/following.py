@@ -28,8 +28,7 @@ _QUIET_LOOKS = 5
 
 async def followed_log(app: App, watcher: Watcher, caller: Caller, run_id: str, after: int) -> EventSourceResponse:
     """Takes one of the places for streams, and gives it back when the client has gone."""
-    holder = await look(holder_of, caller, watcher)
-    stream, _ = watcher.streams.open(frozenset(), holder)
+    stream, _ = watcher.streams.open(frozenset(), holder_of(caller))
     watcher.watch()
     return _Followed(_events(app, stream, run_id, after), lambda: watcher.streams.close(stream))
 

@@ -18,6 +18,7 @@ from starlette.responses import Response
 
 from onthedot.app.acting import acting_as
 from onthedot.app.app import App
+from onthedot.app.tokens import SignedIn
 from onthedot.errors import StoreError
 from onthedot.model.token import Role, Token
 from onthedot.web.limits import SignInLimit, host_name
@@ -57,6 +58,8 @@ class Caller:
     bearer: bool = False
     token: Token | None = None
     """By which they are known."""
+    ends_ms: int | None = None
+    """When their token or session is over, by the store's time; None: never."""
 
     def may(self, needed: Role) -> bool:
         """Whether their role is enough."""
@@ -79,9 +82,9 @@ class Gate:
         header = request.headers.get("authorization")
         cookie = request.cookies.get(COOKIE)
         if header is not None:
-            return _known(self.app.tokens.check(_bearer(header)), bearer=True)
+            return _known(self.app.tokens.check(_bearer(header)))
         if cookie is not None:
-            return _known(self.app.tokens.signed_in(cookie), cookie=cookie)
+            return _signed_in(self.app.tokens.signed_in(cookie), cookie)
         return self._local(request)
 
     def _local(self, request: Request) -> Caller:
@@ -93,8 +96,17 @@ class Gate:
         return NOBODY if self.app.tokens.list() else Caller(_LOCAL, Role.ADMIN)
 
 
-def _known(token: Token | None, *, cookie: str | None = None, bearer: bool = False) -> Caller:
-    return NOBODY if token is None else Caller(token.name, token.role, cookie, bearer, token)
+def _known(token: Token | None) -> Caller:
+    if token is None:
+        return NOBODY
+    return Caller(token.name, token.role, bearer=True, token=token, ends_ms=token.expires_ms)
+
+
+def _signed_in(found: SignedIn | None, cookie: str) -> Caller:
+    if found is None:
+        return NOBODY
+    token, ends_ms = found.token, found.session.expires_ms
+    return Caller(token.name, token.role, cookie, token=token, ends_ms=min(ends_ms, token.expires_ms or ends_ms))
 
 
 def _bearer(header: str) -> str:

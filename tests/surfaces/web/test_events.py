@@ -15,16 +15,20 @@ import httpx
 import pytest
 import uvicorn
 from fastapi import FastAPI
+from starlette.requests import Request
 from tests.patience import LONGEST_S
 from tests.surfaces.web.client import kind_of
 from tests.surfaces.web.streaming import listening
 
 from onthedot import App, Context, every
+from onthedot.web.limits import SignInLimit
 from onthedot.web.patience import PatientProtocol
+from onthedot.web.security import COOKIE, Gate
 from onthedot.web.serving import Place, WebServer
+from onthedot.web.settings import WebSettings
 from onthedot.web.snapshot import Message
 from onthedot.web.streams import MOST_WAITING
-from onthedot.web.watching import Watcher
+from onthedot.web.watching import Watcher, holder_of, is_over
 
 
 @pytest.fixture
@@ -180,6 +184,16 @@ def test_who_signs_out_hears_nothing_more(app: App, server: WebServer) -> None:
             assert next(lines) == "event: open"
             assert browser.delete("/session", headers={"X-CSRF-Token": csrf}).status_code == 204
             assert [line for line in lines if line.startswith("event: runs")] == []
+
+
+def test_the_stream_of_a_session_ends_with_the_session_however_late_it_was_opened(app: App) -> None:
+    token = app.tokens.create("ann", "viewer").token
+    secret, session = app.tokens.sign_in(token)
+    gate = Gate(app, WebSettings(), SignInLimit(10, app.clock.monotonic_ms))
+    caller = gate.caller_of(Request({"type": "http", "headers": [(b"cookie", f"{COOKIE}={secret}".encode())]}))
+    assert holder_of(caller).expires_ms == session.expires_ms
+    assert not is_over(holder_of(caller), [token], session.expires_ms - 1)
+    assert is_over(holder_of(caller), [token], session.expires_ms)
 
 
 def test_the_server_stops_though_somebody_listens(app: App) -> None:

@@ -34,9 +34,9 @@ async def opened_stream(
     last_event_id: Annotated[str | None, Header(description="The id of the last event that was heard.")] = None,
 ) -> AsyncIterator[Opened]:
     """A place among the streams, before the answer begins, and until it is over."""
-    wanted, holder = _topics(topics), await look(holder_of, caller, watcher)
+    wanted = _topics(topics)
     await look(watcher.snapshot)  # from what was before on, all that changes is told
-    stream, resumed = watcher.streams.open(wanted, holder, last_event_id or after)
+    stream, resumed = watcher.streams.open(wanted, holder_of(caller), last_event_id or after)
     try:
         yield stream, resumed
     finally:
