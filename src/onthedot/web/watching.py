@@ -174,6 +174,10 @@ class Watcher:
         """The store's time, without asking it."""
         return self._store_clock.now_ms()
 
+    def last_now_ms(self) -> int:
+        """The same, also of a store that has never answered: then nothing is known, and it is 0."""
+        return 0 if self._seen is None else self._store_clock.now_ms()
+
     # its life
 
     def watch(self) -> bool:

@@ -26,6 +26,7 @@ from onthedot.web.dashboard.timeline_view import Kinds, kinds_of
 from onthedot.web.places import look
 from onthedot.web.problems import Problem, Refused
 from onthedot.web.security import asking, check
+from onthedot.web.watching import Watcher
 
 _PAGES = ("/timeline", "/schedules", "/runs", "/nodes", "/tasks", "/changes", "/tokens")
 
@@ -66,7 +67,8 @@ class Dashboard:
 
     def _away(self, request: Request, problem: Problem) -> Response:
         """The last truth where there is one; acts are off in it."""
-        page = self.kept.find(request) if request.method == "GET" else None
+        watcher: Watcher = request.app.state.watcher
+        page = self.kept.find(request, watcher.last_now_ms()) if request.method == "GET" else None
         if page is None:
             response = respond(request, "away.html", 503, {**plain_values(request), "problem": problem})
         else:
