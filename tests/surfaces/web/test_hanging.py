@@ -55,6 +55,8 @@ def hung(server: Server, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hung]:
             monkeypatch.setattr(places, "PATIENCE_S", 0.1)
             with _frozen(server):
                 yield Hung(web.address, server, clients)
+            monkeypatch.setattr(places, "PATIENCE_S", LONGEST_S)
+            httpx.get(f"{web.address}/healthz", timeout=LONGEST_S)  # after whoever was left behind by another of these
 
 
 @contextmanager
@@ -112,3 +114,5 @@ def test_what_needs_no_store_is_there_while_all_places_are_taken(hung: Hung) -> 
     assert int(kept.headers["retry-after"]) > 0
     assert {each.result().status_code for each in pages} == {503}
     assert hung.get("/api/v1/nothing").status_code == 404
+    lost = httpx.get(f"{hung.address}/nothing", headers={"Accept": "text/html"}, timeout=LONGEST_S)
+    assert lost.status_code == 503, "nobody is sent to sign in because the store is silent"

@@ -24,7 +24,7 @@ from onthedot.web.dashboard.page_route import to_page, to_sign_in
 from onthedot.web.dashboard.schedule_list import StandingKeeper
 from onthedot.web.dashboard.timeline_view import Kinds, kinds_of
 from onthedot.web.places import look
-from onthedot.web.problems import Problem, Refused
+from onthedot.web.problems import Problem, Refused, problem_of
 from onthedot.web.security import asking, check
 from onthedot.web.watching import Watcher
 
@@ -95,8 +95,11 @@ class Dashboard:
         try:
             request.state.caller = await asking(request)
             check(request, request.state.caller, Role.VIEWER)
-        except Exception:
-            return to_sign_in(request)
+        except Exception as error:
+            refused = problem_of(error)
+            if refused.status in (401, 403):
+                return to_sign_in(request)
+            return await self.answer(request, refused, away=refused.status == 503)  # who asks is not known
         return await self.answer(request, problem)
 
 
