@@ -20,6 +20,7 @@ from onthedot.model.node import Node
 from onthedot.model.token import Role
 from onthedot.web.security import COOKIE
 from onthedot.web.serving import Place, WebServer
+from onthedot.web.watching import Watcher
 
 WIDE, NARROW = 1280, 390
 Theme = Literal["light", "dark"]
@@ -55,6 +56,7 @@ class Site:
 
     app: App
     address: str
+    watcher: Watcher
 
     def token(self, role: Role | str) -> str:
         """The text of a new token of that role."""
@@ -91,7 +93,7 @@ def served(url: str, *, roles: bool = True) -> Iterator[Site]:
     app.open_store(create=True)
     server = WebServer(app, Place(port=0))
     with server.beside():
-        site = Site(app, server.address)
+        site = Site(app, server.address, server._web.state.watcher)
         for role in Role if roles else ():
             site.token(role)
         yield site

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, Route, expect
 from tests.browser.site import NARROW, Site, visiting
+
+from onthedot import every
 
 
 def test_what_another_process_does_is_seen_without_a_reload(browser: Browser, site: Site) -> None:
@@ -15,6 +17,21 @@ def test_what_another_process_does_is_seen_without_a_reload(browser: Browser, si
         expect(page.get_by_role("heading", level=1)).to_have_text("One node takes runs")
         expect(page.locator("#nav")).to_contain_text("Nodes1")
         assert page.evaluate("window.untouched")
+        visit.check()
+
+
+def test_what_happens_before_the_stream_of_a_page_is_open_is_not_missed(browser: Browser, site: Site) -> None:
+    site.app.schedules.put("nightly", "report", every("1h"), args={"to": "ann"})
+    with visiting(browser, site, "viewer") as visit:
+
+        def happen(route: Route) -> None:
+            site.app.schedules.update("nightly", args={"to": "bob"})
+            site.watcher.look()  # whoever listens has been told by now; the page does not yet
+            route.continue_()
+
+        visit.page.route("**/api/v1/events*", happen)
+        page = visit.open("/changes")
+        expect(page.locator("main")).to_contain_text("bob")
         visit.check()
 
 

@@ -34,7 +34,7 @@ def cluster(tmp_path: Path) -> Iterator[Cluster]:
 def test_a_killed_node_and_who_took_over_appear_among_the_attempts(browser: Browser, cluster: Cluster) -> None:
     run = cluster.app.enqueue("slow", unchecked=True)
     server = WebServer(cluster.app, Place(port=0))
-    with server.beside(), visiting(browser, Site(cluster.app, server.address)) as visit:
+    with server.beside(), visiting(browser, Site(cluster.app, server.address, server._web.state.watcher)) as visit:
         page = visit.open(f"/runs/{run.id}")
         expect(page.locator("h1 .chip")).to_contain_text("waiting")
         doomed = cluster.start()

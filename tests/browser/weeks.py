@@ -26,7 +26,7 @@ def weeks() -> Iterator[Site]:
     app = App("memory://", store=_history())
     server = WebServer(app, Place(port=0))
     with server.beside():
-        site = Site(app, server.address)
+        site = Site(app, server.address, server._web.state.watcher)
         for role in Role:
             site.token(role)
         yield site

@@ -258,6 +258,7 @@ class App(Declaring):
         if self._connection is not None:
             from onthedot.app.remote import enqueue
 
+            _refuse_over_http(connection, unchecked=unchecked)
             return enqueue(self._connection, task, args=args, delay=delay, at=at, key=key, options=options)
         name, values = self.tasks.checked(task, args, unchecked=unchecked)
         store = self.open_store()
@@ -566,6 +567,13 @@ def _due_ms(now_ms: int, delay: timedelta | str | None, at: datetime | str | Non
         raise DurationError(f"enqueue: delay: {error}") from None
     except MomentError as error:
         raise MomentError(f"enqueue: at: {error}") from None
+
+
+def _refuse_over_http(connection: Any, *, unchecked: bool) -> None:
+    if connection is not None:
+        raise SettingsError("enqueue: a transaction of yours does not reach over HTTP; leave out connection")
+    if unchecked:
+        raise SettingsError("enqueue: over HTTP only tasks that a node has declared can be named; leave out unchecked")
 
 
 def _on_or_off(value: bool | None) -> str | None:

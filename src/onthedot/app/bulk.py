@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, get_args
 
-from onthedot.errors import Conflict, OnthedotError, SettingsError, StoreError
+from onthedot.errors import Conflict, OnthedotError, SettingsError
 from onthedot.model.run import Run
+from onthedot.model.schedule import Schedule
 
 if TYPE_CHECKING:
     from onthedot.app.schedules import Affected, Schedules
@@ -42,6 +43,12 @@ def names_found(schedules: Schedules, **wanted: str) -> list[str]:
     return names
 
 
+def check_many(names: Sequence[str], what: str = "names") -> None:
+    """`SettingsError` if they are more than are changed at once."""
+    if len(names) > MOST_NAMES:
+        raise SettingsError(f"bulk: {len(names):,} {what}; at most {MOST_NAMES:,} at once")
+
+
 def check_expected(names: Sequence[str], expect: int | None) -> None:
     """`Conflict` if they are not as many as somebody was shown."""
     if expect is not None and expect != len(names):
@@ -51,32 +58,32 @@ def check_expected(names: Sequence[str], expect: int | None) -> None:
 def bulk(
     schedules: Schedules, act: Act, names: Sequence[str], *, note: str | None = None, dry_run: bool = False
 ) -> list[Done]:
-    """Do it to each; what one refuses stops no other. What the store itself refuses stops all that is left."""
-    if len(names) > MOST_NAMES:
-        raise SettingsError(f"bulk: {len(names):,} names; at most {MOST_NAMES:,} at once")
+    """Do it to each; what one refuses stops no other. What the store itself refuses stops all that is left.
+
+    The names are looked up by one question, and those that there are changed in batches.
+    """
+    check_many(names)
     if note is not None and act != "pause":
         raise SettingsError(f"bulk: a note goes with pause, not with {act}")
-    return [_each(_act(schedules, act, note, dry_run=dry_run), name) for name in dict.fromkeys(names)]
+    looked_up = schedules.get_many(names)
+    known = [each for each in looked_up.values() if isinstance(each, Schedule)]
+    done = _done(schedules, act, known, note, dry_run=dry_run)
+    return [_refused(name, each) if isinstance(each, OnthedotError) else done[name] for name, each in looked_up.items()]
 
 
-def _each(act: Callable[[str], Done], name: str) -> Done:
-    try:
-        return act(name)
-    except StoreError:
-        raise
-    except OnthedotError as error:
-        return Done(name, error=error)
+def _refused(name: str, error: OnthedotError) -> Done:
+    return Done(name, error=error)
 
 
-def _act(schedules: Schedules, act: Act, note: str | None, *, dry_run: bool) -> Callable[[str], Done]:
-    match act:
-        case "pause":
-            return lambda name: Done(name, schedules.pause_counted(name, note=note, dry_run=dry_run))
-        case "resume":
-            return lambda name: Done(name, schedules.resume_counted(name, dry_run=dry_run))
-        case "delete":
-            return lambda name: Done(name, schedules.delete_counted(name, dry_run=dry_run))
-        case "trigger" if dry_run:
-            return lambda name: Done(schedules.get(name).name)
-        case "trigger":
-            return lambda name: Done(name, run=schedules.trigger(name))
+def _done(
+    schedules: Schedules, act: Act, known: Sequence[Schedule], note: str | None, *, dry_run: bool
+) -> dict[str, Done]:
+    names = [each.name for each in known]
+    if act == "trigger":
+        runs: Sequence[Run | None] = [None] * len(known) if dry_run else schedules.trigger_each(known)
+        return {name: Done(name, run=run) for name, run in zip(names, runs, strict=True)}
+    told = schedules.each_counted(act, names, note=note, dry_run=dry_run)
+    return {
+        name: _refused(name, each) if isinstance(each, OnthedotError) else Done(name, each)
+        for name, each in told.items()
+    }

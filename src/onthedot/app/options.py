@@ -117,6 +117,13 @@ def policy_of(*layers: Options) -> Policy:
     return policy
 
 
+def policy_fields(options: Options) -> dict[str, Any]:
+    """The fields of a policy that these options name, with their values."""
+    layer = policy_of(options)
+    names = [name if hasattr(layer, name) else f"{name}_ms" for name in options]
+    return {name: getattr(layer, name) for name in names if hasattr(layer, name)}
+
+
 def of_the_schedule(options: Options) -> dict[str, Any]:
     """The options that describe the schedule itself rather than how its runs are treated."""
     chosen = {name: value for name, value in options.items() if name in OF_THE_SCHEDULE}

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from difflib import get_close_matches
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from onthedot.app.dependencies import warn_of_missing
 from onthedot.app.enabled import as_asked
@@ -20,6 +20,7 @@ from onthedot.app.options import (
     count_of,
     key_of,
     of_the_schedule,
+    policy_fields,
     policy_of,
     text_of,
     texts_of,
@@ -29,7 +30,7 @@ from onthedot.app.page import Page
 from onthedot.app.queries import order_of, state_of
 from onthedot.app.tasks import Task, Tasks
 from onthedot.app.telemetry.tracing import Asking, untraced
-from onthedot.errors import ScheduleNotFound, SettingsError
+from onthedot.errors import OnthedotError, ScheduleNotFound, SettingsError, StoreError
 from onthedot.events import Event, Paused
 from onthedot.insight.explain import Explanation, explain
 from onthedot.insight.schedule_history import read_history
@@ -51,7 +52,11 @@ if TYPE_CHECKING:
     from onthedot.app.import_export import Imported
 
 BATCH = 200
+_TOLD_WELL = 5
+"""Of so many names that there are not the nearest are looked for: that reads, and compares, a thousand names each."""
 
+CountedAct = Literal["pause", "resume", "delete"]
+T = TypeVar("T")
 Many = list[Schedule]  # inside the class `list` is a method
 
 
@@ -158,7 +163,7 @@ class Schedules:
 
         def change(schedule: Schedule) -> edits.Definition[Trigger]:
             old = edits.definition_of(schedule)
-            policy = replace(old.policy, **_fields_of(given))
+            policy = replace(old.policy, **policy_fields(given))
             return replace(
                 old,
                 args=old.args if values is None else values,
@@ -256,43 +261,63 @@ class Schedules:
 
     def pause_counted(self, name: str, *, note: str | None = None, dry_run: bool = False) -> Affected:
         """Pause, and say how many waiting runs were skipped, and how many still run."""
-        kept = None if note is None else text_of(note, "pause: note")
-        return self._counted(name, edits.pause(kept), "pause", dry_run=dry_run)
+        return self._counted("pause", name, note=note, dry_run=dry_run)
 
     def resume_counted(self, name: str, *, dry_run: bool = False) -> Affected:
         """Resume; nothing is skipped."""
-        return self._counted(name, edits.resume(), "resume", dry_run=dry_run)
+        return self._counted("resume", name, dry_run=dry_run)
 
     def delete_counted(self, name: str, *, dry_run: bool = False) -> Affected:
         """Delete, and say the same; `ScheduleNotFound` if there is none."""
-        self.get(name)
-        return self._counted(name, edits.delete(), "delete", dry_run=dry_run)
+        return self._counted("delete", name, dry_run=dry_run)
 
-    def _counted(self, name: str, edit: Edit, what: str, *, dry_run: bool) -> Affected:
-        if not can_be_kept(name):
-            raise ScheduleNotFound(name)
-        try:
-            effects = self._tried(name, edit) if dry_run else self._open_store().change([name], edit, self._by(what))[0]
-        except ScheduleNotFound:
+    def _counted(self, act: CountedAct, name: str, *, note: str | None = None, dry_run: bool) -> Affected:
+        told = self.each_counted(act, [name], note=note, dry_run=dry_run)[name]
+        if isinstance(told, ScheduleNotFound):
             self.get(name)  # says the same, with the nearest names
-            raise
-        if what == "pause" and not dry_run:
+        if isinstance(told, OnthedotError):
+            raise told
+        return told
+
+    def each_counted(
+        self, act: CountedAct, names: Sequence[str], *, note: str | None = None, dry_run: bool = False
+    ) -> dict[str, Affected | OnthedotError]:
+        """Pause, resume or delete each of these, and say what that did, or why it was not done: by name.
+
+        They are written in batches; what one of them refuses stops no other. `dry_run` judges each under its lock.
+        """
+        edit = _each_alone(_counted_edit(act, note), dry_run=dry_run)
+        wanted = dict.fromkeys(names)
+        told: dict[str, Affected | OnthedotError] = {name: ScheduleNotFound(name) for name in wanted}
+        for batch in _batches([name for name in wanted if can_be_kept(name)]):
+            effects = self._open_store().change(batch, edit, self._by(act))
+            told |= {name: self._affected(name, each) for name, each in zip(batch, effects, strict=True)}
+        return told
+
+    def _affected(self, name: str, effects: Effects) -> Affected | OnthedotError:
+        if isinstance(effects.answer, OnthedotError):
+            return effects.answer
+        if isinstance(effects.answer, tuple):
             self._answer(effects)
-        schedule = effects.schedule or (effects.answer if isinstance(effects.answer, Schedule) else self.get(name))
-        noted = effects.noted or {}
+        would = effects.answer if isinstance(effects.answer, Effects) else effects
+        schedule = would.schedule or would.answer
+        if not isinstance(schedule, Schedule):
+            return ScheduleNotFound(name)
+        noted = would.noted or {}
         return Affected(schedule, noted.get("skipped", 0), noted.get("running", 0))
 
-    def _tried(self, name: str, edit: Edit) -> Effects:
-        """What the edit would do, judged under the schedule's lock; nothing is written."""
+    def trigger_each(self, schedules: Sequence[Schedule]) -> Sequence[Run]:
+        """A run now of each of these, as `trigger` makes one; written in batches."""
+        made: list[Run] = []
+        for batch in _batches(schedules):
+            now_ms = self._open_store().now_ms()
+            runs = [self._triggered(each, now_ms) for each in batch]
+            made += self._open_store().enqueue(runs, by=self._by("trigger"))
+        return made
 
-        def judge(before: Before, now_ms: int) -> Effects:
-            raise _NotWritten(edit(before, now_ms))
-
-        try:
-            self._open_store().change([name], judge, self._by("dry run"))
-        except _NotWritten as judged:
-            return judged.effects
-        raise AssertionError("unreachable")
+    def _triggered(self, schedule: Schedule, now_ms: int) -> Run:
+        with self._asking(schedule.task, schedule.name) as trace:
+            return replace_run(edits.manual_run(schedule, new_id(now_ms), None, None, now_ms), trace=trace)
 
     # asking
 
@@ -300,8 +325,20 @@ class Schedules:
         """The schedule; `ScheduleNotFound` with the nearest names, or who deleted it."""
         found = self._open_store().schedules(names=[name]) if can_be_kept(name) else []
         if not found:
-            raise self._not_found(name, self._tombstone(name))
+            raise self._missing(name)
         return found[0]
+
+    def get_many(self, names: Sequence[str]) -> dict[str, Schedule | ScheduleNotFound]:
+        """Each of these by name, found by one question; the first few that there are not are told as by `get`."""
+        wanted = dict.fromkeys(names)
+        kept = [name for name in wanted if can_be_kept(name)]
+        found = {each.name: each for each in self._open_store().schedules(names=kept, limit=len(kept))} if kept else {}
+        missing = [name for name in wanted if name not in found]
+        told = {name: self._missing(name) for name in missing[:_TOLD_WELL]}
+        return {name: found.get(name) or told.get(name) or ScheduleNotFound(name) for name in wanted}
+
+    def _missing(self, name: str) -> ScheduleNotFound:
+        return self._not_found(name, self._tombstone(name))
 
     def remembered(self, name: str) -> Schedule:
         """The schedule, or what is left of one that was deleted or removed itself: its history can be asked for."""
@@ -448,8 +485,7 @@ class Schedules:
 
     def _change_many(self, names: Sequence[str], edit_of: Callable[[str], Edit], what: str) -> Many:
         changed: Many = []
-        for first in range(0, len(names), BATCH):
-            batch = names[first : first + BATCH]
+        for batch in _batches(names):
             effects = self._open_store().change(
                 batch, lambda before, now_ms: edit_of(before.name)(before, now_ms), self._by(what)
             )
@@ -467,15 +503,30 @@ class Schedules:
         return schedule
 
 
-class _NotWritten(Exception):
-    """Ends a transaction before it writes, with what it would have written."""
-
-    def __init__(self, effects: Effects) -> None:
-        super().__init__(effects)
-        self.effects = effects
+def _batches(items: Sequence[T]) -> Iterator[Sequence[T]]:
+    return (items[first : first + BATCH] for first in range(0, len(items), BATCH))
 
 
-def _fields_of(given: Options) -> dict[str, Any]:
-    layer = policy_of(given)
-    names = [name if hasattr(layer, name) else f"{name}_ms" for name in given]
-    return {name: getattr(layer, name) for name in names if hasattr(layer, name)}
+def _counted_edit(act: CountedAct, note: str | None) -> Edit:
+    match act:
+        case "pause":
+            return edits.pause(None if note is None else text_of(note, "pause: note"))
+        case "resume":
+            return edits.resume()
+        case "delete":
+            return edits.delete()
+
+
+def _each_alone(edit: Edit, *, dry_run: bool) -> Edit:
+    """What it refuses is an answer, and ends no transaction of many; of a dry run the effects are one too."""
+
+    def judge(before: Before, now_ms: int) -> Effects:
+        try:
+            effects = edit(before, now_ms)
+        except StoreError:
+            raise
+        except OnthedotError as error:
+            return Effects(answer=error)
+        return Effects(answer=effects) if dry_run else effects
+
+    return judge

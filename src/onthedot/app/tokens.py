@@ -32,6 +32,14 @@ class NewToken:
     text: str
 
 
+@dataclass(frozen=True, slots=True)
+class SignedIn:
+    """Somebody's session, and their token."""
+
+    token: Token
+    session: Session
+
+
 class Tokens:
     """May be called from any process that can reach the store."""
 
@@ -90,13 +98,14 @@ class Tokens:
         store.add_session(session)
         return secret, session
 
-    def signed_in(self, secret: str) -> Token | None:
-        """The token that the session of this secret was begun with, if both still count."""
+    def signed_in(self, secret: str) -> SignedIn | None:
+        """The session of this secret, with the token that it was begun with, if both still count."""
         store = self._open_store()
         session = store.session(digest(secret))
         if session is None or session.expires_ms <= store.now_ms():
             return None
-        return self._valid(session.token, session.digest)
+        token = self._valid(session.token, session.digest)
+        return None if token is None else SignedIn(token, session)
 
     def sign_out(self, secret: str) -> None:
         """The session of this secret is over."""

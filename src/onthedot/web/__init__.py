@@ -4,9 +4,10 @@ app         all of it put together, as an ASGI app
 settings    what may be chosen about it
 security    who asks, and whether they may; every route passes through its guard
 limits      sizes of bodies, allowed hosts, attempts to sign in, headers of every answer
-changing    how many changes wait for the store at the same time
+places      how many changes, and how many looks, wait for the store at the same time
 problems    errors as RFC 9457 problems: one table
 models/     what goes in and comes out, typed
+repeating   the header Idempotency-Key: the same request again, or another
 reading     what a request says, as values of `app`
 watching    one watcher per process: what changes in the store, for pages and streams
 snapshot    what it saw, and in what two looks differ

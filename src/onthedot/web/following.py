@@ -6,13 +6,14 @@ from collections.abc import AsyncIterator, Callable
 
 import anyio
 from fastapi.sse import KEEPALIVE_COMMENT, EventSourceResponse, format_sse_event
-from starlette.concurrency import run_in_threadpool
 from starlette.types import Receive, Scope, Send
 
 from onthedot.app.app import App
 from onthedot.errors import RunNotFound, StoreError
 from onthedot.stores.base import LogLine
 from onthedot.web import models
+from onthedot.web.places import look
+from onthedot.web.problems import Refused
 from onthedot.web.reading import line_model
 from onthedot.web.security import Caller
 from onthedot.web.streams import Stream
@@ -27,8 +28,7 @@ _QUIET_LOOKS = 5
 
 async def followed_log(app: App, watcher: Watcher, caller: Caller, run_id: str, after: int) -> EventSourceResponse:
     """Takes one of the places for streams, and gives it back when the client has gone."""
-    holder = await run_in_threadpool(holder_of, caller, watcher)
-    stream, _ = watcher.streams.open(frozenset(), holder)
+    stream, _ = watcher.streams.open(frozenset(), holder_of(caller))
     watcher.watch()
     return _Followed(_events(app, stream, run_id, after), lambda: watcher.streams.close(stream))
 
@@ -50,7 +50,7 @@ class _Followed(EventSourceResponse):
 async def _events(app: App, stream: Stream, run_id: str, after: int) -> AsyncIterator[bytes]:
     quiet, wait_s = 0, _LOOK_S
     while not stream.is_over:
-        state, lines = await run_in_threadpool(_look, app, run_id, after)
+        state, lines = await _looked(app, run_id, after)
         for number, line in enumerate(lines, after + 1):
             yield format_sse_event(event="line", id=str(number), data_str=line_model(line).model_dump_json())
         after, quiet = after + len(lines), 0 if lines else quiet + 1
@@ -63,6 +63,13 @@ async def _events(app: App, stream: Stream, run_id: str, after: int) -> AsyncIte
             yield KEEPALIVE_COMMENT
         wait_s = _LOOK_S if lines else min(wait_s * 1.5, _LONGEST_S)
         await anyio.sleep(wait_s)
+
+
+async def _looked(app: App, run_id: str, after: int) -> tuple[str | None, list[LogLine]]:
+    try:
+        return await look(_look, app, run_id, after)
+    except Refused:  # too many wait for the store; there will be another look
+        return None, []
 
 
 def _look(app: App, run_id: str, after: int) -> tuple[str | None, list[LogLine]]:

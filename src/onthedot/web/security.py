@@ -7,21 +7,22 @@ import logging
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from hashlib import sha256
+from inspect import isasyncgenfunction, iscoroutinefunction
 from ipaddress import ip_address
 from typing import Annotated, Any
 
 from fastapi import Depends
 from fastapi.routing import APIRoute
-from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
 from onthedot.app.acting import acting_as
 from onthedot.app.app import App
+from onthedot.app.tokens import SignedIn
 from onthedot.errors import StoreError
 from onthedot.model.token import Role, Token
-from onthedot.web.changing import place_for_change
 from onthedot.web.limits import SignInLimit, host_name
+from onthedot.web.places import CHANGES, LOOKS, look
 from onthedot.web.problems import Refused, problem_of
 from onthedot.web.settings import LOOPBACK, WebSettings
 
@@ -42,6 +43,7 @@ _OF_PROXIES = ("forwarded", "x-forwarded-for", "x-real-ip", "via")
 """Who has one of these was passed on by a proxy: whoever asks is not on this machine."""
 _LOCAL = "local"
 _log = logging.getLogger("onthedot.web")
+Handle = Callable[[Request], Coroutine[Any, Any, Response]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +58,8 @@ class Caller:
     bearer: bool = False
     token: Token | None = None
     """By which they are known."""
+    ends_ms: int | None = None
+    """When their token or session is over, by the store's time; None: never."""
 
     def may(self, needed: Role) -> bool:
         """Whether their role is enough."""
@@ -78,9 +82,9 @@ class Gate:
         header = request.headers.get("authorization")
         cookie = request.cookies.get(COOKIE)
         if header is not None:
-            return _known(self.app.tokens.check(_bearer(header)), bearer=True)
+            return _known(self.app.tokens.check(_bearer(header)))
         if cookie is not None:
-            return _known(self.app.tokens.signed_in(cookie), cookie=cookie)
+            return _signed_in(self.app.tokens.signed_in(cookie), cookie)
         return self._local(request)
 
     def _local(self, request: Request) -> Caller:
@@ -92,8 +96,17 @@ class Gate:
         return NOBODY if self.app.tokens.list() else Caller(_LOCAL, Role.ADMIN)
 
 
-def _known(token: Token | None, *, cookie: str | None = None, bearer: bool = False) -> Caller:
-    return NOBODY if token is None else Caller(token.name, token.role, cookie, bearer, token)
+def _known(token: Token | None) -> Caller:
+    if token is None:
+        return NOBODY
+    return Caller(token.name, token.role, bearer=True, token=token, ends_ms=token.expires_ms)
+
+
+def _signed_in(found: SignedIn | None, cookie: str) -> Caller:
+    if found is None:
+        return NOBODY
+    token, ends_ms = found.token, found.session.expires_ms
+    return Caller(token.name, token.role, cookie, token=token, ends_ms=min(ends_ms, token.expires_ms or ends_ms))
 
 
 def _bearer(header: str) -> str:
@@ -170,26 +183,34 @@ class GuardedRoute(APIRoute):
             raise TypeError(f"{self.path} has no role; give it one: **needs(Role.VIEWER)")
         return None if named == OPEN else Role(named)
 
-    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+    async def handled(self, request: Request, handle: Handle) -> Response:
+        """In a place before the store. A coroutine that only looks takes places itself, for as long as it asks."""
+        if request.method not in _SAFE:
+            return await _change(request, handle)
+        if iscoroutinefunction(self.endpoint) or isasyncgenfunction(self.endpoint):
+            return await handle(request)
+        async with LOOKS.taken():
+            return await handle(request)
+
+    def get_route_handler(self) -> Handle:
         handle, needed = super().get_route_handler(), self.role
 
         async def guarded(request: Request) -> Response:
             try:
-                caller = await asking(request)
+                caller = request.state.caller = NOBODY if needed is None else await asking(request)
                 check(request, caller, needed)
-                request.state.caller = caller
                 with acting_as(caller.name, "http"):
-                    return await (handle(request) if request.method in _SAFE else change(request, handle))
+                    return await self.handled(request, handle)
             except Exception as error:
                 return problem_of(error).response()
 
         return guarded
 
 
-async def change(request: Request, handle: Callable[[Request], Coroutine[Any, Any, Response]]) -> Response:
+async def _change(request: Request, handle: Handle) -> Response:
     """In a place of its own, which nobody holds who is still sending; the watcher is told that something was done."""
     await request.body()
-    async with place_for_change():
+    async with CHANGES.taken():
         answer = await handle(request)
     request.app.state.watcher.hasten()
     return answer
@@ -199,7 +220,7 @@ async def asking(request: Request) -> Caller:
     """Who asks. Where the store is, nobody is told before they are known."""
     gate: Gate = request.app.state.gate
     try:
-        return await run_in_threadpool(gate.caller_of, request)
+        return await look(gate.caller_of, request)
     except StoreError as error:
         _log.warning("who asks is not known: %s", error)
         raise Refused(503, "store-unavailable", "the store does not answer", headers={"Retry-After": "5"}) from None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from secrets import token_hex
 from threading import Lock
@@ -51,6 +51,10 @@ class Stream:
         self._waiting: deque[Numbered] = deque()
         self._filled = asyncio.Event()
         self._ended = False
+
+    def can_hear(self, numbered: Sequence[Numbered]) -> bool:
+        """Whether these are so few of its topics that it would not be too slow from the beginning."""
+        return sum(each.message.topic in self._topics for each in numbered) <= self._most
 
     def put(self, numbered: Iterable[Numbered]) -> None:
         """Tell it later what it asked for; ends it if it has too much to hear already."""
@@ -112,17 +116,20 @@ class Streams:
         return len(self._open)
 
     def open(self, topics: frozenset[str], holder: Holder, last_id: str | None = None) -> tuple[Stream, bool]:
-        """A stream, from the message after `last_id` on; False if that is too long ago. `Refused` if there are enough.
+        """A stream, from the message after `last_id` on; False if that is too long ago, or more than it can hear.
 
-        Without topics it only has a place, and is ended as all others. To be called inside the loop that reads it.
+        `Refused` if there are enough. Without topics it only has a place, and is ended as all others. To be called
+        inside the loop that reads it.
         """
         stream = Stream(topics, holder, self._most_waiting)
         with self._lock:
             self._refuse_more()
-            self._open.add(stream)
             missed = self._since(last_id)
-        stream.put(missed or ())
-        return stream, missed is not None
+            resumed = missed is not None and stream.can_hear(missed)
+            if missed is not None and resumed:
+                stream.put(missed)
+            self._open.add(stream)
+        return stream, resumed
 
     def close(self, stream: Stream) -> None:
         """Its place is free again."""

@@ -18,7 +18,6 @@ from starlette.requests import Request
 from onthedot import events
 from onthedot.app.app import App
 from onthedot.app.outlook import Planned, StoreOutlook
-from onthedot.app.tokens import SESSION_MS
 from onthedot.clock import Clock, StoreClock
 from onthedot.errors import StoreError
 from onthedot.loop import Loop
@@ -174,6 +173,10 @@ class Watcher:
     def now_ms(self) -> int:
         """The store's time, without asking it."""
         return self._store_clock.now_ms()
+
+    def last_now_ms(self) -> int:
+        """The same, also of a store that has never answered: then nothing is known, and it is 0."""
+        return 0 if self._seen is None else self._store_clock.now_ms()
 
     # its life
 
@@ -337,14 +340,11 @@ def is_over(holder: Holder, tokens: Iterable[Token], now_ms: int) -> bool:
     return not known or (holder.expires_ms is not None and holder.expires_ms <= now_ms)
 
 
-def holder_of(caller: Caller, watcher: Watcher) -> Holder:
+def holder_of(caller: Caller) -> Holder:
     """Whose stream it is, and until when at the latest."""
     if caller.token is None:
         return Holder()
-    ends_ms = caller.token.expires_ms
-    if caller.cookie is not None:
-        ends_ms = min(watcher.now_ms() + SESSION_MS, ends_ms or 1 << 62)
-    return Holder(caller.token.name, caller.token.digest, ends_ms, caller.cookie)
+    return Holder(caller.token.name, caller.token.digest, caller.ends_ms, caller.cookie)
 
 
 _HASTENING = (events.RunStarted, events.RunEnded, events.Paused, events.NodeStarted, events.NodeStopped)

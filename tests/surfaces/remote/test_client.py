@@ -5,7 +5,7 @@ from __future__ import annotations
 import pickle
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import timedelta
@@ -23,6 +23,7 @@ from onthedot.errors import (
     Conflict,
     NotAllowed,
     NotFound,
+    OnthedotError,
     RunNotFound,
     ScheduleNotFound,
     SettingsError,
@@ -116,6 +117,56 @@ def test_a_schedule_is_put_seen_changed_and_deleted_as_on_the_store(both: Both) 
         remote.schedules.get("nightly")
 
 
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda app: app.schedules.next("often", 150),
+        lambda app: app.schedules.changes("never was").items,
+        lambda app: app.schedules.changes("a/b").items,
+        lambda app: app.schedules.delete("a/b"),
+        lambda app: app.runs.logs("never-was"),
+        lambda app: app.runs.log_page("never-was"),
+    ],
+)
+def test_what_is_asked_for_beside_the_common_is_answered_alike(both: Both, ask: Callable[[App], object]) -> None:
+    both.app.schedules.put("often", "report", every("1h"))
+    assert ask(both.remote) == ask(both.app)
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda app: app.schedules.get("a/b"),
+        lambda app: app.schedules.get(""),
+        lambda app: app.schedules.trigger(".."),
+        lambda app: app.schedules.put("a/b", "report", every("1h")),
+        lambda app: app.schedules.list(limit=0),
+        lambda app: app.schedules.changes(limit=0),
+        lambda app: app.runs.list(limit=0),
+        lambda app: app.runs.get("a/b"),
+        lambda app: app.runs.log_page("x", limit=0),
+        lambda app: app.nodes.drain("a/b"),
+        lambda app: app.tokens.revoke("a/b"),
+        lambda app: app.enqueue("report", key=""),
+    ],
+)
+def test_what_is_refused_is_refused_alike(both: Both, ask: Callable[[App], object]) -> None:
+    refusals = []
+    for each in (both.remote, both.app):
+        with pytest.raises(OnthedotError) as refused:
+            ask(each)
+        refusals.append(type(refused.value))
+    assert refusals[0] is refusals[1]
+
+
+def test_what_cannot_be_kept_over_http_is_refused_and_not_left_out(both: Both) -> None:
+    with pytest.raises(SettingsError, match="connection"):
+        both.remote.enqueue("report", connection=object())
+    with pytest.raises(SettingsError, match="unchecked"):
+        both.remote.enqueue("report", unchecked=True)
+    assert both.app.runs.list().items == []
+
+
 def test_pages_go_on_where_the_last_one_ended(both: Both) -> None:
     for number in range(5):
         both.app.schedules.put(f"s{number}", "report", every("1h"))
@@ -128,6 +179,7 @@ def test_work_is_enqueued_waited_for_and_told_of(both: Both) -> None:
     app, remote = both.app, both.remote
     run = remote.enqueue("report", args={"to": "eve"}, key="once")
     assert remote.enqueue("report", args={"to": "eve"}, key="once").id == run.id
+    assert {each.enqueue("report", args={"to": "zoe"}, key="once").id for each in (remote, app)} == {run.id}
     app.start(log=False)
     try:
         ended = remote.runs.wait(run.id, timeout=timedelta(seconds=LONGEST_S))

@@ -10,6 +10,7 @@ import pytest
 from tests.surfaces.web.client import Callers, Client
 
 from onthedot import App, every
+from onthedot.errors import StoreUnavailable
 from onthedot.model.node import Node
 
 NAMES = ("a", "b & <c>", "ü☃'\"")
@@ -138,3 +139,25 @@ def test_a_body_that_is_no_form_is_refused(three: App, page: Client) -> None:
     headers = {"Content-Type": "application/x-www-form-urlencoded"}
     answer = page.ask("POST", "/bulk", content=many, headers=headers)
     assert answer.status_code < 500
+
+
+def test_more_runs_than_are_changed_at_once_are_refused_and_not_left_out(app: App, page: Client) -> None:
+    run = app.enqueue("report", delay="1h")
+    told = _post(page, "/runs-bulk", [("act", "cancel"), ("id", run.id), *(("id", str(each)) for each in range(1000))])
+    assert "1,001 runs; at most 1,000 at once" in told
+    assert app.runs.get(run.id).state == "waiting"
+
+
+def test_a_store_that_goes_away_amid_many_acts_is_not_asked_for_each_of_the_rest(
+    app: App, page: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = []
+
+    def away(run_id: str, **_: str) -> None:
+        asked.append(run_id)
+        raise StoreUnavailable("it went away")
+
+    monkeypatch.setattr(app.runs, "cancel", away)
+    headers = {"Content-Type": "application/x-www-form-urlencoded"}
+    answer = page.ask("POST", "/runs-bulk", content="act=cancel&id=1&id=2&id=3", headers=headers)
+    assert (answer.status_code, asked) == (503, ["1"])

@@ -6,6 +6,7 @@ import json
 import re
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.surfaces.web.client import Callers, Client, kind_of
@@ -23,11 +24,45 @@ def test_a_run_is_enqueued_under_its_key_and_found_again(callers: Callers) -> No
     first, second = (callers.operator.post("/runs", given) for _ in range(2))
     assert (first.status_code, first.json()["state"]) == (202, "waiting")
     assert first.json()["id"] == second.json()["id"]
-    by_header = callers.operator.post("/runs", {"task": "report"}, headers={"Idempotency-Key": "invoice-7"})
+    del given["key"]
+    by_header = callers.operator.post("/runs", given, headers={"Idempotency-Key": "invoice-7"})
     assert by_header.json()["id"] == first.json()["id"]
     assert callers.viewer.get(f"/runs/{first.json()['id']}").json() == first.json()
     (line,) = [each for each in callers.viewer.get("/changes").json()["changes"] if each["run"]]
     assert (line["who"], line["what"], line["run"]) == ("the-operator", "enqueue", first.json()["id"])
+
+
+@pytest.mark.parametrize(
+    ("other", "what"),
+    [
+        ({"args": {"to": "eve"}}, "args"),
+        ({"delay": "2h"}, "delay"),
+        ({"delay": None}, "delay"),
+        ({"delay": None, "at": "2199-01-01T00:00:00Z"}, "at"),
+        ({"options": {"timeout": "6m"}}, "options"),
+        ({"args": {}, "options": {"retries": 4}}, "options and args"),
+    ],
+)
+def test_another_request_under_the_same_idempotency_key_is_refused_and_the_same_is_the_first(
+    app: App, callers: Callers, other: dict[str, Any], what: str
+) -> None:
+    given = {"task": "report", "args": {"to": "bob"}, "delay": "1h", "options": {"timeout": "5m"}}
+    client = callers.operator.with_headers(Idempotency_Key="invoice-7")
+    first = client.post("/runs", given)
+    refused = client.post("/runs", {**given, **other})
+    assert (refused.status_code, kind_of(refused)) == (422, "idempotency-key")
+    assert f"run {first.json()['id']}, which was asked for with other {what};" in refused.json()["detail"]
+    assert client.post("/runs", given).json() == first.json()
+    by_key = callers.operator.post("/runs", {**given, **other, "key": "invoice-7"})
+    assert by_key.json()["id"] == first.json()["id"], "a key of the work is not one of a request"
+    assert len(app.runs.list()) == 1
+
+
+def test_what_is_asked_for_at_a_moment_is_the_same_request_when_it_is_repeated(callers: Callers) -> None:
+    client = callers.operator.with_headers(Idempotency_Key="xmas")
+    first, second = (client.post("/runs", {"task": "report", "at": "2199-12-24T18:00:00+01:00"}) for _ in range(2))
+    assert first.status_code == 202
+    assert second.json() == first.json()
 
 
 @pytest.mark.parametrize(

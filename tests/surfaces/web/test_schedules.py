@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Callable
 from typing import Any
 from urllib.parse import quote
 
@@ -9,6 +11,9 @@ import pytest
 from tests.surfaces.web.client import Callers, Client, kind_of
 
 from onthedot import App, cron, every
+from onthedot.app.schedules import Affected, Put
+from onthedot.errors import ScheduleNotFound
+from onthedot.stores.base import Retention
 
 NIGHTLY: dict[str, Any] = {
     "name": "nightly",
@@ -146,8 +151,28 @@ def test_one_idempotency_key_is_one_run(app: App, callers: Callers) -> None:
     first, second = (callers.operator.post("/schedules/nightly/trigger", headers=key) for _ in range(2))
     assert first.status_code == second.status_code == 202
     assert first.json()["id"] == second.json()["id"]
+    refused = callers.operator.post("/schedules/nightly/trigger", {"args": {"to": "eve"}}, headers=key)
+    assert (refused.status_code, kind_of(refused)) == (422, "idempotency-key")
+    assert first.json()["id"] in refused.json()["detail"]
+    by_token = callers.operator.post("/schedules/nightly/trigger", {"args": {"to": "eve"}, "token": "deploy-7"})
+    assert by_token.json()["id"] == first.json()["id"]
+    app.schedules.update("nightly", args={"to": "zoe"})
+    again = callers.operator.post("/schedules/nightly/trigger", headers=key)
+    assert again.json()["id"] == first.json()["id"], "it was asked for in the same words"
     other = callers.operator.post("/schedules/nightly/trigger", {"args": {"to": "eve"}})
     assert (other.json()["args"], other.json()["cause"]) == ({"to": "eve"}, "manual")
+
+
+def test_a_key_whose_run_has_been_forgotten_still_stands_for_it(app: App, callers: Callers) -> None:
+    app.schedules.put("nightly", "report", every("1h"))
+    client = callers.operator.with_headers(Idempotency_Key="deploy-7")
+    first = client.post("/schedules/nightly/trigger", {"args": {"to": "eve"}}).json()["id"]
+    app.runs.cancel(first)
+    app.open_store().prune(Retention(history_ms=-1000))
+    assert kind_of(callers.viewer.get(f"/runs/{first}")) == "run-not-found"
+    for args in ({"to": "eve"}, {"to": "zoe"}):
+        again = client.post("/schedules/nightly/trigger", {"args": args})
+        assert (again.status_code, again.json()["id"]) == (202, first)
 
 
 def test_a_moment_that_lies_ahead_can_be_the_next(app: App, callers: Callers) -> None:
@@ -224,6 +249,40 @@ def test_in_bulk_each_stands_for_itself(app: App, callers: Callers) -> None:
     assert callers.admin.post("/bulk", {"act": "delete", "names": ["a"]}).json()["results"][0]["problem"] is None
     assert callers.admin.get("/schedules").json()["schedules"] == []
     assert kind_of(callers.admin.post("/bulk", {"act": "pause"})) == "settings"
+
+
+def test_in_bulk_a_batch_goes_on_where_one_of_it_is_refused(app: App) -> None:
+    for name in ("a", "c"):
+        app.schedules.put(name, "report", every("1h"))
+    told = app.schedules.each_counted("pause", ["a", "b", "c"])
+    assert [type(each) for each in told.values()] == [Affected, ScheduleNotFound, Affected]
+    assert [app.schedules.get(name).enabled for name in ("a", "c")] == [False, False]
+
+
+@pytest.mark.parametrize("act", ["pause", "resume", "trigger", "delete"])
+@pytest.mark.parametrize("dry_run", [False, True])
+def test_a_thousand_names_known_or_not_are_few_questions_to_the_store(
+    app: App, callers: Callers, monkeypatch: pytest.MonkeyPatch, act: str, *, dry_run: bool
+) -> None:
+    names = [f"n{number}" for number in range(500)]
+    app.schedules.put_many([Put(name, "report", every("1h")) for name in names])
+    store, asked = app.open_store(), Counter[str]()
+    for method in ("schedules", "change", "changes", "enqueue", "now_ms"):
+        monkeypatch.setattr(store, method, _counting(asked, method, getattr(store, method)))
+    body = {"act": act, "names": [*names, *(f"unknown-{number}" for number in range(500))], "dry_run": dry_run}
+    results = callers.admin.post("/bulk", body).json()["results"]
+    assert [each["name"] for each in results] == body["names"]
+    assert [each["problem"] is None for each in results] == [True] * 500 + [False] * 500
+    assert {each["problem"]["type"] for each in results[500:]} == {"urn:onthedot:problem:schedule-not-found"}
+    assert asked.total() < 40, asked
+
+
+def _counting(asked: Counter[str], name: str, method: Callable[..., Any]) -> Callable[..., Any]:
+    def counted(*args: Any, **options: Any) -> Any:
+        asked[name] += 1
+        return method(*args, **options)
+
+    return counted
 
 
 def test_what_was_exported_is_imported_and_told_beforehand(admin: Client) -> None:

@@ -13,6 +13,7 @@ import httpx
 import pytest
 from fastapi import FastAPI
 from starlette.applications import Starlette
+from starlette.requests import Request
 from starlette.routing import Mount
 from tests.surfaces.web.client import Callers, Client, kind_of
 
@@ -21,9 +22,10 @@ from onthedot.errors import Conflict, SettingsError
 from onthedot.model.token import Role
 from onthedot.stores.memory import MemoryStore
 from onthedot.testing.clock import ManualClock
+from onthedot.web.dashboard.kept_pages import KeptPage, KeptPages
 from onthedot.web.limits import POLICY, SignInLimit
 from onthedot.web.problems import Refused
-from onthedot.web.security import COOKIE
+from onthedot.web.security import COOKIE, Caller
 
 HOUR = 3_600_000
 
@@ -280,6 +282,14 @@ def test_many_may_ask_at_once_each_under_their_own_name(app: App, callers: Calle
 def manual() -> tuple[App, ManualClock]:
     clock = ManualClock(1_800_000_000_000)
     return App(store=MemoryStore(clock)), clock
+
+
+@pytest.mark.parametrize(("ends_ms", "shown"), [(None, True), (2000, True), (1000, False), (500, False)])
+def test_the_last_truth_of_a_page_is_not_shown_after_the_end_of_a_session(ends_ms: int | None, *, shown: bool) -> None:
+    scope = {"type": "http", "method": "GET", "path": "/nodes", "query_string": b"", "headers": [(b"cookie", b"a=b")]}
+    request, kept = Request(scope), KeptPages()
+    kept.keep(request, KeptPage("nodes.html", {}, Caller("ann", Role.VIEWER, "secret", ends_ms=ends_ms)))
+    assert (kept.find(request, 1000) is not None) is shown
 
 
 def _signed_in(client: Client, token: str | None) -> tuple[Client, str]:

@@ -8,16 +8,21 @@ from contextlib import closing
 from pathlib import Path
 
 import httpx
+import pytest
 from tests.patience import LONGEST_S
 
 from onthedot import App, every
+from onthedot.web import places
 from onthedot.web.serving import Place, WebServer
 
 MANY = 60
 """More than there are threads for requests."""
 
 
-def test_pages_and_style_come_while_many_changes_wait_for_the_store(app: App, tmp_path: Path) -> None:
+def test_pages_and_style_come_while_many_changes_wait_for_the_store(
+    app: App, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(places, "PATIENCE_S", LONGEST_S)
     app.schedules.put("nightly", "report", every("1h"))
     server = WebServer(app, Place(port=0))
     asked = f"{server.address}/api/v1/schedules/nightly/pause"

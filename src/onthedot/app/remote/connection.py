@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlsplit
 
 from onthedot import __version__
 from onthedot.app.remote.problems import error_of
-from onthedot.errors import ExtraMissing, MomentError, NotFound, SettingsError, StoreError, StoreUnavailable
+from onthedot.errors import (
+    ExtraMissing,
+    MomentError,
+    NodeNotFound,
+    NotFound,
+    RunNotFound,
+    ScheduleNotFound,
+    SettingsError,
+    StoreError,
+    StoreUnavailable,
+    TokenNotFound,
+)
 from onthedot.moments import ceil_ms
 from onthedot.storable import can_be_kept
 
@@ -23,6 +34,13 @@ _TIMEOUT_S = 30.0
 _LONGEST_WAIT_S = 30.0
 """So long the server waits for a run to end before it answers."""
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+
+_MISSING: Mapping[str, Callable[[str], NotFound]] = {
+    "schedules": ScheduleNotFound,
+    "runs": RunNotFound,
+    "nodes": NodeNotFound,
+    "tokens": TokenNotFound,
+}
 
 Document = dict[str, Any]
 
@@ -102,7 +120,7 @@ class Connection:
 
         for part in path:
             if part in ("", ".", "..") or "/" in part or not can_be_kept(part):
-                raise NotFound(f"nothing can be named {part!r}")  # nor would a path with it lead there
+                raise _MISSING.get(path[0], NotFound)(part)  # nor would a path with it lead there
         where = "/api/v1/" + "/".join(quote(part, safe="") for part in path)
         given = {name.rstrip("_"): value for name, value in (query or {}).items() if value is not None}
         try:

@@ -7,12 +7,14 @@ from datetime import datetime, timedelta
 from threading import Event
 from typing import Any
 
+from onthedot.app.options import count_of
 from onthedot.app.page import Page
 from onthedot.app.remote.connection import Connection
 from onthedot.app.remote.values import line_of, run_of, run_story_of
 from onthedot.app.runs import Lines, Runs
 from onthedot.clock import Clock
 from onthedot.durations import to_duration_ms
+from onthedot.errors import RunNotFound
 from onthedot.insight.run_report import RunStory
 from onthedot.model.run import Run
 from onthedot.moments import ceil_ms, iso
@@ -48,6 +50,7 @@ class RemoteRuns(Runs):
         limit: int = 100,
         **wanted: Any,
     ) -> Page[Run]:
+        count_of(limit, "limit")
         found: Found = []
         made = {name: None if each is None else iso(ceil_ms(each)) for name, each in (("from_", since), ("to", until))}
         at, more = cursor, True
@@ -66,7 +69,11 @@ class RemoteRuns(Runs):
         return run_of(self._connection.post("runs", run_id, "retry", body={"claim_no": claim_no}))
 
     def log_page(self, run_id: str, *, after: int = 0, limit: int = 1000) -> Lines:
-        told = self._connection.get("runs", run_id, "logs", after=after, limit=min(limit, 1000))
+        most = min(count_of(limit, "limit"), 1000)
+        try:
+            told = self._connection.get("runs", run_id, "logs", after=after, limit=most)
+        except RunNotFound:  # as where the store is asked: nothing is known of what it said
+            return []
         return [line_of(run_id, each) for each in told.all("lines")]
 
     def logs(self, run_id: str) -> tuple[LogLine, ...]:

@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from onthedot.app.files.names import name_problem
 from onthedot.app.import_export import Changed, Imported
-from onthedot.app.options import checked, key_of, trigger_of
+from onthedot.app.options import checked, count_of, key_of, trigger_of
 from onthedot.app.page import Page
 from onthedot.app.remote.connection import Connection, Document
 from onthedot.app.remote.problems import error_of
@@ -18,7 +19,7 @@ from onthedot.events import Event, Paused
 from onthedot.insight.explain import Explanation
 from onthedot.model.run import Run
 from onthedot.model.schedule import Schedule
-from onthedot.moments import ceil_ms, from_ms, iso
+from onthedot.moments import ceil_ms, iso
 from onthedot.stores.base import Change
 from onthedot.triggers.base import Trigger
 from onthedot.triggers.codec import decode, encode
@@ -55,6 +56,9 @@ class RemoteSchedules(Schedules):
         **options: Any,
     ) -> Schedule:
         _refuse_unchecked(unchecked, "put")
+        problem = name_problem(name)
+        if problem is not None:
+            raise SettingsError(f"schedule: {problem}")
         body = {
             "task": plain(task),
             "trigger": self._encoded(trigger, name),
@@ -130,9 +134,8 @@ class RemoteSchedules(Schedules):
         self, name: str, *, args: Mapping[str, Any] | None = None, token: str | None = None, unchecked: bool = False
     ) -> Run:
         _refuse_unchecked(unchecked, "trigger")
-        headers = {} if token is None else {"Idempotency-Key": key_of(token, "trigger: token")}
-        body = {"args": plain(args)}
-        return run_of(self._connection.post("schedules", name, "trigger", body=body, headers=headers))
+        body = {"args": plain(args), "token": None if token is None else key_of(token, "trigger: token")}
+        return run_of(self._connection.post("schedules", name, "trigger", body=body))
 
     def delete(self, name: str, *, revision: int | None = None) -> bool:
         try:
@@ -167,6 +170,7 @@ class RemoteSchedules(Schedules):
         return self.get(name)
 
     def list(self, *, tag: str | None = None, cursor: str = "", limit: int = 100, **wanted: Any) -> Page[Schedule]:
+        count_of(limit, "limit")
         found: Many = []
         at: str | None = cursor
         while at is not None and len(found) < limit:
@@ -178,17 +182,19 @@ class RemoteSchedules(Schedules):
                 break
         return Page(found, at)
 
-    def next(self, name: str, count: int = 5) -> Sequence[datetime]:
-        told = self._connection.get("schedules", name, "next", n=count)
-        return [from_ms(ceil_ms(each["at"])) for each in told["moments"]]
-
     def explain(self, name: str, moment: datetime | str) -> Explanation:
         told = self._connection.get("schedules", name, "explain", at=iso(ceil_ms(moment)))
         decisions = tuple(decision_of(each) for each in told["decisions"])
         return Explanation(told["text"], tuple(run_of(each) for each in told.all("runs")), decisions)
 
     def changes(self, name: str | None = None, *, cursor: str | None = None, limit: int = 100) -> Page[Change]:
-        path = ("changes",) if name is None else ("schedules", name, "changes")
+        count_of(limit, "limit")
+        try:
+            return self._changes(("changes",) if name is None else ("schedules", name, "changes"), cursor, limit)
+        except ScheduleNotFound:  # as where the store is asked, which does not look whether it ever was
+            return Page([], None)
+
+    def _changes(self, path: tuple[str, ...], cursor: str | None, limit: int) -> Page[Change]:
         found: Lines = []
         at, more = cursor, True
         while more and len(found) < limit:

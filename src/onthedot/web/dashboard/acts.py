@@ -12,9 +12,9 @@ from fastapi import Request, Response
 
 from onthedot.app.acting import author
 from onthedot.app.app import App
-from onthedot.app.bulk import Done, bulk, check_expected
+from onthedot.app.bulk import Done, bulk, check_expected, check_many
 from onthedot.app.put_back import put_back
-from onthedot.errors import ArgumentsError, Conflict, MomentError, OnthedotError, SettingsError
+from onthedot.errors import ArgumentsError, Conflict, MomentError, OnthedotError, SettingsError, StoreError
 from onthedot.model.token import Role
 from onthedot.texts import counted
 from onthedot.web.dashboard import toast as toasts
@@ -138,6 +138,7 @@ def act_on_many(request: Request, app: TheApp, form: TheForm, caller: TheCaller)
         raise SettingsError(f"no act {act!r}; there are {', '.join(_DID)}")
     if act in _OF_ADMINS and not caller.may(Role.ADMIN):
         raise Refused(403, "role", f"admin is needed to {act}; {caller.name} is {caller.role}")
+    check_many(names)
     check_expected(names, form.number("expect"))
     revisions = _revisions(app, names) if act == "delete" else {}
     results = _do(app, form, act, names)
@@ -172,6 +173,8 @@ def _put_all_back(app: App, form: Form) -> list[Done]:
         try:
             put_back(app.open_store(), app.schedules, name, int(revision), by)
             results.append(Done(name))
+        except StoreError:
+            raise
         except (OnthedotError, ValueError) as error:
             results.append(Done(name, error=error if isinstance(error, OnthedotError) else SettingsError(str(error))))
     return results
@@ -233,10 +236,13 @@ def act_on_many_runs(request: Request, app: TheApp, form: TheForm, caller: TheCa
     if form["act"] not in acts:
         raise SettingsError(f"no act {form['act']!r}; there are {', '.join(acts)}")
     refused: list[str] = []
-    picked = [*dict.fromkeys(form.all("id"))][:1000]
+    picked = [*dict.fromkeys(form.all("id"))]
+    check_many(picked, "runs")
     for run_id in picked:
         try:
             acts[form["act"]](run_id)
+        except StoreError:
+            raise  # what the store refuses now, it refuses of all that are left
         except OnthedotError as error:
             refused.append(str(error))
     word = "Cancelled" if form["act"] == "cancel" else "Tried again:"

@@ -24,6 +24,7 @@ Values that every template has:
                             in its query (None takes one out); url.back is this one, for forms;
                             url.schedule(name), url.run(id), url.tick(name, ms)
     caller, may_operate, may_admin
+    version                 of the last news before the page was read: its stream goes on from there
     now_ms                  the store's time; zone (see `zones`); counts (see `counts`); store_url (masked)
     csrf_field()            inside every form of method post
     away                    set when the store is away and this is the last truth: acts are off (see `kept_pages`)
@@ -140,6 +141,7 @@ def frame_values(request: Request) -> dict[str, Any]:
         "may_admin": caller.may(Role.ADMIN),
         "csrf": None if caller.cookie is None else csrf_of(caller.cookie),
         "now_ms": watcher.now_ms(),
+        "version": getattr(request.state, "version", None) or watcher.streams.id_of(),
         "counts": replace(counts_of(seen), needs=len(dashboard.needs.read(gate.app.open_store()))),
         "store_url": mask_url(gate.app.url),
     }

@@ -42,10 +42,13 @@ class KeptPages:
             while len(self._pages) > _MOST:
                 self._pages.popitem(last=False)
 
-    def find(self, request: Request) -> KeptPage | None:
-        """What this address showed to the same person. A wrong or missing cookie finds nothing."""
+    def find(self, request: Request, now_ms: int) -> KeptPage | None:
+        """What this address showed to the same person, while their token or session lasts by the store's time. A wrong
+        or missing cookie finds nothing."""
         with self._lock:
-            return self._pages.get(_key(request))
+            page = self._pages.get(_key(request))
+        ends_ms = None if page is None else page.caller.ends_ms
+        return None if ends_ms is not None and ends_ms <= now_ms else page
 
 
 def _key(request: Request) -> Hashable:

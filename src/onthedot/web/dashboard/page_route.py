@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import quote, urlsplit
 
 from fastapi import APIRouter
@@ -17,8 +16,9 @@ from onthedot.errors import StoreError, StoreUnavailable
 from onthedot.model.token import Role
 from onthedot.web.dashboard.addresses import path_of
 from onthedot.web.dashboard.forms import CSRF_FIELD, Form, own_path, read_form
+from onthedot.web.places import look
 from onthedot.web.problems import problem_of
-from onthedot.web.security import NOBODY, Caller, GuardedRoute, asking, change, check
+from onthedot.web.security import NOBODY, Caller, GuardedRoute, Handle, asking, check
 from onthedot.web.watching import Watcher
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ SURFACE = "dashboard"
 class PageRoute(GuardedRoute):
     """Sends whoever is not known to the sign-in page; acts in the name of the others."""
 
-    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+    def get_route_handler(self) -> Handle:
         handle, needed = APIRoute.get_route_handler(self), self.role
 
         async def guarded(request: Request) -> Response:
@@ -41,8 +41,10 @@ class PageRoute(GuardedRoute):
                 if request.method == "POST":
                     request.state.form = form = await read_form(request)
                 check(request, caller, needed, csrf=form[CSRF_FIELD])
+                if needed is not None:
+                    request.state.version = await look(_version, request)
                 with acting_as(caller.name, SURFACE):
-                    return await (change(request, handle) if request.method == "POST" else handle(request))
+                    return await self.handled(request, handle)
             except Exception as error:
                 return await self._answer(request, error)
 
@@ -53,7 +55,7 @@ class PageRoute(GuardedRoute):
         if problem.status == 401:
             return to_sign_in(request)
         dashboard: Dashboard = request.app.state.dashboard
-        away = isinstance(error, StoreError) or problem.kind == "store-unavailable"
+        away = isinstance(error, StoreError) or problem.kind in ("store-unavailable", "store-busy")
         return await dashboard.answer(request, problem, away=away)
 
 
@@ -63,6 +65,14 @@ async def _caller_of(request: Request, needed: Role | None) -> Caller:
         return NOBODY
     refuse_while_away(request)
     return await asking(request)
+
+
+def _version(request: Request) -> str:
+    """The last news before anything of a page is read: what comes after it is told by the page's stream, however late
+    that opens. The watcher must have looked by then, or it would not know what is new."""
+    watcher: Watcher = request.app.state.watcher
+    watcher.snapshot()
+    return watcher.streams.id_of()
 
 
 def refuse_while_away(request: Request) -> None:

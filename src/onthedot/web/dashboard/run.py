@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import AsyncIterator, Sequence
 from datetime import tzinfo
 from functools import partial
 from typing import Any
@@ -30,6 +30,7 @@ from onthedot.web.dashboard.prose import prose
 from onthedot.web.dashboard.room import cut, cut_front
 from onthedot.web.dashboard.run_log import LONGEST, LogPage, Wanted, headings_of, kind_of, read_page
 from onthedot.web.dashboard.zones import zone_of
+from onthedot.web.places import look
 from onthedot.web.routes.router import VIEWER
 from onthedot.web.security import TheApp
 
@@ -79,9 +80,9 @@ def run_page(request: Request, app: TheApp, run_id: str) -> HTMLResponse:
 
 
 @router.get("/runs/{run_id}/log", **VIEWER)
-def run_log(app: TheApp, run_id: str) -> StreamingResponse:
-    """All that it said, as plain text."""
-    run = app.runs.get(run_id)
+async def run_log(app: TheApp, run_id: str) -> StreamingResponse:
+    """All that it said, as plain text. Who reads it slowly keeps no place before the store."""
+    run = await look(app.runs.get, run_id)
     return StreamingResponse(_lines(app, run.id), media_type="text/plain; charset=utf-8")
 
 
@@ -90,9 +91,9 @@ def _log_time(zone: tzinfo, at_ms: int) -> Markup:
     return Markup('<time title="{}">{}</time>').format(iso(at_ms), told(at_ms, at_ms, zone, "exact"))
 
 
-def _lines(app: App, run_id: str) -> Iterator[str]:
+async def _lines(app: App, run_id: str) -> AsyncIterator[str]:
     after = 0
-    while page := app.runs.log_page(run_id, after=after, limit=_PAGE):
+    while page := await look(app.runs.log_page, run_id, after=after, limit=_PAGE):
         yield "".join(f"{iso(line.at_ms)} {line.claim_no} {line.level} {line.text}\n" for line in page)
         after += len(page)
 

@@ -17,8 +17,8 @@ router = new_pages()
 
 
 @router.get("/sign-in", **ANYBODY)
-def sign_in_page(request: Request) -> Response:
-    """Whoever comes here may paste a token."""
+async def sign_in_page(request: Request) -> Response:
+    """Whoever comes here may paste a token. Needs no thread: it comes also while all of them wait for the store."""
     return _door(request, request.query_params.get("next", ""))
 
 

@@ -25,8 +25,10 @@ from onthedot.web.dashboard.schedule_list import StandingKeeper
 from onthedot.web.dashboard.squares import SquareKeeper
 from onthedot.web.dashboard.timeline_view import Kinds, kinds_of
 from onthedot.web.keeper import Keeper
-from onthedot.web.problems import Problem
+from onthedot.web.places import look
+from onthedot.web.problems import Problem, Refused, problem_of
 from onthedot.web.security import asking, check
+from onthedot.web.watching import Watcher
 
 _NEEDS_MS = 900
 _PAGES = ("/timeline", "/schedules", "/runs", "/nodes", "/tasks", "/changes", "/tokens")
@@ -56,7 +58,10 @@ class Dashboard:
             return await run_in_threadpool(self._away, request, problem)
         if request.method == "POST" and problem.status not in (401, 403, 500):
             return self._refused(request, problem)
-        return await run_in_threadpool(self._wrong, request, problem)
+        try:
+            return await look(self._wrong, request, problem)
+        except Refused:
+            return self._plainly(request, problem)
 
     def _refused(self, request: Request, problem: Problem) -> Response:
         root = request.scope.get("root_path") or ""
@@ -66,10 +71,14 @@ class Dashboard:
 
     def _away(self, request: Request, problem: Problem) -> Response:
         """The last truth where there is one; acts are off in it."""
-        page = self.kept.find(request) if request.method == "GET" else None
+        watcher: Watcher = request.app.state.watcher
+        page = self.kept.find(request, watcher.last_now_ms()) if request.method == "GET" else None
         if page is None:
-            return respond(request, "away.html", 503, {**plain_values(request), "problem": problem})
-        return respond(request, page.template, 503, {**page.values, "away": problem.detail})
+            response = respond(request, "away.html", 503, {**plain_values(request), "problem": problem})
+        else:
+            response = respond(request, page.template, 503, {**page.values, "away": problem.detail})
+        response.headers.update(problem.headers)
+        return response
 
     def _wrong(self, request: Request, problem: Problem) -> Response:
         values: dict[str, Any] = {"problem": problem, "nearest": []}
@@ -78,17 +87,23 @@ class Dashboard:
             if problem.status == 404:
                 values["nearest"] = _nearest(request, problem)
         except (StoreError, AttributeError):  # nobody is known yet, or the store went away just now
-            values |= plain_values(request)
-            return respond(request, "refused.html", problem.status, values)
+            return self._plainly(request, problem)
         return respond(request, "problem.html", problem.status, values)
+
+    def _plainly(self, request: Request, problem: Problem) -> Response:
+        """For whoever is not known, and while the store says nothing."""
+        return respond(request, "refused.html", problem.status, {**plain_values(request), "problem": problem})
 
     async def lost(self, request: Request, problem: Problem) -> Response:
         """For an address that nothing is at: the nearest ones, for those who may see them."""
         try:
             request.state.caller = await asking(request)
             check(request, request.state.caller, Role.VIEWER)
-        except Exception:
-            return to_sign_in(request)
+        except Exception as error:
+            refused = problem_of(error)
+            if refused.status in (401, 403):
+                return to_sign_in(request)
+            return await self.answer(request, refused, away=refused.status == 503)  # who asks is not known
         return await self.answer(request, problem)
 
 

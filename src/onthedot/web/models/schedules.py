@@ -97,9 +97,10 @@ class Affected(BaseModel):
 
 
 class TriggerArgs(Given):
-    """Arguments for one run instead of the schedule's own."""
+    """Arguments for one run instead of the schedule's own. A token that is known already gives the run that has it."""
 
     args: Json | None = Field(default=None, examples=[{"to": "ann@example.com"}])
+    token: str | None = None
 
 
 class NewMoment(Given):

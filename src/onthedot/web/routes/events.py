@@ -7,9 +7,9 @@ from typing import Annotated
 
 from fastapi import Depends, Header, Query
 from fastapi.sse import EventSourceResponse, ServerSentEvent
-from starlette.concurrency import run_in_threadpool
 
 from onthedot.errors import SettingsError
+from onthedot.web.places import look
 from onthedot.web.routes.router import VIEWER, new_router
 from onthedot.web.security import TheCaller
 from onthedot.web.snapshot import TOPICS, Message
@@ -28,12 +28,15 @@ async def opened_stream(
     topics: Annotated[
         str, Query(description=f"Of what to be told, with commas between: {','.join(TOPICS)}; all, if left out.")
     ] = "",
+    after: Annotated[
+        str | None, Query(description="The same as Last-Event-ID, which counts more: a page begins with its version.")
+    ] = None,
     last_event_id: Annotated[str | None, Header(description="The id of the last event that was heard.")] = None,
 ) -> AsyncIterator[Opened]:
     """A place among the streams, before the answer begins, and until it is over."""
-    wanted, holder = _topics(topics), await run_in_threadpool(holder_of, caller, watcher)
-    await run_in_threadpool(watcher.snapshot)  # from what was before on, all that changes is told
-    stream, resumed = watcher.streams.open(wanted, holder, last_event_id)
+    wanted = _topics(topics)
+    await look(watcher.snapshot)  # from what was before on, all that changes is told
+    stream, resumed = watcher.streams.open(wanted, holder_of(caller), last_event_id or after)
     try:
         yield stream, resumed
     finally:

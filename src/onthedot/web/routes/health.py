@@ -9,18 +9,33 @@ from onthedot.app.telemetry.metrics import NodePools
 from onthedot.errors import OnthedotError
 from onthedot.model.token import Role
 from onthedot.web import models
+from onthedot.web.places import HEALTH
 from onthedot.web.routes.router import ANYBODY, VIEWER, new_router
-from onthedot.web.security import TheApp, TheCaller
+from onthedot.web.security import Gate, TheApp, TheGate
 
 router = new_router("")
 
 
 @router.get("/healthz", responses={503: {"model": models.Health}}, **ANYBODY)
-def healthz(app: TheApp, caller: TheCaller, response: Response) -> models.Health:
-    """Whether the store answers and a node is alive: two statements, whatever there is."""
-    reasons = _reasons(app)
-    if reasons:
+async def healthz(request: Request, gate: TheGate, response: Response) -> models.Health:
+    """Whether the store answers and a node is alive: two statements, whatever there is. A store that says nothing is
+    waited for 10 s, by one thread, however many ask."""
+    found = await HEALTH.in_time(lambda: _health(gate, request)) or _SILENT
+    if not found.healthy:
         response.status_code = 503
+    return found
+
+
+_SILENT = models.Health(healthy=False, reasons=["the store does not answer"])
+"""Told to everybody: who asks cannot be known."""
+
+
+def _health(gate: Gate, request: Request) -> models.Health:
+    try:
+        caller = gate.caller_of(request)
+    except OnthedotError:
+        return _SILENT
+    reasons = _reasons(gate.app)
     return models.Health(healthy=not reasons, reasons=reasons if caller.may(Role.VIEWER) else None)
 
 

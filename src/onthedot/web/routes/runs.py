@@ -6,13 +6,13 @@ from typing import Annotated, Any
 
 import anyio
 from fastapi import Header, Query
-from starlette.concurrency import run_in_threadpool
 
-from onthedot.errors import SettingsError
 from onthedot.model.states import State
 from onthedot.web import models
 from onthedot.web.following import MOST_LINES, followed_log
+from onthedot.web.places import look
 from onthedot.web.reading import line_model, options_of, run_model
+from onthedot.web.repeating import IDEMPOTENCY_KEY, check_same_enqueue, one_key
 from onthedot.web.routes.router import OPERATOR, VIEWER, new_router
 from onthedot.web.security import TheApp, TheCaller
 from onthedot.web.watching import TheWatcher
@@ -59,19 +59,19 @@ def list_runs(
 def enqueue(
     app: TheApp,
     given: models.Enqueue,
-    idempotency_key: Annotated[str | None, Header(description="Stands for the key, if none is given.")] = None,
+    idempotency_key: Annotated[str | None, Header(description=IDEMPOTENCY_KEY)] = None,
 ) -> models.Run:
     """One-off work, now or later; of a task that somebody has declared."""
-    if given.key is not None and idempotency_key not in (None, given.key):
-        raise SettingsError("enqueue: the key and the header Idempotency-Key differ; give one of them")
     run = app.enqueue(
         given.task,
         args=given.args,
         delay=given.delay,
         at=given.at,
-        key=given.key or idempotency_key,
+        key=one_key(given.key, idempotency_key, "enqueue: the key"),
         **options_of(given.options),
     )
+    if idempotency_key is not None:
+        check_same_enqueue(app, run, given)
     return run_model(run)
 
 
@@ -79,10 +79,10 @@ def enqueue(
 async def show_run(app: TheApp, run_id: str, wait: Annotated[float, Query(ge=0, le=30)] = 0) -> models.Run:
     """One run; with `wait` as soon as it has ended, or after so many seconds."""
     looks = int(wait / _LOOK_S)
-    run = await run_in_threadpool(app.runs.get, run_id)
+    run = await look(app.runs.get, run_id)
     while not run.is_final and looks > 0:  # no thread waits: as many may ask as like
         await anyio.sleep(_LOOK_S)
-        run = await run_in_threadpool(app.runs.get, run_id)
+        run = await look(app.runs.get, run_id)
         looks -= 1
     return run_model(run)
 
@@ -119,8 +119,8 @@ async def show_logs(
     last_event_id: Annotated[int, Header(ge=0, le=_MOST_AFTER, description="With `follow`, in place of `after`.")] = 0,
 ) -> Any:
     """Lines of what the run said, after so many. With `follow` each is an event `line`, and the last event is `end`."""
-    await run_in_threadpool(app.runs.get, run_id)
+    await look(app.runs.get, run_id)
     if follow:
         return await followed_log(app, watcher, caller, run_id, last_event_id or after)
-    lines = await run_in_threadpool(app.runs.log_page, run_id, after=after, limit=limit)
+    lines = await look(app.runs.log_page, run_id, after=after, limit=limit)
     return models.Log(lines=[line_model(line) for line in lines], after=after + len(lines))

@@ -9,6 +9,7 @@ from fastapi import Header, Response
 from onthedot.app.schedules import Affected
 from onthedot.web import models
 from onthedot.web.reading import etag, now_ms_of, run_model, schedule_model
+from onthedot.web.repeating import IDEMPOTENCY_KEY, check_same_trigger, one_key
 from onthedot.web.routes.router import OPERATOR, new_router
 from onthedot.web.security import TheApp
 
@@ -33,11 +34,15 @@ def trigger(
     app: TheApp,
     name: str,
     given: models.TriggerArgs | None = None,
-    idempotency_key: Annotated[str | None, Header(description="The same key gives the same run.")] = None,
+    idempotency_key: Annotated[str | None, Header(description=IDEMPOTENCY_KEY)] = None,
 ) -> models.Run:
     """A run now, also while it is paused."""
-    args = None if given is None else given.args
-    return run_model(app.schedules.trigger(name, args=args, token=idempotency_key))
+    asked = given or models.TriggerArgs()
+    token = one_key(asked.token, idempotency_key, "trigger: the token")
+    run = app.schedules.trigger(name, args=asked.args, token=token)
+    if idempotency_key is not None:
+        check_same_trigger(app, run, name, asked)
+    return run_model(run)
 
 
 @router.post("/schedules/{name}/reschedule", **OPERATOR)

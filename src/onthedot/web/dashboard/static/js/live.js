@@ -51,6 +51,7 @@ export function show(page, topics = null) {
     if (now && wanted) morph(element, now);
   }
   document.body.dataset.now = page.body.dataset.now;
+  if (!topics) document.body.dataset.version = page.body.dataset.version; // of the oldest part that is shown
   document.body.toggleAttribute("data-away", page.body.hasAttribute("data-away"));
   for (const control of document.querySelectorAll("form[method=post] button")) control.disabled = isOff(control);
   document.dispatchEvent(new CustomEvent("onthedot:shown"));
@@ -91,7 +92,7 @@ function start() {
   if (document.hidden || stream || over) return;
   const topics = new Set(marked().flatMap(topicsOf));
   topics.delete("*");
-  stream = new EventSource(`${root}/api/v1/events?topics=${[...topics].join(",")}`);
+  stream = new EventSource(`${root}/api/v1/events?topics=${[...topics].join(",")}&after=${document.body.dataset.version}`);
   for (const topic of [...topics, "store"]) stream.addEventListener(topic, () => hear(topic === "store" ? "*" : topic));
   stream.addEventListener("reset", () => hear("*"));
   stream.onopen = () => {
