@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sqlalchemy import (
     ColumnElement,
     CompoundSelect,
     Connection,
+    FromClause,
     Select,
     Table,
     and_,
@@ -44,6 +45,9 @@ _STATES: dict[ScheduleState, ColumnElement[bool]] = {
     "parked": tables.PARKED,
     "ended": statements.HAS_ENDED,
 }
+_listed = tables.schedules.alias("listed")
+FEW = 1000
+"""So many that have a text are read by their names, rather than all that have whatever else is asked for."""
 _NEXT_MS = func.coalesce(_schedules.next_run_ms, literal_column(str(NEVER_MS)))
 
 
@@ -61,9 +65,25 @@ class WantedSchedules:
     after: str = ""
     limit: int = 100
 
+    @property
+    def are_few(self) -> bool:
+        """Whether an index leads to few of them: then a text is looked for in their rows."""
+        few = self.mode == "local" or self.state in ("paused", "parked", "ended")
+        return few or self.names is not None or self.task is not None
+
+    @property
+    def is_text_alone(self) -> bool:
+        """Whether the text says which are on a page: nothing else is asked of them, and they stand by name."""
+        others = (self.names, self.tag, self.task, self.mode, self.state)
+        return bool(self.search) and self.order == "name" and all(each is None for each in others)
+
 
 def schedules(connection: Connection, wanted: WantedSchedules, *, nested: bool) -> list[Schedule]:
     """In order, tombstones left out."""
+    if wanted.search and not wanted.are_few and not wanted.is_text_alone:
+        names = connection.execute(some_with(wanted)).scalars().all()
+        if len(names) <= FEW:
+            wanted = replace(wanted, names=names, search="")
     if wanted.names is not None:
         statement = _narrowed(_ALL, wanted).where(in_list(_schedules.name))
         found: Any = in_chunks(connection, statement, set(wanted.names))
@@ -83,7 +103,7 @@ def by_name(wanted: WantedSchedules) -> Select[Any]:
 
 
 def sorted_by_next(wanted: WantedSchedules) -> Select[Any]:
-    """A page in the order of next moments, of what a task or a text makes few."""
+    """A page in the order of next moments: of the few of a task, or of all that have a text, read as they lie."""
     return _narrowed(_following(_ALL, _NEXT_MS, place_from(wanted.after)), wanted).limit(wanted.limit)
 
 
@@ -141,16 +161,32 @@ def _narrowed(statement: Select[Any], wanted: WantedSchedules) -> Select[Any]:
     if wanted.state is not None:
         statement = statement.where(_STATES[wanted.state])
     if wanted.search:
-        statement = statement.where(_schedules.name.in_(_names_with(wanted)))
+        in_index = _schedules.name.in_(_page_with(wanted))
+        statement = statement.where(in_index if wanted.is_text_alone else _has_part(tables.schedules, wanted.search))
     return statement
 
 
-def _names_with(wanted: WantedSchedules) -> Select[Any]:
-    """Names with the text in them or in their task's: read in an index that has both."""
-    listed = tables.schedules.alias("listed").c
-    part = folded(wanted.search)
-    names = select(listed.name).where(listed.deleted == literal_column("0"))
-    return names.where(or_(has_text(listed.name, part), has_text(listed.task, part)))
+def some_with(wanted: WantedSchedules) -> Select[Any]:
+    """Names with the text in them or in their task's; all of them, where they are few."""
+    return _with_part(wanted).limit(FEW + 1)
+
+
+def _page_with(wanted: WantedSchedules) -> Select[Any]:
+    """Those of the page only: what many have would else be looked up for each of them."""
+    name = _listed.c.name + literal_column("''")  # no index has that: along the one of names, rows would be read
+    page = _with_part(wanted).where(name > wanted.after).order_by(name).limit(wanted.limit)
+    return select(page.subquery("page").c.name)
+
+
+def _with_part(wanted: WantedSchedules) -> Select[Any]:
+    """Read in an index that has both name and task. MariaDB would rather read all rows."""
+    names = select(_listed.c.name).where(_listed.c.deleted == literal_column("0"), _has_part(_listed, wanted.search))
+    return names.with_hint(_listed, "FORCE INDEX (onthedot_schedules_task)", dialect_name="mysql")
+
+
+def _has_part(table: FromClause, search: str) -> ColumnElement[bool]:
+    part = folded(search)
+    return or_(has_text(table.c.name, part), has_text(table.c.task, part))
 
 
 # runs
