@@ -10,7 +10,7 @@ from tests.surfaces.web.client import Callers
 from onthedot import App, cron
 from onthedot.errors import ExtraMissing
 from onthedot.model.node import Node
-from onthedot.web.dashboard import needs_keeper
+from onthedot.web.dashboard import keeper
 from onthedot.web.watching import Watcher
 
 BROWSER = {"Accept": "text/html"}
@@ -28,7 +28,7 @@ def test_a_page_does_not_read_every_schedule(
 ) -> None:
     for number in range(300):
         app.schedules.put(f"backup-{number:03}", "report", cron("0 * * * *"))
-    monkeypatch.setattr(needs_keeper, "_FRESH_MS", 3_600_000)
+    monkeypatch.setattr(keeper, "_FRESH_MS", 3_600_000)
     _page(callers, path)  # the first look makes the index, and reads what needs somebody
     store, read = app.open_store(), 0
     schedules = store.schedules

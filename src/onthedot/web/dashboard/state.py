@@ -13,15 +13,16 @@ from starlette.responses import Response
 
 from onthedot.app.outlook import Planned
 from onthedot.errors import OnthedotError, StoreError
+from onthedot.insight.needs import read_needs
 from onthedot.model.token import Role
 from onthedot.web.dashboard import toast as toasts
 from onthedot.web.dashboard.doctor import Doctor
 from onthedot.web.dashboard.forms import own_path
 from onthedot.web.dashboard.frame import frame_values, plain_values, respond
+from onthedot.web.dashboard.keeper import Keeper
 from onthedot.web.dashboard.kept_pages import KeptPages
-from onthedot.web.dashboard.needs_keeper import NeedsKeeper
 from onthedot.web.dashboard.page_route import to_page, to_sign_in
-from onthedot.web.dashboard.schedule_list import StandingKeeper
+from onthedot.web.dashboard.schedule_list import read_standing
 from onthedot.web.dashboard.timeline_view import Kinds, kinds_of
 from onthedot.web.problems import Problem
 from onthedot.web.security import asking, check
@@ -34,9 +35,9 @@ class Dashboard:
 
     def __init__(self, monotonic_ms: Callable[[], int]) -> None:
         self.kept = KeptPages()
-        self.standing = StandingKeeper(monotonic_ms)
+        self.standing = Keeper("how schedules stand", read_standing, monotonic_ms)
         self.doctor = Doctor(monotonic_ms)
-        self.needs = NeedsKeeper(monotonic_ms)
+        self.needs = Keeper("what needs somebody", read_needs, monotonic_ms)
         self._kinds: tuple[Mapping[str, Planned], Kinds] | None = None
 
     def kinds(self, planned: Mapping[str, Planned]) -> Kinds:

@@ -1,4 +1,4 @@
-"""What needs somebody is read seldom, and nobody waits for it but the first."""
+"""What all pages tell is read seldom, and nobody waits for it but the first."""
 
 from __future__ import annotations
 
@@ -7,12 +7,10 @@ from threading import Event
 import pytest
 from tests.patience import LONGEST_S
 
-from onthedot.insight.needs import Need
 from onthedot.stores.base import Store
 from onthedot.stores.memory import MemoryStore
 from onthedot.testing.clock import ManualClock
-from onthedot.web.dashboard import needs_keeper
-from onthedot.web.dashboard.needs_keeper import NeedsKeeper
+from onthedot.web.dashboard.keeper import Keeper
 
 
 class _Reading:
@@ -24,11 +22,11 @@ class _Reading:
         self.times = 0
         self.done = Event()
 
-    def __call__(self, _store: Store) -> list[Need]:
+    def __call__(self, _store: Store) -> str:
         self.times += 1
         self.clock.pass_by(self.takes_ms)
         self.done.set()
-        return [Need("node", f"reading {self.times}")]
+        return f"reading {self.times}"
 
 
 @pytest.fixture
@@ -37,31 +35,29 @@ def clock() -> ManualClock:
 
 
 @pytest.fixture
-def reading(clock: ManualClock, monkeypatch: pytest.MonkeyPatch) -> _Reading:
-    found = _Reading(clock)
-    monkeypatch.setattr(needs_keeper, "read_needs", found)
-    return found
+def reading(clock: ManualClock) -> _Reading:
+    return _Reading(clock)
 
 
 def test_it_is_read_once_a_second_whoever_asks(clock: ManualClock, reading: _Reading) -> None:
-    keeper, store = NeedsKeeper(clock), MemoryStore(clock)
+    keeper, store = Keeper("it", reading, clock), MemoryStore(clock)
     for _ in range(5):
         keeper.read(store)
     assert reading.times == 1
 
     clock.pass_by(1000)
-    assert keeper.read(store)[0].sentence == "reading 2"
+    assert keeper.read(store) == "reading 2"
 
 
 def test_what_takes_long_is_read_behind_and_more_seldom(clock: ManualClock, reading: _Reading) -> None:
-    keeper, store = NeedsKeeper(clock), MemoryStore(clock)
+    keeper, store = Keeper("it", reading, clock), MemoryStore(clock)
     reading.takes_ms = 500
     keeper.read(store)
     clock.pass_by(9000)
-    assert keeper.read(store)[0].sentence == "reading 1"
+    assert keeper.read(store) == "reading 1"
     assert reading.times == 1
 
     reading.done.clear()
     clock.pass_by(1000)
-    assert keeper.read(store)[0].sentence == "reading 1"
+    assert keeper.read(store) == "reading 1"
     assert reading.done.wait(LONGEST_S)
