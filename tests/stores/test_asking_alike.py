@@ -88,6 +88,9 @@ def _compare(memory: Store, other: Store, random: Random, now_ms: int, when: str
         _alike(memory, other, lambda store: store.ticks(ids, **span), f"ticks {span} {when}")  # noqa: B023
         name = random.choice((None, *NAMES))
         _alike(memory, other, lambda store: _change_pages(store, limit, name), f"changes {name} {when}")  # noqa: B023
+        before = random.choice([*(each.id for each in memory.changes(limit=1000)), "nobody"])
+        ask = lambda store: [each.id for each in store.changes(name=name, before=before, limit=limit)]  # noqa: B023, E731
+        _alike(memory, other, ask, f"changes {name} before {before} {when}")
     for most in (0, 1, 10_000):
         _alike(memory, other, lambda store: (store.count_schedules(most), store.count_runs(most)), when)  # noqa: B023
     _alike(memory, other, lambda store: sorted(map(repr, store.demands())), when)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -30,9 +30,9 @@ from onthedot.stores.base import LATE_MS
 from onthedot.stores.json_text import word_in_words
 from onthedot.stores.paging import NEVER_MS, place_from
 from onthedot.stores.sql import statements, tables
+from onthedot.stores.sql.exactly import exactly
 from onthedot.stores.sql.has_text import has_text
 from onthedot.stores.sql.in_list import in_list
-from onthedot.stores.sql.transaction import in_chunks
 
 # schedules
 
@@ -55,7 +55,7 @@ _NEXT_MS = func.coalesce(_schedules.next_run_ms, literal_column(str(NEVER_MS)))
 class WantedSchedules:
     """Which schedules: all that is given must hold."""
 
-    names: Sequence[str] | None = None
+    names: Collection[str] | None = None
     tag: str | None = None
     task: str | None = None
     mode: Mode | None = None
@@ -83,10 +83,10 @@ def schedules(connection: Connection, wanted: WantedSchedules, *, nested: bool) 
     if wanted.search and not wanted.are_few and not wanted.is_text_alone:
         names = connection.execute(some_with(wanted)).scalars().all()
         if len(names) <= FEW:
-            wanted = replace(wanted, names=names, search="")
+            wanted = replace(wanted, names=set(names), search="")
     if wanted.names is not None:
         statement = _narrowed(_ALL, wanted).where(in_list(_schedules.name))
-        found: Any = in_chunks(connection, statement, set(wanted.names))
+        found: Any = _among(connection, statement, wanted.names)
     elif wanted.order == "name":
         found = connection.execute(by_name(wanted))
     elif wanted.search or wanted.task is not None:
@@ -94,7 +94,10 @@ def schedules(connection: Connection, wanted: WantedSchedules, *, nested: bool) 
     else:
         furthest_ms = connection.execute(furthest(wanted)).scalar()
         found = connection.execute(by_next(wanted, NEVER_MS if furthest_ms is None else furthest_ms, nested=nested))
-    return page_of(map(mapping.schedule_from, found), wanted.order, wanted.after, wanted.limit)
+    rows = [mapping.schedule_from(row) for row in found]
+    if wanted.names is not None:  # exactly: to MariaDB blanks at the end are nothing
+        rows = [row for row in rows if row.name in wanted.names]
+    return page_of(rows, wanted.order, wanted.after, wanted.limit)
 
 
 def by_name(wanted: WantedSchedules) -> Select[Any]:
@@ -155,7 +158,7 @@ def _narrowed(statement: Select[Any], wanted: WantedSchedules) -> Select[Any]:
         without = func.replace(_schedules.tags, word_in_words(wanted.tag), "")
         statement = statement.where(func.length(without) < func.length(_schedules.tags))
     if wanted.task is not None:
-        statement = statement.where(_schedules.task == wanted.task)
+        statement = statement.where(exactly(_schedules.task, wanted.task))
     if wanted.mode is not None:
         statement = statement.where(tables.LOCAL if wanted.mode == "local" else ~tables.LOCAL)
     if wanted.state is not None:
@@ -196,7 +199,7 @@ def _has_part(table: FromClause, search: str) -> ColumnElement[bool]:
 class Wanted:
     """Which runs: all that is given must hold."""
 
-    ids: Sequence[str] | None = None
+    ids: Collection[str] | None = None
     schedule: str | None = None
     task: str | None = None
     node: str | None = None
@@ -223,7 +226,7 @@ def live_statement(wanted: Wanted) -> Select[Any]:
     live = tables.runs.c
     statement = _of_both(statements.NEWEST_LIVE, tables.runs, wanted)
     if wanted.schedule is not None:
-        statement = statement.where(live.schedule == wanted.schedule)
+        statement = statement.where(exactly(live.schedule, wanted.schedule))
     return statement.where(live.started_ms - live.due_ms > LATE_MS) if wanted.late else statement
 
 
@@ -231,7 +234,7 @@ def ended_statement(wanted: Wanted) -> Select[Any]:
     """A page of history."""
     statement = _of_both(statements.NEWEST_ENDED, tables.history, wanted)
     if wanted.schedule is not None:
-        statement = statement.where(tables.history.c.kept_by == wanted.schedule)
+        statement = statement.where(exactly(tables.history.c.kept_by, wanted.schedule))
     if wanted.state not in (None, State.SUCCEEDED):
         statement = statement.where(tables.WENT_WRONG)  # says nothing new, but names the partial index
     return statement.where(tables.LATE) if wanted.late else statement
@@ -239,9 +242,9 @@ def ended_statement(wanted: Wanted) -> Select[Any]:
 
 def _of_both(statement: Select[Any], table: Table, wanted: Wanted) -> Select[Any]:
     if wanted.task is not None:
-        statement = statement.where(table.c.task == wanted.task)
+        statement = statement.where(exactly(table.c.task, wanted.task))
     if wanted.node is not None:
-        statement = statement.where(table.c.owner == wanted.node)
+        statement = statement.where(exactly(table.c.owner, wanted.node))
     if wanted.state is not None:
         statement = statement.where(table.c.state == wanted.state.value)
     if wanted.first:
@@ -255,5 +258,16 @@ def _found(connection: Connection, statement: Select[Any], table: Table, wanted:
     if wanted.ids is None:
         found: Any = connection.execute(statement)
     else:
-        found = in_chunks(connection, statement.where(in_list(table.c.id)), set(wanted.ids))
-    return [mapping.run_from(row) for row in found]
+        found = _among(connection, statement.where(in_list(table.c.id)), wanted.ids)
+    runs = [mapping.run_from(row) for row in found]
+    return runs if wanted.ids is None else [run for run in runs if run.id in wanted.ids]
+
+
+# both
+
+
+def _among(connection: Connection, statement: Select[Any], values: Collection[str]) -> Iterator[Any]:
+    """What the statement finds among the values. It is made for this question: nobody remembers it (`driver.fetch`)."""
+    ordered = sorted(values)
+    for first in range(0, len(ordered), statements.CHUNK):
+        yield from connection.execute(statement, {"ids": ordered[first : first + statements.CHUNK]})

@@ -22,6 +22,7 @@ from onthedot.rules.effects import Before, Effects, Situation
 from onthedot.rules.plan import Decider
 from onthedot.stores.base import Author, Retention, Store
 from onthedot.stores.open import open_store
+from onthedot.stores.sql import driver
 from onthedot.testing.clock import ManualClock
 
 START_MS = 1_800_000_000_000
@@ -80,6 +81,7 @@ from onthedot import every
 from onthedot.rules import edits
 from onthedot.stores.base import Author
 from onthedot.stores.open import open_store
+from onthedot.stores.sql import driver
 store = open_store("sqlite:///{tmp_path}/a.db", create=True)
 put = lambda name: store.change([name], edits.put(edits.Definition("task", every("1m"))), Author("w", "s", "put"))
 put("before")
@@ -261,3 +263,16 @@ def test_nodes_that_have_long_been_gone_are_forgotten_but_not_those_that_still_h
     clock.pass_by(Retention().nodes_ms)
     store.prune(Retention())
     assert _by_hand(path, "SELECT id FROM onthedot_nodes ORDER BY id") == [("holds",), ("lives",)]
+
+
+def test_what_people_ask_is_not_remembered_for_ever(store: Store) -> None:
+    _put(store, "a")
+
+    def ask() -> int:
+        for name in ("a", "b"):
+            store.schedules(names=[name])
+            store.schedules(names=[name], search=name, state="active")
+            store.runs(ids=[name])
+        return len(driver._known)
+
+    assert ask() == ask()
