@@ -124,7 +124,8 @@ def test_a_text_with_a_blank_at_its_end_is_another_text(both: tuple[Store, Store
         assert each.runs(ids=[f"{run.id} " for run in runs]) == []
         assert [each.runs(node=f"{run.owner} ") for run in runs] == [[]] * len(runs)
         assert each.changes(before=f"{change.id} ") == []
-        assert each.revisions(f"{schedule.id} ") == each.decisions(f"{schedule.id} ") == []
+        assert each.revisions(f"{schedule.id} ") == []
+        assert each.decisions(f"{schedule.id} ") == []
         assert [each.logs(f"{run.id} ") for run in runs] == [[]] * len(runs)
 
 
