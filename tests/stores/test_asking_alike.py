@@ -19,6 +19,7 @@ from onthedot.stores.base import Store
 from onthedot.stores.memory import MemoryStore
 from onthedot.stores.open import open_store
 from onthedot.stores.paging import place_of
+from onthedot.stores.sql import queries
 from onthedot.testing.clock import ManualClock
 from onthedot.testing.conformance.scene import MINUTE, START_MS, Scene
 
@@ -28,6 +29,7 @@ SEEDS = {"sqlite": range(6), "postgresql_15_url": (6, 7), "mariadb_url": (8, 9),
 SEEDS["redis_url"] = (12, 13, 14)
 _CASES = [(store, seed) for store, seeds in SEEDS.items() for seed in seeds]
 _ORDERS: tuple[Order, ...] = ("name", "next")
+_PARTS = ("", "", "A", "et", "%", "_", "%_", "SS", "ß", ":", " ", "NÄ", "NäH", "🕰", "\\", "'", '"', "two W", "a" * 300)
 _STATES = (None, None, "active", "paused", "parked", "ended")
 
 
@@ -55,6 +57,24 @@ def test_every_question_is_answered_as_memory_answers_it(other: Store, clock: Ma
         _compare(memory, other, random, clock.now_ms, f"seed {seed}, after {' '.join(steps)}")
 
 
+_COMMON = [(store, seed) for store, seed in _CASES if store in ("sqlite", "postgresql_15_url", "mariadb_url")]
+
+
+@pytest.mark.parametrize(("other", "seed"), _COMMON[::2], indirect=["other"])
+def test_a_text_that_many_have_is_found_as_memory_finds_it(
+    other: Store, clock: ManualClock, seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(queries, "FEW", 1)
+    random = Random(seed)
+    memory = MemoryStore(clock)
+    histories = Histories(Scene(memory, clock), Scene(other, clock), random)
+    steps = [histories.take_step() for _ in range(STEPS)]
+    for _ in range(LOOKS * QUESTIONS):
+        wanted, order = {**_wanted_schedules(random), "search": random.choice(_PARTS)}, random.choice(_ORDERS)
+        about = f"{wanted} {order} seed {seed}, after {' '.join(steps)}"
+        _alike(memory, other, lambda store: _schedule_pages(store, order, wanted), about)  # noqa: B023
+
+
 def _compare(memory: Store, other: Store, random: Random, now_ms: int, when: str) -> None:
     for _ in range(QUESTIONS):
         wanted, order = _wanted_schedules(random), random.choice(_ORDERS)
@@ -68,6 +88,9 @@ def _compare(memory: Store, other: Store, random: Random, now_ms: int, when: str
         _alike(memory, other, lambda store: store.ticks(ids, **span), f"ticks {span} {when}")  # noqa: B023
         name = random.choice((None, *NAMES))
         _alike(memory, other, lambda store: _change_pages(store, limit, name), f"changes {name} {when}")  # noqa: B023
+        before = random.choice([*(each.id for each in memory.changes(limit=1000)), "nobody"])
+        ask = lambda store: [each.id for each in store.changes(name=name, before=before, limit=limit)]  # noqa: B023, E731
+        _alike(memory, other, ask, f"changes {name} before {before} {when}")
     for most in (0, 1, 10_000):
         _alike(memory, other, lambda store: (store.count_schedules(most), store.count_runs(most)), when)  # noqa: B023
     _alike(memory, other, lambda store: sorted(map(repr, store.needed())), when)
@@ -91,7 +114,7 @@ def _wanted_schedules(random: Random) -> dict[str, Any]:
         "task": random.choice((None, None, *TASKS)),
         "mode": random.choice((None, None, "local", "durable")),
         "state": random.choice(_STATES),
-        "search": random.choice(("", "", "A", "et", "%", "SS", "ß", ":", " ", "NÄ", "\\")),
+        "search": random.choice(_PARTS),
     }
     kept = random.sample(list(drawn), random.choice((0, 1, 2, 6)))
     return {name: drawn[name] for name in kept}

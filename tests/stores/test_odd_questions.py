@@ -18,7 +18,27 @@ from onthedot.testing.clock import ManualClock
 from onthedot.testing.conformance.scene import MINUTE, START_MS, Scene
 
 STORES = ["sqlite", "postgresql_15_url", "mariadb_url", "mongodb_url", "redis_url"]
-ODD = ("", " ", "A", "\0", "a\0b", "\ud800", "%", "_", "'", "\\", "\n", ":", "(", "[", "+", "-", "x" * 100_000)
+ODD = (
+    "",
+    " ",
+    "a ",
+    "job ",
+    "A",
+    "\0",
+    "a\0b",
+    "\ud800",
+    "%",
+    "_",
+    "'",
+    "\\",
+    "\n",
+    ":",
+    "(",
+    "[",
+    "+",
+    "-",
+    "x" * 100_000,
+)
 NUMBERS = (0, 1, -1, START_MS, 1 << 48, 1 << 53, (1 << 63) - 1, 1 << 63, 1 << 70, -(1 << 70))
 LIMITS = (0, 1, 2, 100_000, 1 << 31, 1 << 40)
 PLACES = (
@@ -92,6 +112,21 @@ def test_texts_are_only_texts(both: tuple[Store, Store]) -> None:
     _alike(both, lambda store, odd: store.runs(ids=[odd]), *ODD)
     _alike(both, lambda store, odd: [each.id for each in store.changes(name=odd)], *ODD)
     _alike(both, lambda store, odd: store.ticks([odd]), *ODD)
+
+
+def test_a_text_with_a_blank_at_its_end_is_another_text(both: tuple[Store, Store]) -> None:
+    memory, store = both
+    runs, (schedule, *_) = memory.runs(), memory.schedules()
+    change = memory.changes()[0]
+    assert runs
+    for each in (store, memory):
+        assert each.schedules(names=[f"{schedule.name} "]) == []
+        assert each.runs(ids=[f"{run.id} " for run in runs]) == []
+        assert [each.runs(node=f"{run.owner} ") for run in runs] == [[]] * len(runs)
+        assert each.changes(before=f"{change.id} ") == []
+        assert each.revisions(f"{schedule.id} ") == []
+        assert each.decisions(f"{schedule.id} ") == []
+        assert [each.logs(f"{run.id} ") for run in runs] == [[]] * len(runs)
 
 
 def test_a_cursor_that_is_none_is_a_place_all_the_same(both: tuple[Store, Store]) -> None:

@@ -185,6 +185,11 @@ ASKED: dict[str, tuple[Statement, str, str]] = {
     "ended": (_by_name(state="ended"), "onthedot_schedules_ended", "onthedot_schedules_plannable"),
     "paused": (_by_name(state="paused"), "onthedot_schedules_paused", "onthedot_schedules_name"),
     "active": (_by_name(state="active"), "onthedot_schedules_name", "onthedot_schedules_name"),
+    "parked with a text": (
+        _by_name(state="parked", search="n7"),
+        "onthedot_schedules_parked",
+        "onthedot_schedules_error",
+    ),
     "how far a page reaches": (
         queries.furthest(queries.WantedSchedules(order="next")),
         "onthedot_schedules_due",
@@ -230,6 +235,15 @@ def test_what_people_ask_for_is_found_by_an_index(
     before = _rows_read(connection)
     connection.execute(statement, GIVEN).fetchall()
     assert _rows_read(connection) - before < MOST_READ
+
+
+@pytest.mark.parametrize("connection", ["mariadb"], indirect=True)
+@pytest.mark.parametrize(
+    "statement", [_by_name(search="nobody"), queries.some_with(queries.WantedSchedules(search="nobody"))]
+)
+def test_a_text_is_looked_for_in_an_index_and_not_in_rows(connection: Connection, statement: Statement) -> None:
+    assert_uses(connection, statement, "onthedot_schedules_task")
+    assert '"using_index": true' in plan_of(connection, statement)
 
 
 MOST_READ = 25_000

@@ -8,6 +8,7 @@ import re
 import sqlite3
 from contextlib import closing
 from datetime import UTC, datetime
+from typing import Any
 from urllib.parse import quote, urlencode
 
 import httpx
@@ -68,6 +69,24 @@ def test_where_nothing_is_found_each_part_of_the_filter_is_counted(app: App, adm
     assert "No schedule matches tag:eu paused" in page
     assert "tag:eu, 1" in page
     assert "paused, 1" in page
+
+
+@pytest.mark.parametrize("part", ["nigh", "nobody"])
+def test_a_text_is_looked_for_among_all_schedules_once(
+    app: App, admin: Client, nightly: None, part: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, asked = app.open_store(), []
+    schedules = store.schedules
+
+    def overheard(**wanted: Any) -> Any:
+        asked.append(wanted)
+        return schedules(**wanted)
+
+    monkeypatch.setattr(store, "schedules", overheard)
+    page = look(admin, f"/schedules?q={part}")
+    assert ("Nothing has it." in page) == (part == "nobody")
+    searched = [each for each in asked if each.get("search")]
+    assert len([each for each in searched if each.get("names") is None and each["state"] is None]) == 1
 
 
 def test_the_next_page_goes_on_where_the_first_ended(app: App, admin: Client, node: Node) -> None:

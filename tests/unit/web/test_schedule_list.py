@@ -5,13 +5,14 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 import pytest
+from onthedot.web.dashboard.keeper import Keeper
 
 from onthedot import App, cron, every
 from onthedot.model.states import State
 from onthedot.testing import World, simulate
 from onthedot.web.dashboard.charts.beads import LEFT_OUT
 from onthedot.web.dashboard.schedule_filter import Filter, read_filter
-from onthedot.web.dashboard.schedule_list import PAGE, Standing, StandingKeeper, read_page
+from onthedot.web.dashboard.schedule_list import PAGE, Standing, read_page, read_standing
 from onthedot.web.dashboard.schedule_rows import kinds_of
 from onthedot.web.dashboard.withheld import withheld
 
@@ -33,7 +34,7 @@ def app() -> App:
 
 
 def standing(world: World) -> Standing:
-    return StandingKeeper(lambda: 0).read(world.store)
+    return read_standing(world.store)
 
 
 def names(world: World, wanted: Filter, cursor: str = "") -> tuple[list[str], str | None]:
@@ -100,7 +101,7 @@ def test_ticks_that_go_by_in_a_pause_are_left_out_in_sight(app: App) -> None:
 def test_what_is_told_of_all_is_read_once_a_second_for_all_who_look(app: App) -> None:
     now = 0
     with simulate(app, start=START) as world:
-        keeper = StandingKeeper(lambda: now)
+        keeper = Keeper("how schedules stand", read_standing, lambda: now)
         assert keeper.read(world.store).counts.total == 0
         app.schedules.put("a", "works", every("1h"))
         assert keeper.read(world.store).counts.total == 0

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sqlalchemy import (
     ColumnElement,
     CompoundSelect,
     Connection,
+    FromClause,
     Select,
     Table,
     and_,
@@ -29,6 +30,7 @@ from onthedot.stores.base import LATE_MS
 from onthedot.stores.json_text import word_in_words
 from onthedot.stores.paging import NEVER_MS, place_from
 from onthedot.stores.sql import statements, tables
+from onthedot.stores.sql.exactly import exactly
 from onthedot.stores.sql.has_text import has_text
 from onthedot.stores.sql.in_list import in_list
 
@@ -43,6 +45,9 @@ _STATES: dict[ScheduleState, ColumnElement[bool]] = {
     "parked": tables.PARKED,
     "ended": statements.HAS_ENDED,
 }
+_listed = tables.schedules.alias("listed")
+FEW = 1000
+"""So many that have a text are read by their names, rather than all that have whatever else is asked for."""
 _NEXT_MS = func.coalesce(_schedules.next_run_ms, literal_column(str(NEVER_MS)))
 
 
@@ -50,7 +55,7 @@ _NEXT_MS = func.coalesce(_schedules.next_run_ms, literal_column(str(NEVER_MS)))
 class WantedSchedules:
     """Which schedules: all that is given must hold."""
 
-    names: Sequence[str] | None = None
+    names: Collection[str] | None = None
     tag: str | None = None
     task: str | None = None
     mode: Mode | None = None
@@ -60,9 +65,25 @@ class WantedSchedules:
     after: str = ""
     limit: int = 100
 
+    @property
+    def are_few(self) -> bool:
+        """Whether an index leads to few of them: then a text is looked for in their rows."""
+        few = self.mode == "local" or self.state in ("paused", "parked", "ended")
+        return few or self.names is not None or self.task is not None
+
+    @property
+    def is_text_alone(self) -> bool:
+        """Whether the text says which are on a page: nothing else is asked of them, and they stand by name."""
+        others = (self.names, self.tag, self.task, self.mode, self.state)
+        return bool(self.search) and self.order == "name" and all(each is None for each in others)
+
 
 def schedules(connection: Connection, wanted: WantedSchedules, *, nested: bool) -> list[Schedule]:
     """In order, tombstones left out."""
+    if wanted.search and not wanted.are_few and not wanted.is_text_alone:
+        names = connection.execute(some_with(wanted)).scalars().all()
+        if len(names) <= FEW:
+            wanted = replace(wanted, names=set(names), search="")
     if wanted.names is not None:
         statement = _narrowed(_ALL, wanted).where(in_list(_schedules.name))
         found: Any = _among(connection, statement, set(wanted.names))
@@ -73,7 +94,10 @@ def schedules(connection: Connection, wanted: WantedSchedules, *, nested: bool) 
     else:
         furthest_ms = connection.execute(furthest(wanted)).scalar()
         found = connection.execute(by_next(wanted, NEVER_MS if furthest_ms is None else furthest_ms, nested=nested))
-    return page_of(map(mapping.schedule_from, found), wanted.order, wanted.after, wanted.limit)
+    rows = [mapping.schedule_from(row) for row in found]
+    if wanted.names is not None:  # exactly: to MariaDB blanks at the end are nothing
+        rows = [row for row in rows if row.name in wanted.names]
+    return page_of(rows, wanted.order, wanted.after, wanted.limit)
 
 
 def by_name(wanted: WantedSchedules) -> Select[Any]:
@@ -82,7 +106,7 @@ def by_name(wanted: WantedSchedules) -> Select[Any]:
 
 
 def sorted_by_next(wanted: WantedSchedules) -> Select[Any]:
-    """A page in the order of next moments, of what a task or a text makes few."""
+    """A page in the order of next moments: of the few of a task, or of all that have a text, read as they lie."""
     return _narrowed(_following(_ALL, _NEXT_MS, place_from(wanted.after)), wanted).limit(wanted.limit)
 
 
@@ -134,29 +158,38 @@ def _narrowed(statement: Select[Any], wanted: WantedSchedules) -> Select[Any]:
         without = func.replace(_schedules.tags, word_in_words(wanted.tag), "")
         statement = statement.where(func.length(without) < func.length(_schedules.tags))
     if wanted.task is not None:
-        statement = statement.where(_schedules.task == wanted.task)
+        statement = statement.where(exactly(_schedules.task, wanted.task))
     if wanted.mode is not None:
         statement = statement.where(tables.LOCAL if wanted.mode == "local" else ~tables.LOCAL)
     if wanted.state is not None:
         statement = statement.where(_STATES[wanted.state])
     if wanted.search:
-        statement = statement.where(_schedules.name.in_(_names_with(wanted)))
+        in_index = _schedules.name.in_(_page_with(wanted))
+        statement = statement.where(in_index if wanted.is_text_alone else _has_part(tables.schedules, wanted.search))
     return statement
 
 
-def _names_with(wanted: WantedSchedules) -> Select[Any]:
-    """Names with the text in them or in their task's: read in an index that has both."""
-    listed = tables.schedules.alias("listed").c
-    part = folded(wanted.search)
-    names = select(listed.name).where(listed.deleted == literal_column("0"))
-    return names.where(or_(has_text(listed.name, part), has_text(listed.task, part)))
+def some_with(wanted: WantedSchedules) -> Select[Any]:
+    """Names with the text in them or in their task's; all of them, where they are few."""
+    return _with_part(wanted).limit(FEW + 1)
 
 
-def _among(connection: Connection, statement: Select[Any], values: Collection[str]) -> Iterator[Sequence[Any]]:
-    """As `in_chunks`, of a statement that was made for one question: what is remembered there is one of a few."""
-    ordered = sorted(values)
-    for start in range(0, len(ordered), statements.CHUNK):
-        yield from connection.execute(statement, {"ids": ordered[start : start + statements.CHUNK]})
+def _page_with(wanted: WantedSchedules) -> Select[Any]:
+    """Those of the page only: what many have would else be looked up for each of them."""
+    name = _listed.c.name + literal_column("''")  # no index has that: along the one of names, rows would be read
+    page = _with_part(wanted).where(name > wanted.after).order_by(name).limit(wanted.limit)
+    return select(page.subquery("page").c.name)
+
+
+def _with_part(wanted: WantedSchedules) -> Select[Any]:
+    """Read in an index that has both name and task. MariaDB would rather read all rows."""
+    names = select(_listed.c.name).where(_listed.c.deleted == literal_column("0"), _has_part(_listed, wanted.search))
+    return names.with_hint(_listed, "FORCE INDEX (onthedot_schedules_task)", dialect_name="mysql")
+
+
+def _has_part(table: FromClause, search: str) -> ColumnElement[bool]:
+    part = folded(search)
+    return or_(has_text(table.c.name, part), has_text(table.c.task, part))
 
 
 # runs
@@ -166,7 +199,7 @@ def _among(connection: Connection, statement: Select[Any], values: Collection[st
 class Wanted:
     """Which runs: all that is given must hold."""
 
-    ids: Sequence[str] | None = None
+    ids: Collection[str] | None = None
     schedule: str | None = None
     task: str | None = None
     node: str | None = None
@@ -193,7 +226,7 @@ def live_statement(wanted: Wanted) -> Select[Any]:
     live = tables.runs.c
     statement = _of_both(statements.NEWEST_LIVE, tables.runs, wanted)
     if wanted.schedule is not None:
-        statement = statement.where(live.schedule == wanted.schedule)
+        statement = statement.where(exactly(live.schedule, wanted.schedule))
     return statement.where(live.started_ms - live.due_ms > LATE_MS) if wanted.late else statement
 
 
@@ -201,7 +234,7 @@ def ended_statement(wanted: Wanted) -> Select[Any]:
     """A page of history."""
     statement = _of_both(statements.NEWEST_ENDED, tables.history, wanted)
     if wanted.schedule is not None:
-        statement = statement.where(tables.history.c.kept_by == wanted.schedule)
+        statement = statement.where(exactly(tables.history.c.kept_by, wanted.schedule))
     if wanted.state not in (None, State.SUCCEEDED):
         statement = statement.where(tables.WENT_WRONG)  # says nothing new, but names the partial index
     return statement.where(tables.LATE) if wanted.late else statement
@@ -209,9 +242,9 @@ def ended_statement(wanted: Wanted) -> Select[Any]:
 
 def _of_both(statement: Select[Any], table: Table, wanted: Wanted) -> Select[Any]:
     if wanted.task is not None:
-        statement = statement.where(table.c.task == wanted.task)
+        statement = statement.where(exactly(table.c.task, wanted.task))
     if wanted.node is not None:
-        statement = statement.where(table.c.owner == wanted.node)
+        statement = statement.where(exactly(table.c.owner, wanted.node))
     if wanted.state is not None:
         statement = statement.where(table.c.state == wanted.state.value)
     if wanted.first:
@@ -226,4 +259,15 @@ def _found(connection: Connection, statement: Select[Any], table: Table, wanted:
         found: Any = connection.execute(statement)
     else:
         found = _among(connection, statement.where(in_list(table.c.id)), set(wanted.ids))
-    return [mapping.run_from(row) for row in found]
+    runs = [mapping.run_from(row) for row in found]
+    return runs if wanted.ids is None else [run for run in runs if run.id in wanted.ids]
+
+
+# both
+
+
+def _among(connection: Connection, statement: Select[Any], values: Collection[str]) -> Iterator[Any]:
+    """What the statement finds among the values. It is made for this question: nobody remembers it (`driver.fetch`)."""
+    ordered = sorted(values)
+    for first in range(0, len(ordered), statements.CHUNK):
+        yield from connection.execute(statement, {"ids": ordered[first : first + statements.CHUNK]})

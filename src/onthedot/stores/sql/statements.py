@@ -31,6 +31,7 @@ from onthedot.stores import claimed_runs, mapping
 from onthedot.stores.sql import tables
 from onthedot.stores.sql.batches import Batch, changing, deleting
 from onthedot.stores.sql.dialect import Dialect
+from onthedot.stores.sql.exactly import exactly
 from onthedot.stores.sql.in_list import in_list, listed
 from onthedot.stores.sql.tables import PLANNABLE, READY, WAITING
 
@@ -256,11 +257,11 @@ DELETE_TASKS = deleting(tables.tasks.c.node_id)
 _tokens = tables.tokens.c
 _sessions = tables.sessions.c
 TOKENS = select(*_columns(tables.tokens, mapping.TOKEN)).order_by(_tokens.name)
-TOKEN = TOKENS.where(_tokens.name == bindparam("name"))
+TOKEN = TOKENS.where(exactly(_tokens.name, bindparam("name")))
 LOCK_TOKEN = TOKEN.with_for_update()
 INSERT_TOKENS = Batch(insert(tables.tokens), mapping.TOKEN)
 DELETE_TOKENS = deleting(_tokens.name)
-SESSION = select(*_columns(tables.sessions, mapping.SESSION)).where(_sessions.id == bindparam("session_id"))
+SESSION = select(*_columns(tables.sessions, mapping.SESSION)).where(exactly(_sessions.id, bindparam("session_id")))
 INSERT_SESSIONS = Batch(insert(tables.sessions), mapping.SESSION)
 DELETE_SESSIONS = deleting(_sessions.id)
 SESSIONS_UNTIL = delete(tables.sessions).where(
@@ -282,7 +283,7 @@ TOUCHING = (
     .order_by(_decisions.id.desc())
     .limit(bindparam("most"))
 )
-DECISIONS = TOUCHING.where(_decisions.schedule_id == bindparam("schedule_id"))
+DECISIONS = TOUCHING.where(exactly(_decisions.schedule_id, bindparam("schedule_id")))
 DECISIONS_BY_ID = _DECISIONS.where(in_list(_decisions.id))
 
 
@@ -299,12 +300,12 @@ LAST_DECISIONS = _last_decisions()
 CHANGES = (
     select(*_columns(tables.changes, mapping.CHANGE)).order_by(tables.changes.c.seq.desc()).limit(bindparam("most"))
 )
-CHANGES_OF = CHANGES.where(tables.changes.c.schedule == bindparam("schedule"))
+CHANGES_OF = CHANGES.where(exactly(tables.changes.c.schedule, bindparam("schedule")))
 _line_before = tables.changes.alias()
 # None where that line is forgotten: nothing is before it.
 _OLDER = (
     tables.changes.c.seq
-    < select(_line_before.c.seq).where(_line_before.c.id == bindparam("before")).limit(ONE).scalar_subquery()
+    < select(_line_before.c.seq).where(exactly(_line_before.c.id, bindparam("before"))).limit(ONE).scalar_subquery()
 )
 CHANGES_BEFORE = CHANGES.where(_OLDER)
 CHANGES_OF_BEFORE = CHANGES_OF.where(_OLDER)
@@ -316,12 +317,12 @@ CHANGES_ASKED_BY = {
 }
 REVISIONS = (
     select(tables.revisions.c.body)
-    .where(tables.revisions.c.schedule_id == bindparam("schedule_id"))
+    .where(exactly(tables.revisions.c.schedule_id, bindparam("schedule_id")))
     .order_by(tables.revisions.c.revision, tables.revisions.c.seq)
 )
 LOGS = (
     select(*_columns(tables.logs, mapping.LOG))
-    .where(tables.logs.c.run_id == bindparam("run_id"))
+    .where(exactly(tables.logs.c.run_id, bindparam("run_id")))
     .order_by(tables.logs.c.seq)
     .offset(bindparam("skip"))
     .limit(bindparam("most"))

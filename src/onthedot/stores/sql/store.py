@@ -302,7 +302,7 @@ class SqlStore(Engine):
         after: str = "",
         limit: int = 100,
     ) -> list[Schedule]:
-        wanted = queries.WantedSchedules(names, tag, task, mode, state, search, order, after, limit)
+        wanted = queries.WantedSchedules(_set_of(names), tag, task, mode, state, search, order, after, limit)
         nested = self._dialect.nests_limits
         return self._reading(
             lambda connection: queries.schedules(connection, wanted, nested=nested), snapshot=order == "next"
@@ -381,7 +381,7 @@ class SqlStore(Engine):
         limit: int = 100,
     ) -> list[Run]:
         first, end = bounds(since_ms, until_ms, before)
-        wanted = queries.Wanted(ids, schedule, task, node, state, late, first, end, limit)
+        wanted = queries.Wanted(_set_of(ids), schedule, task, node, state, late, first, end, limit)
         return self._reading(lambda connection: queries.runs(connection, wanted), snapshot=True)
 
     def count_runs(self, most: int = COUNTED) -> RunCounts:
@@ -516,6 +516,10 @@ class SqlStore(Engine):
             turn=Lock() if self._dialect.exclusive else None,
             channel=None if self._make_channel is None else self._make_channel(engine, self._schema, self._wake_here),
         )
+
+
+def _set_of(texts: Sequence[str] | None) -> frozenset[str] | None:
+    return None if texts is None else frozenset(texts)
 
 
 def _floor_under(found: Sequence[Any], highest_ms: int) -> Floor:

@@ -76,6 +76,26 @@ class TestAskingForSchedules(Promises):
         assert [row.name for row in scene.store.schedules(search="NäH")] == ["näh 🕰"]
         assert scene.store.schedules(search="NÄH") == []
 
+    def test_a_text_with_a_blank_at_its_end_is_another_text(self, many: Scene) -> None:
+        many.waiting_run(task="job")
+        run = many.store.runs(task="job")[0]
+        assert many.store.schedules(task="ops.backup ") == many.store.schedules(names=["backup "]) == []
+        assert many.store.runs(task="job ") == many.store.runs(ids=[f"{run.id} "]) == []
+        assert many.store.runs(schedule="once")
+        assert many.store.runs(schedule="once ") == []
+        assert many.store.changes(name="backup ") == []
+
+    def test_changes_of_a_name_are_those_before_a_line_also_where_it_is_another_name_s(self, scene: Scene) -> None:
+        for turn in range(3):
+            for name in "ab":
+                scene.put(name, every(f"{turn + 1}m"))
+        lines = scene.store.changes()
+        for place, line in enumerate(lines):
+            expected = [each.id for each in lines[place + 1 :] if each.schedule == "a"]
+            assert [each.id for each in scene.store.changes(name="a", before=line.id)] == expected
+            assert [each.id for each in scene.store.changes(name="a", before=line.id, limit=1)] == expected[:1]
+            assert scene.store.changes(name="nobody", before=line.id) == []
+
     def test_each_state_is_counted_up_to_a_limit(self, many: Scene) -> None:
         assert many.store.count_schedules() == ScheduleCounts(active=3, paused=1, parked=1, ended=1)
         assert many.store.count_schedules(most=2) == ScheduleCounts(active=2, paused=1, parked=1, ended=1)

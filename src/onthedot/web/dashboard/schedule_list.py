@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from threading import Lock
 
 from onthedot.insight.failing import Failing, read_failing
 from onthedot.model.schedule import Schedule
@@ -16,7 +15,6 @@ from onthedot.web.dashboard.schedule_rows import Row, rows_of
 PAGE = 25
 _MOST_NEEDS = 20
 _MOST_COUNTED = 200
-_FRESH_MS = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,23 +34,9 @@ class SchedulePage:
     standing: Standing
 
 
-class StandingKeeper:
-    """Reads it again when it is older than a second: a hundred who look cost what one does."""
-
-    def __init__(self, monotonic_ms: Callable[[], int]) -> None:
-        self._monotonic_ms = monotonic_ms
-        self._held: tuple[int, Standing] | None = None
-        self._lock = Lock()
-
-    def read(self, store: Store, *, fresh: bool = False) -> Standing:
-        """`fresh`: just after an act, whose effect must be seen."""
-        held, now_ms = self._held, self._monotonic_ms()
-        if held is not None and not fresh and now_ms - held[0] < _FRESH_MS:
-            return held[1]
-        with self._lock:
-            standing = Standing(store.count_schedules(), read_failing(store))
-            self._held = now_ms, standing
-        return standing
+def read_standing(store: Store) -> Standing:
+    """Four questions by index."""
+    return Standing(store.count_schedules(), read_failing(store))
 
 
 def read_page(store: Store, wanted: Filter, cursor: str, standing: Standing) -> SchedulePage:

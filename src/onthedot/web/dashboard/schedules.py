@@ -34,7 +34,8 @@ def schedules_page(
     wanted = read_filter(q, state, tag, task, sort)
     standing = request.app.state.dashboard.standing.read(store)
     page = read_page(store, wanted, cursor, standing)
-    parts = [] if page.rows else count_parts(store, wanted, standing.failing)
+    is_counted = not page.rows and (cursor or len(wanted.parts()) > 1)  # else it is known: nothing has it
+    parts = count_parts(store, wanted, standing.failing) if is_counted else []
     return render(
         request,
         "schedules.html",

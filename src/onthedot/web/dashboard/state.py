@@ -21,7 +21,7 @@ from onthedot.web.dashboard.forms import own_path
 from onthedot.web.dashboard.frame import frame_values, plain_values, respond
 from onthedot.web.dashboard.kept_pages import KeptPages
 from onthedot.web.dashboard.page_route import to_page, to_sign_in
-from onthedot.web.dashboard.schedule_list import StandingKeeper
+from onthedot.web.dashboard.schedule_list import read_standing
 from onthedot.web.dashboard.squares import SquareKeeper
 from onthedot.web.dashboard.timeline_view import Kinds, kinds_of
 from onthedot.web.keeper import Keeper
@@ -31,6 +31,7 @@ from onthedot.web.security import asking, check
 from onthedot.web.watching import Watcher
 
 _NEEDS_MS = 900
+_STANDING_MS = 900
 _PAGES = ("/timeline", "/schedules", "/runs", "/nodes", "/tasks", "/changes", "/tokens")
 
 
@@ -39,7 +40,7 @@ class Dashboard:
 
     def __init__(self, monotonic_ms: Callable[[], int]) -> None:
         self.kept = KeptPages()
-        self.standing = StandingKeeper(monotonic_ms)
+        self.standing = Keeper(read_standing, monotonic_ms, _STANDING_MS)
         self.examination = Keeper(examination.look, monotonic_ms, examination.EVERY_MS)
         self.needs = Keeper(read_needs, monotonic_ms, _NEEDS_MS)
         self.squares = SquareKeeper()

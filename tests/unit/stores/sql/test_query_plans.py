@@ -190,9 +190,17 @@ ASKED: dict[str, tuple[Statement, str]] = {
     "next of the ended": (_by_next(), "INDEX onthedot_schedules_ended"),
     "next of the local": (_by_next(), "INDEX onthedot_schedules_local"),
     "next of a task": (queries.sorted_by_next(queries.WantedSchedules(task="job")), "INDEX onthedot_schedules_task"),
-    "next with a text": (
-        queries.sorted_by_next(queries.WantedSchedules(search="night")),
+    "some with a text": (
+        queries.some_with(queries.WantedSchedules(search="night", order="next")),
         "SCAN listed USING COVERING INDEX onthedot_schedules_task",
+    ),
+    "parked with a text": (
+        queries.by_name(queries.WantedSchedules(state="parked", search="night")),
+        "INDEX onthedot_schedules_parked",
+    ),
+    "of a task with a text": (
+        queries.by_name(queries.WantedSchedules(task="job", search="night")),
+        "INDEX onthedot_schedules_task",
     ),
     "overdue": (statements.OVERDUE, "INDEX onthedot_schedules_due"),
     "count active": (counts.SCHEDULE_COUNTS, "INDEX onthedot_schedules_due"),

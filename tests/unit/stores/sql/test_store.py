@@ -81,6 +81,7 @@ from onthedot import every
 from onthedot.rules import edits
 from onthedot.stores.base import Author
 from onthedot.stores.open import open_store
+from onthedot.stores.sql import driver
 store = open_store("sqlite:///{tmp_path}/a.db", create=True)
 put = lambda name: store.change([name], edits.put(edits.Definition("task", every("1m"))), Author("w", "s", "put"))
 put("before")
