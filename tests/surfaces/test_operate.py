@@ -533,6 +533,8 @@ class TestSchedules:
         assert (found["trigger"]["text"], found["policy"]["retries"], found["revision"]) == ("30 4 * * *", 2, 2)
         found = place.document("schedules", "update", "hourly", "--option", "timeout=5m")
         assert (found["trigger"]["text"], found["policy"]["timeout"]) == ("30 4 * * *", "5m")
+        found = place.document("schedules", "update", "hourly", "--option", "timeout=null")
+        assert (found["policy"]["timeout"], found["policy"]["retries"]) == (None, 2)
 
     def test_delete_asks_unless_told_not_to(self, place: Place) -> None:
         assert "--yes" in place.refused("schedules", "delete", "digest")

@@ -45,6 +45,14 @@ def checked(options: Options, where: str) -> dict[str, Any]:
     return given
 
 
+def taken_back(options: Options, where: str) -> frozenset[str]:
+    """The options that were given as None: a schedule no longer says anything of them. `SettingsError` for others."""
+    names = frozenset(name for name, value in options.items() if value is None)
+    for name in names - set(POLICIES):
+        raise SettingsError(f"{where}: no option {name!r}; {did_you_mean(name, POLICIES)}")
+    return names - {"enabled"}  # which is a state, not said or left out
+
+
 def checked_for_runs(options: Options, where: str) -> dict[str, Any]:
     """The same for an app, a task or a single run, which have only what concerns runs; `SettingsError` else."""
     given = checked(options, where)
@@ -106,6 +114,11 @@ def checked_node(node: NodeSettings) -> NodeSettings:
         if problem is not None:
             raise SettingsError(f"the node's {what} {brief(text)}: {problem}")
     return node
+
+
+def policy_fields(names: Iterable[str]) -> list[str]:
+    """The fields of a policy that these options stand for; those of the schedule itself have none."""
+    return [_field(name) for name in names if name not in OF_THE_SCHEDULE]
 
 
 def policy_of(*layers: Options) -> Policy:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from difflib import get_close_matches
 from itertools import islice
@@ -21,6 +21,7 @@ from onthedot.app.options import (
     key_of,
     of_the_schedule,
     policy_of,
+    taken_back,
     text_of,
     texts_of,
     trigger_of,
@@ -29,12 +30,14 @@ from onthedot.app.page import Page
 from onthedot.app.queries import order_of, state_of
 from onthedot.app.tasks import Task, Tasks
 from onthedot.app.telemetry.tracing import Asking, untraced
+from onthedot.app.updating import Said
 from onthedot.errors import ScheduleNotFound, SettingsError
 from onthedot.events import Event, Paused
 from onthedot.insight.explain import Explanation, explain
 from onthedot.insight.schedule_history import read_history
 from onthedot.insight.ticks import MOST_TICKS, Tick, read_beads, read_ticks
 from onthedot.model.ids import new_id
+from onthedot.model.policy import Policy
 from onthedot.model.run import Run
 from onthedot.model.schedule import Json, Origin, Schedule
 from onthedot.model.values import replace as replace_run
@@ -149,26 +152,22 @@ class Schedules:
         revision: int | None = None,
         **options: Any,
     ) -> Schedule:
-        """Change the named fields, and leave the rest; `enabled` pauses or resumes it. `revision`: see `put`."""
-        given = self._given(name, options, unchecked=unchecked)
-        values = None if args is None else self._tasks.checked(self.get(name).task, args, unchecked=unchecked)[1]
-        new = None if trigger is None else self._trigger(trigger, name)
-        if new is not None:
-            refuse_ended(self._open_store(), {name: new})
+        """Change the named fields, and leave the rest; `enabled` pauses or resumes it. `revision`: see `put`.
 
-        def change(schedule: Schedule) -> edits.Definition[Trigger]:
-            old = edits.definition_of(schedule)
-            policy = replace(old.policy, **_fields_of(given))
-            return replace(
-                old,
-                args=old.args if values is None else values,
-                trigger=old.trigger if new is None else new,
-                policy=policy,
-                given=tuple(sorted({*old.given, *given})),
-                **of_the_schedule(given),
-            )
-
-        edit = unless_past(as_asked(edits.update(change), options, "update"))
+        An option that is None is taken back: it follows the task and the app again.
+        """
+        given, back = self._given(name, options, unchecked=unchecked), taken_back(options, name)
+        task = self.get(name).task if back or args is not None else ""
+        said = Said(
+            trigger=None if trigger is None else self._trigger(trigger, name),
+            args=None if args is None else self._tasks.checked(task, args, unchecked=unchecked)[1],
+            given=given,
+            taken_back=back,
+            otherwise=self._tasks.policy_of(task, self._defaults) if back else Policy(),
+        )
+        if said.trigger is not None:
+            refuse_ended(self._open_store(), {name: said.trigger})
+        edit = unless_past(as_asked(edits.update(said.of), options, "update"))
         changed = self._change_one(name, edits.expecting(revision, edit), "update")
         if "depends_on" in given:
             warn_of_missing(self._open_store(), {name: edits.definition_of(changed)})
@@ -473,9 +472,3 @@ class _NotWritten(Exception):
     def __init__(self, effects: Effects) -> None:
         super().__init__(effects)
         self.effects = effects
-
-
-def _fields_of(given: Options) -> dict[str, Any]:
-    layer = policy_of(given)
-    names = [name if hasattr(layer, name) else f"{name}_ms" for name in given]
-    return {name: getattr(layer, name) for name in names if hasattr(layer, name)}

@@ -16,7 +16,7 @@ from onthedot.cli.apps import open_app
 from onthedot.cli.changes import change_text
 from onthedot.cli.notes import show_note, warnings_as_notes
 from onthedot.cli.options import Args, AsJson, FoldRule, GapRule, ScheduleName, StoreUrl, Zone
-from onthedot.cli.overrides import read_options, read_pairs, read_schedule_trigger
+from onthedot.cli.overrides import read_changes, read_options, read_pairs, read_schedule_trigger
 from onthedot.cli.run_tables import runs_table
 from onthedot.cli.screen import Screen, plain_table, show_json
 from onthedot.cli.texts import counted, local_moment, local_text, needs_seconds, span_text, visible
@@ -195,9 +195,9 @@ def update(
     store: StoreUrl = None,
     as_json: AsJson = False,
 ) -> None:
-    """Change what is named, and leave the rest."""
+    """Change what is named, and leave the rest; an option that is null follows the task again."""
     trigger = read_schedule_trigger(cron_text=cron, interval=every, moment=at, tz=tz, gap=gap, fold=fold)
-    args, options = read_pairs(arg, "--arg"), read_options(option, name)
+    args, options = read_pairs(arg, "--arg"), read_changes(option, name)
     if trigger is None and args is None and not options:
         raise typer.BadParameter("nothing is to be changed: give a trigger, --arg or --option")
     with closing(open_app(store)) as app, warnings_as_notes():

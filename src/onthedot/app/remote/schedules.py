@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from onthedot.app.import_export import Changed, Imported
-from onthedot.app.options import checked, key_of, trigger_of
+from onthedot.app.options import checked, key_of, taken_back, trigger_of
 from onthedot.app.page import Page
 from onthedot.app.remote.connection import Connection, Document
 from onthedot.app.remote.problems import error_of
@@ -78,7 +78,8 @@ class RemoteSchedules(Schedules):
         **options: Any,
     ) -> Schedule:
         _refuse_unchecked(unchecked, "update")
-        body: Document = {"options": plain(checked(options, name))}
+        said = {**checked(options, name), **dict.fromkeys(taken_back(options, name))}
+        body: Document = {"options": plain(said)}
         if trigger is not None:
             body["trigger"] = self._encoded(trigger, name)
         if args is not None:

@@ -41,7 +41,7 @@ class Fields(Given):
 
     trigger: TriggerGiven | None = None
     args: Json | None = None
-    options: Json = Field(default_factory=dict)
+    options: Json = Field(default_factory=dict, description="One that is null follows the task and the app again.")
 
 
 class Schedule(BaseModel):
