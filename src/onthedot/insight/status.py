@@ -23,8 +23,7 @@ OVERDUE_MS = 60_000
 
 _START_ONE = "start a node that can: `onthedot run` with the app that has the task, in the group if it has one"
 _PUT_IT = "put that schedule, or change depends_on"
-_PAGE = 1000
-MOST_LOOKED_AT = 2000
+MOST_UNDECLARED = 1000
 MOST_LATE = 1000
 _MOST_NAMES = 3
 _MOST_PAUSES = 10
@@ -98,7 +97,7 @@ class Status:
     died: tuple[Deaths, ...]
     """Nodes that died within the last day and were noticed; who was heard of last comes first."""
     undeclared: tuple[str, ...]
-    """The schedules that nobody declares any more, of the first `MOST_LOOKED_AT` by name: they do not run."""
+    """The schedules that nobody declares any more, so many at most: they do not run."""
     parked: tuple[Schedule, ...]
     late: tuple[Late, ...]
     """The latest first; of both kinds so many at most."""
@@ -113,7 +112,7 @@ class Status:
     @property
     def alive(self) -> tuple[Node, ...]:
         """The nodes whose lease is not over."""
-        return _alive(self.nodes, self.now_ms)
+        return alive_of(self.nodes, self.now_ms)
 
     @property
     def problems(self) -> tuple[str, ...]:
@@ -146,9 +145,9 @@ def read_status(store: Store) -> Status:
     """Costs the same however many schedules there are: they are counted, and only those that need somebody are read."""
     now_ms = store.now_ms()
     nodes = tuple(store.nodes())
-    alive = _alive(nodes, now_ms)
+    alive = alive_of(nodes, now_ms)
     counts, live = store.count_schedules(MOST_COUNTED), store.count_runs(MOST_COUNTED)
-    undeclared = [each for each in _looked_at(store) if each.is_undeclared(now_ms)]
+    undeclared = store.schedules(state="undeclared", limit=MOST_UNDECLARED) if counts.undeclared else []
     needs = [each for each in map(_less(undeclared), store.demands()) if each.count > 0]
     return Status(
         now_ms=now_ms,
@@ -165,13 +164,6 @@ def read_status(store: Store) -> Status:
         waiting=live.waiting,
         running=live.running,
     )
-
-
-def _looked_at(store: Store) -> Iterator[Schedule]:
-    page = store.schedules(limit=_PAGE)
-    for _ in range(MOST_LOOKED_AT // _PAGE):
-        yield from page
-        page = store.schedules(after=page[-1].name, limit=_PAGE) if len(page) == _PAGE else []
 
 
 def _less(undeclared: Sequence[Schedule]) -> Callable[[Demand], Demand]:
@@ -194,7 +186,8 @@ def _late(store: Store, alive: Sequence[Node], now_ms: int) -> Iterator[Late]:
     yield from _late_runs(waiting, running, alive, now_ms)
 
 
-def _alive(nodes: Sequence[Node], now_ms: int) -> tuple[Node, ...]:
+def alive_of(nodes: Sequence[Node], now_ms: int) -> tuple[Node, ...]:
+    """Those whose lease is not over."""
     return tuple(node for node in nodes if node.lives and not node.expired(now_ms))
 
 
