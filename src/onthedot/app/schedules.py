@@ -34,6 +34,7 @@ from onthedot.app.updating import Said
 from onthedot.errors import ScheduleNotFound, SettingsError
 from onthedot.events import Event, Paused
 from onthedot.insight.explain import Explanation, explain
+from onthedot.insight.held import why_held
 from onthedot.insight.schedule_history import read_history
 from onthedot.insight.ticks import MOST_TICKS, Tick, read_beads, read_ticks
 from onthedot.model.ids import new_id
@@ -337,7 +338,9 @@ class Schedules:
     ) -> Page[Schedule]:
         """A page of schedules, by name or (`sort="next"`) by their next moment; all that is given must hold.
 
-        `q` is part of the name or of the task's. States are active, paused, parked and ended.
+        `q` is part of the name or of the task's. States are active, paused, parked and ended; in any of these
+        may be those that no live node declares any more (undeclared), and those that left out ticks within the last
+        day, too late or behind an earlier run (leaving_out).
         """
         chosen, order, most = state_of(state), order_of(sort), count_of(limit, "limit")
         if not all(text is None or can_be_kept(text) for text in (q, tag, task)):
@@ -368,7 +371,7 @@ class Schedules:
         return read_beads(self._open_store(), found) if found else {}
 
     def next(self, name: str, count: int = 5) -> Sequence[datetime]:
-        """The coming moments at which it will run, as things stand."""
+        """The coming moments of its trigger; `held` says whether anything keeps it from running then."""
         wanted, schedule = count_of(count, "count"), self.get(name)
         trigger = decode(schedule.trigger)
         moments: list[datetime] = []
@@ -377,6 +380,11 @@ class Schedules:
             moments.append(from_ms(moment))
             moment = trigger.next_ms(moment)
         return moments
+
+    def held(self, name: str) -> str | None:
+        """Why no run begins at its coming moments, as things stand; None where one does."""
+        store = self._open_store()
+        return why_held(self.get(name), store.nodes(), store.now_ms())
 
     def explain(self, name: str, moment: datetime | str) -> Explanation:
         """Why it did, or did not, run at that moment; also of a schedule that was deleted."""

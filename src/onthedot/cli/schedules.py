@@ -135,12 +135,14 @@ def show_next(
         schedule = app.schedules.get(name)
         moments = [int(each.timestamp() * 1000) for each in app.schedules.next(name, count)]
         zone, now_ms = _zone(schedule), app.now_ms()
+        held = app.schedules.held(name) if moments else None
         if as_json:
             listed = [{"at": iso(ms), "local": local_moment(ms, zone).isoformat()} for ms in moments]
-            show_json({"name": name, "state": schedule_state(schedule), "timezone": zone, "moments": listed})
+            told = {"name": name, "state": schedule_state(schedule, now_ms), "held": held}
+            show_json({**told, "timezone": zone, "moments": listed})
             return
-        if schedule_state(schedule) in ("paused", "parked"):
-            typer.echo(f"{visible(name)} is {schedule_state(schedule)}; if it were not:")
+        if held is not None:
+            typer.echo(f"{visible(name)}: {visible(held)}; if it were not so:")
         seconds = needs_seconds(moments)
         for ms in moments:
             typer.echo(f"{local_text(ms, zone, seconds=seconds)}  {_distance(ms, now_ms)}")

@@ -183,6 +183,10 @@ class RemoteSchedules(Schedules):
         told = self._connection.get("schedules", name, "next", n=count)
         return [from_ms(ceil_ms(each["at"])) for each in told["moments"]]
 
+    def held(self, name: str) -> str | None:
+        found: str | None = self._connection.get("schedules", name, "next", n=1)["held"]
+        return found
+
     def explain(self, name: str, moment: datetime | str) -> Explanation:
         told = self._connection.get("schedules", name, "explain", at=iso(ceil_ms(moment)))
         decisions = tuple(decision_of(each) for each in told["decisions"])

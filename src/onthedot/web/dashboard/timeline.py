@@ -8,7 +8,7 @@ from typing import Any
 from fastapi import Request
 from starlette.responses import HTMLResponse, PlainTextResponse
 
-from onthedot.app.outlook import Planned, StoreOutlook
+from onthedot.app.outlook import Planned, StoreOutlook, notes_on
 from onthedot.errors import ExtraMissing, MomentError
 from onthedot.model.node import NodeState
 from onthedot.moments import END_MS, FIRST_MS, floor_ms, from_ms, iso
@@ -59,6 +59,7 @@ def _values(request: Request, watcher: Watcher, zone: Zone) -> dict[str, Any]:
     chosen = view.chosen_of(grid, outlook, planned, zone.name)
     return {
         "shown": shown,
+        "notes": notes_on(kinds.needs, snapshot.nodes, snapshot.schedules.undeclared, now_ms),
         "not_understood": _not_understood(query.get("range", ""), query.get("at", "")),
         "ranges": tuple(view.RANGES.values()),
         "tag": tag,

@@ -121,6 +121,7 @@ class Next(BaseModel):
 
     name: str
     state: str
+    held: str | None = Field(default=None, description="Why no run begins at these moments; null where one does.")
     timezone: str
     moments: list[Moment]
 
