@@ -53,6 +53,17 @@ def test_what_failed_lately_comes_first_and_once(app: App) -> None:
         assert names(world, Filter(search="a")) == (["z", "a"], None)  # fails has an a
 
 
+def test_who_leaves_out_ticks_comes_after_what_failed_and_is_a_facet_of_its_own(app: App) -> None:
+    with simulate(app, start=START, call=True, takes={"works": "90m"}) as world:
+        app.schedules.put("a", "works", every("1d"))
+        app.schedules.put("y", "works", every("1h"), overlap="discard")
+        app.schedules.put("z", "fails", every("1h"))
+        world.advance("3h")
+        assert names(world, Filter()) == (["z", "y", "a"], None)
+        assert names(world, Filter(state="leaving_out")) == (["y"], None)
+        assert standing(world).counts.leaving_out == 1
+
+
 def test_those_that_need_somebody_are_on_the_first_page_only(app: App) -> None:
     with simulate(app, start=START, call=True) as world:
         for number in range(PAGE + 10):
