@@ -170,8 +170,8 @@ VERSIONS = (
         name="version-after-start",
         rule="Whoever starts a run of a schedule raises its `version`.",
         file="rules/start.py",
-        find="schedule = replace(self.schedule, version=self.schedule.version + 1) if touched else None",
-        replace="schedule = self.schedule if touched else None",
+        find="schedule = replace(self._noted(), version=self.schedule.version + 1) if touched else None",
+        replace="schedule = self._noted() if touched else None",
         tests=memory("TestVersions"),
     ),
     Sabotage(

@@ -30,6 +30,14 @@ CLOCK = (
         tests=unit("node/test_hints.py::test_a_node_that_reads_seldom_is_on_time_for_what_it_has_planned_itself"),
     ),
     Sabotage(
+        name="left-out-not-noted",
+        rule="A schedule remembers when it left out a tick that nobody asked it to leave out.",
+        file="rules/plan.py",
+        find="left_out_ms=self.now_ms if self._leaves_out else before.left_out_ms",
+        replace="left_out_ms=before.left_out_ms",
+        tests=memory("TestAskingForSchedules::test_who_left_out_ticks_is_found_and_counted_for_a_day"),
+    ),
+    Sabotage(
         name="ahead-of-another-version",
         rule="What was decided on an older version is decided anew.",
         file="stores/memory.py",

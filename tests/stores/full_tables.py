@@ -18,6 +18,8 @@ GIVEN = {
     "from_ms": NOW_MS - 10_000,
     "until_ms": NOW_MS + 5000,
     "before_ms": NOW_MS - 5000,
+    "declared_before_ms": NOW_MS - 3_600_000,
+    "left_out_from_ms": NOW_MS - 86_400_000,
     "first_ms": 1,
     "last_ms": NOW_MS,
     "most": 100,

@@ -16,7 +16,7 @@ from onthedot.model.run import Run
 from onthedot.model.states import State
 from onthedot.rules import edits
 from onthedot.stores.base import PROGRESS, LogLine
-from onthedot.testing.conformance.scene import BY, DAY, LEASE_MS, MINUTE, SECOND, Scene
+from onthedot.testing.conformance.scene import BY, DAY, HOUR, LEASE_MS, MINUTE, SECOND, Scene
 from onthedot.triggers import at, every
 
 NAMES = ("a", "B", "b", "a:b", "17:x", "100%_", "it's", 'q"\\', "näh 🕰", "STRASSE", "straße", "two words", "zz")
@@ -35,6 +35,7 @@ _OPTIONS: dict[str, tuple[Any, ...]] = {
     "mode": ("durable", "durable", "durable", "local"),
     "priority": (0, 0, 3),
     "pool": POOLS,
+    "origin": ("api", "api", "code"),
 }
 Step = Callable[[Scene], object]
 
@@ -94,7 +95,7 @@ class Histories:
         return run and (lambda scene: scene.store.retry(run.id, run.claim_no, BY))  # type: ignore[return-value]
 
     def wait(self) -> None:
-        self.first.wait(self.random.choice((400, 1500, 20 * SECOND, 70 * SECOND)))
+        self.first.wait(self.random.choice((400, 1500, 20 * SECOND, 70 * SECOND, 70 * SECOND, HOUR)))
 
     # nodes
 

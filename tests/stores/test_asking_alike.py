@@ -30,7 +30,7 @@ SEEDS["redis_url"] = (12, 13, 14)
 _CASES = [(store, seed) for store, seeds in SEEDS.items() for seed in seeds]
 _ORDERS: tuple[Order, ...] = ("name", "next")
 _PARTS = ("", "", "A", "et", "%", "_", "%_", "SS", "ß", ":", " ", "NÄ", "NäH", "🕰", "\\", "'", '"', "two W", "a" * 300)
-_STATES = (None, None, "active", "paused", "parked", "ended")
+_STATES = (None, None, "active", "paused", "parked", "ended", "undeclared", "leaving_out")
 
 
 @pytest.fixture
@@ -128,6 +128,9 @@ def _wanted_runs(memory: Store, random: Random, now_ms: int) -> dict[str, Any]:
         "schedule": random.choice(NAMES),
         "task": random.choice(TASKS),
         "node": random.choice(nodes) if nodes else "nobody",
+        "parent": random.choice(
+            sorted({run.parent_id for run in memory.runs(limit=1000) if run.parent_id}) or ["nobody"]
+        ),
         "state": random.choice(list(State)),
         "late": random.random() < 0.5,
         "since_ms": random.randint(START_MS, now_ms),

@@ -190,6 +190,16 @@ ASKED: dict[str, tuple[Statement, str, str]] = {
         "onthedot_schedules_parked",
         "onthedot_schedules_error",
     ),
+    "undeclared": (
+        _by_name(state="undeclared", now_ms=NOW_MS),
+        "onthedot_schedules_declared",
+        "onthedot_schedules_declared",
+    ),
+    "leaving out": (
+        _by_name(state="leaving_out", now_ms=NOW_MS),
+        "onthedot_schedules_left_out",
+        "onthedot_schedules_left_out",
+    ),
     "how far a page reaches": (
         queries.furthest(queries.WantedSchedules(order="next")),
         "onthedot_schedules_due",
@@ -208,6 +218,7 @@ ASKED: dict[str, tuple[Statement, str, str]] = {
     "runs of a task": (_ended(task="n7"), "onthedot_history_task", "onthedot_history_task"),
     "runs of a task then": (_ended(task="n7", first="1", end="9"), "onthedot_history_task", "onthedot_history_task"),
     "runs of a node": (_ended(node="n7"), "onthedot_history_owner", "onthedot_history_owner"),
+    "shards": (_ended(parent="n7"), "onthedot_history_parent", "onthedot_history_parent"),
     "late runs": (_ended(late=True), "onthedot_history_late", "onthedot_history_late"),
     "late runs then": (_ended(late=True, first="1", end="9"), "onthedot_history_late", "onthedot_history_late"),
     "runs then": (_ended(first="1", end="9"), "onthedot_history_pkey", "PRIMARY"),

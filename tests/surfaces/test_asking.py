@@ -46,8 +46,11 @@ def test_schedules_are_listed_by_text_state_task_and_next_run(place: Place) -> N
 
     assert names("--q", "MAIL") == names("--task", "send") == names("--state", "active") == ["mails"]
     assert names("--state", "paused") == ["nightly"]
+    assert names("--state", "undeclared") == names("--state", "leaving_out") == []
     assert names("--sort", "next")[0] == "mails"
-    assert "active, paused, parked and ended" in refusal(place.run("schedules", "list", "--state", "broken"), 2)
+    assert "active, paused, parked, ended, undeclared and leaving_out" in refusal(
+        place.run("schedules", "list", "--state", "broken"), 2
+    )
 
 
 def test_runs_are_listed_by_task_node_lateness_and_time(place: Place) -> None:
@@ -56,6 +59,8 @@ def test_runs_are_listed_by_task_node_lateness_and_time(place: Place) -> None:
 
     assert count("--task", "send") == count("--since", "1h") == 1
     assert count("--task", "report") == count("--until", "1h") == count("--late") == count("--node", "web") == 0
+    (run,) = place.document("runs", "list")["runs"]
+    assert count("--parent", run["id"]) == 0
     assert "no moment" in refusal(place.run("runs", "list", "--since", "soon"), 2)
 
 
@@ -63,6 +68,7 @@ def test_the_forecast_of_a_store_is_as_that_of_a_file(place: Place) -> None:
     found = place.document("forecast", "--hours", "2")
     assert [each["name"] for each in found["schedules"]] == ["mails"]
     assert found["runs"] == 120
+    assert found["notes"] == ["mails cannot run: no node is alive"]
     assert "not both" in refusal(place.run("forecast", "crontab", "--store", place.url), 2)
 
 

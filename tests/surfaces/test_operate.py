@@ -479,13 +479,17 @@ class TestSchedules:
         found = place.document("schedules", "next", "digest", "-n", "3")
         assert (found["timezone"], len(found["moments"])) == ("Europe/Berlin", 3)
         assert all("T07:00:00+0" in each["local"] for each in found["moments"])
-        assert len(place.printed("schedules", "next", "digest").splitlines()) == 5
+        held, *lines = place.printed("schedules", "next", "digest").splitlines()
+        assert (len(lines), held) == (5, f"digest: {found['held']}; if it were not so:")
+        assert found["held"] == "no node is alive: nothing is planned until one is"
 
     def test_pause_and_resume_by_name_or_by_tag(self, place: Place) -> None:
         assert place.printed("schedules", "pause", "digest", "--note", "moving") == "digest is paused (moving)\n"
         found = place.document("schedules", "show", "digest")
         assert (found["state"], found["paused_note"], found["changes"][0]["surface"]) == ("paused", "moving", "cli")
-        assert "digest is paused; if it were not:" in place.printed("schedules", "next", "digest")
+        assert "digest: it is paused: its ticks are left out; if it were not so:" in place.printed(
+            "schedules", "next", "digest"
+        )
         assert place.document("schedules", "resume", "--tag", "eu")["schedules"][0]["state"] == "active"
 
     def test_pause_says_how_many_runs_it_skipped_and_how_many_are_still_running(
@@ -533,6 +537,8 @@ class TestSchedules:
         assert (found["trigger"]["text"], found["policy"]["retries"], found["revision"]) == ("30 4 * * *", 2, 2)
         found = place.document("schedules", "update", "hourly", "--option", "timeout=5m")
         assert (found["trigger"]["text"], found["policy"]["timeout"]) == ("30 4 * * *", "5m")
+        found = place.document("schedules", "update", "hourly", "--option", "timeout=null")
+        assert (found["policy"]["timeout"], found["policy"]["retries"]) == (None, 2)
 
     def test_delete_asks_unless_told_not_to(self, place: Place) -> None:
         assert "--yes" in place.refused("schedules", "delete", "digest")

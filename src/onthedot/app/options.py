@@ -45,6 +45,14 @@ def checked(options: Options, where: str) -> dict[str, Any]:
     return given
 
 
+def taken_back(options: Options, where: str) -> frozenset[str]:
+    """The options that were given as None: a schedule no longer says anything of them. `SettingsError` for others."""
+    names = frozenset(name for name, value in options.items() if value is None)
+    for name in names - set(POLICIES):
+        raise SettingsError(f"{where}: no option {name!r}; {did_you_mean(name, POLICIES)}")
+    return names - {"enabled"}  # which is a state, not said or left out
+
+
 def checked_for_runs(options: Options, where: str) -> dict[str, Any]:
     """The same for an app, a task or a single run, which have only what concerns runs; `SettingsError` else."""
     given = checked(options, where)
@@ -117,11 +125,15 @@ def policy_of(*layers: Options) -> Policy:
     return policy
 
 
+def field_names(options: Iterable[str]) -> list[str]:
+    """The fields of a policy that these options stand for; those of the schedule itself have none."""
+    return [_field(name) for name in options if name not in OF_THE_SCHEDULE]
+
+
 def policy_fields(options: Options) -> dict[str, Any]:
     """The fields of a policy that these options name, with their values."""
     layer = policy_of(options)
-    names = [name if hasattr(layer, name) else f"{name}_ms" for name in options]
-    return {name: getattr(layer, name) for name in names if hasattr(layer, name)}
+    return {name: getattr(layer, name) for name in field_names(options)}
 
 
 def of_the_schedule(options: Options) -> dict[str, Any]:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING
 
 from onthedot.errors import ForecastTooLarge, TriggerError
+from onthedot.insight.held import Need, unable_of
+from onthedot.model.node import Node
 from onthedot.model.schedule import Schedule
 from onthedot.moments import END_MS, FIRST_MS, ceil_ms, from_ms
+from onthedot.texts import counted
 from onthedot.triggers.base import Trigger
 from onthedot.triggers.codec import decode
 
@@ -76,20 +79,22 @@ class Planned:
     task: str
     trigger: Trigger
     tags: tuple[str, ...]
+    group: str | None = None
 
 
-def planned_of(schedules: Iterable[Schedule]) -> dict[str, Planned | None]:
-    """By name; None for those that do not run: paused, parked, or at their end."""
-    return {each.name: _planned(each) for each in schedules}
+def planned_of(schedules: Iterable[Schedule], now_ms: int) -> dict[str, Planned | None]:
+    """By name; None for those that do not run: paused, parked, at their end, or no longer declared by any live node."""
+    return {each.name: _planned(each, now_ms) for each in schedules}
 
 
 def read_planned(store: Store, *, tag: str | None = None) -> dict[str, Planned]:
     """Of all schedules that run, or of those with a tag. Reads every one of them, in pages."""
     found: dict[str, Planned] = {}
+    now_ms = store.now_ms()
     after: str | None = ""
     while after is not None:
         page = store.schedules(tag=tag, after=after, limit=_PAGE)
-        found.update((name, each) for name, each in planned_of(page).items() if each is not None)
+        found.update((name, each) for name, each in planned_of(page, now_ms).items() if each is not None)
         after = page[-1].name if len(page) == _PAGE else None
     return found
 
@@ -121,10 +126,28 @@ def outlook(open_store: Callable[[], Store], first_ms: int, end_ms: int, *, tag:
     return outlook_of(read_planned(open_store(), tag=tag), first_ms, end_ms)
 
 
-def _planned(schedule: Schedule) -> Planned | None:
+def notes_on(needs: Mapping[Need, Sequence[str]], nodes: Sequence[Node], undeclared: int, now_ms: int) -> list[str]:
+    """What is to be known beside the runs to come: how many schedules are not among them, as they would not run; and
+    whose runs would wait for a node."""
+    who = f"{counted(undeclared, 'schedule')} {'is' if undeclared == 1 else 'are'}"
+    told = [f"{who} not counted: no live node declares {'it' if undeclared == 1 else 'them'} any more"]
+    return [*(told if undeclared else []), *map(str, unable_of(needs, nodes, now_ms))]
+
+
+def needs_of(planned: Mapping[str, Planned]) -> dict[Need, list[str]]:
+    """What these need of nodes, and who needs it."""
+    found: dict[Need, list[str]] = {}
+    for name, each in planned.items():
+        found.setdefault((each.task, each.group), []).append(name)
+    return found
+
+
+def _planned(schedule: Schedule, now_ms: int) -> Planned | None:
     if not schedule.enabled or schedule.error is not None or schedule.next_run_ms is None:
         return None
+    if schedule.is_undeclared(now_ms):
+        return None
     try:
-        return Planned(schedule.task, decode(schedule.trigger), schedule.tags)
+        return Planned(schedule.task, decode(schedule.trigger), schedule.tags, schedule.policy.group)
     except TriggerError:
         return None

@@ -9,17 +9,17 @@ from typing import Any, get_args
 from onthedot.app.remedies import did_you_mean
 from onthedot.errors import SettingsError
 from onthedot.model.run import Run
-from onthedot.model.schedule import Order, ScheduleState
+from onthedot.model.schedule import Facet, Order
 from onthedot.model.states import State
 from onthedot.stores.base import Store
 
-STATES: tuple[ScheduleState, ...] = get_args(ScheduleState)
+STATES: tuple[Facet, ...] = get_args(Facet)
 ORDERS: tuple[Order, ...] = get_args(Order)
 _MOST_INCARNATIONS = 20
 
 
-def state_of(text: str | None) -> ScheduleState | None:
-    """A state of schedules; `SettingsError`."""
+def state_of(text: str | None) -> Facet | None:
+    """A state of schedules, or what else they may be asked for by; `SettingsError`."""
     if text is None:
         return None
     for state in STATES:
@@ -49,6 +49,7 @@ class RunFilter:
 
     schedule: str | None = None
     task: str | None = None
+    parent: str | None = None
     state: State | None = None
     late: bool = False
     since_ms: int | None = None

@@ -46,6 +46,7 @@ class Runs:
         schedule: str | None = None,
         task: str | None = None,
         node: str | None = None,
+        parent: str | None = None,
         state: str | None = None,
         late: bool = False,
         since: datetime | str | None = None,
@@ -56,11 +57,13 @@ class Runs:
         """A page of runs, newest first; all that is given must hold.
 
         `node` is the id or the name of who runs it or did last. Late ones began more than a second after they were due.
-        They were made at `since` or later, and before `until`.
+        They were made at `since` or later, and before `until`. `parent` is the id of a broadcast, of which these are
+        the shards, or of the run that these followed.
         """
         wanted = RunFilter(
             schedule,
             task,
+            parent,
             state_of_run(state),
             late,
             since_ms=None if since is None else ceil_ms(since),
@@ -68,7 +71,7 @@ class Runs:
             before=None if cursor is None else text_of(cursor, "cursor"),
             limit=count_of(limit, "limit"),
         )
-        if not all(text is None or can_be_kept(text) for text in (schedule, task, node)):
+        if not all(text is None or can_be_kept(text) for text in (schedule, task, node, parent)):
             return Page([], None)
         found = read_runs(self._open_store(), wanted, node)
         return Page(found, found[-1].id if len(found) == limit else None)

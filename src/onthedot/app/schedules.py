@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from difflib import get_close_matches
 from itertools import islice
@@ -20,8 +20,8 @@ from onthedot.app.options import (
     count_of,
     key_of,
     of_the_schedule,
-    policy_fields,
     policy_of,
+    taken_back,
     text_of,
     texts_of,
     trigger_of,
@@ -30,12 +30,15 @@ from onthedot.app.page import Page
 from onthedot.app.queries import order_of, state_of
 from onthedot.app.tasks import Task, Tasks
 from onthedot.app.telemetry.tracing import Asking, untraced
+from onthedot.app.updating import Said
 from onthedot.errors import OnthedotError, ScheduleNotFound, SettingsError, StoreError
 from onthedot.events import Event, Paused
 from onthedot.insight.explain import Explanation, explain
+from onthedot.insight.held import why_held
 from onthedot.insight.schedule_history import read_history
 from onthedot.insight.ticks import MOST_TICKS, Tick, read_beads, read_ticks
 from onthedot.model.ids import new_id
+from onthedot.model.policy import Policy
 from onthedot.model.run import Run
 from onthedot.model.schedule import Json, Origin, Schedule
 from onthedot.model.values import replace as replace_run
@@ -154,26 +157,22 @@ class Schedules:
         revision: int | None = None,
         **options: Any,
     ) -> Schedule:
-        """Change the named fields, and leave the rest; `enabled` pauses or resumes it. `revision`: see `put`."""
-        given = self._given(name, options, unchecked=unchecked)
-        values = None if args is None else self._tasks.checked(self.get(name).task, args, unchecked=unchecked)[1]
-        new = None if trigger is None else self._trigger(trigger, name)
-        if new is not None:
-            refuse_ended(self._open_store(), {name: new})
+        """Change the named fields, and leave the rest; `enabled` pauses or resumes it. `revision`: see `put`.
 
-        def change(schedule: Schedule) -> edits.Definition[Trigger]:
-            old = edits.definition_of(schedule)
-            policy = replace(old.policy, **policy_fields(given))
-            return replace(
-                old,
-                args=old.args if values is None else values,
-                trigger=old.trigger if new is None else new,
-                policy=policy,
-                given=tuple(sorted({*old.given, *given})),
-                **of_the_schedule(given),
-            )
-
-        edit = unless_past(as_asked(edits.update(change), options, "update"))
+        An option that is None is taken back: it follows the task and the app again.
+        """
+        given, back = self._given(name, options, unchecked=unchecked), taken_back(options, name)
+        task = self.get(name).task if back or args is not None else ""
+        said = Said(
+            trigger=None if trigger is None else self._trigger(trigger, name),
+            args=None if args is None else self._tasks.checked(task, args, unchecked=unchecked)[1],
+            given=given,
+            taken_back=back,
+            otherwise=self._tasks.policy_of(task, self._defaults) if back else Policy(),
+        )
+        if said.trigger is not None:
+            refuse_ended(self._open_store(), {name: said.trigger})
+        edit = unless_past(as_asked(edits.update(said.of), options, "update"))
         changed = self._change_one(name, edits.expecting(revision, edit), "update")
         if "depends_on" in given:
             warn_of_missing(self._open_store(), {name: edits.definition_of(changed)})
@@ -375,7 +374,9 @@ class Schedules:
     ) -> Page[Schedule]:
         """A page of schedules, by name or (`sort="next"`) by their next moment; all that is given must hold.
 
-        `q` is part of the name or of the task's. States are active, paused, parked and ended.
+        `q` is part of the name or of the task's. States are active, paused, parked and ended; in any of these
+        may be those that no live node declares any more (undeclared), and those that left out ticks within the last
+        day, too late or behind an earlier run (leaving_out).
         """
         chosen, order, most = state_of(state), order_of(sort), count_of(limit, "limit")
         if not all(text is None or can_be_kept(text) for text in (q, tag, task)):
@@ -406,7 +407,7 @@ class Schedules:
         return read_beads(self._open_store(), found) if found else {}
 
     def next(self, name: str, count: int = 5) -> Sequence[datetime]:
-        """The coming moments at which it will run, as things stand."""
+        """The coming moments of its trigger; `held` says whether anything keeps it from running then."""
         wanted, schedule = count_of(count, "count"), self.get(name)
         trigger = decode(schedule.trigger)
         moments: list[datetime] = []
@@ -415,6 +416,11 @@ class Schedules:
             moments.append(from_ms(moment))
             moment = trigger.next_ms(moment)
         return moments
+
+    def held(self, name: str) -> str | None:
+        """Why no run begins at its coming moments, as things stand; None where one does."""
+        store = self._open_store()
+        return why_held(self.get(name), store.nodes(), store.now_ms())
 
     def explain(self, name: str, moment: datetime | str) -> Explanation:
         """Why it did, or did not, run at that moment; also of a schedule that was deleted."""

@@ -12,13 +12,14 @@ from typing import Any, Generic, ParamSpec, TypeVar
 from onthedot.app.arguments import MISSING, Parameter, Signature, check_size, signature_of
 from onthedot.app.callables import described, identity_of, is_async, place_of, underlying
 from onthedot.app.files.names import name_problem
-from onthedot.app.options import policy_of
+from onthedot.app.options import Options, policy_of
 from onthedot.errors import Conflict, SettingsError, TaskNotFound
 from onthedot.execution.around import Around, within_async, within_sync
 from onthedot.execution.context import Context
 from onthedot.execution.pools import pool_by_rule
 from onthedot.execution.targets.command import Command
 from onthedot.execution.targets.http import HttpCall
+from onthedot.model.policy import Policy
 from onthedot.storable import beginning, shown
 from onthedot.stores.base import Store, TaskInfo
 
@@ -207,6 +208,14 @@ class Tasks:
             return Signature((), open=True)
         published = self._published(name).parameters
         return Signature(tuple(Parameter(str(each["name"]), bool(each["required"])) for each in published))
+
+    def policy_of(self, name: str, defaults: Options) -> Policy:
+        """How runs of the task are treated where nobody says more: by the function here, else as nodes publish it."""
+        local = self.lookup(name)
+        if local is not None:
+            return policy_of(defaults, local.options)
+        published = next((info.policy for info in self._open_store().tasks() if info.name == name), {})
+        return Policy.from_json({**policy_of(defaults).as_json(), **published})
 
     def check_known(self, name: str, where: str, *, unchecked: bool) -> None:
         """`TaskNotFound` if nobody has such a task, unless that is not asked."""

@@ -148,13 +148,15 @@ def show_heat_map(index: RunIndex, window: Window, screen: Screen) -> None:
 
 def _of_store(store: str | None, tz: str | None) -> JobFile:
     """The schedules of a store that run, as if they stood in a file."""
-    from onthedot.app.outlook import read_planned
+    from onthedot.app.outlook import needs_of, notes_on, read_planned
     from onthedot.stores.open import mask_url
 
     with closing(open_app(store)) as app:
-        planned = read_planned(app.open_store())
+        held = app.open_store()
+        planned, undeclared = read_planned(held), held.count_schedules().undeclared
+        notes = notes_on(needs_of(planned), held.nodes(), undeclared, held.now_ms())
         entries = [Entry(name, each.trigger, NamedTask(each.task)) for name, each in planned.items()]
-        return JobFile(mask_url(app.url), tuple(entries), timezone=tz)
+        return JobFile(mask_url(app.url), tuple(entries), timezone=tz, notes=tuple(notes))
 
 
 def _read(file: str, system: bool | None, tz: str | None) -> JobFile:

@@ -12,7 +12,7 @@ from typing import Any, cast
 import typer
 
 from onthedot.app.clock_notes import zone_of
-from onthedot.app.options import checked
+from onthedot.app.options import checked, taken_back
 from onthedot.durations import to_duration_ms
 from onthedot.errors import DurationError
 from onthedot.moments import from_ms
@@ -42,6 +42,12 @@ def read_pairs(texts: Sequence[str] | None, option: str) -> dict[str, Any] | Non
 def read_options(texts: Sequence[str] | None, schedule: str) -> dict[str, Any]:
     """The policies that were given for a schedule; `SettingsError` for what is none, or has a value that it cannot."""
     return checked(read_pairs(texts, "--option") or {}, schedule)
+
+
+def read_changes(texts: Sequence[str] | None, schedule: str) -> dict[str, Any]:
+    """The same for a change: what is null is taken back, and follows the task again."""
+    pairs = read_pairs(texts, "--option") or {}
+    return {**checked(pairs, schedule), **dict.fromkeys(taken_back(pairs, schedule))}
 
 
 def read_schedule_trigger(

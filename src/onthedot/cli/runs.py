@@ -42,6 +42,12 @@ def show_list(
     node: Annotated[
         str | None, typer.Option("--node", metavar="NODE", help="Only of this node, by name or id.", show_default=False)
     ] = None,
+    parent: Annotated[
+        str | None,
+        typer.Option(
+            "--parent", metavar="ID", help="The shards of this broadcast, or what followed.", show_default=False
+        ),
+    ] = None,
     late: Annotated[bool, typer.Option("--late", help="Only those that began more than a second late.")] = False,
     since: Annotated[
         str | None,
@@ -67,6 +73,7 @@ def show_list(
             schedule=schedule,
             task=task,
             node=node,
+            parent=None if parent is None else _find(app, parent).id,
             state=state,
             late=late,
             since=some_moment(since, now_ms),

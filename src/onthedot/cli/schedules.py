@@ -16,7 +16,7 @@ from onthedot.cli.apps import open_app
 from onthedot.cli.changes import change_text
 from onthedot.cli.notes import show_note, warnings_as_notes
 from onthedot.cli.options import Args, AsJson, FoldRule, GapRule, ScheduleName, StoreUrl, Zone
-from onthedot.cli.overrides import read_options, read_pairs, read_schedule_trigger
+from onthedot.cli.overrides import read_changes, read_options, read_pairs, read_schedule_trigger
 from onthedot.cli.run_tables import runs_table
 from onthedot.cli.screen import Screen, plain_table, show_json
 from onthedot.cli.texts import counted, local_moment, local_text, needs_seconds, span_text, visible
@@ -135,12 +135,14 @@ def show_next(
         schedule = app.schedules.get(name)
         moments = [int(each.timestamp() * 1000) for each in app.schedules.next(name, count)]
         zone, now_ms = _zone(schedule), app.now_ms()
+        held = app.schedules.held(name) if moments else None
         if as_json:
             listed = [{"at": iso(ms), "local": local_moment(ms, zone).isoformat()} for ms in moments]
-            show_json({"name": name, "state": schedule_state(schedule), "timezone": zone, "moments": listed})
+            told = {"name": name, "state": schedule_state(schedule, now_ms), "held": held}
+            show_json({**told, "timezone": zone, "moments": listed})
             return
-        if schedule_state(schedule) in ("paused", "parked"):
-            typer.echo(f"{visible(name)} is {schedule_state(schedule)}; if it were not:")
+        if held is not None:
+            typer.echo(f"{visible(name)}: {visible(held)}; if it were not so:")
         seconds = needs_seconds(moments)
         for ms in moments:
             typer.echo(f"{local_text(ms, zone, seconds=seconds)}  {_distance(ms, now_ms)}")
@@ -195,9 +197,9 @@ def update(
     store: StoreUrl = None,
     as_json: AsJson = False,
 ) -> None:
-    """Change what is named, and leave the rest."""
+    """Change what is named, and leave the rest; an option that is null follows the task again."""
     trigger = read_schedule_trigger(cron_text=cron, interval=every, moment=at, tz=tz, gap=gap, fold=fold)
-    args, options = read_pairs(arg, "--arg"), read_options(option, name)
+    args, options = read_pairs(arg, "--arg"), read_changes(option, name)
     if trigger is None and args is None and not options:
         raise typer.BadParameter("nothing is to be changed: give a trigger, --arg or --option")
     with closing(open_app(store)) as app, warnings_as_notes():

@@ -13,7 +13,6 @@ from onthedot.stores.base import Store
 
 _NEAR = 500
 _SHARDS = 2000
-_SHARDS_MS = 10_000
 """Shards are made with their broadcast."""
 _NEIGHBOURS = 2000
 LOOK_PAST_MS = 60_000
@@ -56,13 +55,7 @@ class Facts:
         return runs + [shard for run in runs if run.is_broadcast for shard in self._shards(run)]
 
     def _shards(self, run: Run) -> list[Run]:
-        made = self._store.runs(
-            schedule=run.schedule,
-            since_ms=run.created_ms - _SHARDS_MS,
-            until_ms=run.created_ms + _SHARDS_MS,
-            limit=_SHARDS,
-        )
-        return [each for each in made if each.parent_id == run.id and each.is_shard]
+        return [each for each in self._store.runs(parent=run.id, limit=_SHARDS) if each.is_shard]
 
     @cached_property
     def nodes(self) -> NodeHistory:

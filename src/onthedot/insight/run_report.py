@@ -19,6 +19,7 @@ _CHANGES = 500
 """How many lines of its audit are looked at: a page must not wait for all of them."""
 _USUAL = 24
 _LONGEST_WHY = 400
+_CHILDREN = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +30,14 @@ class Try:
     node: str
     heard_ms: int | None = None
     """Of a node that died: when it was last heard of. From then on its lease ran out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shard:
+    """A part of a broadcast, with what people call its node."""
+
+    run: Run
+    node: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +54,10 @@ class RunReport:
     """Who asked for it by hand."""
     holder: Node | None
     """The node that runs it."""
+    shards: tuple[Shard, ...] = ()
+    """Of a broadcast: those first that did not succeed, then by number."""
+    followers: tuple[Run, ...] = ()
+    """What was begun because it ended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +89,8 @@ def read_report(store: Store, run: Run) -> RunReport:
         why_late=_why_late(run, facts),
         stopped_by=(facts.history.stopped_by(run.id) or "") if _was_stopped(run) else "",
     )
-    nodes = read_nodes(store, facts.now_ms, [run])
+    children = store.runs(parent=run.id, limit=_CHILDREN)
+    nodes = read_nodes(store, facts.now_ms, [run, *children])
     return RunReport(
         run=run,
         story=tell(run, known),
@@ -85,7 +99,18 @@ def read_report(store: Store, run: Run) -> RunReport:
         tries=tuple(_tried(each, nodes) for each in run.attempts),
         asked_by=None if run.cause == "tick" else facts.history.asked_for(run.id),
         holder=_holder(run, nodes),
+        shards=tuple(_shard(each, nodes) for each in sorted(children, key=_by_need) if each.is_shard),
+        followers=tuple(each for each in children if not each.is_shard),
     )
+
+
+def _by_need(run: Run) -> tuple[bool, int]:
+    return run.state is State.SUCCEEDED, run.shard or 0
+
+
+def _shard(run: Run, nodes: NodeHistory) -> Shard:
+    node = run.owner or run.target
+    return Shard(run, "" if node is None else nodes.name(node))
 
 
 def _succeeded(store: Store, run: Run) -> list[Run]:

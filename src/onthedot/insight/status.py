@@ -23,11 +23,10 @@ OVERDUE_MS = 60_000
 
 _START_ONE = "start a node that can: `onthedot run` with the app that has the task, in the group if it has one"
 _PUT_IT = "put that schedule, or change depends_on"
-_PAGE = 1000
-MOST_LOOKED_AT = 2000
 MOST_LISTED = 100
 """Of a kind so many are listed; of all of them it is said how many they are."""
 _MOST_WAITING = 1000
+_MOST_UNDECLARED = 1000
 _MOST_NAMES = 3
 _MOST_PAUSES = 10
 
@@ -103,7 +102,6 @@ class Status:
     """The schedules that nobody declares any more, by name: they do not run. As all lists of what needs somebody it
     names `MOST_LISTED` at most."""
     undeclared_count: int
-    """Of the first `MOST_LOOKED_AT` schedules by name."""
     parked: tuple[Schedule, ...]
     parked_count: int
     late: tuple[Late, ...]
@@ -124,7 +122,7 @@ class Status:
     @property
     def alive(self) -> tuple[Node, ...]:
         """The nodes whose lease is not over."""
-        return _alive(self.nodes, self.now_ms)
+        return alive_of(self.nodes, self.now_ms)
 
     @property
     def problems(self) -> tuple[str, ...]:
@@ -159,9 +157,9 @@ def read_status(store: Store) -> Status:
     some are read. What they need of nodes is asked of all."""
     now_ms = store.now_ms()
     nodes = tuple(store.nodes())
-    alive = _alive(nodes, now_ms)
+    alive = alive_of(nodes, now_ms)
     counts, live = store.count_schedules(MOST_COUNTED), store.count_runs(MOST_COUNTED)
-    undeclared = [each for each in _looked_at(store) if each.is_undeclared(now_ms)]
+    undeclared = store.schedules(state="undeclared", limit=_MOST_UNDECLARED) if counts.undeclared else []
     late, failed = _read_late(store, alive, now_ms), read_failures(store, now_ms)
     return Status(
         now_ms=now_ms,
@@ -171,7 +169,7 @@ def read_status(store: Store) -> Status:
         pauses=tuple(_paused(store, now_ms)),
         died=tuple(_deaths(store, now_ms)),
         undeclared=tuple(each.name for each in undeclared[:MOST_LISTED]),
-        undeclared_count=len(undeclared),
+        undeclared_count=counts.undeclared,
         parked=tuple(store.schedules(state="parked", limit=MOST_LISTED)) if counts.parked else (),
         parked_count=counts.parked,
         late=late.listed,
@@ -183,13 +181,6 @@ def read_status(store: Store) -> Status:
         waiting=live.waiting,
         running=live.running,
     )
-
-
-def _looked_at(store: Store) -> Iterator[Schedule]:
-    page = store.schedules(limit=_PAGE)
-    for _ in range(MOST_LOOKED_AT // _PAGE):
-        yield from page
-        page = store.schedules(after=page[-1].name, limit=_PAGE) if len(page) == _PAGE else []
 
 
 def _less(undeclared: Sequence[Schedule]) -> Callable[[Demand], Demand]:
@@ -226,7 +217,8 @@ def _read_late(store: Store, alive: Sequence[Node], now_ms: int) -> _Lateness:
     return _Lateness(tuple(listed), count(LATE_MS), count(OVERDUE_MS))
 
 
-def _alive(nodes: Sequence[Node], now_ms: int) -> tuple[Node, ...]:
+def alive_of(nodes: Sequence[Node], now_ms: int) -> tuple[Node, ...]:
+    """Those whose lease is not over."""
     return tuple(node for node in nodes if node.lives and not node.expired(now_ms))
 
 

@@ -40,7 +40,8 @@ def read_ticks(
 ) -> tuple[Tick, ...]:
     """In [first, last], oldest first; where they are more than `limit`, those around now: a fifth of them to come."""
     most_coming = limit if last_ms is not None else max(limit // 5, min(limit, _LEAST_COMING))
-    coming = [Tick(ms) for ms in _coming(schedule, first_ms or 0, last_ms, most_coming)]
+    runs = not schedule.is_undeclared(store.now_ms())
+    coming = [Tick(ms) for ms in _coming(schedule, first_ms or 0, last_ms, most_coming) if runs]
     past = _past(store, [schedule], first_ms or 0, 1 << 62 if last_ms is None else last_ms, limit)
     return (*past.get(schedule.id, ())[-max(limit - len(coming), limit // 2) :], *coming)[:limit]
 

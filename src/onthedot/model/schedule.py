@@ -11,12 +11,19 @@ from onthedot.model.policy import Policy
 from onthedot.moments import from_ms
 
 UNDECLARED_AFTER_MS = 3_600_000
+LEFT_OUT_LATELY_MS = 86_400_000
 
 Json = Mapping[str, Any]
 Kind = Literal["task", "flow"]
 Mode = Literal["durable", "local"]
 ScheduleState = Literal["active", "paused", "parked", "ended"]
 """Parked: it cannot be planned, and says why. Ended: it has no moment left."""
+Facet = Literal["active", "paused", "parked", "ended", "undeclared", "leaving_out"]
+"""What schedules may be asked for by: a state, or what may be true in any of them and is judged by the clock.
+
+Undeclared: code or a file declared it, and no live node has for an hour. Leaving out: within the last day it did not
+run a tick, as that was noticed too late or an earlier run was in the way.
+"""
 Order = Literal["name", "next"]
 """By name; or by the next moment, then by name, those without one last."""
 Origin = Literal["code", "file", "api"]
@@ -89,7 +96,7 @@ class Schedule(Definition[Json], _Named):
     deleted: bool = False
     """A tombstone: its identity, watermark, revision and fence outlive it, and a later put of the name revives them."""
     declared_seen_ms: int | None = None
-    """When a live node last declared it."""
+    """When a live node last declared it; None where no code and no file did."""
 
     next_run_ms: int | None = None
     """The first undecided tick; always later than the watermark."""
@@ -113,6 +120,8 @@ class Schedule(Definition[Json], _Named):
     """How many tries to plan it have not come back, while they are counted: after a process died."""
     created_ms: int = 0
     updated_ms: int = 0
+    left_out_ms: int | None = None
+    """When it last left out a tick that nobody asked it to leave out: too late, or an earlier run was in the way."""
 
     @property
     def next_run_at(self) -> datetime | None:
@@ -132,7 +141,17 @@ class Schedule(Definition[Json], _Named):
     def is_undeclared(self, now_ms: int) -> bool:
         """Whether it was declared in code or a file, and no live node has declared it for an hour: it does not run."""
         seen_ms = self.declared_seen_ms
-        return self.origin != "api" and seen_ms is not None and now_ms - seen_ms > UNDECLARED_AFTER_MS
+        return seen_ms is not None and now_ms - seen_ms > UNDECLARED_AFTER_MS
+
+    def is_leaving_out(self, now_ms: int) -> bool:
+        """Whether it left out a tick within the last day that nobody asked it to leave out."""
+        return self.left_out_ms is not None and now_ms - self.left_out_ms <= LEFT_OUT_LATELY_MS
+
+    def has(self, facet: Facet, now_ms: int) -> bool:
+        """Whether it is found by this."""
+        if facet == "undeclared":
+            return self.is_undeclared(now_ms)
+        return self.is_leaving_out(now_ms) if facet == "leaving_out" else self.state == facet
 
     @property
     def state(self) -> ScheduleState:

@@ -188,6 +188,7 @@ class _Work:
             fence=before.fence + self.started,
             last_run_ms=self.now_ms if self.started else before.last_run_ms,
             last_enqueued_ms=self.now_ms if self.runs else before.last_enqueued_ms,
+            left_out_ms=self.now_ms if self._leaves_out else before.left_out_ms,
             deleted=before.auto_remove and following is None and nothing_left,
         )
         return Effects(
@@ -197,6 +198,11 @@ class _Work:
             ended=tuple(self.ended),
             decisions=tuple(self.decisions),
         )
+
+    @property
+    def _leaves_out(self) -> bool:
+        """Whether a tick is left out that nobody asked to leave out."""
+        return bool(self.ended) or any(each.reason in ("misfire", "overlap") for each in self.decisions)
 
     @property
     def _ended(self) -> bool:

@@ -117,9 +117,15 @@ class _Judging:
 
     def starts(self) -> Starts:
         touched = self.begun or self.ended or self.changed
-        schedule = replace(self.schedule, version=self.schedule.version + 1) if touched else None
+        schedule = replace(self._noted(), version=self.schedule.version + 1) if touched else None
         changed = tuple(self.changed.values())
         return Starts(schedule, tuple(self.begun), tuple(self.ended), changed, tuple(self.stopping))
+
+    def _noted(self) -> Schedule:
+        """The schedule; it remembers when a tick was skipped that nobody asked to skip."""
+        if any(run.reason not in ("deleted", "paused") for run in self.ended):
+            return replace(self.schedule, left_out_ms=self.facts.now_ms)
+        return self.schedule
 
     def _must_skip(self, run: Run) -> str | None:
         if self.schedule.deleted:

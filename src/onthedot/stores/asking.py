@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from onthedot.model.ids import least_id
 from onthedot.model.run import Run
-from onthedot.model.schedule import Order, Schedule, ScheduleState
+from onthedot.model.schedule import LEFT_OUT_LATELY_MS, UNDECLARED_AFTER_MS, Order, Schedule
 from onthedot.stores.base import LATE_MS, Demand, Needed, ScheduleCounts
 from onthedot.stores.paging import NEVER_MS, place_from
 
@@ -41,9 +42,26 @@ def _next(row: Schedule) -> tuple[int, str]:
     return NEVER_MS if row.next_run_ms is None else row.next_run_ms, row.name
 
 
-def counts_of(states: Iterable[ScheduleState], most: int) -> ScheduleCounts:
+def counts_of(schedules: Sequence[Schedule], now_ms: int, most: int) -> ScheduleCounts:
     """How many of each there are."""
-    return ScheduleCounts(**{state: min(count, most) for state, count in Counter(states).items()})
+    found: Counter[str] = Counter(row.state for row in schedules)
+    found["undeclared"] = sum(row.is_undeclared(now_ms) for row in schedules)
+    found["leaving_out"] = sum(row.is_leaving_out(now_ms) for row in schedules)
+    return ScheduleCounts(**{facet: min(count, most) for facet, count in found.items()})
+
+
+class Since(NamedTuple):
+    """For stores that find by index who has a facet that the clock decides."""
+
+    declared_before_ms: int
+    """Undeclared are those who were last declared before."""
+    left_out_from_ms: int
+    """Leaving out are those who last did then or later."""
+
+
+def since(now_ms: int) -> Since:
+    """Judged at that moment; the same as `Schedule.has`."""
+    return Since(now_ms - UNDECLARED_AFTER_MS, now_ms - LEFT_OUT_LATELY_MS)
 
 
 def needed_by(row: Schedule) -> Needed:

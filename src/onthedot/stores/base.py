@@ -29,7 +29,7 @@ from onthedot.model.minute import Minute
 from onthedot.model.node import Node
 from onthedot.model.outcome import Outcome
 from onthedot.model.run import Run
-from onthedot.model.schedule import Mode, Order, Schedule, ScheduleState
+from onthedot.model.schedule import Facet, Mode, Order, Schedule
 from onthedot.model.states import State
 from onthedot.model.token import Session, Token
 from onthedot.rules.ahead import Ahead
@@ -92,6 +92,9 @@ class ScheduleCounts:
     paused: int = 0
     parked: int = 0
     ended: int = 0
+    undeclared: int = 0
+    leaving_out: int = 0
+    """Both are of any state, and counted there too."""
 
     @property
     def total(self) -> int:
@@ -310,7 +313,7 @@ class Store(ABC):
         tag: str | None = None,
         task: str | None = None,
         mode: Mode | None = None,
-        state: ScheduleState | None = None,
+        state: Facet | None = None,
         search: str = "",
         order: Order = "name",
         after: str = "",
@@ -319,12 +322,15 @@ class Store(ABC):
         """Schedules in order, tombstones left out; `after` is where the page before ended (`paging.place_of`).
 
         All that is given must hold; `search` is part of the name or of the task's, whatever the case of its letters
-        from a to z. Every node asks for `mode="local"` once a second: it costs what there is of that.
+        from a to z. Every node asks for `mode="local"` once a second: it costs what there is of that. Who is undeclared
+        or leaves out ticks is judged by the store's clock.
         """
 
     @abstractmethod
-    def count_schedules(self, most: int = COUNTED) -> ScheduleCounts:
-        """How many there are of each state, up to so many of each."""
+    def count_schedules(self, most: int = COUNTED, *, now_ms: int | None = None) -> ScheduleCounts:
+        """How many there are of each state, up to so many of each. Who is undeclared or leaves out ticks is judged at
+        that moment of the store's time; None: now, which a server may have to be asked for.
+        """
 
     @abstractmethod
     def needed(self) -> list[Needed]:
@@ -555,6 +561,7 @@ class Store(ABC):
         schedule: str | None = None,
         task: str | None = None,
         node: str | None = None,
+        parent: str | None = None,
         state: State | None = None,
         late: bool = False,
         since_ms: int | None = None,
@@ -564,7 +571,8 @@ class Store(ABC):
     ) -> list[Run]:
         """Runs, live and ended, newest first by id; `before` is the last id of the page before.
 
-        All that is given must hold. `node` is the incarnation that has or had it last. Late ones began more than
+        All that is given must hold. `node` is the incarnation that has or had it last. `parent` is the broadcast that
+        it is a shard of, or the run that it follows. Late ones began more than
         `LATE_MS` after they were due. They were made at `since_ms` or later, and before `until_ms`.
 
         One whose row cannot be read is among them, as an `UnreadableRun`.

@@ -184,6 +184,7 @@ def _moving_columns(row: Schedule) -> Columns:
         encode(row.routed) if row.routed else "{}",
         row.plan_attempts,
         row.updated_ms,
+        row.left_out_ms,
     )
 
 

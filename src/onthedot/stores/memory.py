@@ -16,7 +16,7 @@ from onthedot.model.mark import mark_of
 from onthedot.model.minute import Minute
 from onthedot.model.node import Node
 from onthedot.model.run import Run
-from onthedot.model.schedule import Mode, Order, Schedule, ScheduleState, ScheduleSummary
+from onthedot.model.schedule import Facet, Mode, Order, Schedule, ScheduleSummary
 from onthedot.model.states import State
 from onthedot.model.token import Session, Token
 from onthedot.model.values import replace
@@ -81,19 +81,19 @@ class MemoryStore(Engine):
         tag: str | None = None,
         task: str | None = None,
         mode: Mode | None = None,
-        state: ScheduleState | None = None,
+        state: Facet | None = None,
         search: str = "",
         order: Order = "name",
         after: str = "",
         limit: int = 100,
     ) -> list[Schedule]:
-        chosen = self._chosen(mode, None if names is None else set(names))
+        chosen, now_ms = self._chosen(mode, None if names is None else set(names)), self._read_clock()
         found = [
             row
             for row in chosen
             if (tag is None or tag in row.tags)
             and task in (None, row.task)
-            and state in (None, row.state)
+            and (state is None or row.has(state, now_ms))
             and (not search or has_part(row, search))
         ]
         return page_of(found, order, after, limit)
@@ -106,8 +106,8 @@ class MemoryStore(Engine):
             row for row in rows if not row.deleted and mode in (None, row.mode) and (names is None or row.name in names)
         ]
 
-    def count_schedules(self, most: int = COUNTED) -> ScheduleCounts:
-        return counts_of((row.state for row in self._chosen()), most)
+    def count_schedules(self, most: int = COUNTED, *, now_ms: int | None = None) -> ScheduleCounts:
+        return counts_of(self._chosen(), self._read_clock() if now_ms is None else now_ms, most)
 
     def needed(self) -> list[Needed]:
         return list({needed_by(row) for row in self._chosen() if row.state == "active"})
@@ -161,6 +161,7 @@ class MemoryStore(Engine):
         schedule: str | None = None,
         task: str | None = None,
         node: str | None = None,
+        parent: str | None = None,
         state: State | None = None,
         late: bool = False,
         since_ms: int | None = None,
@@ -181,6 +182,7 @@ class MemoryStore(Engine):
             and schedule in (None, run.schedule)
             and task in (None, run.task)
             and node in (None, run.owner)
+            and parent in (None, run.parent_id)
             and state in (None, run.state)
             and (not late or is_late(run))
         )

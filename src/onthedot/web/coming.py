@@ -134,7 +134,8 @@ class Coming:
             return stale
 
     def _renewed(self, store: Store, names: set[str]) -> dict[str, Planned]:
-        read = planned_of(store.schedules(names=sorted(names), limit=len(names))) if names else {}
+        found = store.schedules(names=sorted(names), limit=len(names)) if names else []
+        read = planned_of(found, store.now_ms()) if found else {}
         kept = {name: each for name, each in self._planned.items() if name not in names}
         return {**kept, **{name: each for name, each in read.items() if each is not None}}
 

@@ -308,7 +308,9 @@ class Watcher:
         seen = Snapshot(
             now_ms=now_ms,
             read_ms=begun_ms,
-            schedules=store.count_schedules() if before is None or turn == "schedule counts" else before.schedules,
+            schedules=store.count_schedules(now_ms=now_ms)
+            if before is None or turn == "schedule counts"
+            else before.schedules,
             runs=store.count_runs() if before is None or turn == "run counts" else before.runs,
             running=tuple(store.runs(state=State.RUNNING, limit=MOST_RUNNING)),
             recent=merged(before, recent, since_ms, now_ms),

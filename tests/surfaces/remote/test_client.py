@@ -106,6 +106,8 @@ def test_a_schedule_is_put_seen_changed_and_deleted_as_on_the_store(both: Both) 
     with pytest.raises(StaleRevision) as stale:
         remote.schedules.update("nightly", priority=3, revision=1)
     assert (stale.value.expected, stale.value.actual) == (1, 2)
+    assert remote.schedules.update("nightly", priority=None).policy.priority == 0
+    assert remote.schedules.held("nightly") == app.schedules.held("nightly")
     assert remote.schedules.pause("nightly", note="moving").paused_note == "moving"
     assert app.schedules.get("nightly").enabled is False
     assert [each.enabled for each in remote.schedules.resume(where={"tag": "mail"})] == [True]

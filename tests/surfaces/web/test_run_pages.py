@@ -9,7 +9,7 @@ import pytest
 from tests.stores.vandals import vandal_of
 from tests.surfaces.web.client import Callers, Client
 
-from onthedot import App
+from onthedot import App, every
 from onthedot.model.node import Node
 from onthedot.model.outcome import Outcome
 from onthedot.model.run import Run
@@ -155,3 +155,50 @@ def test_bad_addresses_are_answered_and_nothing_breaks(callers: Callers, path: s
 def test_bad_numbers_in_the_address_of_a_run_count_for_nothing(callers: Callers, run: Run) -> None:
     assert page(callers.viewer, f"/runs/{run.id}?before=-1&attempt=x&log=%00&zone=%00")
     assert page(callers.viewer, f"/runs/{run.id}?before=99999999999&attempt=1")
+
+
+@pytest.fixture
+def broadcast(app: App) -> tuple[Run, list[Run]]:
+    """One to two nodes, of which the second has failed."""
+    store = app.open_store()
+    nodes = [store.join(Node(f"id-{name}", name, tasks=("report",)), app.tasks.infos()) for name in ("ber-1", "nyc-2")]
+    app.schedules.put("everywhere", "report", every("1h"), route="broadcast")
+    whole = app.schedules.trigger("everywhere")
+    shards = [run for each in nodes for run in store.start_due(each.id, ["report"], 10).runs]
+    store.finish(nodes[1].id, [Outcome(shards[1].id, 1, "failed", error="Traceback\nOSError: disk full")])
+    return whole, shards
+
+
+def test_a_broadcast_lists_its_shards_with_node_state_and_link_the_failed_first(
+    callers: Callers, broadcast: tuple[Run, list[Run]]
+) -> None:
+    whole, (first, second) = broadcast
+    text = page(callers.viewer, f"/runs/{whole.id}")
+    card = text[text.index('id="shards"') :]
+    assert "1 running, 1 failed" in card
+    for run, node in ((first, "ber-1"), (second, "nyc-2")):
+        assert f'href="/runs/{run.id}"' in card
+        assert f"<td>{node}</td>" in card
+    assert "OSError: disk full" in card
+    listed = page(callers.viewer, f"/runs?parent={whole.id}")
+    assert "2 runs were made" in listed
+    assert f'href="/runs/{first.id}"' in listed
+    assert f'href="/runs/{whole.id}"' in page(callers.viewer, f"/runs/{first.id}")
+    assert 'id="shards"' not in page(callers.viewer, f"/runs/{first.id}")
+
+
+def test_a_broadcast_to_hundreds_stays_a_small_page(app: App, callers: Callers) -> None:
+    store = app.open_store()
+    nodes = [store.join(Node(f"id-{n}", f"node-{n}", tasks=("report",)), app.tasks.infos()) for n in range(200)]
+    app.schedules.put("everywhere", "report", every("1h"), route="broadcast")
+    whole = app.schedules.trigger("everywhere")
+    store.start_due(nodes[0].id, ["report"], 10)
+    assert "The first 40 of 200" in page(callers.viewer, f"/runs/{whole.id}")
+
+
+def test_runs_are_asked_for_by_their_parent(app: App, admin: Client, broadcast: tuple[Run, list[Run]]) -> None:
+    whole, shards = broadcast
+    newest = sorted((run.id for run in shards), reverse=True)
+    assert [each["id"] for each in admin.get(f"/runs?parent={whole.id}").json()["runs"]] == newest
+    assert [run.id for run in app.runs.list(parent=whole.id)] == newest
+    assert [run.id for run in app.runs.list(parent=whole.id, state="failed")] == [shards[1].id]

@@ -339,3 +339,20 @@ def test_no_more_is_to_come_than_max_runs_leaves(app: App, admin: Client, node: 
 def test_a_zone_is_named_once(app: App, admin: Client, node: Node) -> None:
     app.schedules.put("both", "report", cron("30 2 25 10 *", tz="Europe/Berlin", fold="both"), args={"to": "ann"})
     assert look(admin, "/schedules/both").count("Europe/Berlin time") == 1
+
+
+def test_an_option_whose_field_is_emptied_is_taken_back(app: App, admin: Client, nightly: None) -> None:
+    app.schedules.update(
+        "nightly", timeout="5m", retries=2, overlap="discard", group="eu", limit="mail:5", max_runs=9
+    )  # fmt: skip
+    shown = shown_fields(app.schedules.get("nightly"))
+    assert (shown.timeout, shown.retries, shown.overlap) == ("5m", "2", "discard")
+    assert json.loads(shown.options) == {"group": "eu", "limit": "mail:5", "max_runs": 9}
+    emptied = {"timeout": "", "retries": "", "overlap": "", "tags": "", "options": '{"limit": "mail:5"}'}
+    assert send(admin, "/schedules/nightly/edit", do="save", revision="2", **emptied).status_code == 303
+    back = app.schedules.get("nightly")
+    assert (back.given, back.tags, back.max_runs) == (("limit",), (), None)
+    policy = back.policy
+    assert (policy.timeout_ms, policy.retries, policy.overlap, policy.group) == (None, 0, "serial", None)
+    send(admin, "/schedules/nightly/put-back", revision="2")
+    assert app.schedules.get("nightly").policy.timeout_ms == 300_000

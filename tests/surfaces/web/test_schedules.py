@@ -42,6 +42,13 @@ def test_a_schedule_is_created_shown_changed_and_deleted(admin: Client) -> None:
     assert whats == ["delete", "put", "update", "put"]
 
 
+def test_an_option_that_a_patch_gives_as_null_is_taken_back(admin: Client) -> None:
+    admin.post("/schedules", {**NIGHTLY, "options": {"timeout": "5m", "group": "eu", "tags": ["mail"]}})
+    changed = admin.patch("/schedules/nightly", {"options": {"timeout": None, "tags": None}}).json()
+    assert (changed["policy"]["timeout"], changed["tags"], changed["given"]) == (None, [], ["group"])
+    assert kind_of(admin.patch("/schedules/nightly", {"options": {"timeuot": None}})) == "settings"
+
+
 def test_who_changes_what_somebody_else_has_changed_is_told_both_revisions(admin: Client) -> None:
     admin.post("/schedules", NIGHTLY)
     admin.patch("/schedules/nightly", {"args": {"to": "eve"}})

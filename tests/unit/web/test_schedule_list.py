@@ -5,7 +5,6 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 import pytest
-from onthedot.web.dashboard.keeper import Keeper
 
 from onthedot import App, cron, every
 from onthedot.model.states import State
@@ -54,6 +53,17 @@ def test_what_failed_lately_comes_first_and_once(app: App) -> None:
         assert names(world, Filter(search="a")) == (["z", "a"], None)  # fails has an a
 
 
+def test_who_leaves_out_ticks_comes_after_what_failed_and_is_a_facet_of_its_own(app: App) -> None:
+    with simulate(app, start=START, call=True, takes={"works": "90m"}) as world:
+        app.schedules.put("a", "works", every("1d"))
+        app.schedules.put("y", "works", every("1h"), overlap="discard")
+        app.schedules.put("z", "fails", every("1h"))
+        world.advance("3h")
+        assert names(world, Filter()) == (["z", "y", "a"], None)
+        assert names(world, Filter(state="leaving_out")) == (["y"], None)
+        assert standing(world).counts.leaving_out == 1
+
+
 def test_those_that_need_somebody_are_on_the_first_page_only(app: App) -> None:
     with simulate(app, start=START, call=True) as world:
         for number in range(PAGE + 10):
@@ -96,17 +106,6 @@ def test_ticks_that_go_by_in_a_pause_are_left_out_in_sight(app: App) -> None:
     assert "5 left out" in row.beads
     assert missing is not None
     assert (missing.reason, missing.count) == ("paused", 5)
-
-
-def test_what_is_told_of_all_is_read_once_a_second_for_all_who_look(app: App) -> None:
-    now = 0
-    with simulate(app, start=START) as world:
-        keeper = Keeper("how schedules stand", read_standing, lambda: now)
-        assert keeper.read(world.store).counts.total == 0
-        app.schedules.put("a", "works", every("1h"))
-        assert keeper.read(world.store).counts.total == 0
-        now = 1000
-        assert keeper.read(world.store).counts.total == 1
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from onthedot.app.files.names import name_problem
 from onthedot.app.import_export import Changed, Imported
-from onthedot.app.options import checked, count_of, key_of, trigger_of
+from onthedot.app.options import checked, count_of, key_of, taken_back, trigger_of
 from onthedot.app.page import Page
 from onthedot.app.remote.connection import Connection, Document
 from onthedot.app.remote.problems import error_of
@@ -82,7 +82,8 @@ class RemoteSchedules(Schedules):
         **options: Any,
     ) -> Schedule:
         _refuse_unchecked(unchecked, "update")
-        body: Document = {"options": plain(checked(options, name))}
+        said = {**checked(options, name), **dict.fromkeys(taken_back(options, name))}
+        body: Document = {"options": plain(said)}
         if trigger is not None:
             body["trigger"] = self._encoded(trigger, name)
         if args is not None:
@@ -181,6 +182,10 @@ class RemoteSchedules(Schedules):
             if at == before:  # or it would never end
                 break
         return Page(found, at)
+
+    def held(self, name: str) -> str | None:
+        found: str | None = self._connection.get("schedules", name, "next", n=1)["held"]
+        return found
 
     def explain(self, name: str, moment: datetime | str) -> Explanation:
         told = self._connection.get("schedules", name, "explain", at=iso(ceil_ms(moment)))

@@ -13,7 +13,7 @@ from onthedot.model.schedule import Schedule
 from onthedot.model.token import Token
 from onthedot.stores.base import Author, Change
 
-_UNREMARKABLE = frozenset({"version", "updated_ms", "revision", "declared_seen_ms", "plan_attempts"})
+_UNREMARKABLE = frozenset({"version", "updated_ms", "revision", "declared_seen_ms", "plan_attempts", "left_out_ms"})
 
 
 def schedule_changed(

@@ -13,7 +13,7 @@ from onthedot.model.decision import Decision
 from onthedot.model.minute import Minute
 from onthedot.model.node import Node
 from onthedot.model.run import Run
-from onthedot.model.schedule import Mode, Order, Schedule, ScheduleState
+from onthedot.model.schedule import Facet, Mode, Order, Schedule
 from onthedot.model.states import State
 from onthedot.model.token import Session, Token
 from onthedot.stores.answerable import answerable
@@ -54,21 +54,23 @@ class Queries(Engine):
         tag: str | None = None,
         task: str | None = None,
         mode: Mode | None = None,
-        state: ScheduleState | None = None,
+        state: Facet | None = None,
         search: str = "",
         order: Order = "name",
         after: str = "",
         limit: int = 100,
     ) -> list[Schedule]:
-        wanted = schedule_queries.Wanted(names, tag, task, mode, state, search, order, after, limit)
+        now_ms = self.now_ms() if state in schedule_queries.BY_CLOCK else 0
+        wanted = schedule_queries.Wanted(names, tag, task, mode, state, search, order, after, limit, now_ms)
         if limit <= 0:  # which the server would take for no limit
             return []
         if order == "name":
             return self._reading(lambda opened: schedule_queries.by_name(opened.database, wanted))
         return self._in_snapshot(lambda database, session: schedule_queries.by_next(database, session, wanted))
 
-    def count_schedules(self, most: int = COUNTED) -> ScheduleCounts:
-        return self._reading(lambda opened: schedule_queries.counts(opened.database, most))
+    def count_schedules(self, most: int = COUNTED, *, now_ms: int | None = None) -> ScheduleCounts:
+        judged_ms = self.now_ms() if now_ms is None else now_ms
+        return self._reading(lambda opened: schedule_queries.counts(opened.database, most, judged_ms))
 
     def needed(self) -> list[Needed]:
         return self._reading(lambda opened: schedule_queries.needed(opened.database))
@@ -117,6 +119,7 @@ class Queries(Engine):
         schedule: str | None = None,
         task: str | None = None,
         node: str | None = None,
+        parent: str | None = None,
         state: State | None = None,
         late: bool = False,
         since_ms: int | None = None,
@@ -124,7 +127,7 @@ class Queries(Engine):
         before: str | None = None,
         limit: int = 100,
     ) -> list[Run]:
-        wanted = run_queries.Wanted(ids, schedule, task, node, state, late, since_ms, until_ms, before, limit)
+        wanted = run_queries.Wanted(ids, schedule, task, node, parent, state, late, since_ms, until_ms, before, limit)
         return self._in_snapshot(lambda database, session: run_queries.page(database, session, wanted))
 
     def count_runs(self, most: int = COUNTED) -> RunCounts:

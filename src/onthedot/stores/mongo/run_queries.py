@@ -29,6 +29,7 @@ class Wanted:
     schedule: str | None
     task: str | None
     node: str | None
+    parent: str | None
     state: State | None
     late: bool
     since_ms: int | None
@@ -78,7 +79,8 @@ def _both(wanted: Wanted) -> Document:
     """What live and ended ones have in common."""
     state = None if wanted.state is None else wanted.state.value
     given = {"_id": _ids(wanted) or None, "task": wanted.task, "owner": wanted.node, "state": state}
-    return {name: value for name, value in given.items() if value is not None}
+    of_parent = {} if wanted.parent is None else {"parent_id": {"$eq": wanted.parent, **schema.HAS_PARENT["parent_id"]}}
+    return {name: value for name, value in given.items() if value is not None} | of_parent
 
 
 def _ids(wanted: Wanted) -> Document:

@@ -10,8 +10,8 @@ from pymongo.client_session import ClientSession
 from pymongo.cursor import Cursor
 from pymongo.database import Database
 
-from onthedot.model.schedule import Mode, Order, Schedule, ScheduleState
-from onthedot.stores.asking import NAMED, folded, page_of
+from onthedot.model.schedule import Facet, Mode, Order, Schedule
+from onthedot.stores.asking import NAMED, folded, page_of, since
 from onthedot.stores.base import Demand, Needed, ScheduleCounts
 from onthedot.stores.json_text import word_in_words
 from onthedot.stores.mongo import mapping as documents
@@ -23,18 +23,20 @@ from onthedot.stores.paging import NEVER_MS, place_from
 _COMES: Document = {"next_run_ms": {"$gt": -NEVER_MS}}
 _NEVER_COMES: Document = {"next_run_ms": None}
 _ENABLED: Document = {**schema.KEPT, "enabled": 1, "error": None}
-_OF_STATE: dict[ScheduleState, Document] = {
+_OF_STATE: dict[Facet, Document] = {
     "parked": schema.PARKED,
     "paused": {**schema.DISABLED, "error": None},
     "ended": {**_ENABLED, **_NEVER_COMES},
     "active": {**_ENABLED, **_COMES},
 }
-_INDEX_OF_STATE: dict[ScheduleState, str] = {
+_INDEX_OF_STATE: dict[Facet, str] = {
     "parked": schema.SCHEDULES_PARKED,
     "paused": schema.SCHEDULES_DISABLED,
     "ended": schema.SCHEDULES_NEXT,
 }
 """Of those that are few."""
+BY_CLOCK: dict[Facet, str] = {"undeclared": schema.SCHEDULES_DECLARED, "leaving_out": schema.SCHEDULES_LEFT_OUT}
+"""The clock decides who has these; the index of each."""
 _BY_NAME = [("name", 1)]
 _BY_NEXT = [("next_run_ms", 1), ("name", 1)]
 _NONE: Document = {"$in": []}
@@ -68,15 +70,17 @@ class Wanted:
     tag: str | None
     task: str | None
     mode: Mode | None
-    state: ScheduleState | None
+    state: Facet | None
     search: str
     order: Order
     after: str
     limit: int
+    now_ms: int = 0
+    """By which the clock decides."""
 
     def filters(self) -> list[Document]:
         """All must hold."""
-        found = [schema.KEPT if self.state is None else _OF_STATE[self.state]]
+        found = [schema.KEPT if self.state is None else _of_facet(self.state, self.now_ms)]
         if self.names is not None:
             found.append({"name": {"$in": sorted(set(self.names))}})
         if self.tag is not None:
@@ -92,13 +96,21 @@ class Wanted:
             return schema.SCHEDULES_NAME
         if self.mode == "local":
             return schema.SCHEDULES_LOCAL
-        if self.state in _INDEX_OF_STATE:
-            return _INDEX_OF_STATE[self.state]
+        if self.state in _INDEX_OF_STATE or self.state in BY_CLOCK:
+            return {**_INDEX_OF_STATE, **BY_CLOCK}[self.state]
         if self.task is not None:
             return schema.SCHEDULES_TASK
         if self.search or self.tag is not None:
             return schema.SCHEDULES_WORDS
         return schema.SCHEDULES_NAME if self.order == "name" else schema.SCHEDULES_NEXT
+
+
+def _of_facet(facet: Facet, now_ms: int) -> Document:
+    if facet == "undeclared":
+        return {**schema.KEPT, "declared_seen_ms": {"$gt": 0, "$lt": since(now_ms).declared_before_ms}}
+    if facet == "leaving_out":
+        return {**schema.KEPT, "left_out_ms": {"$gt": 0, "$gte": since(now_ms).left_out_from_ms}}
+    return _OF_STATE[facet]
 
 
 def _part(search: str) -> Document:
@@ -149,7 +161,7 @@ def _parts_by_next(after: str) -> list[Document]:
     return [{"next_run_ms": moment, **rest}, {"next_run_ms": {"$gt": moment}}, _NEVER_COMES]
 
 
-def counts(database: Database[Document], most: int) -> ScheduleCounts:
+def counts(database: Database[Document], most: int, now_ms: int) -> ScheduleCounts:
     """Each from its own index; what is active is nearly everything, and counted without reading it."""
     if most <= 0:
         return ScheduleCounts()
@@ -157,7 +169,7 @@ def counts(database: Database[Document], most: int) -> ScheduleCounts:
     def count(wanted: Document, index: str) -> int:
         return database[schema.SCHEDULES].count_documents(wanted, limit=most, hint=index)
 
-    few = {state: count(_OF_STATE[state], index) for state, index in _INDEX_OF_STATE.items()}
+    few = {state: count(_of_facet(state, now_ms), index) for state, index in {**_INDEX_OF_STATE, **BY_CLOCK}.items()}
     planned = count({**schema.PLANNABLE, **_COMES}, schema.SCHEDULES_DUE)
     local = count({**schema.LOCAL, **_OF_STATE["active"]}, schema.SCHEDULES_LOCAL)
     return ScheduleCounts(**few, active=min(planned + local, most))

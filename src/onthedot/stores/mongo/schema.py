@@ -51,6 +51,10 @@ KEPT: Document = {"deleted": 0}
 """Schedules that are no tombstones."""
 PARKED: Document = {**KEPT, "error": {"$gte": ""}}
 DISABLED: Document = {**KEPT, "enabled": 0}
+DECLARED: Document = {"declared_seen_ms": {"$gt": 0}}
+LEFT_OUT: Document = {"left_out_ms": {"$gt": 0}}
+HAS_PARENT: Document = {"parent_id": _TEXT}
+"""Parts of broadcasts, and runs that follow others."""
 READY: Document = {"ready_for": {"$gte": ""}}
 """Runs that wait for nothing but their moment and a node."""
 ROUTED: Document = {"ready_for": _TEXT}
@@ -70,6 +74,8 @@ SCHEDULES_TASK = "task"
 SCHEDULES_WORDS = "words"
 SCHEDULES_PARKED = "parked"
 SCHEDULES_DISABLED = "disabled"
+SCHEDULES_DECLARED = "declared"
+SCHEDULES_LEFT_OUT = "left_out"
 RUNS_DUE = "due"
 RUNS_MOMENTS = "moments"
 RUNS_ROUTED = "routed"
@@ -102,6 +108,9 @@ INDEXES: dict[str, list[IndexModel]] = {
         # Which are parked, and which paused? Nearly all are in neither.
         _index(SCHEDULES_PARKED, "name", only=PARKED),
         _index(SCHEDULES_DISABLED, "name", only=DISABLED),
+        # Which does nobody declare any more, and which have left out ticks of late? Most are in neither.
+        _index(SCHEDULES_DECLARED, "declared_seen_ms", "name", only=DECLARED),
+        _index(SCHEDULES_LEFT_OUT, "left_out_ms", "name", only=LEFT_OUT),
         # Which tombstones are old?
         _index("tombstones", "updated_ms", only={"deleted": 1}),
     ],
@@ -120,6 +129,8 @@ INDEXES: dict[str, list[IndexModel]] = {
         _index("tick", "schedule_id", "scheduled_ms", unique=True, only={"apart": ""}),
         # What does a node run? Asked at every renewal. How many does each?
         _index(RUNS_OWNER, "owner", "_id", only=OWNED),
+        # Which are the parts of a broadcast, or follow a run? Most are neither.
+        _index("parent", "parent_id", "_id", only=HAS_PARENT),
         # No two runs in one slot.
         _index("slot", "slot", unique=True, only={"slot": _TEXT}),
     ],
@@ -136,6 +147,8 @@ INDEXES: dict[str, list[IndexModel]] = {
         _index("task", "task", "_id"),
         # What did this node run? Newest first.
         _index("owner", "owner", "_id", only=OWNED),
+        # Which were the parts of a broadcast, or followed a run?
+        _index("parent", "parent_id", "_id", only=HAS_PARENT),
         # What became of a schedule's ticks, newest moment first? Shards lie apart: a tick may have a thousand.
         _index("ticks", "schedule_id", "shard", "scheduled_ms", "_id", only={"schedule_id": _TEXT}),
     ],

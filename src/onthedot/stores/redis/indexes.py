@@ -13,6 +13,7 @@ All keys have one hash tag in front, so that they lie in one slot of a cluster. 
     asked:N        those that were asked to stop          slots     which run holds a slot
     state:X        runs by id                             ended:G   ended runs by id, of a schedule or a task
     task_runs:T    ended runs of task T by id             node_runs:N  those that node N had last, by id
+    parent:R       the parts of run R, and what followed it, by id
     late           runs that began late, by id            marks:S   the ended ticks of schedule S by scheduled moment
     finished       ended runs by when, and of what        kept      how many ended runs a schedule or task has
     names          ids of schedules, tombstones included  labels    name and task of each, by id
@@ -29,8 +30,12 @@ The labels of schedules, in order of their names: so a page may begin anywhere, 
     local, tag:T   those of that mode or tag              task:T    those of task T
     standing:X     those that are paused, parked or ended never     those that have no next moment
 
+And by when that was:
+
+    declared       those that code or a file declares     left_out  those that have left out a tick
+
 What is asked about runs by task and node rests on the indexes of ended ones alone: live ones are few, and are judged by
-their rows. A member of `ended:G` says of which node and task the run is, so that it is forgotten unread.
+their rows. A member of `ended:G` says of which node, task and parent the run is, so that it is forgotten unread.
 
 Who may use the HTTP API:
 
@@ -86,6 +91,10 @@ def schedule_entries(row: Schedule) -> IndexEntries:
         entries["due" if row.plannable else "aside", row.id] = row.next_run_ms
     if row.mode == "local":
         entries["local", label] = 0
+    if row.declared_seen_ms is not None:
+        entries["declared", row.id] = row.declared_seen_ms
+    if row.left_out_ms is not None:
+        entries["left_out", row.id] = row.left_out_ms
     for tag in row.tags:
         entries[f"tag:{tag}", label] = 0
     state = row.state
@@ -116,6 +125,8 @@ def run_entries(run: Run) -> IndexEntries:
     """Where a run stands."""
     state = run.state
     entries: IndexEntries = {("state:" + state, run.id): 0}
+    if run.parent_id is not None:
+        entries["parent:" + run.parent_id, run.id] = 0
     if run.started_ms is not None and run.started_ms - run.due_ms > LATE_MS:  # `is_late`, at half the time
         entries["late", run.id] = 0
     if state is not _WAITING and state is not _RUNNING:
@@ -137,7 +148,7 @@ def run_entries(run: Run) -> IndexEntries:
 
 def _ended_entries(run: Run) -> IndexEntries:
     group = kept_by(run)
-    of = f"{run.id}\0{run.owner or ''}\0{run.task}"
+    of = f"{run.id}\0{run.owner or ''}\0{run.task}{_behind(run.parent_id)}"
     entries: IndexEntries = {
         (f"ended:{group}", of): 0,
         ("finished", f"{run.id}\n{group}"): run.finished_ms or 0,
@@ -148,6 +159,10 @@ def _ended_entries(run: Run) -> IndexEntries:
     if run.schedule_id is not None and not run.is_shard:
         entries[f"marks:{run.schedule_id}", run.id] = run.scheduled_ms
     return entries
+
+
+def _behind(parent_id: str | None) -> str:
+    return "" if parent_id is None else f"\0{parent_id}"
 
 
 class Track(NamedTuple):

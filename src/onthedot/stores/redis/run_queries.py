@@ -29,6 +29,7 @@ class Wanted:
     schedule: str | None = None
     task: str | None = None
     node: str | None = None
+    parent: str | None = None
     state: State | None = None
     late: bool = False
     first: str = ""
@@ -42,6 +43,7 @@ class Wanted:
             self.schedule in (None, run.schedule)
             and self.task in (None, run.task)
             and self.node in (None, run.owner)
+            and self.parent in (None, run.parent_id)
             and self.state in (None, run.state)
             and (not self.late or is_late(run))
         )
@@ -84,6 +86,9 @@ def _ids(server: Server, wanted: Wanted) -> Iterator[list[str]]:
     """Newest first, part by part: down to where every index was looked at."""
     if wanted.ids is not None:
         yield wanted.in_range(wanted.ids)
+        return
+    if wanted.parent is not None:  # of which there are about as many as nodes
+        yield wanted.in_range(server.ask("ZRANGE", f"parent:{wanted.parent}", 0, -1))
         return
     indexes = counted(
         *(wanted.states(_LIVE), wanted.live_indexes),

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from heapq import merge
 from itertools import islice
 
-from onthedot.model.schedule import Mode, Order, Schedule, ScheduleState
-from onthedot.stores.asking import folded, has_part, page_of
+from onthedot.model.schedule import Facet, Mode, Order, Schedule
+from onthedot.stores.asking import folded, has_part, page_of, since
 from onthedot.stores.base import Demand, ScheduleCounts
 from onthedot.stores.paging import NEVER_MS, place_from
 from onthedot.stores.redis import mapping
@@ -19,6 +19,8 @@ from onthedot.stores.redis.tables import STAMP
 
 _FEW = 500
 """So many are read whole and put in order here, rather than found one by one in an index of all."""
+BY_CLOCK: tuple[Facet, ...] = ("undeclared", "leaving_out")
+"""The clock decides who has these."""
 _STANDING = ("standing:paused", "standing:parked", "standing:ended")
 
 Place = tuple[int, str, str]
@@ -33,11 +35,13 @@ class Asked:
     tag: str | None
     task: str | None
     mode: Mode | None
-    state: ScheduleState | None
+    state: Facet | None
     search: str
     order: Order
     after: str
     limit: int
+    now_ms: int = 0
+    """By which the clock decides."""
 
     def __contains__(self, row: Schedule) -> bool:
         return (
@@ -45,7 +49,7 @@ class Asked:
             and (self.tag is None or self.tag in row.tags)
             and self.task in (None, row.task)
             and self.mode in (None, row.mode)
-            and self.state in (None, row.state)
+            and (self.state is None or row.has(self.state, self.now_ms))
             and (not self.search or has_part(row, self.search))
         )
 
@@ -57,7 +61,7 @@ class Asked:
             found.append(f"task:{self.task}")
         if self.mode == "local":
             found.append("local")
-        if self.state not in (None, "active"):
+        if self.state in ("paused", "parked", "ended"):
             found.append(f"standing:{self.state}")
         return found
 
@@ -81,11 +85,29 @@ def schedules(server: Server, asked: Asked) -> list[Schedule]:
     if asked.names is not None:
         ids = [each for each in server.rows("names", sorted(set(asked.names))) if each is not None]
         return page_of((row for row in _read(server, ids) if row in asked), asked.order, asked.after, asked.limit)
+    if (few := _by_clock(server, asked)) is not None:
+        return page_of((row for row in _read(server, few) if row in asked), asked.order, asked.after, asked.limit)
     if asked.order == "name":
         return list(islice(_by_name(server, asked, asked.after), asked.limit))
     if _are_few(server, asked):
         return page_of(_by_name(server, asked, ""), "next", asked.after, asked.limit)
     return list(islice(_by_next(server, asked), asked.limit))
+
+
+def _by_clock(server: Server, asked: Asked) -> list[str] | None:
+    """The ids of all that have the facet by now; None where these are many, or another is asked for."""
+    if asked.state not in BY_CLOCK:
+        return None
+    ids: list[str] = server.ask("ZRANGEBYSCORE", *_range(asked.state, asked.now_ms), "LIMIT", 0, _FEW + 1)
+    return None if len(ids) > _FEW else ids
+
+
+def _range(facet: Facet, now_ms: int) -> tuple[str, str, str]:
+    """The index by moment, and from where to where in it."""
+    judged = since(now_ms)
+    if facet == "undeclared":
+        return "declared", "-inf", f"({judged.declared_before_ms}"
+    return "left_out", str(judged.left_out_from_ms), "+inf"
 
 
 def _are_few(server: Server, asked: Asked) -> bool:
@@ -144,11 +166,12 @@ def _places(server: Server, asked: Asked, index: str, after: tuple[int, str]) ->
 # all of them
 
 
-def count_schedules(server: Server, most: int) -> ScheduleCounts:
+def count_schedules(server: Server, most: int, now_ms: int) -> ScheduleCounts:
     """How many there are of each state."""
     listed, paused, parked, ended = server.read_script("sizes", "listed", *_STANDING)
     active = max(listed - paused - parked - ended, 0)
-    return ScheduleCounts(*(min(count, most) for count in (active, paused, parked, ended)))
+    by_clock = (server.ask("ZCOUNT", *_range(facet, now_ms)) for facet in BY_CLOCK)
+    return ScheduleCounts(*(min(count, most) for count in (active, paused, parked, ended, *by_clock)))
 
 
 def demands(server: Server) -> list[Demand]:

@@ -13,7 +13,7 @@ from onthedot.model.decision import Decision
 from onthedot.model.minute import Minute
 from onthedot.model.node import Node
 from onthedot.model.run import Run
-from onthedot.model.schedule import Mode, Order, Schedule, ScheduleState
+from onthedot.model.schedule import Facet, Mode, Order, Schedule
 from onthedot.model.states import State
 from onthedot.model.token import Session, Token
 from onthedot.stores.answerable import answerable
@@ -111,17 +111,18 @@ class RedisStore(Engine):
         tag: str | None = None,
         task: str | None = None,
         mode: Mode | None = None,
-        state: ScheduleState | None = None,
+        state: Facet | None = None,
         search: str = "",
         order: Order = "name",
         after: str = "",
         limit: int = 100,
     ) -> list[Schedule]:
-        asked = schedule_queries.Asked(names, tag, task, mode, state, search, order, after, limit)
+        now_ms = self.now_ms() if state in schedule_queries.BY_CLOCK else 0
+        asked = schedule_queries.Asked(names, tag, task, mode, state, search, order, after, limit, now_ms)
         return schedule_queries.schedules(self._server, asked)
 
-    def count_schedules(self, most: int = COUNTED) -> ScheduleCounts:
-        return schedule_queries.count_schedules(self._server, most)
+    def count_schedules(self, most: int = COUNTED, *, now_ms: int | None = None) -> ScheduleCounts:
+        return schedule_queries.count_schedules(self._server, most, self.now_ms() if now_ms is None else now_ms)
 
     def needed(self) -> list[Needed]:
         return [Needed(each.task, each.group, each.depends_on) for each in schedule_queries.demands(self._server)]
@@ -160,6 +161,7 @@ class RedisStore(Engine):
         schedule: str | None = None,
         task: str | None = None,
         node: str | None = None,
+        parent: str | None = None,
         state: State | None = None,
         late: bool = False,
         since_ms: int | None = None,
@@ -168,7 +170,7 @@ class RedisStore(Engine):
         limit: int = 100,
     ) -> list[Run]:
         first, below = bounds(since_ms, until_ms, before)
-        wanted = run_queries.Wanted(ids, schedule, task, node, state, late, first, below, limit)
+        wanted = run_queries.Wanted(ids, schedule, task, node, parent, state, late, first, below, limit)
         return run_queries.runs(self._server, wanted)
 
     def count_runs(self, most: int = COUNTED) -> RunCounts:

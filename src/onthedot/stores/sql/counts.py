@@ -32,6 +32,8 @@ SCHEDULE_COUNTS: Any = select(
     _up_to_most(tables.PAUSED),
     _up_to_most(tables.PARKED),
     _up_to_most(HAS_ENDED),
+    _up_to_most(tables.LISTED, _schedules.declared_seen_ms < bindparam("declared_before_ms")),
+    _up_to_most(tables.LISTED, _schedules.left_out_ms >= bindparam("left_out_from_ms")),
 )
 _IS_RUNNING = _runs.owner.is_not(None)  # also where its state cannot be read; a broadcast itself has none
 RUN_COUNTS: Any = select(_up_to_most(tables.WAITING), _up_to_most(_IS_RUNNING))
@@ -41,8 +43,8 @@ LOAD_BY_POOL = select(*_BY_POOL, func.count()).where(_IS_RUNNING).group_by(*_BY_
 
 def schedule_counts(row: Sequence[int], most: int) -> ScheduleCounts:
     """Of a row of `SCHEDULE_COUNTS`."""
-    durable, local, paused, parked, ended = row
-    return ScheduleCounts(min(durable + local, most), paused, parked, ended)
+    durable, local, *others = row
+    return ScheduleCounts(min(durable + local, most), *others)
 
 
 OVERDUE: Any = select(

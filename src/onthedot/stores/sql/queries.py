@@ -22,10 +22,10 @@ from sqlalchemy import (
 )
 
 from onthedot.model.run import Run
-from onthedot.model.schedule import Mode, Order, Schedule, ScheduleState
+from onthedot.model.schedule import Facet, Mode, Order, Schedule
 from onthedot.model.states import LIVE, State
 from onthedot.stores import mapping
-from onthedot.stores.asking import folded, page_of
+from onthedot.stores.asking import folded, page_of, since
 from onthedot.stores.base import LATE_MS
 from onthedot.stores.json_text import word_in_words
 from onthedot.stores.paging import NEVER_MS, place_from
@@ -39,7 +39,7 @@ from onthedot.stores.sql.in_list import in_list
 _schedules = tables.schedules.c
 _ALL = select(*statements.SCHEDULE_COLUMNS).where(tables.LISTED)
 LISTED = _ALL.order_by(_schedules.name)
-_STATES: dict[ScheduleState, ColumnElement[bool]] = {
+_STATES: dict[Facet, ColumnElement[bool]] = {
     "active": tables.ACTIVE,
     "paused": tables.PAUSED,
     "parked": tables.PARKED,
@@ -48,7 +48,12 @@ _STATES: dict[ScheduleState, ColumnElement[bool]] = {
 _listed = tables.schedules.alias("listed")
 FEW = 1000
 """So many that have a text are read by their names, rather than all that have whatever else is asked for."""
+BY_CLOCK: tuple[Facet, ...] = ("undeclared", "leaving_out")
+"""The clock decides who has these."""
 _NEXT_MS = func.coalesce(_schedules.next_run_ms, literal_column(str(NEVER_MS)))
+_NAME = func.coalesce(_schedules.name, literal_column("''"))
+"""The name, but no index has it: where another one finds the few that are wanted, a database might rather walk along
+the names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +64,13 @@ class WantedSchedules:
     tag: str | None = None
     task: str | None = None
     mode: Mode | None = None
-    state: ScheduleState | None = None
+    state: Facet | None = None
     search: str = ""
     order: Order = "name"
     after: str = ""
     limit: int = 100
+    now_ms: int = 0
+    """By which the clock decides."""
 
     @property
     def are_few(self) -> bool:
@@ -89,7 +96,7 @@ def schedules(connection: Connection, wanted: WantedSchedules, *, nested: bool) 
         found: Any = _among(connection, statement, set(wanted.names))
     elif wanted.order == "name":
         found = connection.execute(by_name(wanted))
-    elif wanted.search or wanted.task is not None:
+    elif wanted.search or wanted.task is not None or wanted.state in BY_CLOCK:
         found = connection.execute(sorted_by_next(wanted))
     else:
         furthest_ms = connection.execute(furthest(wanted)).scalar()
@@ -102,11 +109,13 @@ def schedules(connection: Connection, wanted: WantedSchedules, *, nested: bool) 
 
 def by_name(wanted: WantedSchedules) -> Select[Any]:
     """A page of them in the order of their names."""
+    if wanted.state in BY_CLOCK:
+        return _narrowed(_ALL.order_by(_NAME), wanted).where(wanted.after < _NAME).limit(wanted.limit)
     return _narrowed(LISTED, wanted).where(_schedules.name > wanted.after).limit(wanted.limit)
 
 
 def sorted_by_next(wanted: WantedSchedules) -> Select[Any]:
-    """A page in the order of next moments: of the few of a task, or of all that have a text, read as they lie."""
+    """A page in the order of next moments, of what a task, a text or the clock makes few."""
     return _narrowed(_following(_ALL, _NEXT_MS, place_from(wanted.after)), wanted).limit(wanted.limit)
 
 
@@ -125,7 +134,7 @@ def by_next(wanted: WantedSchedules, furthest_ms: int, *, nested: bool) -> Compo
     return union_all(*(select(part.subquery()) for part in parts)) if nested else union_all(*parts)
 
 
-def _parts(after: tuple[int, str], furthest_ms: int, state: ScheduleState | None) -> list[Select[Any]]:
+def _parts(after: tuple[int, str], furthest_ms: int, state: Facet | None) -> list[Select[Any]]:
     """What is planned by its index, the others by theirs: they are few, and sorted."""
     parts = []
     if state in (None, "active"):
@@ -135,7 +144,7 @@ def _parts(after: tuple[int, str], furthest_ms: int, state: ScheduleState | None
 
 
 # MariaDB would rather read all schedules than the paused ones of them.
-_OTHERS: dict[ScheduleState, Select[Any]] = {
+_OTHERS: dict[Facet, Select[Any]] = {
     "paused": _ALL.where(tables.PAUSED).with_hint(
         tables.schedules, "FORCE INDEX (onthedot_schedules_plannable)", dialect_name="mysql"
     ),
@@ -162,11 +171,17 @@ def _narrowed(statement: Select[Any], wanted: WantedSchedules) -> Select[Any]:
     if wanted.mode is not None:
         statement = statement.where(tables.LOCAL if wanted.mode == "local" else ~tables.LOCAL)
     if wanted.state is not None:
-        statement = statement.where(_STATES[wanted.state])
+        statement = statement.where(_of_facet(wanted.state, wanted.now_ms))
     if wanted.search:
         in_index = _schedules.name.in_(_page_with(wanted))
         statement = statement.where(in_index if wanted.is_text_alone else _has_part(tables.schedules, wanted.search))
     return statement
+
+
+def _of_facet(facet: Facet, now_ms: int) -> ColumnElement[bool]:
+    if facet == "undeclared":
+        return _schedules.declared_seen_ms < since(now_ms).declared_before_ms
+    return _schedules.left_out_ms >= since(now_ms).left_out_from_ms if facet == "leaving_out" else _STATES[facet]
 
 
 def some_with(wanted: WantedSchedules) -> Select[Any]:
@@ -203,6 +218,7 @@ class Wanted:
     schedule: str | None = None
     task: str | None = None
     node: str | None = None
+    parent: str | None = None
     state: State | None = None
     late: bool = False
     first: str = ""
@@ -245,6 +261,8 @@ def _of_both(statement: Select[Any], table: Table, wanted: Wanted) -> Select[Any
         statement = statement.where(exactly(table.c.task, wanted.task))
     if wanted.node is not None:
         statement = statement.where(exactly(table.c.owner, wanted.node))
+    if wanted.parent is not None:
+        statement = statement.where(exactly(table.c.parent_id, wanted.parent))
     if wanted.state is not None:
         statement = statement.where(table.c.state == wanted.state.value)
     if wanted.first:

@@ -21,12 +21,12 @@ from onthedot.model.minute import Minute
 from onthedot.model.node import Node
 from onthedot.model.outcome import Outcome
 from onthedot.model.run import Run
-from onthedot.model.schedule import Mode, Order, Schedule, ScheduleState
+from onthedot.model.schedule import Facet, Mode, Order, Schedule
 from onthedot.model.states import State
 from onthedot.model.token import Session, Token
 from onthedot.stores import mapping
 from onthedot.stores.answerable import answerable
-from onthedot.stores.asking import bounds
+from onthedot.stores.asking import bounds, since
 from onthedot.stores.base import (
     COUNTED,
     OLD_MS,
@@ -296,20 +296,22 @@ class SqlStore(Engine):
         tag: str | None = None,
         task: str | None = None,
         mode: Mode | None = None,
-        state: ScheduleState | None = None,
+        state: Facet | None = None,
         search: str = "",
         order: Order = "name",
         after: str = "",
         limit: int = 100,
     ) -> list[Schedule]:
-        wanted = queries.WantedSchedules(_set_of(names), tag, task, mode, state, search, order, after, limit)
+        now_ms = self.now_ms() if state in queries.BY_CLOCK else 0
+        wanted = queries.WantedSchedules(_set_of(names), tag, task, mode, state, search, order, after, limit, now_ms)
         nested = self._dialect.nests_limits
         return self._reading(
             lambda connection: queries.schedules(connection, wanted, nested=nested), snapshot=order == "next"
         )
 
-    def count_schedules(self, most: int = COUNTED) -> ScheduleCounts:
-        (row,) = self._all(counts.SCHEDULE_COUNTS, {"most": most})
+    def count_schedules(self, most: int = COUNTED, *, now_ms: int | None = None) -> ScheduleCounts:
+        judged_at = since(self.now_ms() if now_ms is None else now_ms)
+        (row,) = self._all(counts.SCHEDULE_COUNTS, {"most": most, **judged_at._asdict()})
         return counts.schedule_counts(row, most)
 
     def needed(self) -> list[Needed]:
@@ -373,6 +375,7 @@ class SqlStore(Engine):
         schedule: str | None = None,
         task: str | None = None,
         node: str | None = None,
+        parent: str | None = None,
         state: State | None = None,
         late: bool = False,
         since_ms: int | None = None,
@@ -381,7 +384,7 @@ class SqlStore(Engine):
         limit: int = 100,
     ) -> list[Run]:
         first, end = bounds(since_ms, until_ms, before)
-        wanted = queries.Wanted(_set_of(ids), schedule, task, node, state, late, first, end, limit)
+        wanted = queries.Wanted(_set_of(ids), schedule, task, node, parent, state, late, first, end, limit)
         return self._reading(lambda connection: queries.runs(connection, wanted), snapshot=True)
 
     def count_runs(self, most: int = COUNTED) -> RunCounts:

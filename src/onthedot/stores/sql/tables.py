@@ -115,6 +115,7 @@ schedules = Table(
     _text("routed"),
     _count("plan_attempts"),
     _ms("updated_ms"),
+    _ms("left_out_ms", nullable=True),
     _count("priority"),  # of the policy, for queries
 )
 
@@ -166,6 +167,16 @@ for _state, _which in (("parked", PARKED), ("paused", PAUSED), ("ended", ENDED))
     Index(f"onthedot_schedules_{_state}", schedules.c.name, sqlite_where=_which, postgresql_where=_which).ddl_if(
         callable_=_partly
     )
+# Which does nobody declare any more, and which have left out ticks of late? Most were never declared, or left out none.
+_DECLARED = schedules.c.declared_seen_ms.is_not(None)
+_LEFT_OUT = schedules.c.left_out_ms.is_not(None)
+Index(
+    "onthedot_schedules_declared",
+    schedules.c.declared_seen_ms,
+    sqlite_where=_DECLARED,
+    postgresql_where=_DECLARED,
+)
+Index("onthedot_schedules_left_out", schedules.c.left_out_ms, sqlite_where=_LEFT_OUT, postgresql_where=_LEFT_OUT)
 Index("onthedot_schedules_error", schedules.c.error, mysql_length={"error": 1}).ddl_if(dialect="mysql")
 
 
@@ -244,6 +255,9 @@ Index("onthedot_runs_tick", runs.c.schedule_id, runs.c.scheduled_ms, runs.c.apar
 # What does a node run? Asked at every renewal.
 _OWNED = runs.c.owner.is_not(None)
 Index("onthedot_runs_owner", runs.c.owner, sqlite_where=_OWNED, postgresql_where=_OWNED)
+# Which are the parts of a broadcast, or follow a run? Most are neither.
+_HAS_PARENT = runs.c.parent_id.is_not(None)
+Index("onthedot_runs_parent", runs.c.parent_id, runs.c.id, sqlite_where=_HAS_PARENT, postgresql_where=_HAS_PARENT)
 _HELD = runs.c.slot.is_not(None)
 Index("onthedot_runs_slot", runs.c.slot, unique=True, sqlite_where=_HELD, postgresql_where=_HELD)
 
@@ -275,6 +289,15 @@ Index("onthedot_history_late", history.c.late, history.c.id, sqlite_where=LATE, 
 # What did a task, and a node, run last?
 Index("onthedot_history_task", history.c.task, history.c.id)
 Index("onthedot_history_owner", history.c.owner, history.c.id)
+# Which were the parts of a broadcast, or followed a run?
+_HAD_PARENT = history.c.parent_id.is_not(None)
+Index(
+    "onthedot_history_parent",
+    history.c.parent_id,
+    history.c.id,
+    sqlite_where=_HAD_PARENT,
+    postgresql_where=_HAD_PARENT,
+)
 # What became of a schedule's ticks? One-off runs are not in it, nor the parts of a broadcast.
 TICK = and_(history.c.schedule_id.is_not(None), history.c.shard.is_(None))
 Index(

@@ -100,6 +100,63 @@ class TestAskingForSchedules(Promises):
         assert many.store.count_schedules() == ScheduleCounts(active=3, paused=1, parked=1, ended=1)
         assert many.store.count_schedules(most=2) == ScheduleCounts(active=2, paused=1, parked=1, ended=1)
 
+    def test_who_is_no_longer_declared_is_found_and_counted_after_an_hour_of_silence(self, scene: Scene) -> None:
+        for name in ("kept", "b", "a", "gone"):
+            scene.put(name, every("2h"), origin="code", tags=("eu",) if name == "a" else ())
+        scene.put("by-hand", every("2h"))
+        scene.edit(edits.delete(), "gone")
+        scene.edit(edits.pause(None), "b")
+        scene.wait(HOUR)
+        assert scene.store.schedules(state="undeclared") == []
+        assert scene.store.count_schedules().undeclared == 0
+        scene.edit(edits.touch_declared(None), "kept")
+        scene.wait(1)
+        assert [row.name for row in scene.store.schedules(state="undeclared")] == ["a", "b"]
+        assert [row.name for row in scene.store.schedules(state="undeclared", after="a", limit=5)] == ["b"]
+        assert [row.name for row in scene.store.schedules(state="undeclared", tag="eu", order="next")] == ["a"]
+        assert scene.store.count_schedules() == ScheduleCounts(active=3, paused=1, undeclared=2)
+        assert scene.store.count_schedules(most=1).undeclared == 1
+        assert scene.store.count_schedules(now_ms=START_MS + HOUR).undeclared == 0
+        scene.put("a", every("2h"))
+        assert [row.name for row in scene.store.schedules(state="undeclared")] == ["b"]
+
+    def test_who_left_out_ticks_is_found_and_counted_for_a_day(self, scene: Scene) -> None:
+        node = scene.node()
+        scene.put("late", every("7m"), misfire="skip")
+        scene.put("crowded", every("1m"), overlap="discard")
+        scene.put("paused", every("7m"))
+        scene.edit(edits.pause(None), "paused")
+        scene.put("fine", every("1h"))
+        scene.wait(MINUTE)
+        (run,) = scene.plan(node, free=5)
+        assert scene.store.count_schedules().leaving_out == 0
+        scene.wait(MINUTE)
+        scene.plan(node, free=5)
+        assert [row.name for row in scene.store.schedules(state="leaving_out")] == ["crowded"]
+        scene.end(run)
+        scene.wait(6 * MINUTE)
+        scene.plan(node, free=5)
+        scene.edit(edits.resume(), "paused")
+        assert [row.name for row in scene.store.schedules(state="leaving_out")] == ["crowded", "late"]
+        assert [row.name for row in scene.store.schedules(state="leaving_out", order="next", limit=1)] == ["crowded"]
+        assert scene.store.count_schedules() == ScheduleCounts(active=4, leaving_out=2)
+        scene.edit(edits.delete(), "crowded")
+        left_out_ms = scene.schedule("late").left_out_ms
+        assert left_out_ms == scene.now_ms
+        assert scene.store.count_schedules(now_ms=left_out_ms + DAY).leaving_out == 1
+        assert scene.store.count_schedules(now_ms=left_out_ms + DAY + 1).leaving_out == 0
+
+    def test_a_tick_that_waited_and_was_skipped_counts_as_left_out(self, scene: Scene) -> None:
+        node = scene.node()
+        scene.put("s", every("1m"))
+        scene.wait(MINUTE)
+        scene.plan(node)
+        scene.wait(MINUTE)
+        scene.plan(node)
+        (skipped,) = scene.store.runs(state=State.SKIPPED)
+        assert (skipped.reason or "").startswith("misfire")
+        assert [row.name for row in scene.store.schedules(state="leaving_out")] == ["s"]
+
     def test_what_active_schedules_need_is_told_once_for_all_that_need_it(self, scene: Scene) -> None:
         for number in range(5):
             scene.put(f"same-{number}", task="mail", tags=(f"t{number}",), args={"n": number}, priority=number)
@@ -132,6 +189,33 @@ class TestAskingForSchedules(Promises):
 
 
 class TestAskingForRuns(Promises):
+    def test_the_shards_of_a_broadcast_are_found_by_it_live_ended_and_forgotten(self, scene: Scene) -> None:
+        one, two = scene.node("a"), scene.node("b")
+        for name in ("s", "other"):
+            scene.put(name, every("1h"), route="broadcast", overlap="concurrent")
+        scene.wait(HOUR)
+        whole = next(run for run in scene.plan(one) if run.schedule == "s")
+        shards = [run for node in (one, two) for run in scene.start(node) if run.schedule == "s"]
+
+        def ids(**wanted: object) -> list[str]:
+            return [run.id for run in scene.store.runs(parent=whole.id, **wanted)]  # type: ignore[arg-type]
+
+        both = sorted((run.id for run in shards), reverse=True)
+        assert len(both) == 2
+        assert ids() == both
+        scene.end(shards[0])
+        assert ids() == both
+        assert ids(node=two) == ids(state=State.RUNNING) == [shards[1].id]
+        assert ids(ids=[shards[0].id, whole.id]) == [shards[0].id]
+        assert ids(limit=1) == ids(before=None, limit=1) == both[:1]
+        assert ids(before=both[0]) == both[1:]
+        assert scene.store.runs(parent=shards[0].id) == scene.store.runs(parent="nobody") == []
+        scene.end(shards[1])
+        assert ids(state=State.SUCCEEDED) == both
+        scene.wait(DAY)
+        scene.prune_all(history_ms=HOUR)
+        assert ids() == []
+
     def test_runs_are_found_by_task_node_lateness_and_when_they_were_made(self, scene: Scene) -> None:
         node, other = scene.node("a", ("job", "mail")), scene.node("b", ("job", "mail"))
         first = scene.waiting_run()

@@ -9,8 +9,10 @@ from typing import Any, cast
 
 from onthedot.app.app import App
 from onthedot.app.json_documents import policy_document
+from onthedot.app.options import OF_THE_SCHEDULE
 from onthedot.app.trigger_text import read_trigger
 from onthedot.errors import ArgumentsError, SettingsError, TriggerError
+from onthedot.model.definition_json import as_json
 from onthedot.model.schedule import Schedule
 from onthedot.triggers.base import Trigger
 from onthedot.triggers.codec import decode
@@ -68,7 +70,8 @@ def shown_fields(schedule: Schedule) -> Fields:
     typed = can_be_typed(value)
     policy = policy_document(schedule.policy)
     named = {name: _text(policy[name]) for name in _OPTIONS if name in given and name in policy}
-    others = {name: policy[name] for name in schedule.given if name in policy and name not in _OPTIONS}
+    said = {**policy, **as_json(schedule, OF_THE_SCHEDULE)}
+    others = {name: said[name] for name in schedule.given if name in said and name not in _OPTIONS}
     return Fields(
         trigger=written(value) if typed else _json(_plain(value)),
         tz=str(value.get("tz", "")) if typed else "",
@@ -128,8 +131,9 @@ def _object(text: str, what: str, error: type[Exception]) -> dict[str, Any]:
 
 
 def options_from(given: Mapping[str, str]) -> dict[str, Any]:
-    """The options among these fields; an empty one is not given. `SettingsError` where one is nothing of the kind."""
-    found: dict[str, Any] = {}
+    """The options among these fields; an empty one is None: the schedule says nothing of it. `SettingsError` where one
+    is nothing of the kind."""
+    found: dict[str, Any] = {name: None for name in _OPTIONS if given.get(name) == ""}
     for name in (name for name in _OPTIONS if given.get(name)):
         match name:
             case "retries":
@@ -140,9 +144,16 @@ def options_from(given: Mapping[str, str]) -> dict[str, Any]:
                 found[name] = [each.strip() for each in given[name].split(",") if each.strip()]
             case _:
                 found[name] = given[name]
-    if "tags" in given and not given["tags"]:
-        found["tags"] = []
-    return {**found, **_object(given.get("options", ""), "other options", SettingsError)}
+    return {**found, **_others(given.get("options", ""))}
+
+
+def taken_out(held: Fields, given: Fields) -> dict[str, None]:
+    """The options that stood among the others, and stand there no more."""
+    return dict.fromkeys(name for name in _others(held.options) if name not in _others(given.options))
+
+
+def _others(text: str) -> dict[str, Any]:
+    return _object(text, "other options", SettingsError)
 
 
 # what it would do

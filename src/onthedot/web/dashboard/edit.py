@@ -24,6 +24,7 @@ from onthedot.web.dashboard.definition_form import (
     given_fields,
     options_from,
     shown_fields,
+    taken_out,
     trigger_from,
     wrong_trigger,
 )
@@ -85,10 +86,14 @@ def edit(request: Request, app: TheApp, form: TheForm, name: str) -> Response:
 
 def _save(app: App, schedule: Schedule, given: Fields, revision: int | None) -> Schedule:
     """Only what differs from what is held is said anew. What another has changed meanwhile is never overwritten."""
-    changed = given.differing(shown_fields(schedule))
+    held = shown_fields(schedule)
+    changed = given.differing(held)
     if revision is not None and revision != schedule.revision:
         raise StaleRevision(schedule.name, revision, schedule.revision)
-    said: dict[str, Any] = options_from({name: changed[name] for name in changed if name != "args"})
+    said: dict[str, Any] = {
+        **taken_out(held, given),
+        **options_from({name: changed[name] for name in changed if name != "args"}),
+    }
     if {"trigger", "tz", "gap", "fold"} & set(changed):
         said["trigger"] = trigger_from(given)
     if "args" in changed:
@@ -130,8 +135,8 @@ def create(request: Request, app: TheApp, form: TheForm) -> Response:
     if form["do"] != "save":
         return _form(request, app, given, None, name=name, task=task)
     try:
-        options = {key: value for key, value in options_from(asdict(given)).items() if value != []}
-        app.schedules.put(name, task, trigger_from(given), args=args_from(given.args), revision=0, **options)
+        options, args = options_from(asdict(given)), args_from(given.args)
+        app.schedules.put(name, task, trigger_from(given), args=args, revision=0, **options)
     except StoreError:
         raise
     except OnthedotError as error:

@@ -79,7 +79,7 @@ def _minute(store: Store, watcher: Watcher, snapshot: Snapshot, zone: Zone) -> d
         "ring_data": _data(ring.document(drawn, zone.at(), zone.name)),
         "ring_sum": ring.summary(drawn),
         "ring_states": ring.legend(drawn),
-        "next": view.read_next(store, outlook),
+        "next": view.read_next(store, outlook, snapshot.nodes, now_ms),
         "day_runs": day,
     }
 

@@ -10,6 +10,7 @@ from onthedot.app.clock_notes import zone_of
 from onthedot.app.outlook import StoreOutlook
 from onthedot.errors import TriggerError
 from onthedot.insight.minutes import add_up
+from onthedot.insight.status import alive_of
 from onthedot.model.minute import MINUTE_MS, Minute
 from onthedot.model.node import SKEW_LABEL, Node, NodeState
 from onthedot.model.run import Run
@@ -17,6 +18,7 @@ from onthedot.model.schedule import Schedule
 from onthedot.model.states import State
 from onthedot.moments import from_ms
 from onthedot.node.read_ahead import LOOK_AHEAD_MS
+from onthedot.rules.routing import why_nobody
 from onthedot.stores.base import Store, Ticks
 from onthedot.stores.paging import place_of
 from onthedot.triggers.codec import decode
@@ -120,9 +122,11 @@ class Coming:
     words: str = ""
     count: int = 1
     zone: str | None = None
+    held: str = ""
+    """Why it would not begin."""
 
 
-def next_lines(schedules: Sequence[Schedule], counts: Mapping[int, int]) -> list[Coming]:
+def next_lines(schedules: Sequence[Schedule], counts: Mapping[int, int], alive: Sequence[Node]) -> list[Coming]:
     """A line for each schedule, by its next moment; those of a moment in one, where they are many. `counts`: how many
     there are at moments of which only a part is among these."""
     at: dict[int, list[Schedule]] = {}
@@ -135,26 +139,33 @@ def next_lines(schedules: Sequence[Schedule], counts: Mapping[int, int]) -> list
         if count > FOLDED:
             lines.append(Coming(moment_ms, None, _moment_words(moment_ms), count))
         else:
-            lines += [_line(each, moment_ms) for each in those]
+            lines += [replace(_line(each, moment_ms), held=_held(each, alive)) for each in those]
     return lines
 
 
-def read_next(store: Store, outlook: StoreOutlook | None) -> list[Coming]:
-    """The first lines. A crowd that fills a page is stepped over: three small questions at most."""
+def _held(schedule: Schedule, alive: Sequence[Node]) -> str:
+    """Where nobody is alive that is told above, and not once more in each line."""
+    return (why_nobody(alive, schedule.task, schedule.policy.group) if alive else None) or ""
+
+
+def read_next(store: Store, outlook: StoreOutlook | None, nodes: Sequence[Node], now_ms: int) -> list[Coming]:
+    """The first lines, of those that are planned. A crowd that fills a page is stepped over: three small questions at
+    most."""
+    alive = alive_of(nodes, now_ms)
     schedules: list[Schedule] = []
     counts: dict[int, int] = {}
     after = ""
     for _ in range(_MOST_PAGES):
         page = store.schedules(state="active", order="next", after=after, limit=_PAGE)
-        schedules += page
-        lines = next_lines(schedules, counts)
+        schedules += [each for each in page if not each.is_undeclared(now_ms)]
+        lines = next_lines(schedules, counts, alive)
         if len(page) < _PAGE or len(lines) >= _LINES or page[-1].next_run_ms is None:
             break
         last_ms = page[-1].next_run_ms
         if outlook is not None:
             counts[last_ms] = len(outlook.index.query(from_ms(last_ms), from_ms(last_ms + 1)))
         after = place_of(replace(page[-1], name=_LAST_NAME), "next")
-    return next_lines(schedules, counts)[:_LINES]
+    return next_lines(schedules, counts, alive)[:_LINES]
 
 
 def _line(schedule: Schedule, at_ms: int) -> Coming:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 from datetime import tzinfo
 from functools import partial
@@ -39,6 +40,7 @@ router = new_pages()
 _MOST_JSON, _MOST_TRACE = 3000, 6000
 """Bytes of HTML."""
 _PAGE = 1000
+_MOST_SHARDS = 40
 
 
 @router.get("/runs/{run_id}", **VIEWER)
@@ -76,6 +78,8 @@ def run_page(request: Request, app: TheApp, run_id: str) -> HTMLResponse:
         result=None if run.result is None else _shown_json(run.result),
         said_progress=_said_progress(log),
         then=_followers(app, run),
+        shards=report.shards[:_MOST_SHARDS],
+        shards_told=_shards_told(report),
     )
 
 
@@ -160,6 +164,12 @@ def _said_progress(log: LogPage) -> int | None:
     """When it last said how far it is, if that is in sight."""
     said = [line.at_ms for part in log.parts for line in part.lines if line.level == "PROGRESS"]
     return said[-1] if said else None
+
+
+def _shards_told(report: RunReport) -> str:
+    """ "2 failed, 1 running, 9 succeeded": of all of them."""
+    states = Counter(each.run.state for each in report.shards)
+    return ", ".join(f"{states[state]:,} {state.value.replace('_', ' ')}" for state in State if states[state])
 
 
 def _followers(app: App, run: Run) -> tuple[str, ...]:

@@ -40,6 +40,8 @@ class Filters:
     task: str = ""
     node: str = ""
     """Its name, or the id of an incarnation."""
+    parent: str = ""
+    """The id of a broadcast, or of the run that others followed."""
     begin: str = ""
     """`from` and `to` as they were written."""
     end: str = ""
@@ -55,6 +57,7 @@ class Filters:
             "schedule": self.schedule,
             "task": self.task,
             "node": self.node,
+            "parent": self.parent,
             "from": self.begin,
             "to": self.end,
         }
@@ -77,10 +80,9 @@ class Filters:
 
 def read_filters(query: Mapping[str, str], now_ms: int, zone: tzinfo) -> Filters:
     """What cannot be understood is left out, and said in `wrong`."""
-    given = {name: query.get(name, "").strip()[:500] for name in ("state", "schedule", "task", "node", "from", "to")}
-    read = Filters(
-        given["state"], given["schedule"], given["task"], given["node"], begin=given["from"], end=given["to"]
-    )
+    names = ("state", "schedule", "task", "node", "parent", "from", "to")
+    state, schedule, task, node, parent, begin, end = (query.get(name, "").strip()[:500] for name in names)
+    read = Filters(state, schedule, task, node, parent, begin, end)
     wrong = []
     if query.get("late", "").lower() in ("1", "true", "yes", "on"):
         read = replace(read, state="late")

@@ -95,6 +95,7 @@ def _page(app: App, filters: Filters, cursor: str | None) -> Page[Run]:
         schedule=filters.schedule or None,
         task=filters.task or None,
         node=filters.node or None,
+        parent=filters.parent or None,
         state=None if is_late or not filters.state else filters.state,
         late=is_late,
         since=None if filters.since_ms is None else from_ms(filters.since_ms),

@@ -11,6 +11,7 @@ from starlette.responses import HTMLResponse
 from onthedot.app.app import App
 from onthedot.app.json_documents import schedule_state
 from onthedot.errors import MomentError
+from onthedot.insight.held import why_held
 from onthedot.insight.schedule_history import Gap, Pause, read_history
 from onthedot.insight.story import Story, change_fact, read_story
 from onthedot.model.schedule import Schedule
@@ -57,6 +58,7 @@ def schedule_page(
         live="schedules runs",
         schedule=schedule,
         state=schedule_state(schedule, now_ms),
+        held=why_held(schedule, store.nodes(), now_ms),
         when=when,
         view=view,
         wide=wide,

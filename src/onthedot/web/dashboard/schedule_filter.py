@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
-from onthedot.model.schedule import Order, ScheduleState
+from onthedot.model.schedule import Facet, Order
 
-State = Literal["active", "failing", "paused", "parked", "ended"]
+State = Literal["active", "failing", "leaving_out", "paused", "parked", "undeclared", "ended"]
 STATES: tuple[State, ...] = get_args(State)
 Sort = Literal["need", "name", "next"]
 SORTS: tuple[Sort, ...] = get_args(Sort)
@@ -36,7 +36,7 @@ class Filter:
         return not self.text and self.state is None
 
     @property
-    def store_state(self) -> ScheduleState | None:
+    def store_state(self) -> Facet | None:
         """The state, where the store knows it."""
         return None if self.state is None or self.state == "failing" else self.state
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from onthedot.insight.failing import Failing, read_failing
-from onthedot.model.schedule import Schedule
+from onthedot.model.schedule import Facet, Schedule
 from onthedot.stores.base import ScheduleCounts, Store
 from onthedot.stores.paging import place_of
 from onthedot.web.dashboard.schedule_filter import Filter
@@ -41,29 +41,37 @@ def read_standing(store: Store) -> Standing:
 
 def read_page(store: Store, wanted: Filter, cursor: str, standing: Standing) -> SchedulePage:
     """Three or four questions by index, and one for the ticks of what is shown."""
-    found, after = _found(store, wanted, cursor, standing.failing)
+    found, after = _found(store, wanted, cursor, standing)
     ticks = store.ticks([each.id for each in found], each=24) if found else None
     rows = [] if ticks is None else rows_of(found, ticks, store.now_ms())
     return SchedulePage(rows, after, standing)
 
 
-def _found(store: Store, wanted: Filter, cursor: str, failing: Failing) -> tuple[list[Schedule], str | None]:
+def _found(store: Store, wanted: Filter, cursor: str, standing: Standing) -> tuple[list[Schedule], str | None]:
     if wanted.state == "failing":
-        return _by_names(store, wanted, failing.names)[: 4 * PAGE], None
-    if wanted.sort != "need" or wanted.state in ("parked", "ended"):
+        return _by_names(store, wanted, standing.failing.names)[: 4 * PAGE], None
+    if wanted.sort != "need" or wanted.state in ("parked", "ended", "undeclared", "leaving_out"):
         return _in_order(store, wanted, cursor, (), PAGE)
-    first = _needing(store, wanted, failing)
+    first = _needing(store, wanted, standing)
     shown = [] if cursor else first
     rest, after = _in_order(store, wanted, cursor, {each.name for each in first}, PAGE - len(shown))
     return [*shown, *rest], after
 
 
-def _needing(store: Store, wanted: Filter, failing: Failing) -> list[Schedule]:
-    """Those that cannot be planned, then those that failed; only so many that others are seen too."""
-    asked = wanted.asked()
-    parked = store.schedules(**{**asked, "state": "parked"}, limit=_MOST_NEEDS // 2) if asked["state"] is None else []
-    failed = _by_names(store, wanted, failing.names[: 3 * _MOST_NEEDS])
-    return list({each.name: each for each in (*parked, *failed)}.values())[:_MOST_NEEDS]
+def _needing(store: Store, wanted: Filter, standing: Standing) -> list[Schedule]:
+    """Those that cannot be planned, those that nobody declares, those that failed, then those that left out ticks; only
+    so many that others are seen too."""
+    failed = _by_names(store, wanted, standing.failing.names[: 3 * _MOST_NEEDS])
+    in_turn = [*_of(store, wanted, standing, "parked"), *_of(store, wanted, standing, "undeclared"), *failed]
+    in_turn += _of(store, wanted, standing, "leaving_out")
+    return list({each.name: each for each in in_turn}.values())[:_MOST_NEEDS]
+
+
+def _of(store: Store, wanted: Filter, standing: Standing, facet: Facet) -> list[Schedule]:
+    """Some of these; asked for only where there are any, and no other state is."""
+    if wanted.state is not None or not getattr(standing.counts, facet):
+        return []
+    return store.schedules(**{**wanted.asked(), "state": facet}, limit=_MOST_NEEDS // 2)
 
 
 def _by_names(store: Store, wanted: Filter, names: Sequence[str]) -> list[Schedule]:

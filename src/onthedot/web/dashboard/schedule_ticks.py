@@ -63,7 +63,7 @@ def read_ticks(store: Store, schedule: Schedule, asked_ms: int | None, now_ms: i
     if asked_ms is not None and past and asked_ms < past[0].at_ms:
         ticks = store.ticks([schedule.id], last_ms=_some_after(schedule, asked_ms, now_ms), each=_SHOWN)
         past, is_now = _past(ticks, now_ms), False
-    coming = _coming(schedule) if is_now else []
+    coming = _coming(schedule) if is_now and not schedule.is_undeclared(now_ms) else []
     chosen_ms = asked_ms if asked_ms is not None else _remarkable(past, coming, now_ms)
     return TickView(past, coming, chosen_ms, is_now)
 

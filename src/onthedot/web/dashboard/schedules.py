@@ -18,7 +18,7 @@ from onthedot.web.security import TheApp
 router = new_pages()
 
 _SORTS = (("need", "by need"), ("name", "by name"), ("next", "by next"))
-_MARKS = {"failing": "failed"}
+_MARKS = {"failing": "failed", "leaving_out": "skipped"}
 _ORDERS = {"need": "by need, then by name", "name": "by name", "next": "by their next moment"}
 
 Text = Annotated[str, Query(max_length=1000)]
@@ -68,7 +68,9 @@ def _finding(standing: Standing, wanted: Filter) -> str:
     failed = (
         f"{many(failing)}{'' if standing.failing.is_whole else ' or more'} failed in the last day" if failing else ""
     )
-    found = " and ".join(filter(None, [cannot, failed])) or "none failed in the last day"
+    undeclared = f"{many(standing.counts.undeclared)} undeclared" if standing.counts.undeclared else ""
+    told = [each for each in (cannot, undeclared, failed) if each]
+    found = ", ".join(told[:-1]) + (" and " if told[1:] else "") + "".join(told[-1:]) or "none failed in the last day"
     return f"{all_of_them}: {found}"
 
 
@@ -79,8 +81,10 @@ def _facets(standing: Standing, wanted: Filter) -> list[tuple[str, str | None, i
         ("All", None, counts.total),
         ("Active", "active", counts.active),
         ("Failed, 24 h", "failing", len(standing.failing.names)),
+        ("Left out, 24 h", "leaving_out", counts.leaving_out),
         ("Paused", "paused", counts.paused),
         ("Parked", "parked", counts.parked),
+        ("Undeclared", "undeclared", counts.undeclared),
         ("Ended", "ended", counts.ended),
     ]
     return [each for each in all_of_them if each[2] or each[1] in (None, "active", wanted.state)]

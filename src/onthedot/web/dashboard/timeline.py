@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from fastapi import Request
 from starlette.responses import HTMLResponse, PlainTextResponse
 
+from onthedot.app.outlook import notes_on
 from onthedot.errors import ExtraMissing, MomentError
 from onthedot.model.node import NodeState
 from onthedot.moments import END_MS, FIRST_MS, floor_ms, from_ms, iso
@@ -61,6 +62,7 @@ def _values(request: Request, watcher: Watcher, zone: Zone) -> dict[str, Any]:
     square = request.app.state.dashboard.squares.tell(grid, outlook, planned, zone.name)
     return {
         "shown": shown,
+        "notes": notes_on(kinds.needs, snapshot.nodes, snapshot.schedules.undeclared, now_ms),
         "not_understood": _not_understood(query.get("range", ""), query.get("at", "")),
         "ranges": tuple(view.RANGES.values()),
         "tag": tag,

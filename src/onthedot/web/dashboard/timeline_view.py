@@ -9,7 +9,8 @@ from datetime import datetime, tzinfo
 from zoneinfo import ZoneInfo
 
 from onthedot.app.clock_notes import zone_of
-from onthedot.app.outlook import Planned, StoreOutlook
+from onthedot.app.outlook import Planned, StoreOutlook, needs_of
+from onthedot.insight.held import Need
 from onthedot.moments import ceil_ms, from_ms
 from onthedot.texts import counted
 from onthedot.triggers.zones import get_zone
@@ -128,13 +129,15 @@ class Kinds:
     tags: tuple[tuple[str, int], ...]
     """With how many have them, the most common first."""
     zones: tuple[str, ...]
+    needs: Mapping[Need, Sequence[str]]
+    """What they need of nodes, and who needs it."""
 
 
 def kinds_of(planned: Mapping[str, Planned]) -> Kinds:
     """Looks at each of them."""
     tags = Counter(tag for each in planned.values() for tag in each.tags)
     zones = Counter(zone_of(each.trigger).name for each in planned.values())
-    return Kinds(tuple(sorted(tags.items(), key=lambda each: (-each[1], each[0]))), tuple(zones))
+    return Kinds(tuple(sorted(tags.items(), key=lambda each: (-each[1], each[0]))), tuple(zones), needs_of(planned))
 
 
 def jumps_in(zones: Iterable[str], first_ms: int, end_ms: int) -> list[tuple[int, int]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from onthedot.web.models.common import Json
 
@@ -125,4 +125,5 @@ class Forecast(BaseModel):
     runs: int
     counts: list[int]
     busiest: list[Bucket]
+    notes: list[str] = Field(description="Whose runs are not counted, and whose would wait for a node.")
     coming: list[ComingRun] | None = None

@@ -41,7 +41,7 @@ class Fields(Given):
 
     trigger: TriggerGiven | None = None
     args: Json | None = None
-    options: Json = Field(default_factory=dict)
+    options: Json = Field(default_factory=dict, description="One that is null follows the task and the app again.")
 
 
 class Schedule(BaseModel):
@@ -122,6 +122,7 @@ class Next(BaseModel):
 
     name: str
     state: str
+    held: str | None = Field(default=None, description="Why no run begins at these moments; null where one does.")
     timezone: str
     moments: list[Moment]
 

@@ -8,7 +8,7 @@ from fastapi import Query, Request
 
 from onthedot.app.app import App
 from onthedot.app.json_documents import finding_document, finite, minute_document, status_document
-from onthedot.app.outlook import StoreOutlook, outlook
+from onthedot.app.outlook import StoreOutlook, needs_of, notes_on, outlook
 from onthedot.clock import SystemClock
 from onthedot.durations import format_duration, to_duration_ms
 from onthedot.errors import MomentError
@@ -92,6 +92,7 @@ def forecast(
         runs=len(seen),
         counts=seen.counts(step_ms),
         busiest=[models.Bucket(at=iso(ms), runs=runs) for ms, runs in seen.busiest(step_ms, _BUSIEST)],
+        notes=_notes(watcher),
         coming=None if chosen is None else [models.ComingRun(at=iso(ms), name=name) for ms, name in chosen],
     )
 
@@ -104,6 +105,11 @@ def _outlook(watcher: Watcher, app: App, first_ms: int, end_ms: int, tag: str | 
     if kept.covers(first_ms, end_ms):
         return kept.within(first_ms, end_ms)
     return outlook(app.open_store, first_ms, end_ms)
+
+
+def _notes(watcher: Watcher) -> list[str]:
+    seen = watcher.snapshot()
+    return notes_on(needs_of(watcher.planned()), seen.nodes, seen.schedules.undeclared, watcher.now_ms())
 
 
 def _check_window(first_ms: int, end_ms: int, step_ms: int) -> None:

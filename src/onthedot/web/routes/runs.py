@@ -33,6 +33,9 @@ def list_runs(
     schedule: str | None = None,
     task: str | None = None,
     node: Annotated[str | None, Query(description="The id or the name of who runs it, or did last.")] = None,
+    parent: Annotated[
+        str | None, Query(description="The broadcast of which these are the shards, or the run that these followed.")
+    ] = None,
     state: Annotated[str | None, Query(description=", ".join(State))] = None,
     late: Annotated[bool, Query(description="Only those that began more than a second after they were due.")] = False,
     start: Annotated[str | None, Query(alias="from", description="Made at this moment or later.")] = None,
@@ -45,6 +48,7 @@ def list_runs(
         schedule=schedule,
         task=task,
         node=node,
+        parent=parent,
         state=state,
         late=late,
         since=start,

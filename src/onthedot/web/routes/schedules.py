@@ -111,13 +111,14 @@ def delete_schedule(app: TheApp, name: str, if_match: IfMatch = None) -> None:
 
 @router.get("/schedules/{name}/next", **VIEWER)
 def show_next(app: TheApp, name: str, n: Annotated[int, Query(ge=1, le=100)] = 5) -> models.Next:
-    """The coming moments, as things stand."""
+    """The coming moments, as things stand; `held` says where these come to nothing, and why."""
     schedule = app.schedules.get(name)
     trigger = decode(schedule.trigger)
     ticks = [ceil_ms(each) for each in app.schedules.next(name, n)]
     return models.Next(
         name=schedule.name,
         state=schedule_state(schedule, now_ms_of(app)),
+        held=app.schedules.held(name) if ticks else None,
         timezone=zone_of(trigger).name,
         moments=moment_models(trigger, ticks),
     )

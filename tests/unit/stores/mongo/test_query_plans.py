@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import closing
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from pymongo import monitoring
@@ -17,7 +17,7 @@ from onthedot.model.node import Node
 from onthedot.model.outcome import Outcome
 from onthedot.model.policy import Policy
 from onthedot.model.run import Run
-from onthedot.model.schedule import Order, ScheduleState
+from onthedot.model.schedule import Facet, Order
 from onthedot.model.states import State
 from onthedot.model.values import replace
 from onthedot.rules import edits
@@ -122,7 +122,7 @@ def _fill(store: Store, clock: ManualClock) -> None:
 
 
 ORDERS: tuple[Order, ...] = ("name", "next")
-STATES: tuple[ScheduleState, ...] = ("active", "paused", "parked", "ended")
+FACETS: tuple[Facet, ...] = get_args(Facet)
 
 
 def _ask(store: Store) -> None:
@@ -133,7 +133,7 @@ def _ask(store: Store) -> None:
         store.schedules(order=order, after=after, tag="eu")
         store.schedules(order=order, after=after, search="S1")
         store.schedules(order=order, after=after, task="task")
-        for state in STATES:
+        for state in FACETS:
             store.schedules(order=order, state=state)
     store.count_schedules()
     store.overdue(START_MS)
@@ -141,6 +141,7 @@ def _ask(store: Store) -> None:
     for ended in (None, State.SUCCEEDED, State.FAILED):
         store.runs(task="task", state=ended)
         store.runs(node="n0", state=ended)
+        store.runs(parent="r0", state=ended)
         store.runs(late=True, state=ended)
         store.runs(since_ms=START_MS, until_ms=START_MS + 1, state=ended)
     store.count_runs()
@@ -169,7 +170,10 @@ def test_what_few_match_is_found_without_reading_the_others(mongodb_url: str, ov
             assert len(store.schedules(task="rare", order=order)) == 1
             assert store.schedules(state="ended", order=order) == []
             assert store.schedules(state="parked", order=order) == []
+            assert store.schedules(state="undeclared", order=order) == []
+            assert store.schedules(state="leaving_out", order=order) == []
         assert len(store.runs(task="rare")) == len(store.runs(node="rare")) == len(store.runs(late=True)) == 1
+        assert store.runs(parent="rare") == []
         store.count_schedules()
     with closing(client_of(mongodb_url)) as client:
         for search in overheard.searches:

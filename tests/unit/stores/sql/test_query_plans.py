@@ -12,6 +12,7 @@ from sqlalchemy import Connection, event
 from tests.stores.copying_statements import copying_statements
 from tests.stores.full_tables import GIVEN, LEVELS, NOW_MS, fill
 
+from onthedot.model.schedule import Facet
 from onthedot.model.states import State
 from onthedot.stores.sql import counts, lane_statements, queries, statements, tables, ticks
 from onthedot.stores.sql.sqlite import SQLITE
@@ -154,6 +155,8 @@ def test_the_levels_of_a_lane_are_those_of_its_runs(connection: Connection) -> N
         (queries.Wanted(task="job", state=State.SUCCEEDED), "onthedot_history_task"),
         (queries.Wanted(node="n1"), "onthedot_history_owner"),
         (queries.Wanted(node="n1", end="z"), "onthedot_history_owner"),
+        (queries.Wanted(parent="r1"), "onthedot_history_parent"),
+        (queries.Wanted(parent="r1", end="z"), "onthedot_history_parent"),
         (queries.Wanted(late=True), "onthedot_history_late"),
         (queries.Wanted(late=True, first="a", end="z"), "onthedot_history_late"),
     ],
@@ -170,12 +173,24 @@ def _by_next(**wanted: Any) -> Statement:
     return queries.by_next(queries.WantedSchedules(order="next", **wanted), NOW_MS + 100_000, nested=True)
 
 
+def _by_clock(facet: Facet) -> Statement:
+    return queries.by_name(queries.WantedSchedules(state=facet, after="a", now_ms=NOW_MS))
+
+
+def _next_by_clock(facet: Facet) -> Statement:
+    return queries.sorted_by_next(queries.WantedSchedules(state=facet, order="next", now_ms=NOW_MS))
+
+
 ASKED: dict[str, tuple[Statement, str]] = {
     "of a task": (queries.by_name(queries.WantedSchedules(task="job")), "INDEX onthedot_schedules_task"),
     "parked": (queries.by_name(queries.WantedSchedules(state="parked")), "INDEX onthedot_schedules_parked"),
     "paused": (queries.by_name(queries.WantedSchedules(state="paused")), "INDEX onthedot_schedules_paused"),
     "ended": (queries.by_name(queries.WantedSchedules(state="ended")), "INDEX onthedot_schedules_ended"),
     "active": (queries.by_name(queries.WantedSchedules(state="active")), "INDEX onthedot_schedules_name"),
+    "undeclared": (_by_clock("undeclared"), "INDEX onthedot_schedules_declared"),
+    "leaving out": (_by_clock("leaving_out"), "INDEX onthedot_schedules_left_out"),
+    "next of the undeclared": (_next_by_clock("undeclared"), "INDEX onthedot_schedules_declared"),
+    "next of those that leave out": (_next_by_clock("leaving_out"), "INDEX onthedot_schedules_left_out"),
     "with a text": (
         queries.by_name(queries.WantedSchedules(search="night")),
         "SCAN listed USING COVERING INDEX onthedot_schedules_task",
@@ -207,6 +222,9 @@ ASKED: dict[str, tuple[Statement, str]] = {
     "count paused": (counts.SCHEDULE_COUNTS, "INDEX onthedot_schedules_paused"),
     "count parked": (counts.SCHEDULE_COUNTS, "INDEX onthedot_schedules_parked"),
     "count ended": (counts.SCHEDULE_COUNTS, "INDEX onthedot_schedules_ended"),
+    "count undeclared": (counts.SCHEDULE_COUNTS, "INDEX onthedot_schedules_declared"),
+    "count leaving out": (counts.SCHEDULE_COUNTS, "INDEX onthedot_schedules_left_out"),
+    "live shards": (queries.live_statement(queries.Wanted(parent="r1")), "INDEX onthedot_runs_parent"),
     "count waiting": (counts.RUN_COUNTS, "COVERING INDEX onthedot_runs"),
     "count running": (counts.RUN_COUNTS, "INDEX onthedot_runs_owner"),
     "load by pool": (counts.LOAD_BY_POOL, "INDEX onthedot_runs_owner"),

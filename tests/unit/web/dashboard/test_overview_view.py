@@ -6,15 +6,19 @@ from dataclasses import replace
 
 from onthedot import App, cron, every
 from onthedot.app.outlook import Planned, StoreOutlook, outlook_of
+from onthedot.app.schedules import Put
+from onthedot.clock import ManualClock
 from onthedot.model.decision import Decision
 from onthedot.model.histogram import bucket_of
 from onthedot.model.minute import Minute
 from onthedot.model.node import SKEW_LABEL, Node, NodeState
 from onthedot.model.run import Run
-from onthedot.model.schedule import Schedule
+from onthedot.model.schedule import UNDECLARED_AFTER_MS, Schedule
 from onthedot.model.states import State
 from onthedot.moments import ceil_ms, from_ms
-from onthedot.stores.base import RunCounts, ScheduleCounts, Ticks
+from onthedot.rules import edits
+from onthedot.stores.base import Author, RunCounts, ScheduleCounts, Ticks
+from onthedot.stores.memory import MemoryStore
 from onthedot.triggers import encode
 from onthedot.triggers.base import Trigger
 from onthedot.web.dashboard import overview_view as view
@@ -99,7 +103,7 @@ def test_more_than_five_of_a_moment_are_one_line() -> None:
     hour = ceil_ms("2026-03-26T14:00Z")
     soon = [_schedule(f"s{n}", every("10s"), NOW + 600) for n in range(5)]
     herd = [_schedule(f"h{n}", cron("0 * * * *"), hour) for n in range(6)]
-    lines = view.next_lines([*soon, *herd, _schedule("never", every("10s"), None)], {})
+    lines = view.next_lines([*soon, *herd, _schedule("never", every("10s"), None)], {}, [])
 
     assert [line.name for line in lines] == ["s0", "s1", "s2", "s3", "s4", None]
     assert (lines[-1].count, lines[-1].words) == (6, "the full hour")
@@ -116,9 +120,31 @@ def test_a_crowd_that_fills_a_page_is_counted_and_stepped_over() -> None:
     planned = {
         each.name: Planned("t", cron("0 0 * * *"), ()) for each in store.schedules(limit=200) if each.name != "later"
     }
-    lines = view.read_next(store, outlook_of(planned, store.now_ms(), store.now_ms() + 90_000_000))
+    lines = view.read_next(store, outlook_of(planned, store.now_ms(), store.now_ms() + 90_000_000), [], store.now_ms())
 
     assert {(line.name, line.count) for line in lines} == {(None, 150), ("later", 1)}
+
+
+def test_what_nobody_declares_is_not_next_and_what_nobody_can_run_says_so() -> None:
+    clock = ManualClock(NOW)
+    store = MemoryStore(clock.now_ms)
+    app = App("memory://", store=store)
+    app.task(name="t")(lambda: None)
+    app.schedules.put("here", "t", every("2h"))
+    app.schedules.put("nowhere", "u", every("2h"), unchecked=True)
+    app.schedules.put("elsewhere", "t", every("2h"), group="gpu")
+    old = app.schedules.define(Put("old", "t", every("2h")), origin="code")
+    store.change(["old"], edits.put(old), Author("ann", "code", "sync"))
+    clock.advance(UNDECLARED_AFTER_MS + 1)
+    node = Node("n1", "n1", tasks=("t",), renewed_ms=clock.now_ms())
+    lines = view.read_next(store, None, [node], clock.now_ms())
+
+    assert {line.name: line.held for line in lines} == {
+        "here": "",
+        "nowhere": "no live node has the task u",
+        "elsewhere": "no live node is in the group gpu",
+    }
+    assert {line.held for line in view.read_next(store, None, [], clock.now_ms())} == {""}  # told once, above
 
 
 def test_minutes_of_all_nodes_are_one_and_those_that_nobody_counted_are_empty() -> None:

@@ -17,10 +17,12 @@ local function note_all(id, group)
   groups[group] = groups[group] or redis.call('HGET', KEYS[1] .. 'names', group) or 'none'
   note('marks:' .. groups[group], id)
   if found ~= id then return end
-  local owner, task = head(rest)
+  local owner, others = head(rest)
+  local task, parent = head(others)
   note('ended:' .. group, of)
   note('task_runs:' .. task, id)
   if owner ~= '' then note('node_runs:' .. owner, id) end
+  if parent ~= '' then note('parent:' .. parent, id) end
 end
 
 for i = states + 2, #ARGV, 2 do

@@ -217,6 +217,13 @@ def upgrade() -> None:
         sqlite_where=sa.text("owner IS NOT NULL"),
         postgresql_where=sa.text("owner IS NOT NULL"),
     )
+    op.create_index(
+        "onthedot_runs_parent",
+        "onthedot_runs",
+        ["parent_id", "id"],
+        sqlite_where=sa.text("parent_id IS NOT NULL"),
+        postgresql_where=sa.text("parent_id IS NOT NULL"),
+    )
     op.create_index("onthedot_runs_schedule", "onthedot_runs", ["schedule_id", "state", "due_ms", "id"])
     op.create_index(
         "onthedot_runs_slot",
@@ -255,6 +262,7 @@ def upgrade() -> None:
         sa.Column("routed", _LONG, nullable=False),
         sa.Column("plan_attempts", sa.Integer(), nullable=False),
         sa.Column("updated_ms", sa.BigInteger(), nullable=False),
+        sa.Column("left_out_ms", sa.BigInteger(), nullable=True),
         sa.Column("priority", sa.Integer(), nullable=False),
         sa.PrimaryKeyConstraint("id"),
     )
@@ -295,6 +303,14 @@ def upgrade() -> None:
             "onthedot_schedules_plannable", "onthedot_schedules", ["enabled", "deleted", "mode", "next_run_ms", "id"]
         )
         op.create_index("onthedot_schedules_mode", "onthedot_schedules", ["mode", "name"])
+    for name, column in (("declared", "declared_seen_ms"), ("left_out", "left_out_ms")):
+        op.create_index(
+            f"onthedot_schedules_{name}",
+            "onthedot_schedules",
+            [column],
+            sqlite_where=sa.text(f"{column} IS NOT NULL"),
+            postgresql_where=sa.text(f"{column} IS NOT NULL"),
+        )
     op.create_index("onthedot_schedules_name", "onthedot_schedules", ["name"], unique=True)
     op.create_index("onthedot_schedules_task", "onthedot_schedules", ["task", "name", "deleted"])
     _create_table(
@@ -379,6 +395,13 @@ def _create_history() -> None:
         postgresql_where=sa.text("late = 1"),
     )
     op.create_index("onthedot_history_owner", "onthedot_history", ["owner", "id"])
+    op.create_index(
+        "onthedot_history_parent",
+        "onthedot_history",
+        ["parent_id", "id"],
+        sqlite_where=sa.text("parent_id IS NOT NULL"),
+        postgresql_where=sa.text("parent_id IS NOT NULL"),
+    )
     op.create_index("onthedot_history_schedule", "onthedot_history", ["kept_by", "id"])
     op.create_index("onthedot_history_task", "onthedot_history", ["task", "id"])
     if _partly():

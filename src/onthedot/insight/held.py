@@ -1,0 +1,40 @@
+"""Why the coming ticks of schedules make no run, or none that begins, as things stand."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from onthedot.insight.status import Unable, alive_of
+from onthedot.model.node import Node
+from onthedot.model.schedule import Schedule
+from onthedot.rules import routing
+
+Need = tuple[str, str | None]
+"""The task, and the group of nodes."""
+
+
+def why_held(schedule: Schedule, nodes: Sequence[Node], now_ms: int) -> str | None:
+    """A sentence's end: what holds it, and what becomes of its ticks; None where they run."""
+    if schedule.error is not None:
+        return "it is parked: it cannot be planned, and its ticks are left out"
+    if not schedule.enabled:
+        return "it is paused: its ticks are left out"
+    if schedule.is_undeclared(now_ms):
+        return "no live node declares it any more: its ticks are left out"
+    alive = alive_of(nodes, now_ms)
+    nobody = routing.why_nobody(alive, schedule.task, schedule.policy.group)
+    if nobody is None:
+        return None
+    return f"{nobody}: its runs wait for one" if alive else f"{nobody}: nothing is planned until one is"
+
+
+def unable_of(needs: Mapping[Need, Sequence[str]], nodes: Sequence[Node], now_ms: int) -> list[Unable]:
+    """Those of these names, by what they need, whose runs would wait for a node; together where the reason is the
+    same."""
+    alive = alive_of(nodes, now_ms)
+    found: dict[str, list[str]] = {}
+    for (task, group), names in needs.items():
+        reason = routing.why_nobody(alive, task, group)
+        if reason is not None:
+            found.setdefault(reason, []).extend(names)
+    return [Unable(tuple(sorted(names)), len(names), reason) for reason, names in found.items()]

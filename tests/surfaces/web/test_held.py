@@ -1,0 +1,102 @@
+"""Schedules that nobody declares, that leave out ticks, or that nobody can run: found, counted, and told as such."""
+
+from __future__ import annotations
+
+import html
+
+import pytest
+from tests.surfaces.web.client import Callers, Client
+
+from onthedot import App, every
+from onthedot.model.node import Node
+from onthedot.model.schedule import UNDECLARED_AFTER_MS
+from onthedot.model.values import replace
+from onthedot.rules.effects import Before, Effects
+from onthedot.stores.base import Author
+
+
+@pytest.fixture
+def able(app: App) -> Node:
+    """A node that has the task."""
+    return app.open_store().join(Node("n1", "web", tasks=("report",)), app.tasks.infos())
+
+
+@pytest.fixture
+def three(app: App, able: Node) -> None:
+    """One that runs, one that nobody declares, one that left out a tick a moment ago."""
+    for name in ("fine", "forgotten", "crowded"):
+        app.schedules.put(name, "report", every("20s"))
+    now_ms = app.open_store().now_ms()
+    _overwrite(app, "forgotten", declared_seen_ms=now_ms - UNDECLARED_AFTER_MS - 1)
+    _overwrite(app, "crowded", left_out_ms=now_ms)
+
+
+def _overwrite(app: App, name: str, **fields: int) -> None:
+    def edit(before: Before, _: int) -> Effects:
+        assert before.schedule is not None
+        return Effects(schedule=replace(before.schedule, **fields, version=before.schedule.version + 1))
+
+    app.open_store().change([name], edit, Author("test", "test", "overwrite"))
+
+
+def look(client: Client, path: str) -> str:
+    response = client.ask("GET", path)
+    assert response.status_code == 200
+    return html.unescape(response.text)
+
+
+def test_the_list_has_a_facet_for_each_with_its_count(three: None, callers: Callers) -> None:
+    page = look(callers.viewer, "/schedules")
+    for words, state in (("Left out, 24 h <b>1</b>", "leaving_out"), ("Undeclared <b>1</b>", "undeclared")):
+        assert words in page
+        assert f"state={state}" in page
+    assert ">crowded</a>" in look(callers.viewer, "/schedules?state=leaving_out")
+    undeclared = look(callers.viewer, "/schedules?state=undeclared")
+    assert (">forgotten</a>" in undeclared, ">fine</a>" in undeclared) == (True, False)
+    assert "no node declares it since" in undeclared
+
+
+def test_the_same_is_asked_over_http_and_by_many(three: None, admin: Client) -> None:
+    def names(state: str) -> list[str]:
+        return [each["name"] for each in admin.get(f"/schedules?state={state}").json()["schedules"]]
+
+    assert (names("undeclared"), names("leaving_out")) == (["forgotten"], ["crowded"])
+    assert len(names("active")) == 3
+    told = admin.post("/bulk", {"act": "delete", "filter": {"state": "undeclared"}, "dry_run": True}).json()
+    assert [each["name"] for each in told["results"]] == ["forgotten"]
+
+
+def test_what_nobody_declares_is_not_to_come_anywhere(app: App, three: None, callers: Callers) -> None:
+    assert "None while no live node declares it." in look(callers.viewer, "/schedules/forgotten")
+    assert "coming" not in {each["kind"] for each in callers.viewer.get("/schedules/forgotten/ticks").json()["ticks"]}
+    told = callers.viewer.get("/schedules/forgotten/next").json()
+    assert (told["state"], told["held"]) == (
+        "undeclared",
+        "no live node declares it any more: its ticks are left out",
+    )
+    forecast = callers.viewer.get("/forecast").json()
+    assert forecast["notes"] == ["1 schedule is not counted: no live node declares it any more"]
+    alone = 24 * 3600 // 20
+    assert 2 * alone - 2 <= forecast["runs"] <= 2 * alone + 2
+    assert forecast["notes"][0] in look(callers.viewer, "/timeline")
+    assert ">forgotten</a>" not in look(callers.viewer, "/").partition('id="next"')[2]
+
+
+def test_what_nobody_can_run_says_so_where_its_ticks_are_shown(app: App, able: Node, callers: Callers) -> None:
+    app.schedules.put("elsewhere", "report", every("1h"), group="gpu")
+    why = "no live node is in the group gpu"
+    assert callers.viewer.get("/schedules/elsewhere/next").json()["held"] == f"{why}: its runs wait for one"
+    page = look(callers.viewer, "/schedules/elsewhere")
+    assert f"Its ticks come, and nothing runs them:</b> {why}: its runs wait for one." in page
+    assert callers.viewer.get("/forecast").json()["notes"] == [f"elsewhere cannot run: {why}"]
+    assert f"elsewhere cannot run: {why}." in look(callers.viewer, "/timeline")
+    assert why in look(callers.viewer, "/").partition('id="next"')[2]
+    app.schedules.put("here", "report", every("1h"))
+    assert callers.viewer.get("/schedules/here/next").json()["held"] is None
+    assert "nothing runs them" not in look(callers.viewer, "/schedules/here")
+
+
+def test_a_paused_one_says_that_its_moments_come_to_nothing(app: App, able: Node, admin: Client) -> None:
+    app.schedules.put("s", "report", every("1h"))
+    app.schedules.pause("s")
+    assert admin.get("/schedules/s/next").json()["held"] == "it is paused: its ticks are left out"
