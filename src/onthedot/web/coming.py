@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from threading import Lock
 
 from onthedot.app.outlook import Planned, StoreOutlook, coming_days, outlook_of, planned_of, read_planned
@@ -26,10 +26,19 @@ _log = logging.getLogger("onthedot.web")
 class Coming:
     """One per process. Its first reader waits for the index, the others never do."""
 
-    def __init__(self, open_store: Callable[[], Store], clock: Clock, is_needed: Callable[[], bool]) -> None:
+    def __init__(
+        self,
+        open_store: Callable[[], Store],
+        clock: Clock,
+        is_needed: Callable[[], bool],
+        tell: Callable[[Collection[str] | None], None],
+    ) -> None:
         self._open_store = open_store
         self._clock = clock
         self._is_needed = is_needed
+        self._tell = tell
+        """Of which schedules the index has something new, None if of any: who was told of the change before that has
+        read the old one."""
         self._building = Lock()
         self._planned: dict[str, Planned] = {}
         self._current: StoreOutlook | None = None
@@ -73,8 +82,8 @@ class Coming:
     def build(self) -> None:
         """Read what has changed, or everything where that is not known, and put the new index in place."""
         with self._building:
-            begun_ms = self._clock.monotonic_ms()
-            store, stale = self._open_store(), self._take_stale()
+            begun_ms, is_first = self._clock.monotonic_ms(), self._current is None
+            store, (changed, stale) = self._open_store(), self._take_stale()
             try:
                 planned = read_planned(store) if stale is None else self._renewed(store, stale)
                 index = coming_days(planned, store.now_ms() - _BACK_MS)
@@ -85,6 +94,8 @@ class Coming:
             self._built_ms = self._clock.monotonic_ms()
             self._read_ms = begun_ms if stale is None else self._read_ms
             self._took_ms = self._built_ms - begun_ms
+        if not is_first and changed != set():
+            self._tell(changed)
 
     def run_once(self) -> int | None:
         """Build anew if something has changed or it is time; how long until that may be."""
@@ -113,14 +124,15 @@ class Coming:
                 self._loop = Loop("coming", self.run_once, self._clock, _on_error)
                 self._loop.start()
 
-    def _take_stale(self) -> set[str] | None:
-        """What is to be read; everything if that was long ago, since ends and parkings leave no line in the audit."""
+    def _take_stale(self) -> tuple[set[str] | None, set[str] | None]:
+        """What has changed, and what is to be read: everything if that was long ago, since ends and parkings leave no
+        line in the audit."""
         with self._noting:
-            stale = self._stale
+            changed = stale = self._stale
             if self._current is None or self._clock.monotonic_ms() - self._read_ms >= self._every_ms():
                 stale = None
             self._stale = set()
-            return stale
+            return changed, stale
 
     def _renewed(self, store: Store, names: set[str]) -> dict[str, Planned]:
         read = planned_of(store.schedules(names=sorted(names), limit=len(names))) if names else {}
