@@ -17,7 +17,7 @@ _SOON_MS = 1000
 _MOST_NAMES = 500
 """Of more changes than these all schedules are read again."""
 _PART = 20
-"""Building takes a twentieth of the time at most, however many schedules there are."""
+"""Building takes about a twentieth of the time at most, however many schedules there are."""
 _BACK_MS = 120_000
 """The index begins before now: what began a minute ago can still be compared with what was to come."""
 _log = logging.getLogger("onthedot.web")
@@ -47,7 +47,10 @@ class Coming:
         self._noting = Lock()
         self._read_ms = 0
         self._built_ms = 0
+        self._last_took_ms = 0
         self._took_ms = 0
+        """The lesser of the last two builds: one for which the machine stalled, or the first one of a process, which
+        loads what it needs, must not put off the next for a minute."""
         self._loop: Loop | None = None
 
     def current(self) -> StoreOutlook:
@@ -93,7 +96,8 @@ class Coming:
             self._planned, self._current = planned, index
             self._built_ms = self._clock.monotonic_ms()
             self._read_ms = begun_ms if stale is None else self._read_ms
-            self._took_ms = self._built_ms - begun_ms
+            took_ms = self._built_ms - begun_ms
+            self._took_ms, self._last_took_ms = min(took_ms, self._last_took_ms), took_ms
         if not is_first and changed != set():
             self._tell(changed)
 

@@ -128,6 +128,22 @@ def test_building_takes_a_twentieth_of_the_time_at_most(app: App, coming: Coming
     assert coming._wait_ms() == 100_000
 
 
+def test_one_build_that_took_long_does_not_put_off_the_next_but_two_do(
+    app: App, coming: Coming, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = coming._open_store
+
+    def stalled() -> Any:
+        clock.advance(5000)
+        return real()
+
+    monkeypatch.setattr(coming, "_open_store", stalled)
+    for wait_ms in (1000, 100_000):
+        coming.build()
+        coming.note(["a"])
+        assert coming._wait_ms() == wait_ms
+
+
 def test_what_could_not_be_read_is_read_next_time(app: App, coming: Coming, monkeypatch: pytest.MonkeyPatch) -> None:
     app.schedules.put("a", "report", every("30s"))
     coming.current()
