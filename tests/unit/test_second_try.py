@@ -25,7 +25,7 @@ WELL = "def test_{name}():\n    pass\n"
 def tried(folder: Path, *options: str) -> tuple[int, str]:
     """The exit code, and what was said. With workers, as scripts/test has them; without plugins that load slowly."""
     (folder / "pytest.ini").write_text("[pytest]\n")
-    command = [sys.executable, ROOT / "scripts/second_try.py", *("-p", "xdist", "-n", "2"), *options]
+    command = [sys.executable, str(ROOT / "scripts/second_try.py"), *("-p", "xdist", "-n", "2"), *options]
     quick = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     done = subprocess.run(command, cwd=folder, env=quick, capture_output=True, text=True, check=False)
     return done.returncode, done.stdout
