@@ -5,9 +5,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Generator
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+os.environ["SSL_CERT_FILE"] = str(Path(__file__).with_name("nobody.pem"))
+"""One authority, which nobody has a certificate of. To read those of the machine takes 50 ms for each connection to
+MariaDB and each client of HTTP, whether it uses them or not; also in the processes that tests start."""
 
 pytest_plugins = [
     "tests.servers.postgresql",

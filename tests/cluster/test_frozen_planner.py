@@ -37,10 +37,6 @@ def stop_while_it_is_locked(tx, node_id):
     return alive(tx, node_id)
 
 planning.alive = stop_while_it_is_locked
-
-@app.on("error")
-def failed(failure) -> None:
-    note(f"failed {failure.stage} {type(failure.error).__name__}")
 """
 
 
@@ -53,10 +49,10 @@ def test_a_planner_that_is_stopped_inside_its_transaction_is_cut_off_and_goes_on
         stopped = world.start(STOPS="yes")
         world.until(lambda: ["stops", str(stopped.pid)] in world.notes())
         other = world.start()
-        world.until(lambda: len(_ticks(world, other.pid)) >= 2)
+        world.until(lambda: len(_ticks(world, other.pid)) >= 2)  # nobody could, while the schedule is locked
         assert ["wakes", str(stopped.pid)] not in world.notes()
         stopped.send_signal(signal.SIGCONT)
-        world.until(lambda: ["failed", "plan", "StoreUnavailable", str(stopped.pid)] in world.notes())
+        world.until(lambda: ["wakes", str(stopped.pid)] in world.notes())
         other.send_signal(signal.SIGTERM)
         assert other.wait(LONGEST_S) == 0
         world.until(lambda: len(_ticks(world, stopped.pid)) >= 2)

@@ -167,7 +167,7 @@ def _do(world: World, act: Act) -> None:
         pass
 
 
-@settings(max_examples=50)
+@settings(max_examples=settings().max_examples // 5)  # each takes a second and more
 @given(stories())
 def test_a_world_in_bulk_is_the_world_step_by_step(story: Story) -> None:
     step_by_step, all_steps = told(story, in_bulk=False)

@@ -6,10 +6,12 @@ The fixtures `postgresql_15_url` and `mariadb_url` are there for every test, as 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 
 import pytest
 import sqlalchemy
 from sqlalchemy import delete
+from sqlalchemy.pool import NullPool
 from tests.servers import mariadb, postgresql
 
 from onthedot.stores.open import open_store
@@ -20,13 +22,17 @@ _DRIVERS = {"postgresql": "postgresql+psycopg", "mariadb": "mysql+pymysql", "mys
 
 def empty(url: str) -> None:
     """Remove every row of ours but the version."""
-    parsed = sqlalchemy.make_url(url)
-    engine = sqlalchemy.create_engine(parsed.set(drivername=_DRIVERS[parsed.drivername]))
-    with engine.begin() as connection:
+    with _engine(url).begin() as connection:
         for table in tables.metadata.sorted_tables:
             if table is not tables.meta:
                 connection.execute(delete(table))
-    engine.dispose()
+
+
+@lru_cache(maxsize=8)
+def _engine(url: str) -> sqlalchemy.Engine:
+    """It remembers its statements, and what it asked the server at first; no connection."""
+    parsed = sqlalchemy.make_url(url)
+    return sqlalchemy.create_engine(parsed.set(drivername=_DRIVERS[parsed.drivername]), poolclass=NullPool)
 
 
 @pytest.fixture(scope="session")

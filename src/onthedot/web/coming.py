@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from threading import Lock
 
 from onthedot.app.outlook import Planned, StoreOutlook, coming_days, outlook_of, planned_of, read_planned
@@ -18,7 +18,7 @@ _MOST_NAMES = 500
 """Of more changes than these all schedules are read again."""
 _MOST_TAGGED = 8
 _PART = 20
-"""Building takes a twentieth of the time at most, however many schedules there are."""
+"""Building takes about a twentieth of the time at most, however many schedules there are."""
 _BACK_MS = 120_000
 """The index begins before now: what began a minute ago can still be compared with what was to come."""
 _log = logging.getLogger("onthedot.web")
@@ -27,10 +27,19 @@ _log = logging.getLogger("onthedot.web")
 class Coming:
     """One per process. Its first reader waits for the index, the others never do."""
 
-    def __init__(self, open_store: Callable[[], Store], clock: Clock, is_needed: Callable[[], bool]) -> None:
+    def __init__(
+        self,
+        open_store: Callable[[], Store],
+        clock: Clock,
+        is_needed: Callable[[], bool],
+        tell: Callable[[Collection[str] | None], None],
+    ) -> None:
         self._open_store = open_store
         self._clock = clock
         self._is_needed = is_needed
+        self._tell = tell
+        """Of which schedules the index has something new, None if of any: who was told of the change before that has
+        read the old one."""
         self._building = Lock()
         self._planned: dict[str, Planned] = {}
         self._current: StoreOutlook | None = None
@@ -42,7 +51,10 @@ class Coming:
         """What they are made of, and those that were asked for lately, by tag."""
         self._read_ms = 0
         self._built_ms = 0
+        self._last_took_ms = 0
         self._took_ms = 0
+        """The lesser of the last two builds: one for which the machine stalled, or the first one of a process, which
+        loads what it needs, must not put off the next for a minute."""
         self._loop: Loop | None = None
 
     def current(self) -> StoreOutlook:
@@ -84,8 +96,8 @@ class Coming:
     def build(self) -> None:
         """Read what has changed, or everything where that is not known, and put the new index in place."""
         with self._building:
-            begun_ms = self._clock.monotonic_ms()
-            store, stale = self._open_store(), self._take_stale()
+            begun_ms, is_first = self._clock.monotonic_ms(), self._current is None
+            store, (changed, stale) = self._open_store(), self._take_stale()
             try:
                 planned = read_planned(store) if stale is None else self._renewed(store, stale)
                 index = coming_days(planned, store.now_ms() - _BACK_MS)
@@ -95,7 +107,10 @@ class Coming:
             self._planned, self._current = planned, index
             self._built_ms = self._clock.monotonic_ms()
             self._read_ms = begun_ms if stale is None else self._read_ms
-            self._took_ms = self._built_ms - begun_ms
+            took_ms = self._built_ms - begun_ms
+            self._took_ms, self._last_took_ms = min(took_ms, self._last_took_ms), took_ms
+        if not is_first and changed != set():
+            self._tell(changed)
 
     def run_once(self) -> int | None:
         """Build anew if something has changed or it is time; how long until that may be."""
@@ -124,14 +139,15 @@ class Coming:
                 self._loop = Loop("coming", self.run_once, self._clock, _on_error)
                 self._loop.start()
 
-    def _take_stale(self) -> set[str] | None:
-        """What is to be read; everything if that was long ago, since ends and parkings leave no line in the audit."""
+    def _take_stale(self) -> tuple[set[str] | None, set[str] | None]:
+        """What has changed, and what is to be read: everything if that was long ago, since ends and parkings leave no
+        line in the audit."""
         with self._noting:
-            stale = self._stale
+            changed = stale = self._stale
             if self._current is None or self._clock.monotonic_ms() - self._read_ms >= self._every_ms():
                 stale = None
             self._stale = set()
-            return stale
+            return changed, stale
 
     def _renewed(self, store: Store, names: set[str]) -> dict[str, Planned]:
         found = store.schedules(names=sorted(names), limit=len(names)) if names else []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, get_args
 
@@ -95,6 +95,11 @@ def compare(before: Snapshot, after: Snapshot) -> list[Message]:
     if (before.away is None) != (after.away is None):
         told.append(Message("store", ("back" if after.away is None else "away",)))
     return told
+
+
+def renewed(schedules: Collection[str] | None) -> Message:
+    """What is to come of these schedules can be asked for now; None: of any."""
+    return _message("schedules", sorted(schedules or ()), more=schedules is None)
 
 
 def new_changes(before: Snapshot, after: Snapshot) -> list[Change]:

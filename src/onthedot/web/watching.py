@@ -27,7 +27,7 @@ from onthedot.model.token import Token
 from onthedot.stores.base import Change, Store
 from onthedot.web.coming import Coming
 from onthedot.web.security import Caller
-from onthedot.web.snapshot import MINUTE_MS, Away, Message, Snapshot, compare, is_followed, new_changes
+from onthedot.web.snapshot import MINUTE_MS, Away, Message, Snapshot, compare, is_followed, new_changes, renewed
 from onthedot.web.streams import Holder, Streams
 
 LOOK_MS = 1000
@@ -124,7 +124,7 @@ class Watcher:
         self._app = app
         self._clock: Clock = app.clock
         self._store_clock = StoreClock(lambda: self._app.open_store().now_ms(), self._clock)
-        self._coming = Coming(app.open_store, self._clock, lambda: self._is_needed)
+        self._coming = Coming(app.open_store, self._clock, lambda: self._is_needed, self._tell_renewed)
         self._seen: Snapshot | None = None
         self._away: Away | None = None
         self._turns = Turns()
@@ -331,6 +331,9 @@ class Watcher:
             self._coming.note(names)
         self._turns = self._turns.at_once(turns_after(messages, new))
         self.streams.publish(messages)
+
+    def _tell_renewed(self, schedules: Collection[str] | None) -> None:
+        self.streams.publish([renewed(schedules)])
 
 
 def is_over(holder: Holder, tokens: Iterable[Token], now_ms: int) -> bool:

@@ -93,6 +93,29 @@ def test_a_change_is_there_within_a_second_or_two_and_only_it_is_read(
     assert read == [["a", "b"]]
 
 
+def test_who_has_read_the_old_one_after_a_change_is_told_when_the_new_one_is_there(
+    app: App, coming: Coming, watcher: Watcher, clock: ManualClock
+) -> None:
+    app.schedules.put("a", "report", every("30s"))
+    watcher.look()
+    coming.current()
+    app.schedules.put("b", "report", every("30s"))
+    watcher.look()
+    assert set(_minute(coming, app)) == {"a"}, "what a page shows that is made now"
+    told = len(_told(watcher))
+    clock.advance(LOOK_MS)
+    coming.run_once()
+    assert set(_minute(coming, app)) == {"a", "b"}
+    assert _told(watcher)[told:] == [("b",)]
+    clock.advance(EVERY_MS)
+    coming.run_once()
+    assert len(_told(watcher)) == told + 1, "where nothing has changed nothing is told"
+
+
+def _told(watcher: Watcher) -> list[tuple[str, ...]]:
+    return [each.message.ids for each in watcher.streams._memory if each.message.topic == "schedules"]
+
+
 def test_where_nothing_changes_it_is_built_every_thirty_seconds_and_all_is_read(
     app: App, coming: Coming, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -118,6 +141,22 @@ def test_building_takes_a_twentieth_of_the_time_at_most(app: App, coming: Coming
     coming._took_ms = 5000
     coming.note(["a"])
     assert coming._wait_ms() == 100_000
+
+
+def test_one_build_that_took_long_does_not_put_off_the_next_but_two_do(
+    app: App, coming: Coming, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = coming._open_store
+
+    def stalled() -> Any:
+        clock.advance(5000)
+        return real()
+
+    monkeypatch.setattr(coming, "_open_store", stalled)
+    for wait_ms in (1000, 100_000):
+        coming.build()
+        coming.note(["a"])
+        assert coming._wait_ms() == wait_ms
 
 
 def test_what_could_not_be_read_is_read_next_time(app: App, coming: Coming, monkeypatch: pytest.MonkeyPatch) -> None:
