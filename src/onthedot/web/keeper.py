@@ -52,7 +52,7 @@ class Keeper(Generic[Value]):
         if held.took_ms <= _QUICK_MS:
             return self._read(store) if self._reading.acquire(blocking=self._fresh_ms == 0) else held.value
         if self._reading.acquire(blocking=False):
-            Thread(target=self._read_behind, args=(store,), name="keeper", daemon=True).start()
+            self._begin_behind(store)
         return held.value
 
     def _read_unless_read(self, store: Store) -> Value:
@@ -73,6 +73,14 @@ class Keeper(Generic[Value]):
         finally:
             self._reading.release()
         return value
+
+    def _begin_behind(self, store: Store) -> None:
+        """With the lock held. Where no thread can be had it is given back: somebody else may have more luck."""
+        try:
+            Thread(target=self._read_behind, args=(store,), name="keeper", daemon=True).start()
+        except RuntimeError as error:
+            self._reading.release()
+            _log.warning("what is shown cannot be read anew: %s", error)
 
     def _read_behind(self, store: Store) -> None:
         try:

@@ -6,6 +6,7 @@ A store that hangs keeps whoever asks it. What it keeps is bounded, so that thre
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -59,9 +60,19 @@ class Places:
     async def in_time(self, function: Callable[[], T]) -> T | None:
         """What it gives, in a thread of these places; None if that takes longer: then it holds its place until it
         ends, and nobody else waits for it."""
+        limiter, owner = self._here(), object()
         with anyio.move_on_after(PATIENCE_S):
-            return await anyio.to_thread.run_sync(function, abandon_on_cancel=True, limiter=self._here())
+            await limiter.acquire_on_behalf_of(owner)
+            return await asyncio.shield(asyncio.ensure_future(_holding(limiter, owner, function)))
         return None
+
+
+async def _holding(limiter: anyio.CapacityLimiter, owner: object, function: Callable[[], T]) -> T:
+    """A task of its own: a thread that nobody waits for any longer would else have given its place back."""
+    try:
+        return await anyio.to_thread.run_sync(function, limiter=anyio.CapacityLimiter(1))
+    finally:
+        limiter.release_on_behalf_of(owner)
 
 
 CHANGES = Places(6, "changes", RunVar("onthedot places for changes"))

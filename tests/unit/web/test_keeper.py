@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from threading import Event
+from threading import Event, Thread
 
 import pytest
 from tests.patience import LONGEST_S
@@ -102,3 +102,21 @@ def test_a_reading_that_fails_lets_others_read(clock: ManualClock, reading: _Rea
             keeper.read(store)
     reading.fails = False
     assert keeper.read(store) == "reading 3"
+
+
+def test_a_thread_that_cannot_be_had_keeps_nobody_from_reading(
+    clock: ManualClock, reading: _Reading, store: MemoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keeper = Keeper(reading, clock, 0)
+    reading.takes_ms = 100
+    keeper.read(store)
+    clock.pass_by(2_000)
+    with monkeypatch.context() as patched:
+        patched.setattr(Thread, "start", _no_thread)
+        assert keeper.read(store) == "reading 1"
+    clock.pass_by(OLD_MS)
+    assert keeper.read(store) == "reading 2"
+
+
+def _no_thread(_self: Thread) -> None:
+    raise RuntimeError("can't start new thread")
