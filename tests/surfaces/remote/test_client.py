@@ -8,8 +8,13 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta, timezone
+from decimal import Decimal
+from enum import Enum
+from functools import partial
 from pathlib import Path
+from typing import Any
+from uuid import UUID
 
 import pytest
 from tests.patience import LONGEST_S
@@ -36,6 +41,7 @@ from onthedot.errors import (
 from onthedot.model.node import Node
 from onthedot.model.outcome import Outcome
 from onthedot.model.run import Run
+from onthedot.model.schedule import Schedule
 from onthedot.web.problems import TABLE, problem_of
 from onthedot.web.serving import Place, WebServer
 
@@ -61,6 +67,10 @@ def both(tmp_path: Path) -> Iterator[Both]:
     @app.task
     def report(to: str = "ann") -> str:
         return f"sent to {to}"
+
+    @app.task
+    def takes_all(**_kept: object) -> None:
+        pass
 
     @app.task
     def breaks() -> None:
@@ -119,6 +129,27 @@ def test_a_schedule_is_put_seen_changed_and_deleted_as_on_the_store(both: Both) 
         remote.schedules.get("nightly")
 
 
+class _Colour(Enum):
+    RED = "red"
+
+
+_MOMENT = datetime(2026, 1, 2, 3, 4, 5, 678901, timezone(timedelta(hours=2)))
+ARGUMENTS = (UUID(int=5), Decimal("1.10"), _Colour.RED, _MOMENT.date(), timedelta(seconds=90), (1, 2), _MOMENT)
+NO_ARGUMENTS = (float("nan"), "\ud800", {1}, b"x", object(), timedelta(seconds=-1), timedelta(microseconds=1), 10**5000)
+
+
+def _given(app: App, value: object) -> list[dict[str, Any]]:
+    """What a task is given, whichever way."""
+    app.schedules.put("given", "takes_all", every("1h"))
+    ways: list[Run | Schedule] = [
+        app.enqueue("takes_all", args={"value": value}),
+        app.schedules.trigger("given", args={"value": value}),
+        app.schedules.update("given", args={"value": value}),
+        app.schedules.put("given", "takes_all", every("1h"), args={"value": value}),
+    ]
+    return [dict(each.args) for each in ways]
+
+
 @pytest.mark.parametrize(
     "ask",
     [
@@ -128,6 +159,10 @@ def test_a_schedule_is_put_seen_changed_and_deleted_as_on_the_store(both: Both) 
         lambda app: app.schedules.delete("a/b"),
         lambda app: app.runs.logs("never-was"),
         lambda app: app.runs.log_page("never-was"),
+        lambda app: app.runs.list(node="\ud800").items,
+        lambda app: app.schedules.list(q="\ud800").items,
+        lambda app: app.schedules.list(tag="x" * 70_000).items,
+        *(partial(_given, value=value) for value in ARGUMENTS),
     ],
 )
 def test_what_is_asked_for_beside_the_common_is_answered_alike(both: Both, ask: Callable[[App], object]) -> None:
@@ -150,6 +185,12 @@ def test_what_is_asked_for_beside_the_common_is_answered_alike(both: Both, ask: 
         lambda app: app.nodes.drain("a/b"),
         lambda app: app.tokens.revoke("a/b"),
         lambda app: app.enqueue("report", key=""),
+        lambda app: app.enqueue("report", key="\ud800"),
+        lambda app: app.runs.cancel("x", reason="\ud800"),
+        lambda app: app.runs.list(cursor="\ud800"),
+        lambda app: app.schedules.list(cursor="\ud800"),
+        lambda app: app.schedules.pause("often", note=object()),
+        *(partial(_given, value=value) for value in NO_ARGUMENTS),
     ],
 )
 def test_what_is_refused_is_refused_alike(both: Both, ask: Callable[[App], object]) -> None:
@@ -159,6 +200,14 @@ def test_what_is_refused_is_refused_alike(both: Both, ask: Callable[[App], objec
             ask(each)
         refusals.append(type(refused.value))
     assert refusals[0] is refusals[1]
+
+
+def test_what_a_list_cannot_be_asked_for_is_not_left_out(both: Both) -> None:
+    for app in (both.app, both.remote):
+        with pytest.raises(TypeError):
+            app.schedules.list(sate="paused")  # type: ignore[call-arg]
+        with pytest.raises(TypeError):
+            app.runs.list(stat="failed")  # type: ignore[call-arg]
 
 
 def test_what_cannot_be_kept_over_http_is_refused_and_not_left_out(both: Both) -> None:
@@ -187,7 +236,7 @@ def test_work_is_enqueued_waited_for_and_told_of(both: Both) -> None:
         ended = remote.runs.wait(run.id, timeout=timedelta(seconds=LONGEST_S))
         assert (ended.state, ended.result) == ("succeeded", "sent to eve")
         assert [each.name for each in remote.nodes.list()] == [each.name for each in app.nodes.list()]
-        assert {each.name for each in remote.tasks.list()} == {"breaks", "report"}
+        assert {each.name for each in remote.tasks.list()} == {"breaks", "report", "takes_all"}
         broken = remote.runs.wait(remote.enqueue("breaks").id, timeout=timedelta(seconds=LONGEST_S))
         assert broken.error is not None
         assert broken.error.endswith("RuntimeError: no paper\n")
@@ -240,7 +289,7 @@ def test_nodes_are_told_with_their_pools_and_forgotten_there_as_here(both: Both)
         (lambda app: app.enqueue("report", args={"too": 1}), ArgumentsError, "too"),
         (lambda app: app.schedules.put("x", "report", every("1h"), nonsense=1), SettingsError, "nonsense"),
         (lambda app: app.schedules.put("x", "report", every("1h"), unchecked=True), SettingsError, "unchecked"),
-        (lambda app: app.schedules.put("../x%00", "report", every("1h")), NotFound, "x%00"),
+        (lambda app: app.schedules.put("../x%00", "report", every("1h")), SettingsError, "x%00"),
         (lambda app: app.nodes.drain("nobody"), NotFound, "No live node nobody"),
         (lambda app: app.nodes.forget("nobody"), NotFound, "No node nobody"),
         (lambda app: app.tokens.create("shop"), Conflict, "shop"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable, Mapping
 from email.utils import parsedate_to_datetime
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 _TIMEOUT_S = 30.0
 _LONGEST_WAIT_S = 30.0
 """So long the server waits for a run to end before it answers."""
+_JSON = {"Content-Type": "application/json"}
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
 _MISSING: Mapping[str, Callable[[str], NotFound]] = {
@@ -123,8 +125,11 @@ class Connection:
                 raise _MISSING.get(path[0], NotFound)(part)  # nor would a path with it lead there
         where = "/api/v1/" + "/".join(quote(part, safe="") for part in path)
         given = {name.rstrip("_"): value for name, value in (query or {}).items() if value is not None}
+        content, sent = (None, {}) if body is None else (_json(body), _JSON)
         try:
-            answer = self._client().request(method, where, json=body, headers=dict(headers or {}), params=given)
+            answer = self._client().request(
+                method, where, content=content, headers={**sent, **(headers or {})}, params=given
+            )
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise StoreUnavailable(f"{self.url} does not answer: {str(error) or type(error).__name__}") from None
         return self._read(answer)
@@ -162,6 +167,14 @@ class Connection:
         transport = self._transport or httpx.HTTPTransport(retries=2)
         timeout = _TIMEOUT_S + _LONGEST_WAIT_S
         return httpx.Client(base_url=self.url, headers=headers, transport=transport, timeout=timeout)
+
+
+def _json(body: Any) -> bytes:
+    """In ASCII: text that nothing can keep arrives as it is, and is refused over there in the words for it."""
+    try:
+        return json.dumps(body).encode("ascii")
+    except (TypeError, ValueError, RecursionError) as error:
+        raise SettingsError(f"this cannot be sent as JSON: {error}") from None
 
 
 def _ms_of(date: str) -> int | None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from onthedot.app.options import checked_for_runs
 from onthedot.app.remote.connection import Connection
-from onthedot.app.remote.values import plain, run_of
+from onthedot.app.remote.values import arguments, plain, run_of
 from onthedot.model.run import Run
 
 
@@ -25,7 +25,7 @@ def enqueue(
     """A run of the task, now or later. Without a key an answer that got lost leaves open whether it was taken."""
     body = {
         "task": plain(task),
-        "args": plain(args or {}),
+        "args": arguments(task, args),
         "delay": plain(delay),
         "at": plain(at),
         "key": key,

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 from threading import Event
-from typing import Any
 
-from onthedot.app.options import count_of
+from onthedot.app.options import count_of, text_of
 from onthedot.app.page import Page
 from onthedot.app.remote.connection import Connection
 from onthedot.app.remote.values import line_of, run_of, run_story_of
@@ -18,6 +17,7 @@ from onthedot.errors import RunNotFound
 from onthedot.insight.run_report import RunStory
 from onthedot.model.run import Run
 from onthedot.moments import ceil_ms, iso
+from onthedot.storable import can_be_kept
 from onthedot.stores.base import LogLine
 
 _PAGE = 200
@@ -44,19 +44,27 @@ class RemoteRuns(Runs):
     def list(
         self,
         *,
+        schedule: str | None = None,
+        task: str | None = None,
+        node: str | None = None,
+        parent: str | None = None,
+        state: str | None = None,
+        late: bool = False,
         since: datetime | str | None = None,
         until: datetime | str | None = None,
         cursor: str | None = None,
         limit: int = 100,
-        **wanted: Any,
     ) -> Page[Run]:
         count_of(limit, "limit")
+        named = {"schedule": schedule, "task": task, "node": node, "parent": parent}
+        if not all(text is None or can_be_kept(text) for text in named.values()):
+            return Page([], None)
         found: Found = []
         made = {name: None if each is None else iso(ceil_ms(each)) for name, each in (("from_", since), ("to", until))}
-        at, more = cursor, True
+        at, more = None if cursor is None else text_of(cursor, "cursor"), True
         while more and len(found) < limit:
             most = min(limit - len(found), _PAGE)
-            page = self._connection.get("runs", cursor=at, limit=most, **made, **wanted)
+            page = self._connection.get("runs", cursor=at, limit=most, state=state, late=late, **named, **made)
             found += [run_of(each) for each in page.all("runs")]
             before, at = at, page["cursor"]
             more = at is not None and at != before  # or it would never end

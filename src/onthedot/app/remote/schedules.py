@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from onthedot.app.files.names import name_problem
 from onthedot.app.import_export import Changed, Imported
-from onthedot.app.options import checked, count_of, key_of, taken_back, trigger_of
+from onthedot.app.options import checked, count_of, key_of, taken_back, text_of, trigger_of
 from onthedot.app.page import Page
 from onthedot.app.remote.connection import Connection, Document
 from onthedot.app.remote.problems import error_of
-from onthedot.app.remote.values import change_of, decision_of, plain, run_of, schedule_of
+from onthedot.app.remote.values import arguments, change_of, decision_of, plain, run_of, schedule_of
 from onthedot.app.schedules import Affected, Put, Schedules
 from onthedot.errors import ScheduleNotFound, SettingsError
 from onthedot.events import Event, Paused
@@ -20,6 +20,7 @@ from onthedot.insight.explain import Explanation
 from onthedot.model.run import Run
 from onthedot.model.schedule import Schedule
 from onthedot.moments import ceil_ms, iso
+from onthedot.storable import can_be_kept
 from onthedot.stores.base import Change
 from onthedot.triggers.base import Trigger
 from onthedot.triggers.codec import decode, encode
@@ -62,7 +63,7 @@ class RemoteSchedules(Schedules):
         body = {
             "task": plain(task),
             "trigger": self._encoded(trigger, name),
-            "args": plain(args or {}),
+            "args": arguments(task, args),
             "options": plain(checked(options, name)),
         }
         return schedule_of(self._connection.put("schedules", name, body=body, headers=_expecting(revision)))
@@ -87,7 +88,7 @@ class RemoteSchedules(Schedules):
         if trigger is not None:
             body["trigger"] = self._encoded(trigger, name)
         if args is not None:
-            body["args"] = plain(args)
+            body["args"] = arguments(name, args)
         return schedule_of(self._connection.patch("schedules", name, body=body, headers=_expecting(revision)))
 
     def _encoded(self, trigger: Trigger, name: str) -> Document:
@@ -135,7 +136,8 @@ class RemoteSchedules(Schedules):
         self, name: str, *, args: Mapping[str, Any] | None = None, token: str | None = None, unchecked: bool = False
     ) -> Run:
         _refuse_unchecked(unchecked, "trigger")
-        body = {"args": plain(args), "token": None if token is None else key_of(token, "trigger: token")}
+        given = None if args is None else arguments(name, args)
+        body = {"args": given, "token": None if token is None else key_of(token, "trigger: token")}
         return run_of(self._connection.post("schedules", name, "trigger", body=body))
 
     def delete(self, name: str, *, revision: int | None = None) -> bool:
@@ -170,13 +172,26 @@ class RemoteSchedules(Schedules):
     def remembered(self, name: str) -> Schedule:
         return self.get(name)
 
-    def list(self, *, tag: str | None = None, cursor: str = "", limit: int = 100, **wanted: Any) -> Page[Schedule]:
+    def list(
+        self,
+        *,
+        q: str = "",
+        state: str | None = None,
+        tag: str | None = None,
+        task: str | None = None,
+        sort: str = "name",
+        cursor: str = "",
+        limit: int = 100,
+    ) -> Page[Schedule]:
         count_of(limit, "limit")
+        if not all(text is None or can_be_kept(text) for text in (q, tag, task)):
+            return Page([], None)
+        wanted = {"q": q, "state": state, "tag": tag, "task": task, "sort": sort}
         found: Many = []
-        at: str | None = cursor
+        at: str | None = text_of(cursor, "cursor")
         while at is not None and len(found) < limit:
             most = min(limit - len(found), _PAGE)
-            page = self._connection.get("schedules", tag=tag, cursor=at, limit=most, **wanted)
+            page = self._connection.get("schedules", cursor=at, limit=most, **wanted)
             found += [schedule_of(each) for each in page.all("schedules")]
             before, at = at, page["cursor"]
             if at == before:  # or it would never end

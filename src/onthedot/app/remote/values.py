@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
+from onthedot.app.arguments import Signature, check_size
 from onthedot.app.tasks import Task
 from onthedot.durations import format_duration, to_duration_ms
 from onthedot.errors import StoreUnavailable
@@ -198,6 +200,15 @@ def token_of(said: Document) -> Token:
 
 
 # the other way
+
+
+def arguments(task: object, args: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Arguments as they are kept, of all kinds that there may be; `ArgumentsError`. Whether the task takes them is
+    looked at over there."""
+    name = str(plain(task))
+    values = Signature((), open=True).check(name, {} if args is None else args)
+    check_size(name, values, sys.maxsize)
+    return values
 
 
 def plain(value: Any) -> Any:
