@@ -39,7 +39,7 @@ SCHEMES = {
 """How one shows who one is, as the OpenAPI document has it."""
 _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 _OWN_SITE = frozenset({"same-origin", "none"})
-_OF_PROXIES = ("forwarded", "x-forwarded-for", "x-real-ip", "via")
+_OF_PROXIES = ("forwarded", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip", "via")
 """Who has one of these was passed on by a proxy: whoever asks is not on this machine."""
 _LOCAL = "local"
 _log = logging.getLogger("onthedot.web")

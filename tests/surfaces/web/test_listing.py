@@ -254,3 +254,10 @@ def test_the_forecast_is_the_same_from_the_kept_index_and_made_anew(callers: Cal
     assert kept["runs"] == sum(kept["counts"]) > 1000
     far = callers.viewer.get("/forecast", params={"from": kept["start"], "to": "2026-12-10T00:00Z", "bucket": "1d"})
     assert far.status_code in (200, 422)
+
+
+def test_a_schedule_that_is_named_twice_is_one_schedule(callers: Callers, schedules: list[str]) -> None:
+    given = {"act": "pause", "names": ["alpha", "alpha"], "dry_run": True}
+    assert callers.operator.post("/bulk", {**given, "expect": 2}).status_code == 409
+    done = callers.operator.post("/bulk", {**given, "expect": 1}).json()
+    assert [each["name"] for each in done["results"]] == ["alpha"]

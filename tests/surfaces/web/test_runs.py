@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import re
+import socket
 import sys
 from pathlib import Path
+from threading import Event
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 from tests.surfaces.web.client import Callers, Client, kind_of
@@ -17,6 +20,9 @@ from onthedot.model.outcome import Outcome
 from onthedot.model.run import Run
 from onthedot.model.values import replace
 from onthedot.stores.base import LogLine
+from onthedot.web.reading import run_model
+from onthedot.web.routes import runs
+from onthedot.web.serving import Place, WebServer
 
 
 def test_a_run_is_enqueued_under_its_key_and_found_again(callers: Callers) -> None:
@@ -111,6 +117,25 @@ def test_who_waits_for_a_run_gets_it_when_it_has_ended(app: App, callers: Caller
     waiting = callers.operator.post("/runs", {"task": "report"}).json()["id"]
     assert callers.viewer.get(f"/runs/{waiting}?wait=0.3").json()["state"] == "waiting"
     assert callers.viewer.get(f"/runs/{waiting}?wait=31").status_code == 422
+
+
+def test_nobody_asks_for_one_who_waited_and_has_gone(app: App, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Many of them would keep all places before the store, for half a minute."""
+    run = app.enqueue("report")
+    handled = Event()
+
+    def told(run: Run) -> Any:
+        handled.set()
+        return run_model(run)
+
+    monkeypatch.setattr(runs, "run_model", told)
+    server = WebServer(app, Place(port=0))
+    where = urlsplit(server.address)
+    with server.beside():
+        with socket.create_connection((where.hostname, where.port)) as waiting:
+            waiting.sendall(f"GET /api/v1/runs/{run.id}?wait=30 HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+            assert not handled.wait(1)
+        assert handled.wait(10)
 
 
 def test_the_log_of_a_run_comes_in_pages(app: App, callers: Callers, node: Node) -> None:

@@ -202,7 +202,8 @@ def test_on_loopback_everything_is_open_until_the_first_token_is_made(app: App) 
     assert app.schedules.changes()[0].by.who == "local"
     assert kind_of(local.with_headers(Origin="http://evil.example").post("/runs", {"task": "report"})) == "other-site"
     assert replace(local, address="192.0.2.7").get("/session").status_code == 401
-    assert local.with_headers(X_Forwarded_For="192.0.2.7").get("/session").status_code == 401
+    for header in ("X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Real-IP", "Forwarded", "Via"):
+        assert local.get("/session", headers={header: "192.0.2.7"}).status_code == 401, header
     assert kind_of(replace(local, base="http://evil.example").get("/session")) == "host"
     app.tokens.create("first", "admin")
     assert local.get("/session").status_code == 401

@@ -34,7 +34,7 @@ def _names(app: App, given: models.BulkAct) -> Sequence[str]:
     if sum(each is not None for each in (given.names, given.tag, given.filter)) != 1 or wanted == _NOTHING:
         raise SettingsError("bulk: give names, or a filter with q, state, tag or task")
     if wanted is None:
-        return given.names or []
+        return [*dict.fromkeys(given.names or [])]
     return names_found(app.schedules, **wanted.model_dump(exclude_none=True))
 
 

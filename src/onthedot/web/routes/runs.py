@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 import anyio
-from fastapi import Header, Query
+from fastapi import Header, Query, Request
 
 from onthedot.model.states import State
 from onthedot.web import models
@@ -80,12 +80,16 @@ def enqueue(
 
 
 @router.get("/runs/{run_id}", **VIEWER)
-async def show_run(app: TheApp, run_id: str, wait: Annotated[float, Query(ge=0, le=30)] = 0) -> models.Run:
+async def show_run(
+    request: Request, app: TheApp, run_id: str, wait: Annotated[float, Query(ge=0, le=30)] = 0
+) -> models.Run:
     """One run; with `wait` as soon as it has ended, or after so many seconds."""
     looks = int(wait / _LOOK_S)
     run = await look(app.runs.get, run_id)
     while not run.is_final and looks > 0:  # no thread waits: as many may ask as like
         await anyio.sleep(_LOOK_S)
+        if await request.is_disconnected():
+            break
         run = await look(app.runs.get, run_id)
         looks -= 1
     return run_model(run)
