@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass
-from threading import Lock, Thread
+from threading import Lock, Semaphore, Thread
 from typing import Generic, TypeVar
 
 from onthedot.errors import OnthedotError
@@ -17,6 +17,8 @@ _PART = 20
 """Reading takes a twentieth of the time at most, however much there is to look at."""
 _QUICK_MS = 40
 """Who looks waits for no longer reading than this."""
+_behind = Semaphore(1)
+"""One keeper of a process at a time reads behind: each would keep a connection, and a node beside them needs some."""
 _log = logging.getLogger("onthedot.web")
 Value = TypeVar("Value")
 
@@ -75,10 +77,14 @@ class Keeper(Generic[Value]):
         return value
 
     def _begin_behind(self, store: Store) -> None:
-        """With the lock held. Where no thread can be had it is given back: somebody else may have more luck."""
+        """With the lock held, which it gives back where there is no thread for it: whoever looks next tries again."""
+        if not _behind.acquire(blocking=False):
+            self._reading.release()
+            return
         try:
             Thread(target=self._read_behind, args=(store,), name="keeper", daemon=True).start()
         except RuntimeError as error:
+            _behind.release()
             self._reading.release()
             _log.warning("what is shown cannot be read anew: %s", error)
 
@@ -87,6 +93,8 @@ class Keeper(Generic[Value]):
             self._read(store)
         except OnthedotError as error:
             _log.warning("what is shown cannot be read anew: %s", error)
+        finally:
+            _behind.release()
 
     def _is_fresh(self, held: _Held[Value]) -> bool:
         slow_ms = _PART * held.took_ms if held.took_ms > _QUICK_MS else 0

@@ -77,9 +77,9 @@ async def _holding(limiter: anyio.CapacityLimiter, owner: object, function: Call
 
 CHANGES = Places(6, "changes", RunVar("onthedot places for changes"))
 """To be taken when all of a request has come."""
-LOOKS = Places(8, "looks", RunVar("onthedot places for looks"))
-"""With the changes, the watcher and `HEALTH` less than the 20 connections that a store on a server has: a node beside
-them renews its lease. And less than the 40 threads that FastAPI has."""
+LOOKS = Places(7, "looks", RunVar("onthedot places for looks"))
+"""With the changes, `HEALTH`, the watcher, its index and a keeper 17 of the 20 connections that a store on a server
+has: a node beside them plans, writes outcomes and renews its lease. And less than the 40 threads that FastAPI has."""
 HEALTH = Places(1, "looks", RunVar("onthedot places for health"))
 
 
