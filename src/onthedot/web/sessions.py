@@ -30,7 +30,7 @@ def end_session(gate: Gate, streams: Streams, request: Request, response: Respon
     """The session is over, and so are its streams."""
     if caller.cookie is not None:
         gate.app.tokens.sign_out(caller.cookie)
-        streams.end_where(lambda holder: holder.session == caller.cookie)
+        streams.end_session(caller.cookie)
     set_cookie(request, response, "", 0)
 
 

@@ -108,6 +108,8 @@ class Streams:
         self._lock = Lock()
         self._open: set[Stream] = set()
         self._memory: deque[Numbered] = deque(maxlen=REMEMBERED)
+        self._signed_out: deque[str] = deque(maxlen=REMEMBERED)
+        """Sessions that ended lately: who was let in just before that may open a stream just after it."""
         self._number = 0
         self._epoch = token_hex(4)
         """Numbers of another process, or of another start of this one, mean nothing here."""
@@ -129,6 +131,8 @@ class Streams:
             if missed is not None and resumed:
                 stream.put(missed)
             self._open.add(stream)
+            if holder.session in self._signed_out:
+                stream.end()
         return stream, resumed
 
     def close(self, stream: Stream) -> None:
@@ -153,6 +157,12 @@ class Streams:
             ended = [stream for stream in self._open if over(stream.holder)]
         for stream in ended:
             stream.end()
+
+    def end_session(self, session: str) -> None:
+        """End the streams of a session that is over, also one that is about to be opened."""
+        with self._lock:
+            self._signed_out.append(session)
+        self.end_where(lambda holder: holder.session == session)
 
     def id_of(self, number: int | None = None) -> str:
         """How a message is named to clients; the newest of all, if none is given."""

@@ -130,3 +130,17 @@ def test_a_message_to_a_loop_that_is_gone_harms_nobody() -> None:
     asyncio.run(story())
     streams.publish(_runs("a"))
     assert len(streams) == 1
+
+
+def test_a_stream_that_is_opened_while_its_session_ends_is_over() -> None:
+    async def story() -> None:
+        streams = Streams()
+        before, _ = streams.open(ALL, Holder("ann", "digest", session="a"))
+        streams.end_session("a")
+        after, _ = streams.open(ALL, Holder("ann", "digest", session="a"))
+        others = [streams.open(ALL, each)[0] for each in (Holder("ann", "digest", session="b"), Holder())]
+        assert (before.is_over, after.is_over) == (True, True)
+        assert await _heard(after, 1) == []
+        assert not any(each.is_over for each in others)
+
+    asyncio.run(story())
