@@ -180,3 +180,8 @@ def test_what_no_encoding_takes_is_refused_or_shown(app: App, admin: Client, nig
         *(admin.ask("GET", f"/runs/{run.id}") for run in app.runs.list()),
     ]
     assert [each.status_code for each in answers if each.status_code >= 500] == []
+
+
+def test_nobody_is_asked_about_a_token_that_there_is_not(admin: Client) -> None:
+    assert admin.ask("GET", "/tokens/the-viewer/revoke").status_code == 200
+    assert admin.ask("GET", f"/tokens/{'x' * 60_000}/revoke").status_code == 404

@@ -10,7 +10,7 @@ from starlette.responses import HTMLResponse
 
 from onthedot.app.app import App
 from onthedot.app.bulk import ACTS, Act, Done, bulk
-from onthedot.errors import NodeNotFound, SettingsError
+from onthedot.errors import NodeNotFound, SettingsError, TokenNotFound
 from onthedot.model.node import Node
 from onthedot.model.schedule import Schedule
 from onthedot.stores.base import TaskInfo
@@ -237,7 +237,10 @@ def ask_drain(request: Request, app: TheApp, node: str) -> HTMLResponse:
 @router.get("/tokens/{name}/revoke", **ADMIN)
 def ask_revoke(request: Request, app: TheApp, name: str) -> HTMLResponse:
     """It acts at once, everywhere."""
-    last = len(app.tokens.list()) == 1
+    known = app.tokens.list()
+    if name not in {each.name for each in known}:
+        raise TokenNotFound(name)
+    last = len(known) == 1
     said = "From now on it opens nothing, nor does a browser that has signed in with it."
     said += " It is the last one: make another first, or nobody can sign in here." if last else ""
     return ask(
