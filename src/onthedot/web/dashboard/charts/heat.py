@@ -125,10 +125,11 @@ def _row(grid: Grid, number: int, counts: Sequence[int], part: float, zone: tzin
 
 
 def _label(local: datetime, *, new_day: bool) -> str:
-    """The day, where a row begins with it; where clocks have jumped since the first row, none does."""
-    if new_day:
-        return f"{local:%a} {local.hour}:{local:%M}" if local.hour or local.minute else f"{local:%a} {local.day}"
-    return f"{local.hour}:{local:%M} {local:%Z}" if local.fold else f"{local:%H:%M}"
+    """The day, where a row begins with it; where clocks have jumped since the first row, with the hour at which it
+    begins. What the clock shows for the second time is marked."""
+    if new_day and local.minute == 0:
+        return f"{local:%a} {local.hour}h" if local.hour else f"{local:%a} {local.day}"
+    return f"{local:%H:%M} ²" if local.fold else f"{local:%H:%M}"
 
 
 def busiest(grid: Grid, count: int = 5) -> list[tuple[int, int]]:
