@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from onthedot.triggers import Trigger
 from onthedot.triggers.at import At
 from onthedot.triggers.combine import Exclusion, Union
@@ -32,6 +34,27 @@ def clock_note(trigger: Cron | Every, tick_ms: int) -> str:
     if len(twice) < 2:
         return ""
     return "first of two" if second == twice[0] else "second of two"
+
+
+def note_of(trigger: Trigger, tick_ms: int) -> str:
+    """The same of any trigger: of one with several parts by those that make this tick, and by the clock that it is
+    read by; nothing where one of them has its usual time then."""
+    zone = zone_of(trigger)
+    notes = {clock_note(each, tick_ms) for each in _making(trigger, tick_ms) if each.zone is zone}
+    return notes.pop() if len(notes) == 1 else ""
+
+
+def _making(trigger: Trigger, tick_ms: int) -> Iterator[Cron | Every]:
+    match trigger:
+        case Union():
+            for part in trigger.parts:
+                yield from _making(part, tick_ms)
+        case Exclusion():
+            yield from _making(trigger.base, tick_ms)
+        case Cron() | Every() if trigger.ticks_at(tick_ms):
+            yield trigger
+        case _:
+            return
 
 
 def _shows_its_time(trigger: Cron, label: int) -> bool:

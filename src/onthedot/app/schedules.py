@@ -34,7 +34,7 @@ from onthedot.app.updating import Said
 from onthedot.errors import OnthedotError, ScheduleNotFound, SettingsError, StoreError
 from onthedot.events import Event, Paused
 from onthedot.insight.explain import Explanation, explain
-from onthedot.insight.held import why_held
+from onthedot.insight.held import coming_ticks, why_held
 from onthedot.insight.schedule_history import read_history
 from onthedot.insight.ticks import MOST_TICKS, Tick, read_beads, read_ticks
 from onthedot.model.ids import new_id
@@ -49,7 +49,6 @@ from onthedot.storable import can_be_kept
 from onthedot.stores.base import Author, Change, Store
 from onthedot.stores.paging import place_of
 from onthedot.triggers.base import Trigger
-from onthedot.triggers.codec import decode
 
 if TYPE_CHECKING:
     from onthedot.app.import_export import Imported
@@ -407,15 +406,11 @@ class Schedules:
         return read_beads(self._open_store(), found) if found else {}
 
     def next(self, name: str, count: int = 5) -> Sequence[datetime]:
-        """The coming moments of its trigger; `held` says whether anything keeps it from running then."""
+        """The coming moments of its trigger, no more than it may still have; `held` says whether anything keeps it
+        from running then."""
         wanted, schedule = count_of(count, "count"), self.get(name)
-        trigger = decode(schedule.trigger)
-        moments: list[datetime] = []
-        moment = schedule.next_run_ms
-        while moment is not None and len(moments) < wanted:
-            moments.append(from_ms(moment))
-            moment = trigger.next_ms(moment)
-        return moments
+        ticks = coming_ticks(schedule, self._open_store().now_ms())
+        return [from_ms(tick) for tick in islice(ticks, wanted)]
 
     def held(self, name: str) -> str | None:
         """Why no run begins at its coming moments, as things stand; None where one does."""

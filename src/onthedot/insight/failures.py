@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from onthedot.insight.node_history import at
@@ -45,8 +45,14 @@ def group(runs: Iterable[Run]) -> list[Failures]:
     by_name: dict[str, list[Run]] = {}
     for run in sorted(runs, key=lambda run: (_ended_ms(run), run.id)):
         by_name.setdefault(run.schedule or run.task, []).append(run)
-    groups = [Failures(name, len(each), _ended_ms(each[0]), each[-1]) for name, each in by_name.items()]
+    groups = [Failures(name, _count(each), _ended_ms(each[0]), each[-1]) for name, each in by_name.items()]
     return sorted(groups, key=lambda each: _ended_ms(each.last), reverse=True)
+
+
+def _count(runs: Sequence[Run]) -> int:
+    """A broadcast fails once, with however many of its shards; they count where it has not ended yet."""
+    ended = {run.id for run in runs}
+    return sum(run.shard is None or run.parent_id not in ended for run in runs)
 
 
 def _recent(store: Store, state: State, after_ms: int) -> Iterator[Run]:

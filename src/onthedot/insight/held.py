@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 
 from onthedot.insight.status import Unable, alive_of
 from onthedot.model.node import Node
 from onthedot.model.schedule import Schedule
 from onthedot.rules import routing
+from onthedot.triggers.base import Trigger
+from onthedot.triggers.codec import decode
 
 Need = tuple[str, str | None]
 """The task, and the group of nodes."""
@@ -26,6 +29,22 @@ def why_held(schedule: Schedule, nodes: Sequence[Node], now_ms: int) -> str | No
     if nobody is None:
         return None
     return f"{nobody}: its runs wait for one" if alive else f"{nobody}: nothing is planned until one is"
+
+
+def coming_ticks(schedule: Schedule, now_ms: int) -> Iterator[int]:
+    """The moments at which it would run from now on, as many as it may still have. What has gone by while it was held
+    is over; what is only late is not. `TriggerError` where its trigger cannot be read."""
+    trigger, tick = decode(schedule.trigger), schedule.next_run_ms
+    if tick is not None and tick <= now_ms and (not schedule.plannable or schedule.is_undeclared(now_ms)):
+        tick = trigger.next_ms(now_ms)
+    left = None if schedule.max_runs is None else max(schedule.max_runs - schedule.planned_runs, 0)
+    return islice(_from(trigger, tick), left)
+
+
+def _from(trigger: Trigger, tick: int | None) -> Iterator[int]:
+    while tick is not None:
+        yield tick
+        tick = trigger.next_ms(tick)
 
 
 def unable_of(needs: Mapping[Need, Sequence[str]], nodes: Sequence[Node], now_ms: int) -> list[Unable]:

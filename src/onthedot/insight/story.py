@@ -277,7 +277,8 @@ def _after(store: Store, schedule: Schedule, moment_ms: int, found: Explanation)
     ticks = store.ticks([schedule.id], first_ms=since_ms + 1, last_ms=ahead[-1], each=_MOST_TICKS)
     first = min(ticks.marks, key=lambda mark: mark.scheduled_ms, default=None)
     failed = [] if first is None or first.state is not State.FAILED else store.runs(ids=[first.id], limit=1)
-    coming_ms = schedule.next_run_ms if schedule.plannable else None
+    comes = schedule.plannable and not schedule.is_undeclared(store.now_ms())
+    coming_ms = schedule.next_run_ms if comes else None
     return After(ticks.marks, ticks.decisions, coming_ms, failed[0].error if failed else None)
 
 

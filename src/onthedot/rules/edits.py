@@ -45,8 +45,8 @@ def put(definition: Definition[Trigger]) -> Edit:
         new = _defined(old, definition, now_ms)
         if old.deleted:
             return _revived(old, new, now_ms)
-        if new == replace(old, updated_ms=now_ms) and old.error is None:
-            return Effects(answer=old)
+        if new == replace(old, updated_ms=now_ms, declared_seen_ms=new.declared_seen_ms) and old.error is None:
+            return _seen(old, new.declared_seen_ms)
         new = replace(new, revision=old.revision + 1, version=old.version + 1, error=None, plan_attempts=0)
         if new.trigger == old.trigger and old.error is None and not _may_go_on(old, new):
             return Effects(schedule=new, answer=new)
@@ -87,9 +87,16 @@ def touch_declared(declared_hash: str | None) -> Edit:
         old = before.schedule
         if old is None or old.deleted or old.declared_hash != declared_hash:
             return Effects(answer=old)
-        return Effects(schedule=replace(old, declared_seen_ms=now_ms, version=old.version + 1), answer=old)
+        return _seen(old, now_ms)
 
     return edit
+
+
+def _seen(old: Schedule, seen_ms: int | None) -> Effects:
+    """It is as somebody means it: no new revision, at most a sign of life."""
+    if old.declared_seen_ms == seen_ms:
+        return Effects(answer=old)
+    return Effects(schedule=replace(old, declared_seen_ms=seen_ms, version=old.version + 1), answer=old)
 
 
 def pause(note: str | None) -> Edit:

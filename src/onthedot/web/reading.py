@@ -7,7 +7,7 @@ from typing import Any, cast
 from zoneinfo import ZoneInfo
 
 from onthedot.app.app import App
-from onthedot.app.clock_notes import clock_note, zone_of
+from onthedot.app.clock_notes import note_of, zone_of
 from onthedot.app.json_documents import (
     change_document,
     finite,
@@ -32,9 +32,6 @@ from onthedot.model import token as tokens
 from onthedot.moments import from_ms, iso
 from onthedot.stores import base
 from onthedot.triggers import Trigger, at, cron, decode, every
-from onthedot.triggers.combine import Exclusion
-from onthedot.triggers.cron.trigger import Cron
-from onthedot.triggers.every import Every
 from onthedot.web import models
 
 _BELONGS = {
@@ -172,12 +169,11 @@ def token_model(token: tokens.Token, now_ms: int) -> models.Token:
 def moment_models(trigger: Trigger, ticks: Iterable[int]) -> list[models.Moment]:
     """Ticks as they are told."""
     zone = ZoneInfo(zone_of(trigger).name)
-    told = trigger.base if isinstance(trigger, Exclusion) else trigger
     return [
         models.Moment(
             at=iso(tick),
             local=from_ms(tick).astimezone(zone).isoformat(),
-            note=clock_note(told, tick) or None if isinstance(told, Cron | Every) and told.ticks_at(tick) else None,
+            note=note_of(trigger, tick) or None,
         )
         for tick in ticks
     ]

@@ -11,6 +11,7 @@ from onthedot import App, every
 from onthedot.model.node import Node
 from onthedot.model.schedule import UNDECLARED_AFTER_MS
 from onthedot.model.values import replace
+from onthedot.moments import ceil_ms, iso
 from onthedot.rules.effects import Before, Effects
 from onthedot.stores.base import Author
 
@@ -100,3 +101,28 @@ def test_a_paused_one_says_that_its_moments_come_to_nothing(app: App, able: Node
     app.schedules.put("s", "report", every("1h"))
     app.schedules.pause("s")
     assert admin.get("/schedules/s/next").json()["held"] == "it is paused: its ticks are left out"
+
+
+def test_what_has_gone_by_while_it_was_held_is_not_to_come(app: App, three: None, admin: Client) -> None:
+    gone_ms = app.open_store().now_ms() - 60_000
+    app.schedules.pause("fine")
+    _overwrite(app, "fine", next_run_ms=gone_ms)
+    _overwrite(app, "forgotten", next_run_ms=gone_ms)
+    _overwrite(app, "crowded", next_run_ms=gone_ms)
+    for name, is_over in (("fine", True), ("forgotten", True), ("crowded", False)):
+        first = admin.get(f"/schedules/{name}/next?n=2").json()["moments"][0]["at"]
+        assert (ceil_ms(first) > gone_ms) == is_over, name
+
+
+def test_no_more_is_told_to_come_than_it_may_still_have(app: App, able: Node, admin: Client) -> None:
+    app.schedules.put("thrice", "report", every("20s"), max_runs=3)
+    _overwrite(app, "thrice", planned_runs=1)
+    assert len(admin.get("/schedules/thrice/next?n=10").json()["moments"]) == 2
+    assert len(app.schedules.next("thrice", 10)) == 2
+
+
+def test_the_story_of_what_nobody_declares_has_no_next_tick(app: App, three: None, callers: Callers) -> None:
+    told = callers.viewer.get(f"/schedules/forgotten/explain?at={iso(app.open_store().now_ms() - 3_600_000)}").json()
+    assert "coming" not in {fact["kind"] for fact in told["story"]}
+    told = callers.viewer.get(f"/schedules/fine/explain?at={iso(app.open_store().now_ms() - 3_600_000)}").json()
+    assert "coming" in {fact["kind"] for fact in told["story"]}

@@ -33,3 +33,12 @@ def test_after_a_deletion_a_schedule_begins_anew_in_its_zone() -> None:
     anew = put_at("2026-01-05T10:00:00Z", new_york, gone)
     assert anew.next_run_ms is not None
     assert iso(anew.next_run_ms) == "2026-01-05T14:00:00Z"
+
+
+def test_who_declares_the_same_a_moment_later_makes_no_new_revision() -> None:
+    meant = Definition("job", cron("0 9 * * *"), origin="code", declared_hash="same")
+    first = put(meant)(Before("s", None, ()), ceil_ms("2026-01-05T07:00:00Z")).schedule
+    assert first is not None
+    again = put(meant)(Before("s", first, ()), ceil_ms("2026-01-05T07:00:01Z")).schedule
+    seen_ms = ceil_ms("2026-01-05T07:00:01Z")
+    assert again == replace(first, declared_seen_ms=seen_ms, version=first.version + 1), "only a sign of life"

@@ -23,6 +23,7 @@ NEVER = "–"
 def told(ms: int, now_ms: int, zone: tzinfo, form: str = "auto") -> str:
     """A moment as short as it can be told beside now: 14:30, Fri 02:30, 1 Apr 06:00, 1 Apr 2027 06:00.
 
+    Where clocks were set back, what comes the second time says so: 02:30 CET.
     Forms: auto; time (the clock alone); exact (with milliseconds); full (with its day and seconds); day.
     """
     moment, now = from_ms(ms).astimezone(zone), from_ms(now_ms).astimezone(zone)
@@ -30,9 +31,9 @@ def told(ms: int, now_ms: int, zone: tzinfo, form: str = "auto") -> str:
         case "time":
             return _clock(moment)
         case "exact":
-            return f"{moment:%H:%M:%S}.{moment.microsecond // 1000:03d}"
+            return f"{moment:%H:%M:%S}.{moment.microsecond // 1000:03d}{second_time(moment)}"
         case "full":
-            return f"{moment:%Y-%m-%d %H:%M:%S}"
+            return f"{moment:%Y-%m-%d %H:%M:%S}{second_time(moment)}"
         case "day":
             return _day(moment, now)
         case _:
@@ -42,7 +43,13 @@ def told(ms: int, now_ms: int, zone: tzinfo, form: str = "auto") -> str:
 
 
 def _clock(moment: datetime, *, short: bool = False) -> str:
-    return f"{moment:%H:%M}" if short or (moment.second == 0 and moment.microsecond == 0) else f"{moment:%H:%M:%S}"
+    is_short = short or (moment.second == 0 and moment.microsecond == 0)
+    return f"{moment:%H:%M}{second_time(moment)}" if is_short else f"{moment:%H:%M:%S}{second_time(moment)}"
+
+
+def second_time(moment: datetime) -> str:
+    """What tells an hour that the clock shows for the second time from the first: " CET"; else nothing."""
+    return f" {moment:%Z}" if moment.fold else ""
 
 
 def _day(moment: datetime, now: datetime) -> str:

@@ -7,12 +7,9 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
-from onthedot.app.clock_notes import clock_note, zone_of
+from onthedot.app.clock_notes import note_of, zone_of
 from onthedot.moments import from_ms
 from onthedot.triggers.base import Trigger
-from onthedot.triggers.combine import Exclusion
-from onthedot.triggers.cron.trigger import Cron
-from onthedot.triggers.every import Every
 
 _DAY_S = 86_400
 
@@ -44,10 +41,7 @@ def next_ticks(trigger: Trigger, ticks: Iterable[int]) -> list[NextTick]:
 
 
 def _jump(trigger: Trigger, tick: int, local: datetime) -> str:
-    told = trigger.base if isinstance(trigger, Exclusion) else trigger
-    if not isinstance(told, Cron | Every) or not told.ticks_at(tick):
-        return ""
-    match clock_note(told, tick):
+    match note_of(trigger, tick):
         case "moved by a gap":
             before, after = _gap(tick, local)
             return (

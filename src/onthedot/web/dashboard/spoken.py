@@ -10,7 +10,7 @@ from markupsafe import Markup, escape
 
 from onthedot.errors import MomentError
 from onthedot.moments import ceil_ms, from_ms, iso
-from onthedot.web.dashboard.moments import told
+from onthedot.web.dashboard.moments import second_time, told
 
 _ISO = re.compile(r"\b\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?Z")
 _TWO_DAYS_MS = 2 * 86_400_000
@@ -41,7 +41,7 @@ def in_full(zone: tzinfo) -> Callable[[int], str]:
     def say(ms: int) -> str:
         moment = from_ms(ms).astimezone(zone)
         clock = f"{moment:%H:%M:%S}" if moment.second else f"{moment:%H:%M}"
-        return f"{moment:%a} {moment.day} {moment:%b} {clock}"
+        return f"{moment:%a} {moment.day} {moment:%b} {clock}{second_time(moment)}"
 
     return say
 

@@ -112,3 +112,16 @@ def _places(path: str) -> list[int]:
         found.append(y // 20 * 60 + x // 10)
         x += int(wide)
     return found
+
+
+def test_a_row_is_named_by_a_day_only_where_it_begins_with_it() -> None:
+    first = ceil_ms("2026-10-25T00:00+02:00")
+    quarters = Grid(first, 6 * MINUTE, [0] * (60 * 7), first)
+    labels = [row.label for row in rows_of(quarters, ZoneInfo("Europe/Berlin"))]
+    assert labels == ["00:00", "05:00", "11:00", "17:00", "23:00", "Mon 5h", "11:00"]
+
+
+def test_the_hour_that_comes_twice_is_told_apart() -> None:
+    first = ceil_ms("2026-10-25T01:00+02:00")
+    hours = Grid(first, MINUTE, [0] * (60 * 4), first)
+    assert [row.label for row in rows_of(hours, ZoneInfo("Europe/Berlin"))] == ["01:00", "02:00", "02:00 ²", "03:00"]

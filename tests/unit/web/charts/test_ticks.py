@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import re
 from xml.etree import ElementTree
+from zoneinfo import ZoneInfo
 
 import pytest
 
 from onthedot.model.states import State
-from onthedot.moments import iso
+from onthedot.moments import ceil_ms, iso
 from onthedot.web.dashboard.charts.columns import Coming, LeftOut, Ran, in_columns
 from onthedot.web.dashboard.charts.log_scale import scale_of
 from onthedot.web.dashboard.charts.ticks import NARROW, WIDE, Size, Words, tick_chart
+from onthedot.web.dashboard.spoken import in_full
 
 DAY = 86_400_000
 HOUR = 3_600_000
@@ -80,6 +82,12 @@ def test_a_tick_that_the_clock_moved_is_marked() -> None:
     chart = tick_chart([], [Coming(START), Coming(START + DAY, "moved by a gap")], WORDS)
     assert chart.count('class="gap"') == 1
     assert "moved by a gap" in chart
+
+
+def test_a_tick_of_the_hour_that_comes_twice_is_marked_with_its_whole_time() -> None:
+    words = Words(moment=in_full(ZoneInfo("Europe/Berlin")), label=iso, href=iso)
+    chart = tick_chart([], [Coming(START), Coming(ceil_ms("2026-10-25T01:30Z"), "the second time")], words)
+    assert ">02:30 CET</text>" in chart
 
 
 def test_the_latest_says_how_late_it_was() -> None:

@@ -10,6 +10,7 @@ import pytest
 from onthedot.moments import ceil_ms
 from onthedot.texts import many
 from onthedot.web.dashboard.moments import duration, in_seconds, told
+from onthedot.web.dashboard.spoken import in_full
 
 NOW = ceil_ms("2026-03-26T13:59:17Z")
 
@@ -68,3 +69,12 @@ def test_what_counts_in_sight_shows_no_tenths() -> None:
 
 def test_a_count_that_stopped_says_so() -> None:
     assert [many(count) for count in (0, 9_999, 10_000)] == ["0", "9,999", "10,000+"]
+
+
+def test_what_the_clock_shows_for_the_second_time_says_so() -> None:
+    berlin, now_ms = ZoneInfo("Europe/Berlin"), ceil_ms("2026-10-25T00:10Z")
+    first, second = ceil_ms("2026-10-25T00:30Z"), ceil_ms("2026-10-25T01:30Z")
+    assert (told(first, now_ms, berlin), told(second, now_ms, berlin)) == ("02:30", "02:30 CET")
+    assert told(second, now_ms, berlin, "full") == "2026-10-25 02:30:00 CET"
+    assert in_full(berlin)(second) == "Sun 25 Oct 02:30 CET"
+    assert told(second, now_ms, UTC) == "01:30"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import tzinfo
+from datetime import datetime, tzinfo
 
 from markupsafe import Markup
 
@@ -113,8 +113,23 @@ def _row(grid: Grid, number: int, counts: Sequence[int], part: float, zone: tzin
     before = from_ms(at_ms - grid.row_ms).astimezone(zone)
     new_day = number > 0 and local.date() != before.date()
     fullest = max(range(len(counts)), key=counts.__getitem__)
-    label = f"{local:%a} {local.day}" if new_day else f"{local:%H:%M}"
-    return Row(at_ms, label, sum(counts), part, grid.at(number * CELLS + fullest), counts[fullest], new_day)
+    return Row(
+        at_ms,
+        _label(local, new_day=new_day),
+        sum(counts),
+        part,
+        grid.at(number * CELLS + fullest),
+        counts[fullest],
+        new_day,
+    )
+
+
+def _label(local: datetime, *, new_day: bool) -> str:
+    """The day, where a row begins with it; where clocks have jumped since the first row, with the hour at which it
+    begins. What the clock shows for the second time is marked."""
+    if new_day and local.minute == 0:
+        return f"{local:%a} {local.hour}h" if local.hour else f"{local:%a} {local.day}"
+    return f"{local:%H:%M} ²" if local.fold else f"{local:%H:%M}"
 
 
 def busiest(grid: Grid, count: int = 5) -> list[tuple[int, int]]:

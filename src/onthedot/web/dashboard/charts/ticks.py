@@ -254,7 +254,7 @@ class _Drawing:
                 many = f" \u00d7{count:,}" if count is not None and count > 3 else ""
                 return REASONS.get(reason, reason) + many, "lab strong"
             case Coming(at_ms=at_ms, note=note) if note:
-                return self._words.moment(at_ms).split(" ")[-1], "slow strong"
+                return self._words.moment(at_ms).split(" ", 3)[-1], "slow strong"
             case _:
                 return "", ""
 
