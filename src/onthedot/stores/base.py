@@ -175,7 +175,7 @@ class Started:
     now_ms: int | None = None
     """The store's time when it looked."""
     held_back: bool = False
-    """Runs wait until another has ended here: those that have crashed a node, and those behind a limit."""
+    """Runs that have crashed a node wait until another such run has ended here."""
 
 
 @dataclass(frozen=True, slots=True)

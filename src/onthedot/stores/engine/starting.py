@@ -19,7 +19,6 @@ from onthedot.stores.base import Started
 from onthedot.stores.engine.limits import Limits
 from onthedot.stores.engine.planning import alive, stopping
 from onthedot.stores.engine.settling import ask_to_stop, put_down
-from onthedot.stores.engine.waking import NOBODY, Behind
 from onthedot.stores.transaction import Claim, LiveRuns, Transaction, TryAgain
 
 _LOOKS = 8
@@ -37,7 +36,7 @@ class StartPass(NamedTuple):
 
 
 def start_due(
-    tx: Transaction, claim: Claim, limit: int, only: Collection[str] | None = None, first: Behind = NOBODY
+    tx: Transaction, claim: Claim, limit: int, only: Collection[str] | None = None, first: Sequence[Run] = ()
 ) -> StartPass:
     """Make due runs this node's; `only` some of them, where a batch was refused and its culprit is looked for.
 
@@ -47,7 +46,7 @@ def start_due(
     node_id = claim.node_id
     found, held_back = candidates_for(tx, claim, limit, nodes)
     chosen = [run for run in found if only is None or run.id in only]
-    candidates = [*(replace(run, waits_for=None) for run in first.runs), *chosen]
+    candidates = [*(replace(run, waits_for=None) for run in first), *chosen]
     ids = {run.schedule_id for run in candidates if run.schedule_id is not None}
     schedules = tx.schedules_if_free(ids)
     alive(tx, node_id)
@@ -56,7 +55,6 @@ def start_due(
     elsewhere = work.expand()
     work.write(elsewhere)
     mine = tuple(run for run in work.begun if run.owner == node_id)
-    held_back = held_back or first.more or (bool(mine) and work.left_behind_limits)
     started = Started(mine, tuple(work.skipped), len(schedules) < len(ids), tx.now_ms, held_back)
     return StartPass(started, bool(elsewhere), tuple(run for run in work.changed if run.blocked))
 
@@ -90,11 +88,6 @@ class _Work:
                 self.start_alone(alone[run_id])
             elif schedule_id is not None and schedule_id in schedules:
                 self.start_of(schedules[schedule_id], live[schedule_id])
-
-    @property
-    def left_behind_limits(self) -> bool:
-        """Whether runs wait from now on for places of their groups."""
-        return any((run.waits_for or "").startswith("limit:") for run in self.changed)
 
     def start_alone(self, run: Run) -> None:
         """A one-off run: nothing holds it but its group's limit."""

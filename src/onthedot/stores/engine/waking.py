@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from functools import cache
-from typing import NamedTuple
 
 from onthedot.model.run import Run, for_limit, for_slot, for_success
 from onthedot.model.schedule import Schedule
@@ -48,31 +47,16 @@ def left_behind(runs: Iterable[Run]) -> set[str]:
     return {run.waits_for for run in runs if run.waits_for is not None}
 
 
-class Behind(NamedTuple):
-    """Runs that stood behind places that have just come free, and that nobody else works on."""
-
-    runs: tuple[Run, ...] = ()
-    more: bool = False
-    """More of them wait than there are places."""
-
-
-NOBODY = Behind()
-
-
-def next_behind_limits(tx: Transaction, ended: Iterable[Run], claim: Claim) -> Behind:
+def next_behind_limits(tx: Transaction, ended: Iterable[Run], claim: Claim) -> list[Run]:
     """As many as these have left places of their groups, in turn, of those that the claim takes.
 
     What has crashed a node, and what goes to all of them, is judged with more care: it is woken later.
     """
     left = Counter(run.policy.group_limit[0] for run in ended if run.policy.group_limit is not None)
-    found: list[Run] = []
-    more = False
-    for group, places in sorted(left.items()):
-        waiting = tx.waiting_for(for_limit(group), places + 1)
-        more = more or len(waiting) > places
-        found += [run for run in waiting[:places] if claim.takes(run) and not run.crashes and not is_whole(run)]
+    waiting = (run for group, places in sorted(left.items()) for run in tx.waiting_for(for_limit(group), places))
+    found = [run for run in waiting if claim.takes(run) and not run.crashes and not is_whole(run)]
     free = tx.live_runs_if_free({run.id for run in found}) if found else {}
-    return Behind(tuple(free[run.id] for run in found if run.id in free), more)
+    return [free[run.id] for run in found if run.id in free]
 
 
 def still_free(ended: Collection[Run], started: Iterable[Run]) -> set[str]:

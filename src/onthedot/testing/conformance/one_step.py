@@ -73,9 +73,8 @@ class TestFinishingAndStarting(Promises):
         assert all(scene.run(run).blocked for run in limited[2:])
         finished, started = in_one_step(scene, node, *running, limit=9)
         if not started.runs:  # a store that does one after the other
-            started = Started(tuple(scene.start(node, limit=9)), held_back=True)
+            started = Started(tuple(scene.start(node, limit=9)))
         assert [run.id for run in started.runs] == [run.id for run in limited[2:4]]
-        assert started.held_back
         assert len(finished.recorded) == 2
         assert scene.run(limited[4]).blocked
         (last,) = scene.store.finish_and_start(
