@@ -6,6 +6,22 @@ from tests.sabotage.sabotage import Sabotage, histories, memory, unit, unswept
 
 SLOTS = (
     Sabotage(
+        name="a-place-that-nobody-took-is-kept",
+        rule="Who frees a place of a group and cannot fill it itself wakes the others.",
+        file="stores/engine/waking.py",
+        find="if limit is not None and taken[limit] >= count}",
+        replace="if limit is not None}",
+        tests=memory("TestFinishingAndStarting::test_a_place_that_the_node_cannot_fill_goes_to_another"),
+    ),
+    Sabotage(
+        name="a-limit-is-filled-late",
+        rule="Who stands behind a limit begins in the step that frees its place.",
+        file="node/planning_pass.py",
+        find="        frees = self._take_limited(outcomes)\n",
+        replace="        frees = False\n",
+        tests=unit("node/test_node.py::test_a_place_of_a_group_is_taken_in_the_step_that_frees_it"),
+    ),
+    Sabotage(
         name="no-slot",
         rule="A run holds a slot while it runs, taken under the schedule's row lock.",
         file="rules/overlap.py",

@@ -81,6 +81,8 @@ class PlanningPass:
         """Held by who takes runs from the store: two would take more than there is room for."""
         self._turned_away = False
         """The last pass could not take runs, since another thread did."""
+        self._limited: set[str] = set()
+        """The runs here that hold places of groups. Others wait for these, and not for workers."""
         self.left_some = False
         """Whether the last `finish` left runs to be started, and room for them. What ends later is no matter of it: the
         step that records that starts others."""
@@ -144,7 +146,8 @@ class PlanningPass:
 
         Called by another thread than `run_once`; none of them waits for the other, but `run_once` is called again.
         """
-        if self._may_start_for(node_id) and self._claiming.acquire(blocking=False):
+        frees = self._take_limited(outcomes)
+        if (self.agenda.is_hungry or frees) and self._may_start_for(node_id) and self._claiming.acquire(blocking=False):
             try:
                 return self._finish_and_start(node_id, outcomes)
             except BaseException:
@@ -157,6 +160,13 @@ class PlanningPass:
         self.left_some = self.agenda.is_hungry
         return self._parts.store.finish(node_id, outcomes)
 
+    def _take_limited(self, outcomes: Sequence[Outcome]) -> bool:
+        """Whether these free places of groups, for which others may wait."""
+        limited = [outcome.run_id for outcome in outcomes if outcome.run_id in self._limited]
+        for run_id in limited:
+            self._limited.discard(run_id)
+        return bool(limited)
+
     def let_go(self) -> None:
         """Come back when nobody takes runs. Who begins to do so later sees whether the node drains by then."""
         with self._claiming:
@@ -164,8 +174,12 @@ class PlanningPass:
 
     def _may_start_for(self, node_id: str) -> bool:
         beat = self._parts.heartbeat
-        is_ready = self.agenda.is_hungry and "execute" in self._settings.roles
-        return is_ready and not beat.is_cut_off and not beat.is_draining and node_id == self._node_id
+        return (
+            "execute" in self._settings.roles
+            and not beat.is_cut_off
+            and not beat.is_draining
+            and node_id == self._node_id
+        )
 
     def _finish_and_start(self, node_id: str, outcomes: Sequence[Outcome]) -> Finished:
         parts = self._parts
@@ -316,6 +330,9 @@ class PlanningPass:
         return Result(began, passed_over, more, waits, store_ms)
 
     def _begin(self, started: Started) -> None:
+        for run in started.runs:
+            if run.policy.limit is not None:
+                self._limited.add(run.id)
         self._parts.worker.begin(*started.runs)
         for run in started.skipped:
             self._parts.emitter.emit(RunSkipped(run.id, run.task, run.schedule, run.reason))

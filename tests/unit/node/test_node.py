@@ -602,6 +602,19 @@ def test_a_place_that_comes_free_is_taken_in_the_step_that_records_the_outcome(
     assert [run.state for run in world.runs()] == ["succeeded"] * 4
 
 
+def test_a_place_of_a_group_is_taken_in_the_step_that_frees_it(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    work = world.app.task(name="work", limit="few:1")(lambda: None)
+    node = world.node(settings=NodeSettings(name="node", capacity=10))
+    for _ in range(4):
+        world.app.enqueue(work)
+    node.plan_once()
+    monkeypatch.setattr(world.store, "start_due", None)
+    monkeypatch.setattr(world.store, "finish", None)
+    for done in (1, 2, 3, 4):
+        world.settle(node)
+        assert [run.state.value for run in world.runs()].count("succeeded") == done
+
+
 def test_while_the_planning_thread_takes_runs_outcomes_are_only_recorded(world: World) -> None:
     node = one_at_a_time(world, 2)
     with node._pass._claiming:

@@ -227,7 +227,8 @@ class Engine(Store):
         claim = self._claim(node_id, tasks, pools, known)
 
         def both(tx: Transaction) -> tuple[finishing.FinishPass, starting.StartPass]:
-            return finishing.finish(tx, node_id, outcomes, self.tasks), starting.start_due(tx, claim, limit)
+            done = finishing.finish(tx, node_id, outcomes, self.tasks)
+            return done, starting.start_due(tx, claim, limit, first=waking.next_behind_limits(tx, done.ended, claim))
 
         try:
             finish, start = self._transact(both)
@@ -236,13 +237,13 @@ class Engine(Store):
                 raise
             # Whoever it is, each alone; the next pass starts.
             return self.finish(node_id, outcomes), Started(passed_over=True)
-        return self._after_finish(finish), self._after_start(start)
+        return self._after_finish(finish, start.started.runs), self._after_start(start)
 
     def _finish(self, node_id: str, outcomes: Sequence[Outcome]) -> Finished:
         return self._after_finish(self._transact(lambda tx: finishing.finish(tx, node_id, outcomes, self.tasks)))
 
-    def _after_finish(self, done: finishing.FinishPass) -> Finished:
-        woken = self._wake(waking.freed_by(done.ended))
+    def _after_finish(self, done: finishing.FinishPass, started: Sequence[Run] = ()) -> Finished:
+        woken = self._wake(waking.still_free(done.ended, started))
         if done.removable:
             self._transact(lambda tx: waking.remove_ended(tx, done.removable))
         return with_fields(done.finished, woken=woken + done.finished.followed)

@@ -11,6 +11,7 @@ from onthedot.model.node import Node
 from onthedot.model.run import Run
 from onthedot.model.schedule import Schedule
 from onthedot.model.states import State
+from onthedot.model.values import replace
 from onthedot.rules import routing, start
 from onthedot.rules.broadcast import expanded
 from onthedot.rules.precedence import turn_of
@@ -34,12 +35,18 @@ class StartPass(NamedTuple):
     """Runs that were left behind something that they wait for."""
 
 
-def start_due(tx: Transaction, claim: Claim, limit: int, only: Collection[str] | None = None) -> StartPass:
-    """Make due runs this node's; `only` some of them, where a batch was refused and its culprit is looked for."""
+def start_due(
+    tx: Transaction, claim: Claim, limit: int, only: Collection[str] | None = None, first: Sequence[Run] = ()
+) -> StartPass:
+    """Make due runs this node's; `only` some of them, where a batch was refused and its culprit is looked for.
+
+    Those that stood behind what has just come free come `first`, as if they had been woken.
+    """
     nodes = cache(tx.nodes)  # asked once, if at all
     node_id = claim.node_id
     found, held_back = candidates_for(tx, claim, limit, nodes)
-    candidates = [run for run in found if only is None or run.id in only]
+    chosen = [run for run in found if only is None or run.id in only]
+    candidates = [*(replace(run, waits_for=None) for run in first), *chosen]
     ids = {run.schedule_id for run in candidates if run.schedule_id is not None}
     schedules = tx.schedules_if_free(ids)
     alive(tx, node_id)

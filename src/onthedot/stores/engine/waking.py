@@ -5,6 +5,7 @@ Runs that wait name what they wait for, so that waking costs what is woken, howe
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from functools import cache
 
@@ -14,11 +15,11 @@ from onthedot.model.states import State
 from onthedot.model.values import replace
 from onthedot.rules.overlap import free_slots, waits
 from onthedot.rules.precedence import foremost, turn_of
-from onthedot.rules.routing import Router
+from onthedot.rules.routing import Router, is_whole
 from onthedot.rules.start import waits_at_most_ms
 from onthedot.stores.engine.limits import Limits
 from onthedot.stores.engine.settling import raise_versions
-from onthedot.stores.transaction import LiveRuns, Transaction
+from onthedot.stores.transaction import Claim, LiveRuns, Transaction
 
 AT_ONCE = 100
 """How many waiters for one thing are looked at in one transaction."""
@@ -44,6 +45,26 @@ def freed_by(runs: Iterable[Run]) -> set[str]:
 def left_behind(runs: Iterable[Run]) -> set[str]:
     """What these were left behind: it may have come free while they were judged."""
     return {run.waits_for for run in runs if run.waits_for is not None}
+
+
+def next_behind_limits(tx: Transaction, ended: Iterable[Run], claim: Claim) -> list[Run]:
+    """As many as these have left places of their groups, in turn, of those that the claim takes.
+
+    What has crashed a node, and what goes to all of them, is judged with more care: it is woken later.
+    """
+    left = Counter(run.policy.group_limit[0] for run in ended if run.policy.group_limit is not None)
+    waiting = (run for group, places in sorted(left.items()) for run in tx.waiting_for(for_limit(group), places))
+    found = [run for run in waiting if claim.takes(run) and not run.crashes and not is_whole(run)]
+    free = tx.live_runs_if_free({run.id for run in found}) if found else {}
+    return [free[run.id] for run in found if run.id in free]
+
+
+def still_free(ended: Collection[Run], started: Iterable[Run]) -> set[str]:
+    """What came free when these stopped running; less the places that were taken by those that began in that step."""
+    taken = Counter(run.policy.group_limit for run in started if run.policy.group_limit is not None)
+    left = Counter(run.policy.group_limit for run in ended if run.policy.group_limit is not None)
+    refilled = {for_limit(limit[0]) for limit, count in left.items() if limit is not None and taken[limit] >= count}
+    return freed_by(ended) - refilled
 
 
 def wake(tx: Transaction, whats: Collection[str]) -> int:

@@ -65,6 +65,33 @@ class TestFinishingAndStarting(Promises):
         assert scene.run(running).state is State.FAILED
         assert scene.run(waiting).state is State.WAITING
 
+    def test_who_stands_behind_a_limit_begins_in_the_step_that_frees_its_place(self, scene: Scene) -> None:
+        node = scene.node()
+        limited = [scene.waiting_run(policy=Policy(limit="mail:2")) for _ in range(5)]
+        running = scene.start(node, limit=9)
+        assert [run.id for run in running] == [run.id for run in limited[:2]]
+        assert all(scene.run(run).blocked for run in limited[2:])
+        finished, started = in_one_step(scene, node, *running, limit=9)
+        if not started.runs:  # a store that does one after the other
+            started = Started(tuple(scene.start(node, limit=9)))
+        assert [run.id for run in started.runs] == [run.id for run in limited[2:4]]
+        assert len(finished.recorded) == 2
+        assert scene.run(limited[4]).blocked
+        (last,) = scene.store.finish_and_start(
+            node, [Outcome(run.id, 1, "succeeded") for run in started.runs], ("job",), 9
+        )[1].runs or tuple(scene.start(node, limit=9))
+        assert last.id == limited[4].id
+
+    def test_a_place_that_the_node_cannot_fill_goes_to_another(self, scene: Scene) -> None:
+        node, other = scene.node("one"), scene.node("other", tasks=("else",))
+        scene.waiting_run(policy=Policy(limit="mail:1"))
+        (running,) = scene.start(node)
+        waiting = scene.waiting_run(task="else", policy=Policy(limit="mail:1"))
+        assert scene.start(other, tasks=("else",)) == []
+        _, started = in_one_step(scene, node, running)
+        assert started.runs == ()
+        assert [run.id for run in scene.start(other, tasks=("else",))] == [waiting.id]
+
     def test_the_place_of_a_group_goes_to_one_of_its_own(self, scene: Scene) -> None:
         node = scene.node()
         limited = [scene.waiting_run(policy=Policy(limit="mail:1")) for _ in range(3)]
