@@ -295,7 +295,7 @@ WAKING = (
         name="no-wake-after-finish",
         rule="Whoever freed slots looks for waiters after its commit: finish.",
         file="stores/engine/engine.py",
-        find="woken = self._wake(waking.freed_by(done.ended))",
+        find="woken = self._wake(waking.still_free(done.ended, started))",
         replace="woken = 0",
         tests=(*unswept(0), *memory("TestWaking::test_whoever_frees_a_slot_wakes_the_oldest_behind_it")),
     ),

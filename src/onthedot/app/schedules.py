@@ -409,8 +409,12 @@ class Schedules:
         """The coming moments of its trigger, no more than it may still have; `held` says whether anything keeps it
         from running then."""
         wanted, schedule = count_of(count, "count"), self.get(name)
-        ticks = coming_ticks(schedule, self._open_store().now_ms())
+        ticks = coming_ticks(schedule, self._now_ms(name))
         return [from_ms(tick) for tick in islice(ticks, wanted)]
+
+    def _now_ms(self, name: str) -> int:
+        """The store's time; also such that no coming moment of the schedule lies between the two."""
+        return self._open_store().now_ms()
 
     def held(self, name: str) -> str | None:
         """Why no run begins at its coming moments, as things stand; None where one does."""

@@ -113,6 +113,6 @@ def _moved_on(schedule: Schedule, next_run_ms: int | None) -> Schedule:
 def _until_ms(schedule: Schedule, effects: Effects, tick_ms: int) -> int:
     assert effects.schedule is not None
     moments = [tick_ms + schedule.policy.grace_ms + 1, effects.schedule.next_run_ms]
-    if schedule.origin != "api" and schedule.declared_seen_ms is not None:
+    if schedule.declared_seen_ms is not None:
         moments.append(schedule.declared_seen_ms + UNDECLARED_AFTER_MS + 1)
     return min(moment for moment in moments if moment is not None)

@@ -198,6 +198,10 @@ class RemoteSchedules(Schedules):
                 break
         return Page(found, at)
 
+    def _now_ms(self, name: str) -> int:
+        coming = self._connection.get("schedules", name, "next", n=1)["moments"]
+        return ceil_ms(coming[0]["at"]) - 1 if coming else 0
+
     def held(self, name: str) -> str | None:
         found: str | None = self._connection.get("schedules", name, "next", n=1)["held"]
         return found

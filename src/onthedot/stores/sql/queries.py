@@ -39,6 +39,10 @@ from onthedot.stores.sql.in_list import in_list
 _schedules = tables.schedules.c
 _ALL = select(*statements.SCHEDULE_COLUMNS).where(tables.LISTED)
 LISTED = _ALL.order_by(_schedules.name)
+# No index has that: PostgreSQL would take one of all that are listed for a plan that it makes while there are none.
+_ALL_BY_CLOCK = select(*statements.SCHEDULE_COLUMNS).where(
+    _schedules.deleted + literal_column("0") == literal_column("0")
+)
 _STATES: dict[Facet, ColumnElement[bool]] = {
     "active": tables.ACTIVE,
     "paused": tables.PAUSED,
@@ -110,13 +114,14 @@ def schedules(connection: Connection, wanted: WantedSchedules, *, nested: bool) 
 def by_name(wanted: WantedSchedules) -> Select[Any]:
     """A page of them in the order of their names."""
     if wanted.state in BY_CLOCK:
-        return _narrowed(_ALL.order_by(_NAME), wanted).where(wanted.after < _NAME).limit(wanted.limit)
+        return _narrowed(_ALL_BY_CLOCK.order_by(_NAME), wanted).where(wanted.after < _NAME).limit(wanted.limit)
     return _narrowed(LISTED, wanted).where(_schedules.name > wanted.after).limit(wanted.limit)
 
 
 def sorted_by_next(wanted: WantedSchedules) -> Select[Any]:
     """A page in the order of next moments, of what a task, a text or the clock makes few."""
-    return _narrowed(_following(_ALL, _NEXT_MS, place_from(wanted.after)), wanted).limit(wanted.limit)
+    listed = _ALL_BY_CLOCK if wanted.state in BY_CLOCK else _ALL
+    return _narrowed(_following(listed, _NEXT_MS, place_from(wanted.after)), wanted).limit(wanted.limit)
 
 
 def furthest(wanted: WantedSchedules) -> Select[Any]:
