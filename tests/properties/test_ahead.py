@@ -83,6 +83,6 @@ def test_wherever_it_holds_it_is_what_would_be_decided_then(schedule: Schedule, 
 @given(schedules(), st.integers(0, 500))
 def test_a_plain_schedule_is_decided_ahead(schedule: Schedule, late_ms: int) -> None:
     usual: dict[str, Any] = {"task": "job", "enabled": True, "rescheduled": False, "plan_attempts": 0, "max_runs": None}
-    plain = replace(schedule, policy=Policy(), origin="api", **usual)
+    plain = replace(schedule, policy=Policy(), origin="api", declared_seen_ms=None, **usual)
     (ahead,) = decided_ahead([plain], NODE, Decider(lambda: "id"))
     assert ahead.holds_at((plain.next_run_ms or 0) + late_ms)

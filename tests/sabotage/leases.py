@@ -424,8 +424,8 @@ ON_THE_NODE = (
         name="takes-more-while-it-drains",
         rule="A node that drains, or is cut off, takes no more runs, also where it records outcomes.",
         file="node/planning_pass.py",
-        find=" and not beat.is_cut_off and not beat.is_draining and node_id == self._node_id\n",
-        replace=" and node_id == self._node_id\n",
+        find="        return is_ready and not beat.is_cut_off and not beat.is_draining\n",
+        replace="        return is_ready\n",
         tests=unit("node/test_node.py::test_a_node_that_takes_no_more_only_records"),
     ),
     Sabotage(

@@ -174,12 +174,8 @@ class PlanningPass:
 
     def _may_start_for(self, node_id: str) -> bool:
         beat = self._parts.heartbeat
-        return (
-            "execute" in self._settings.roles
-            and not beat.is_cut_off
-            and not beat.is_draining
-            and node_id == self._node_id
-        )
+        is_ready = "execute" in self._settings.roles and node_id == self._node_id
+        return is_ready and not beat.is_cut_off and not beat.is_draining
 
     def _finish_and_start(self, node_id: str, outcomes: Sequence[Outcome]) -> Finished:
         parts = self._parts
