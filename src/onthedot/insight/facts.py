@@ -12,6 +12,8 @@ from onthedot.model.states import State
 from onthedot.stores.base import Store
 
 _NEAR = 500
+_WITNESSES = 50
+"""Runs by which it is told who was there: the latest of each node counts."""
 _SHARDS = 2000
 """Shards are made with their broadcast."""
 _NEIGHBOURS = 2000
@@ -32,7 +34,7 @@ class Facts:
         self._most_changes = most_changes
         self._schedule = schedule
         self._around_ms = around_ms
-        self._near: dict[int, list[Run]] = {}
+        self._near: dict[tuple[int, int], list[Run]] = {}
         self._neighbours: dict[int, list[Run]] = {}
 
     @cached_property
@@ -42,11 +44,15 @@ class Facts:
 
     def near(self, until_ms: int) -> list[Run]:
         """The newest runs of the schedule that were made up to that moment, newest first."""
+        return self._near_by(until_ms, _NEAR)
+
+    def _near_by(self, until_ms: int, most: int) -> list[Run]:
         if self._schedule is None:
             return []
-        if until_ms not in self._near:
-            self._near[until_ms] = self._store.runs(schedule=self._schedule, until_ms=until_ms + 1, limit=_NEAR)
-        return self._near[until_ms]
+        if (until_ms, most) not in self._near:
+            found = self._store.runs(schedule=self._schedule, until_ms=until_ms + 1, limit=most)
+            self._near[until_ms, most] = found
+        return self._near[until_ms, most]
 
     def of_tick(self, schedule_id: str, moment_ms: int) -> list[Run]:
         """The runs of that tick, with its shards."""
@@ -60,8 +66,9 @@ class Facts:
     @cached_property
     def nodes(self) -> NodeHistory:
         """Who was there, and when; runs are witnesses of it."""
-        around = [] if self._around_ms is None else self.near(min(self._around_ms + LOOK_PAST_MS, self.now_ms))
-        return read_nodes(self._store, self.now_ms, [*around, *self.near(self.now_ms)])
+        moments = [] if self._around_ms is None else [min(self._around_ms + LOOK_PAST_MS, self.now_ms)]
+        witnesses = [run for moment in (*moments, self.now_ms) for run in self._near_by(moment, _WITNESSES)]
+        return read_nodes(self._store, self.now_ms, witnesses)
 
     @cached_property
     def history(self) -> ScheduleHistory:
