@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from difflib import get_close_matches
 from typing import Any
 from urllib.parse import unquote
@@ -11,7 +11,6 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
-from onthedot.app.outlook import Planned
 from onthedot.errors import OnthedotError, StoreError
 from onthedot.insight.needs import read_needs
 from onthedot.model.token import Role
@@ -20,10 +19,10 @@ from onthedot.web.dashboard import toast as toasts
 from onthedot.web.dashboard.forms import own_path
 from onthedot.web.dashboard.frame import frame_values, plain_values, respond
 from onthedot.web.dashboard.kept_pages import KeptPages
+from onthedot.web.dashboard.kinds_keeper import KindsKeeper
 from onthedot.web.dashboard.page_route import to_page, to_sign_in
 from onthedot.web.dashboard.schedule_list import read_standing
 from onthedot.web.dashboard.squares import SquareKeeper
-from onthedot.web.dashboard.timeline_view import Kinds, kinds_of
 from onthedot.web.keeper import Keeper
 from onthedot.web.places import look
 from onthedot.web.problems import Problem, Refused, problem_of
@@ -44,14 +43,7 @@ class Dashboard:
         self.examination = Keeper(examination.look, monotonic_ms, examination.EVERY_MS)
         self.needs = Keeper(read_needs, monotonic_ms, _NEEDS_MS)
         self.squares = SquareKeeper()
-        self._kinds: tuple[Mapping[str, Planned], Kinds] | None = None
-
-    def kinds(self, planned: Mapping[str, Planned]) -> Kinds:
-        """What these schedules have in common; looked for once in each mapping."""
-        held = self._kinds
-        if held is None or held[0] is not planned:
-            held = self._kinds = planned, kinds_of(planned)
-        return held[1]
+        self.kinds = KindsKeeper()
 
     async def answer(self, request: Request, problem: Problem, *, away: bool = False) -> Response:
         """A problem as a page. An act that is refused leads back to where it was asked for, and says why there."""

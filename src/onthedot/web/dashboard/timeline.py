@@ -53,7 +53,7 @@ def _values(request: Request, watcher: Watcher, zone: Zone) -> dict[str, Any]:
     shown = view.RANGES.get(query.get("range", ""), view.RANGES[view.USUAL])
     at_ms, tag = _moment(query.get("at", "")), query.get("tag") or None
     now_ms, planned, snapshot = watcher.now_ms(), watcher.planned(), watcher.snapshot()
-    kinds: view.Kinds = request.app.state.dashboard.kinds(planned)
+    kinds: view.Kinds = request.app.state.dashboard.kinds.of(planned)
     days = strip.days_from(now_ms, zone.at(), view.jumps_in(kinds.zones, now_ms, now_ms + 7 * view.DAY_MS))
     outlook = watcher.outlook() if tag is None else watcher.outlook_tagged(tag, now_ms - view.HOUR_MS, days[-1].end_ms)
     window = view.window_of(shown, now_ms, at_ms, zone.at())
