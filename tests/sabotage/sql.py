@@ -7,7 +7,30 @@ from tests.sabotage.sabotage import Sabotage
 _LOCKS = "tests/stores/test_row_locks.py::test_"
 _SQLITE, _POSTGRESQL = "tests/stores/test_sqlite.py::", "tests/stores/test_postgresql.py::"
 
+_CUT_OFF = "tests/stores/test_busy_processes.py::test_"
+
 SQL = (
+    Sabotage(
+        name="sql-what-was-cut-off-is-given-up",
+        rule="A transaction that its server has ended before the commit is made again.",
+        file="stores/sql/store.py",
+        find="                    lost = was_cut_off(error, self._dialect)\n",
+        replace="                    lost = False\n",
+        tests=(
+            f"{_CUT_OFF}what_writes_is_made_again_where_it_was_cut_off_before_its_commit[postgresql_15_url]",
+            f"{_CUT_OFF}what_is_old_is_forgotten_though_it_was_cut_off[postgresql_15_url]",
+        ),
+    ),
+    Sabotage(
+        name="sql-a-lost-commit-is-made-again",
+        rule="What was cut off at its commit is not made again: nobody knows whether it stands.",
+        file="stores/sql/store.py",
+        find="        except StoreUnavailable as error:\n            if lost:\n                raise CutOff(error) from error\n",
+        replace="        except StoreUnavailable as error:\n            if True:\n                raise CutOff(error) from error\n",
+        tests=(
+            f"{_CUT_OFF}who_is_cut_off_at_the_commit_is_told_since_nobody_knows_what_became_of_it[postgresql_15_url]",
+        ),
+    ),
     Sabotage(
         name="sql-tables-are-waited-for-in-the-server",
         rule="Who waits for the tables is not cut off by the time-out of its own URL.",
