@@ -413,7 +413,7 @@ class Schedules:
         return [from_ms(tick) for tick in islice(ticks, wanted)]
 
     def _now_ms(self, name: str) -> int:
-        """The store's time; also such that no coming moment of the schedule lies between the two."""
+        """Now by the store's clock; or any moment from which the same ticks follow, where that cannot be read."""
         return self._open_store().now_ms()
 
     def held(self, name: str) -> str | None:
