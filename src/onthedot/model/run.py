@@ -75,6 +75,19 @@ class Run:
     earlier: tuple[Attempt, ...] = ()
     """Its attempts before the latest one, as far as they are kept."""
 
+    until_ms: int | None = None
+    """Where it waits: past it, it is skipped. Where it stands for steps: past it, they are stopped."""
+    graph: str | None = None
+    """The graph whose steps it stands for, by its hash: it runs without an owner, and ends with the last of them."""
+    ledger: Mapping[str, Any] | None = None
+    """What is known of its steps, once it has begun: see `model.ledger`."""
+    step: str | None = None
+    """Of which step of its parent's graph it is."""
+    item: int | None = None
+    """Which of that step's runs, from 0; a step that is not mapped has one, and this is None."""
+    size: int | None = None
+    """How long the list is that it returned; None where it returned something else, or nobody maps over it."""
+
     @property
     def attempts(self) -> tuple[Attempt, ...]:
         """All that were begun, as far as they are kept; the latest is the last."""
@@ -164,6 +177,16 @@ class Run:
     def is_broadcast(self) -> bool:
         """Whether it stands for its shards: it holds their place, has no owner, and ends with the last of them."""
         return self.shards is not None and self.shard is None
+
+    @property
+    def is_flow(self) -> bool:
+        """Whether it stands for steps: it holds their place, has no owner, and ends with the last of them."""
+        return self.graph is not None
+
+    @property
+    def is_step(self) -> bool:
+        """Whether it is a part of a flow, which holds the slot for it."""
+        return self.step is not None
 
     @property
     def blocked(self) -> bool:

@@ -235,6 +235,9 @@ RUN_MOVING = (
     "reason",
     "progress",
     "earlier",
+    "until_ms",
+    "ledger",
+    "size",
     "lane",
 )
 """What starting, routing, retrying, cancelling and taking over change; the rest of a run never changes."""
@@ -252,6 +255,8 @@ def run_from(row: Sequence[Any]) -> Run:
         if fields["result"] is not None:
             fields["result"] = decode(fields["result"])
         fields["earlier"] = () if fields["earlier"] is None else _attempts(fields["earlier"])
+        if fields["ledger"] is not None:
+            fields["ledger"] = json_object(fields["ledger"])
         # What is added up is a number; so quickly that reading many runs does not take longer for it.
         fields["due_ms"] + fields["scheduled_ms"] + fields["claim_no"] + fields["attempt"] + fields["crashes"]
     except (*UNREADABLE, LookupError):
@@ -267,6 +272,7 @@ def _unreadable_run(columns: dict[str, Any]) -> Run:
     """What can be read of it, and what cannot."""
     problems: list[str] = []
     state, args, policy, result = (columns[name] for name in ("state", "args", "policy", "result"))
+    ledger = columns["ledger"]
     fields = {
         **columns,
         **{name: f"{columns[name] or ''}" for name in _TEXTS},
@@ -275,6 +281,7 @@ def _unreadable_run(columns: dict[str, Any]) -> Run:
         "args": _or(Unreadable("args"), lambda: json_object(args), "args", problems),
         "policy": _or(UNREADABLE_POLICY, lambda: policy_from(policy), "policy", problems),
         "result": None if result is None else _or(None, lambda: decode(result), "result", problems),
+        "ledger": None if ledger is None else _or(None, lambda: json_object(ledger), "ledger", problems),
         "exempt": columns["exempt"] == 1,
         "earlier": _attempts(columns["earlier"] or "[]"),
     }
@@ -360,6 +367,12 @@ def run_row(run: Run) -> Columns:
         run.trace,
         clean(run.progress),
         _attempts_text(run.earlier),
+        run.until_ms,
+        run.graph,
+        None if run.ledger is None else encode(run.ledger),
+        run.step,
+        run.item,
+        run.size,
     )
 
 
@@ -404,6 +417,9 @@ def run_moving_row(run: Run) -> Columns:
         clean(run.reason),
         clean(run.progress),
         _attempts_text(run.earlier),
+        run.until_ms,
+        None if run.ledger is None else encode(run.ledger),
+        run.size,
         lane_of(run),
         run.id,
     )

@@ -107,9 +107,11 @@ RUN = (
     *("revision", "key", "target", "parent_id", "shard", "shards", "shards_left", "owner", "claim_no", "attempt"),
     *("crashes", "fence", "slot", "waits_for", "exempt", "cancel_requested_ms", "created_ms", "started_ms"),
     *("finished_ms", "result", "error", "reason", "trace", "progress", "earlier"),
+    *("until_ms", "graph", "ledger", "step", "item", "size"),
 )
 """The order of a row. A new field comes at the end."""
 _run_values = attrgetter(*RUN)
+_EARLIER = RUN.index("earlier")
 _RUN_DEFAULTS = _defaults(Run, RUN)
 _STATES = {state.value: state for state in State}
 
@@ -120,7 +122,7 @@ def run_text(run: Run) -> str:
     values[2] = policy_text(run.policy)
     if isinstance(run.args, Unreadable):
         values[7] = None  # so that it stays what it is
-    values[-1] = [each.as_json() for each in run.earlier]
+    values[_EARLIER] = [each.as_json() for each in run.earlier]
     return _encode(values)
 
 

@@ -217,6 +217,12 @@ def _run_columns() -> list[Column[str] | Column[int]]:
         Column("trace", _string(60), nullable=True),
         _text("progress", nullable=True),
         _text("earlier", nullable=True),  # attempts, where there was more than one
+        _ms("until_ms", nullable=True),
+        Column("graph", _string(64), nullable=True),
+        _text("ledger", nullable=True),
+        _name("step", nullable=True),
+        _count("item", nullable=True),
+        _count("size", nullable=True),
     ]
 
 
@@ -258,6 +264,12 @@ Index("onthedot_runs_owner", runs.c.owner, sqlite_where=_OWNED, postgresql_where
 # Which are the parts of a broadcast, or follow a run? Most are neither.
 _HAS_PARENT = runs.c.parent_id.is_not(None)
 Index("onthedot_runs_parent", runs.c.parent_id, runs.c.id, sqlite_where=_HAS_PARENT, postgresql_where=_HAS_PARENT)
+# Which steps have ended, and have not been told of to their flow? None, as a rule.
+UNTOLD = and_(runs.c.state != literal_column("'waiting'"), runs.c.state != literal_column("'running'"))
+Index("onthedot_runs_untold", runs.c.parent_id, sqlite_where=UNTOLD, postgresql_where=UNTOLD).ddl_if(callable_=_partly)
+# Which have waited, or gone on, for too long? Most may for ever.
+_BOUNDED = runs.c.until_ms.is_not(None)
+Index("onthedot_runs_until", runs.c.until_ms, sqlite_where=_BOUNDED, postgresql_where=_BOUNDED)
 _HELD = runs.c.slot.is_not(None)
 Index("onthedot_runs_slot", runs.c.slot, unique=True, sqlite_where=_HELD, postgresql_where=_HELD)
 

@@ -36,6 +36,7 @@ def _partly() -> bool:
 
 
 def upgrade() -> None:
+    _create_runs()
     _create_table(
         "onthedot_changes",
         sa.Column("seq", _NUMBER, autoincrement=True, nullable=False),
@@ -132,108 +133,6 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("seq"),
     )
     op.create_index("onthedot_revisions_schedule", "onthedot_revisions", ["schedule_id", "revision", "seq"])
-    _create_table(
-        "onthedot_runs",
-        sa.Column("id", _string(36), nullable=False),
-        sa.Column("task", _string(200), nullable=False),
-        sa.Column("cause", sa.String(length=20), nullable=False),
-        sa.Column("scheduled_ms", sa.BigInteger(), nullable=False),
-        sa.Column("due_ms", sa.BigInteger(), nullable=False),
-        sa.Column("state", sa.String(length=20), nullable=False),
-        sa.Column("args", _LONG, nullable=False),
-        sa.Column("policy", _LONG, nullable=False),
-        sa.Column("schedule_id", _string(36), nullable=True),
-        sa.Column("schedule", _string(200), nullable=True),
-        sa.Column("revision", sa.Integer(), nullable=True),
-        sa.Column("key", _string(700), nullable=True),
-        sa.Column("target", _string(36), nullable=True),
-        sa.Column("parent_id", _string(36), nullable=True),
-        sa.Column("shard", sa.Integer(), nullable=True),
-        sa.Column("shards", sa.Integer(), nullable=True),
-        sa.Column("shards_left", sa.Integer(), nullable=True),
-        sa.Column("owner", _string(36), nullable=True),
-        sa.Column("claim_no", sa.Integer(), nullable=False),
-        sa.Column("attempt", sa.Integer(), nullable=False),
-        sa.Column("crashes", sa.Integer(), nullable=False),
-        sa.Column("fence", sa.BigInteger(), nullable=False),
-        sa.Column("slot", _string(60), nullable=True),
-        sa.Column("waits_for", _string(250), nullable=True),
-        sa.Column("exempt", sa.SmallInteger(), nullable=False),
-        sa.Column("cancel_requested_ms", sa.BigInteger(), nullable=True),
-        sa.Column("created_ms", sa.BigInteger(), nullable=False),
-        sa.Column("started_ms", sa.BigInteger(), nullable=True),
-        sa.Column("finished_ms", sa.BigInteger(), nullable=True),
-        sa.Column("result", _LONG, nullable=True),
-        sa.Column("error", _LONG, nullable=True),
-        sa.Column("reason", _LONG, nullable=True),
-        sa.Column("trace", _string(60), nullable=True),
-        sa.Column("progress", _LONG, nullable=True),
-        sa.Column("earlier", _LONG, nullable=True),
-        sa.Column("priority", sa.Integer(), nullable=False),
-        sa.Column("ranked", sa.SmallInteger(), nullable=False),
-        sa.Column("apart", _string(36), nullable=False),
-        sa.Column("pool", sa.String(length=20), nullable=True),
-        sa.Column("lane", _string(250), nullable=False),
-        sa.PrimaryKeyConstraint("id"),
-    )
-    if _partly():
-        op.create_index(
-            "onthedot_runs_lane",
-            "onthedot_runs",
-            ["lane", "ranked", "due_ms", "id", "task", "pool"],
-            sqlite_where=sa.text("state = 'waiting'"),
-            postgresql_where=sa.text("state = 'waiting'"),
-        )
-        op.create_index(
-            "onthedot_runs_levels",
-            "onthedot_runs",
-            ["lane", "ranked", "priority", "due_ms", "id"],
-            sqlite_where=sa.text("state = 'waiting' AND ranked = 1"),
-            postgresql_where=sa.text("state = 'waiting' AND ranked = 1"),
-        )
-        op.create_index(
-            "onthedot_runs_moment",
-            "onthedot_runs",
-            ["due_ms"],
-            sqlite_where=sa.text("state = 'waiting' AND waits_for IS NULL"),
-            postgresql_where=sa.text("state = 'waiting' AND waits_for IS NULL"),
-        )
-    else:
-        op.create_index(
-            "onthedot_runs_ranked",
-            "onthedot_runs",
-            ["state", "lane", "ranked", "priority", "due_ms", "id"],
-        )
-        op.create_index("onthedot_runs_ready", "onthedot_runs", ["state", "waits_for", "due_ms"])
-        op.create_index(
-            "onthedot_runs_waiting",
-            "onthedot_runs",
-            ["state", "lane", "ranked", "due_ms", "id", "task", "pool"],
-        )
-    op.create_index(
-        "onthedot_runs_owner",
-        "onthedot_runs",
-        ["owner"],
-        sqlite_where=sa.text("owner IS NOT NULL"),
-        postgresql_where=sa.text("owner IS NOT NULL"),
-    )
-    op.create_index(
-        "onthedot_runs_parent",
-        "onthedot_runs",
-        ["parent_id", "id"],
-        sqlite_where=sa.text("parent_id IS NOT NULL"),
-        postgresql_where=sa.text("parent_id IS NOT NULL"),
-    )
-    op.create_index("onthedot_runs_schedule", "onthedot_runs", ["schedule_id", "state", "due_ms", "id"])
-    op.create_index(
-        "onthedot_runs_slot",
-        "onthedot_runs",
-        ["slot"],
-        unique=True,
-        sqlite_where=sa.text("slot IS NOT NULL"),
-        postgresql_where=sa.text("slot IS NOT NULL"),
-    )
-    op.create_index("onthedot_runs_tick", "onthedot_runs", ["schedule_id", "scheduled_ms", "apart"], unique=True)
     _create_table(
         "onthedot_schedules",
         sa.Column("id", _string(36), nullable=False),
@@ -344,6 +243,131 @@ def upgrade() -> None:
     )
 
 
+def _create_runs() -> None:
+    _create_table(
+        "onthedot_runs",
+        sa.Column("id", _string(36), nullable=False),
+        sa.Column("task", _string(200), nullable=False),
+        sa.Column("cause", sa.String(length=20), nullable=False),
+        sa.Column("scheduled_ms", sa.BigInteger(), nullable=False),
+        sa.Column("due_ms", sa.BigInteger(), nullable=False),
+        sa.Column("state", sa.String(length=20), nullable=False),
+        sa.Column("args", _LONG, nullable=False),
+        sa.Column("policy", _LONG, nullable=False),
+        sa.Column("schedule_id", _string(36), nullable=True),
+        sa.Column("schedule", _string(200), nullable=True),
+        sa.Column("revision", sa.Integer(), nullable=True),
+        sa.Column("key", _string(700), nullable=True),
+        sa.Column("target", _string(36), nullable=True),
+        sa.Column("parent_id", _string(36), nullable=True),
+        sa.Column("shard", sa.Integer(), nullable=True),
+        sa.Column("shards", sa.Integer(), nullable=True),
+        sa.Column("shards_left", sa.Integer(), nullable=True),
+        sa.Column("owner", _string(36), nullable=True),
+        sa.Column("claim_no", sa.Integer(), nullable=False),
+        sa.Column("attempt", sa.Integer(), nullable=False),
+        sa.Column("crashes", sa.Integer(), nullable=False),
+        sa.Column("fence", sa.BigInteger(), nullable=False),
+        sa.Column("slot", _string(60), nullable=True),
+        sa.Column("waits_for", _string(250), nullable=True),
+        sa.Column("exempt", sa.SmallInteger(), nullable=False),
+        sa.Column("cancel_requested_ms", sa.BigInteger(), nullable=True),
+        sa.Column("created_ms", sa.BigInteger(), nullable=False),
+        sa.Column("started_ms", sa.BigInteger(), nullable=True),
+        sa.Column("finished_ms", sa.BigInteger(), nullable=True),
+        sa.Column("result", _LONG, nullable=True),
+        sa.Column("error", _LONG, nullable=True),
+        sa.Column("reason", _LONG, nullable=True),
+        sa.Column("trace", _string(60), nullable=True),
+        sa.Column("progress", _LONG, nullable=True),
+        sa.Column("earlier", _LONG, nullable=True),
+        sa.Column("until_ms", sa.BigInteger(), nullable=True),
+        sa.Column("graph", _string(64), nullable=True),
+        sa.Column("ledger", _LONG, nullable=True),
+        sa.Column("step", _string(200), nullable=True),
+        sa.Column("item", sa.Integer(), nullable=True),
+        sa.Column("size", sa.Integer(), nullable=True),
+        sa.Column("priority", sa.Integer(), nullable=False),
+        sa.Column("ranked", sa.SmallInteger(), nullable=False),
+        sa.Column("apart", _string(36), nullable=False),
+        sa.Column("pool", sa.String(length=20), nullable=True),
+        sa.Column("lane", _string(250), nullable=False),
+        sa.PrimaryKeyConstraint("id"),
+    )
+    if _partly():
+        op.create_index(
+            "onthedot_runs_lane",
+            "onthedot_runs",
+            ["lane", "ranked", "due_ms", "id", "task", "pool"],
+            sqlite_where=sa.text("state = 'waiting'"),
+            postgresql_where=sa.text("state = 'waiting'"),
+        )
+        op.create_index(
+            "onthedot_runs_levels",
+            "onthedot_runs",
+            ["lane", "ranked", "priority", "due_ms", "id"],
+            sqlite_where=sa.text("state = 'waiting' AND ranked = 1"),
+            postgresql_where=sa.text("state = 'waiting' AND ranked = 1"),
+        )
+        op.create_index(
+            "onthedot_runs_moment",
+            "onthedot_runs",
+            ["due_ms"],
+            sqlite_where=sa.text("state = 'waiting' AND waits_for IS NULL"),
+            postgresql_where=sa.text("state = 'waiting' AND waits_for IS NULL"),
+        )
+        op.create_index(
+            "onthedot_runs_untold",
+            "onthedot_runs",
+            ["parent_id"],
+            sqlite_where=sa.text("state != 'waiting' AND state != 'running'"),
+            postgresql_where=sa.text("state != 'waiting' AND state != 'running'"),
+        )
+    else:
+        op.create_index(
+            "onthedot_runs_ranked",
+            "onthedot_runs",
+            ["state", "lane", "ranked", "priority", "due_ms", "id"],
+        )
+        op.create_index("onthedot_runs_ready", "onthedot_runs", ["state", "waits_for", "due_ms"])
+        op.create_index(
+            "onthedot_runs_waiting",
+            "onthedot_runs",
+            ["state", "lane", "ranked", "due_ms", "id", "task", "pool"],
+        )
+    op.create_index(
+        "onthedot_runs_owner",
+        "onthedot_runs",
+        ["owner"],
+        sqlite_where=sa.text("owner IS NOT NULL"),
+        postgresql_where=sa.text("owner IS NOT NULL"),
+    )
+    op.create_index(
+        "onthedot_runs_parent",
+        "onthedot_runs",
+        ["parent_id", "id"],
+        sqlite_where=sa.text("parent_id IS NOT NULL"),
+        postgresql_where=sa.text("parent_id IS NOT NULL"),
+    )
+    op.create_index(
+        "onthedot_runs_until",
+        "onthedot_runs",
+        ["until_ms"],
+        sqlite_where=sa.text("until_ms IS NOT NULL"),
+        postgresql_where=sa.text("until_ms IS NOT NULL"),
+    )
+    op.create_index("onthedot_runs_schedule", "onthedot_runs", ["schedule_id", "state", "due_ms", "id"])
+    op.create_index(
+        "onthedot_runs_slot",
+        "onthedot_runs",
+        ["slot"],
+        unique=True,
+        sqlite_where=sa.text("slot IS NOT NULL"),
+        postgresql_where=sa.text("slot IS NOT NULL"),
+    )
+    op.create_index("onthedot_runs_tick", "onthedot_runs", ["schedule_id", "scheduled_ms", "apart"], unique=True)
+
+
 def _create_history() -> None:
     _create_table(
         "onthedot_history",
@@ -382,6 +406,12 @@ def _create_history() -> None:
         sa.Column("trace", _string(60), nullable=True),
         sa.Column("progress", _LONG, nullable=True),
         sa.Column("earlier", _LONG, nullable=True),
+        sa.Column("until_ms", sa.BigInteger(), nullable=True),
+        sa.Column("graph", _string(64), nullable=True),
+        sa.Column("ledger", _LONG, nullable=True),
+        sa.Column("step", _string(200), nullable=True),
+        sa.Column("item", sa.Integer(), nullable=True),
+        sa.Column("size", sa.Integer(), nullable=True),
         sa.Column("kept_by", _string(201), nullable=False),
         sa.Column("late", sa.SmallInteger(), nullable=False),
         sa.PrimaryKeyConstraint("id"),
