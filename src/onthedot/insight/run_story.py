@@ -21,6 +21,7 @@ _LATER = {
     "backfill": "after it was asked for",
     "enqueue": "after it was due",
     "chain": "after the run that it follows",
+    "step": "after its flow had it due",
 }
 _FATES = {
     "failed": "failed",

@@ -12,7 +12,7 @@ from onthedot.model.policy import Policy
 from onthedot.model.states import FINAL, State
 from onthedot.moments import from_ms
 
-Cause = Literal["tick", "manual", "enqueue", "backfill", "chain"]
+Cause = Literal["tick", "manual", "enqueue", "backfill", "chain", "step"]
 
 
 @dataclass(frozen=True)  # no slots: see values.replace

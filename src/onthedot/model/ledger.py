@@ -1,0 +1,147 @@
+"""A flow's ledger: what is known of its steps, kept on the flow's own row and written only under its lock.
+
+The items of a step are held as sets, never as counts: whoever tells of an end twice has told of it once. A set is an
+integer with a bit for each item, and a step that is not mapped is a map of one. In JSON a set is hexadecimal text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from onthedot.model.values import replace
+
+Verdict = Literal["good", "bad", "skip", "cut"]
+"""Cut: the flow was asked to stop before all of its items had been made."""
+_SETS = ("good", "bad", "skip", "live", "old")
+
+
+@dataclass(frozen=True)  # no slots: see values.replace
+class Entry:
+    """What is known of one step, from when it was judged."""
+
+    n: int
+    """How many items it has."""
+    good: int = 0
+    bad: int = 0
+    skip: int = 0
+    """The items that ended so."""
+    live: int = 0
+    """The items that were made and of whose end the flow has not been told."""
+    old: int = 0
+    """The items that are to be made again from their rows in history."""
+    verdict: Verdict | None = None
+    """None until all of its items have ended."""
+    again: bool = False
+    """It is retried: judged anew when all that come before it have a verdict again."""
+    stopped: bool = False
+    """It was skipped because the flow was asked to stop."""
+    size: int | None = None
+    """How long the list is that it returned, where it is not mapped and another is mapped over it."""
+    problem: str | None = None
+    """Why it could not be judged."""
+
+    @property
+    def ended(self) -> int:
+        """The set of all items that have."""
+        return self.good | self.bad | self.skip
+
+    @property
+    def was_never_made(self) -> bool:
+        """Whether it has its verdict without any run: nothing is left of it when that is taken back."""
+        return self.verdict is not None and not (self.ended | self.live | self.old)
+
+    def as_json(self) -> dict[str, Any]:
+        """Only what differs from the defaults."""
+        said: dict[str, Any] = {"n": self.n}
+        for name in _SETS:
+            if items := getattr(self, name):
+                said[name] = f"{items:x}"
+        if self.verdict is not None:
+            said["st"] = self.verdict
+        for name in ("again", "stopped", "size", "problem"):
+            value = getattr(self, name)
+            if value is not None and value is not False:
+                said[name] = value
+        return said
+
+    @classmethod
+    def from_json(cls, said: Mapping[str, Any]) -> Entry:
+        """What `as_json` gave; names of a later version are left out."""
+        sets: dict[str, Any] = {name: int(said[name], 16) for name in _SETS if name in said}
+        others = {name: said[name] for name in ("again", "stopped", "size", "problem") if name in said}
+        return cls(said["n"], verdict=said.get("st"), **sets, **others)
+
+
+@dataclass(frozen=True)  # no slots: see values.replace
+class Ledger:
+    """What is known of a flow's steps, and of what was asked of it."""
+
+    steps: Mapping[str, Entry] = field(default_factory=dict)
+    """By name, those that were judged."""
+    round: int = 1
+    """+1 with every retry of the whole flow: closing steps of another round are other runs."""
+    fence: int = 0
+    """No step that begins from now on has a lower one."""
+    carried: int = 0
+    """How far a request to stop was carried out: 1 all but the closing steps, 2 those too."""
+    hard: bool = False
+    """It was asked to stop its closing steps too."""
+    late: bool = False
+    """It was its time-out that asked it to stop."""
+
+    @property
+    def live(self) -> int:
+        """How many of its steps were made and have not been told of."""
+        return sum(entry.live.bit_count() for entry in self.steps.values() if entry.live)
+
+    def with_steps(self, changed: Mapping[str, Entry]) -> Ledger:
+        """The ledger with these entries in the place of those of the same names."""
+        return replace(self, steps={**self.steps, **changed}) if changed else self
+
+    def as_json(self) -> dict[str, Any]:
+        """Only what differs from the defaults."""
+        said: dict[str, Any] = {"steps": {name: entry.as_json() for name, entry in self.steps.items()}}
+        if self.round != 1:
+            said["round"] = self.round
+        for name in ("fence", "carried", "hard", "late"):
+            if value := getattr(self, name):
+                said[name] = value
+        return said
+
+    @classmethod
+    def from_json(cls, said: Mapping[str, Any] | None) -> Ledger:
+        """What `as_json` gave; an empty one where nothing is known yet."""
+        if said is None:
+            return cls()
+        steps = {name: Entry.from_json(entry) for name, entry in said.get("steps", {}).items()}
+        known = {name: said[name] for name in ("round", "fence", "carried", "hard", "late") if name in said}
+        return cls(steps, **known)
+
+
+def all_items(n: int) -> int:
+    """The set of so many items."""
+    return (1 << n) - 1
+
+
+def items_in(items: int) -> Iterator[int]:
+    """The numbers in a set, ascending."""
+    while items:
+        lowest = items & -items
+        yield lowest.bit_length() - 1
+        items ^= lowest
+
+
+def first_items(items: int, most: int) -> int:
+    """The lowest so many of a set."""
+    if most <= 0:
+        return 0
+    if items.bit_count() <= most:
+        return items
+    chosen = 0
+    for _ in range(most):
+        lowest = items & -items
+        chosen |= lowest
+        items ^= lowest
+    return chosen

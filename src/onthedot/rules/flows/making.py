@@ -1,0 +1,154 @@
+"""The runs of steps: their ids follow from what they are, so that none is ever made twice."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from onthedot.model.graph import Graph, Step
+from onthedot.model.ids import made_ms
+from onthedot.model.ledger import Ledger
+from onthedot.model.policy import Policy
+from onthedot.model.run import Run
+from onthedot.model.states import State
+from onthedot.model.values import replace
+from onthedot.rules.flows.judging import at_path, path_of
+from onthedot.rules.flows.retrying import reopened
+
+FENCES = 1 << 20
+"""How many fences of a schedule an opening reserves for the steps."""
+SMALL_ITEM = 1024
+"""An item of so many bytes of JSON is copied into the arguments of its run; larger ones are read when it begins."""
+
+_BLANK = Run("", "", "step", 0, 0)
+"""Steps are made from it: setting the fields that differ costs a sixth of making all of them."""
+NO_ITEM = object()
+
+
+def step_id(flow_id: str, flow_ms: int, name: str, item: int, closing_round: int | None = None) -> str:
+    """The id of the run for an item of a step; of a closing step: in this round. A UUIDv7 of the flow's own moment."""
+    again = "" if closing_round is None else f"#{closing_round}"
+    text = f"{flow_id}:{name}[{item}]{again}"
+    bits = int.from_bytes(hashlib.blake2b(text.encode(), digest_size=10).digest())
+    digits = f"{flow_ms & 0xFFFFFFFFFFFF:012x}{0x7000 | bits >> 62 & 0xFFF:04x}{1 << 63 | bits & (1 << 62) - 1:016x}"
+    return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
+
+
+def id_of(flow: Run, step: Step, item: int, ledger: Ledger) -> str:
+    """The same, for a flow as it stands."""
+    ms = made_ms(flow.id)
+    anew = ledger.round if step.closing else None  # closing steps are done anew in every round
+    return step_id(flow.id, flow.created_ms if ms is None else ms, step.name, item, anew)
+
+
+def opened(flow: Run, graph: Graph, fence: int, now_ms: int) -> Run:
+    """A waiting flow that begins, or begins again: it runs without an owner, and its steps are yet to be made."""
+    ledger = Ledger() if flow.ledger is None else reopened(Ledger.from_json(flow.ledger), graph)
+    timeout_ms = flow.policy.timeout_ms
+    return replace(
+        flow,
+        state=State.RUNNING,
+        owner=None,
+        claim_no=flow.claim_no + 1,
+        attempt=flow.attempt + 1,
+        waits_for=None,
+        started_ms=now_ms,
+        until_ms=None if timeout_ms is None else now_ms + timeout_ms,
+        fence=fence,
+        ledger=replace(ledger, fence=max(ledger.fence, fence)).as_json(),
+    )
+
+
+class Maker:
+    """Makes the runs of one step of one flow."""
+
+    def __init__(self, flow: Run, graph: Graph, step: Step, ledger: Ledger, policy: Policy, now_ms: int) -> None:  # noqa: PLR0917
+        self._flow, self._step, self._ledger, self._now_ms = flow, step, ledger, now_ms
+        self._args = step.args if flow.is_step else with_args(step.args, {**graph.defaults, **flow.args})
+        self._blank = replace(
+            _BLANK,
+            task=step.task,
+            scheduled_ms=flow.scheduled_ms,
+            due_ms=now_ms,
+            created_ms=now_ms,
+            policy=policy,
+            parent_id=flow.id,
+            step=step.name,
+            graph=step.graph,
+            fence=ledger.fence,
+            trace=flow.trace,
+            args=self._args,
+        )
+
+    def id_of(self, item: int) -> str:
+        """The id of an item's run."""
+        return id_of(self._flow, self._step, item, self._ledger)
+
+    def new(self, item: int, value: Any = NO_ITEM) -> Run:
+        """The run of an item that never was; with its value, where that is known and small."""
+        number = item if self._step.is_map else None
+        args = self._args if value is NO_ITEM else with_item(self._args, value)
+        return replace(self._blank, id=self.id_of(item), item=number, args=args)
+
+    def again(self, ended: Run) -> Run:
+        """An item that ended badly, as it waits again: the same run, whose number of the claim goes on."""
+        return waits_again(ended, self._ledger.fence, self._now_ms)
+
+
+def waits_again(ended: Run, fence: int, now_ms: int) -> Run:
+    """A run that is retried. A flow keeps its ledger, of which it forgets when it begins what went wrong."""
+    return replace(
+        ended,
+        state=State.WAITING,
+        claim_no=ended.claim_no + 1,
+        due_ms=now_ms,
+        owner=None,
+        slot=None,
+        crashes=0,
+        cancel_requested_ms=None,
+        until_ms=None,
+        finished_ms=None,
+        reason=None,
+        error=None,
+        progress=None,
+        result=None,
+        size=None,
+        fence=max(ended.fence, fence),
+        earlier=ended.earlier_with(ended.finished_ms or now_ms, ended.state, ended.error),
+    )
+
+
+def is_small(value: Any) -> bool:
+    """Whether an item is copied into the arguments of its run."""
+    if value is None or isinstance(value, (bool, int, float)):
+        return True
+    return len(value if isinstance(value, str) else json.dumps(value)) <= SMALL_ITEM
+
+
+def with_item(args: Any, value: Any) -> Any:
+    """Arguments with the item in the place of references to it."""
+    if isinstance(args, Mapping):
+        if "$item" in args:
+            return _literal(at_path(value, path_of(args) or _old_path(args["$item"])))
+        return args if "$value" in args else {name: with_item(each, value) for name, each in args.items()}
+    return [with_item(each, value) for each in args] if isinstance(args, list) else args
+
+
+def with_args(args: Any, given: Mapping[str, Any]) -> Any:
+    """Arguments with those of the flow in the place of references to them, where they are small."""
+    if isinstance(args, Mapping):
+        if args.get("$arg") in given:
+            value = at_path(given[args["$arg"]], path_of(args))
+            return _literal(value) if is_small(value) else args
+        return args if "$value" in args else {name: with_args(each, given) for name, each in args.items()}
+    return [with_args(each, given) for each in args] if isinstance(args, list) else args
+
+
+def _old_path(path: Any) -> Any:
+    return path if isinstance(path, (list, tuple)) else ()
+
+
+def _literal(value: Any) -> Any:
+    return {"$value": value} if isinstance(value, (Mapping, list)) else value
