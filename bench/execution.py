@@ -57,8 +57,8 @@ class _Bench:
     def __init__(self, pool: str | None = None, workers: int = 200) -> None:
         options = {} if pool is None else {"pool": pool}
         self._tasks: dict[str, Task[..., Any]] = {
-            "plain": Task("plain", nothing, options=options),
-            "async": Task("async", nothing_async, options=options),
+            "plain": Task("plain", nothing, policies=options),
+            "async": Task("async", nothing_async, policies=options),
         }
         self._left = 0
         self._done = Event()

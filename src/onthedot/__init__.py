@@ -26,6 +26,8 @@ from onthedot.triggers import Trigger, at, calendar, cron, dates, every
 
 if typing.TYPE_CHECKING:
     from onthedot.app.app import App
+    from onthedot.app.flows.flow import Flow
+    from onthedot.app.flows.references import item
     from onthedot.app.tasks import Task
     from onthedot.execution.context import Context, GiveUp, Retry, Skip, current
     from onthedot.model.run import Run
@@ -39,6 +41,7 @@ __all__ = [
     "DurationError",
     "ExtraMissing",
     "FileError",
+    "Flow",
     "ForecastTooLarge",
     "GiveUp",
     "MomentError",
@@ -64,12 +67,15 @@ __all__ = [
     "current",
     "dates",
     "every",
+    "item",
 ]
 __version__ = "0.1.0.dev0"
 
 # What needs more than triggers is imported when it is first asked for: `onthedot next` should not wait for asyncio.
 _LATER = {
     "App": "onthedot.app.app",
+    "Flow": "onthedot.app.flows.flow",
+    "item": "onthedot.app.flows.references",
     "Task": "onthedot.app.tasks",
     "Context": "onthedot.execution.context",
     "GiveUp": "onthedot.execution.context",

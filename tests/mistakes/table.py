@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from tests.mistakes import in_a_shell, in_files, in_python, in_stores
+from tests.mistakes import in_a_shell, in_files, in_flows, in_python, in_stores
 from tests.mistakes.mistake import Mistake, Section
 
 PAGE = Path(__file__).parents[2] / "docs" / "mistakes.md"
@@ -15,7 +15,7 @@ import math
 from datetime import timedelta
 from functools import partial
 
-from onthedot import App, at, calendar, cron, current, dates, every
+from onthedot import App, Context, at, calendar, cron, current, dates, every, item
 from onthedot.forecast import forecast
 
 app = App("memory://")
@@ -40,7 +40,7 @@ app.schedules.put("nightly", tidy, cron("30 2 * * *"))
 """
 """What stands above each mistake in Python, in a file shop.py."""
 
-IN_PYTHON = (in_python.TRIGGERS, in_python.SCHEDULES, in_python.TASKS, in_python.APPS)
+IN_PYTHON = (in_python.TRIGGERS, in_python.SCHEDULES, in_python.TASKS, in_flows.FLOWS, in_python.APPS)
 IN_A_SHELL = (in_a_shell.COMMANDS, in_a_shell.SETTINGS, in_files.JOBS, in_files.CRONTABS, in_stores.STORES)
 
 _BEGIN = """\

@@ -274,7 +274,7 @@ class App(Declaring):
                 due_ms=due_ms,
                 args=values,
                 policy=policy_of(
-                    self._defaults, {} if local is None else local.options, checked_for_runs(options, name)
+                    self._defaults, {} if local is None else local.policies, checked_for_runs(options, name)
                 ),
                 key=None if key is None else _key_of(name, key_of(key, "enqueue: key")),
                 trace=trace,

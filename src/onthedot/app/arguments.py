@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from decimal import Decimal
@@ -47,19 +47,27 @@ class Signature:
     def check(self, task: str, args: Mapping[str, Any]) -> dict[str, Any]:
         """The arguments as JSON values; `ArgumentsError` if they do not fit."""
         args = _read(f"{task!r}", args)
-        known = {parameter.name: parameter for parameter in self.parameters}
-        unknown = [name for name in args if name not in known]
+        self.check_names(task, args)
+        for name, value in args.items():
+            self.check_value(task, name, value)
+        return {_name(name, task): to_json(value, f"{task!r}: {name}") for name, value in args.items()}
+
+    def check_names(self, task: str, names: Collection[str]) -> None:
+        """`ArgumentsError` if there are others than it takes, or one is missing that it needs."""
+        known = [parameter.name for parameter in self.parameters]
+        unknown = [name for name in names if name not in known]
         if unknown and not self.open:
             takes = ", ".join(known) or "none"
             raise ArgumentsError(f"task {task!r} has no parameter {unknown[0]!r}; it takes: {takes}")
-        missing = [each.name for each in self.parameters if each.required and each.name not in args]
+        missing = [each.name for each in self.parameters if each.required and each.name not in names]
         if missing:
             raise ArgumentsError(f"task {task!r} needs {', '.join(missing)}; add it to args")
-        for name, value in args.items():
-            if name in known and not _fits(value, known[name].annotation):
-                wanted = _named(known[name].annotation)
-                raise ArgumentsError(f"task {task!r}: {name} must be {wanted}, not {brief(value)}")
-        return {_name(name, task): to_json(value, f"{task!r}: {name}") for name, value in args.items()}
+
+    def check_value(self, task: str, name: str, value: Any) -> None:
+        """`ArgumentsError` if it is not what the annotation of that parameter says."""
+        wanted = next((each.annotation for each in self.parameters if each.name == name), MISSING)
+        if not _fits(value, wanted):
+            raise ArgumentsError(f"task {task!r}: {name} must be {_named(wanted)}, not {brief(value)}")
 
     def objects(self, args: Mapping[str, Any]) -> dict[str, Any]:
         """JSON values as the objects that the annotations name."""

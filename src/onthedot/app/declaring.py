@@ -13,6 +13,8 @@ from typing import Any, ParamSpec, TypeVar, overload
 from onthedot.app.callables import check_callable, described, is_importable, name_of
 from onthedot.app.declared_targets import command_of, http_of
 from onthedot.app.enabled import DECLARED_PAUSE
+from onthedot.app.flows.declaring import FlowDeclaring
+from onthedot.app.flows.flow import Flow
 from onthedot.app.options import checked, checked_for_runs, trigger_of
 from onthedot.app.schedules import Put
 from onthedot.app.sync import Declarations, Declared
@@ -83,6 +85,42 @@ class Declaring:
 
         return declare
 
+    @overload
+    def flow(self, function: Callable[P, Any], /) -> Flow[P]: ...
+
+    @overload
+    def flow(self, name: str, trigger: Trigger | None = None, /, **options: Any) -> Flow[...]: ...
+
+    @overload
+    def flow(
+        self,
+        trigger: Trigger | None = None,
+        /,
+        *,
+        name: str | None = None,
+        args: Mapping[str, Any] | None = None,
+        **options: Any,
+    ) -> Callable[[Callable[P, Any]], Flow[P]]: ...
+
+    def flow(
+        self,
+        first: Any = None,
+        trigger: Trigger | None = None,
+        /,
+        *,
+        name: str | None = None,
+        args: Mapping[str, Any] | None = None,
+        **options: Any,
+    ) -> Any:
+        """Declare a flow: a function that is called once, now, and whose calls of tasks become steps; with a trigger
+        also a schedule of it. `app.flow("name")` gives one to which steps are added: `flow.step(…)`, `flow.map(…)`."""
+        flows = FlowDeclaring(self.tasks, self._declared)
+        if isinstance(first, str):
+            return flows.declare(first, None, trigger, args, options)
+        if first is not None and not isinstance(first, Trigger) and callable(first):
+            return flows.declare(name, first, None, args, options)
+        return lambda function: flows.declare(name, function, first, args, options)
+
     def command(
         self,
         name: str,
@@ -145,7 +183,7 @@ class Declaring:
         if isinstance(function, Task):
             task: Task[P, R] = function
             if options:
-                task = replace(task, options={**task.options, **checked_for_runs(options, task.name)})
+                task = replace(task, policies={**task.policies, **checked_for_runs(options, task.name)})
         else:
             plain = _without_task(function)
             check_callable(plain, name or "@app.task")

@@ -13,6 +13,8 @@ from onthedot.app.dependencies import warn_of_missing
 from onthedot.app.enabled import as_asked
 from onthedot.app.ends import check_fires, refuse_ended, unless_past
 from onthedot.app.files.names import name_problem
+from onthedot.app.flows.flow import Flow
+from onthedot.app.flows.policies import check_schedule
 from onthedot.app.herds import warn_of_herds
 from onthedot.app.options import (
     Options,
@@ -67,7 +69,7 @@ class Put:
     """One schedule for `put_many`."""
 
     name: str
-    task: str | Task[..., Any]
+    task: str | Task[..., Any] | Flow[...]
     trigger: Trigger
     args: Mapping[str, Any] | None = None
     options: Options = field(default_factory=dict)
@@ -109,7 +111,7 @@ class Schedules:
     def put(
         self,
         name: str,
-        task: str | Task[..., Any],
+        task: str | Task[..., Any] | Flow[...],
         trigger: Trigger,
         *,
         args: Mapping[str, Any] | None = None,
@@ -186,13 +188,19 @@ class Schedules:
             raise SettingsError(f"schedule: {problem}")
         task, args = self._tasks.checked(put.task, put.args, unchecked=unchecked)
         given = self._given(put.name, put.options, unchecked=unchecked)
-        local = self._tasks.lookup(task)
+        local = self._tasks.find(task)
+        policy = policy_of(self._defaults, {} if local is None else local.policies, given)
+        graph = self._tasks.graph_of(task)
+        if graph is not None:
+            check_schedule(put.name, local, given, policy)
         return edits.Definition(
             task=task,
             trigger=self._trigger(put.trigger, put.name),
             args=args,
-            policy=policy_of(self._defaults, {} if local is None else local.options, given),
+            policy=policy,
             given=tuple(sorted(given)),
+            kind="task" if graph is None else "flow",
+            graph=graph,
             origin=origin,
             declared_hash=declared,
             **of_the_schedule(given),

@@ -12,7 +12,7 @@ from onthedot.app.dependencies import warn_of_missing
 from onthedot.app.enabled import and_pause, was_declared
 from onthedot.app.herds import warn_of_herds
 from onthedot.app.schedules import Put, Schedules
-from onthedot.app.tasks import Task, identity
+from onthedot.app.tasks import identity
 from onthedot.errors import Conflict
 from onthedot.model.definition_json import as_json
 from onthedot.model.schedule import DEFINITION, Origin, Schedule
@@ -83,7 +83,7 @@ class Declarations:
         """Each schedule's name with its task's."""
         for name, declared in self._by_name.items():
             task = declared.put.task
-            yield name, task if isinstance(task, str) else task.name
+            yield name, task if isinstance(task, str) else task.run_name
 
     def replace(self, names: Iterable[str], declared: Iterable[Declared]) -> None:
         """Declare these instead of those, at once; what is in the store stays there."""
@@ -139,7 +139,7 @@ class Declarations:
 
 def _refuse_two(held: Put, put: Put) -> None:
     """Two declarations of one name would take turns in the store, and one of them would never run."""
-    if not isinstance(held.task, Task) or not isinstance(put.task, Task):
+    if isinstance(held.task, str) or isinstance(put.task, str):
         return
     is_replaced = identity(held.task) == identity(put.task) and held.task.function is not put.task.function
     if not is_replaced:

@@ -7,11 +7,14 @@ import inspect
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, Generic, ParamSpec, TypeVar
+from typing import Any, Generic, ParamSpec, TypeVar, overload
 
 from onthedot.app.arguments import MISSING, Parameter, Signature, check_size, signature_of
 from onthedot.app.callables import described, identity_of, is_async, place_of, underlying
 from onthedot.app.files.names import name_problem
+from onthedot.app.flows import drawing
+from onthedot.app.flows.calling import StepCall
+from onthedot.app.flows.flow import PREFIX, Flow
 from onthedot.app.options import Options, policy_of
 from onthedot.errors import Conflict, SettingsError, TaskNotFound
 from onthedot.execution.around import Around, within_async, within_sync
@@ -19,6 +22,7 @@ from onthedot.execution.context import Context
 from onthedot.execution.pools import pool_by_rule
 from onthedot.execution.targets.command import Command
 from onthedot.execution.targets.http import HttpCall
+from onthedot.model.graph import Graph
 from onthedot.model.policy import Policy
 from onthedot.storable import beginning, shown
 from onthedot.stores.base import Store, TaskInfo
@@ -36,8 +40,8 @@ class Task(Generic[P, R]):
     name: str
     function: Callable[P, R]
     aliases: tuple[str, ...] = ()
-    options: Mapping[str, Any] = field(default_factory=dict)
-    """The policies that were named for the task."""
+    policies: Mapping[str, Any] = field(default_factory=dict)
+    """What was said of how its runs are treated."""
     declared_in: str = ""
     """The module that declares a command or an HTTP call; a function knows its own."""
     arounds: Sequence[Around] = ()
@@ -50,8 +54,35 @@ class Task(Generic[P, R]):
         self.signature = signature_of(self.function)
         self.is_async = is_async(self.function)
 
-    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
-        return self.function(*args, **kwargs)
+    @overload
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R: ...
+
+    @overload
+    def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the function as it is; while a flow is drawn, add a step to it, and give what stands for its result."""
+        sheet = drawing.current()
+        return self.function(*args, **kwargs) if sheet is None else sheet.step(self, args, kwargs, {})
+
+    def options(self, **options: Any) -> StepCall:
+        """In a flow: the task as a step of which more is said: policies of runs, `name`, `after`, `on`, `when`,
+        `may_fail`, `parallel`."""
+        return StepCall(self, options)
+
+    def map(self, over: Any, /, **kwargs: Any) -> Any:
+        """In a flow: a run for each item of what a step returns, or of a list; the list of what they will return."""
+        return StepCall(self).map(over, **kwargs)
+
+    @property
+    def run_name(self) -> str:
+        """The task of its runs."""
+        return self.name
+
+    @property
+    def graphs(self) -> Sequence[Graph]:
+        """None: it is no flow."""
+        return ()
 
     @property
     def is_command(self) -> bool:
@@ -71,7 +102,7 @@ class Task(Generic[P, R]):
     @property
     def pool(self) -> str | None:
         """The pool that was chosen for it."""
-        return self.options.get("pool")
+        return self.policies.get("pool")
 
     @property
     def place(self) -> str:
@@ -104,7 +135,7 @@ class Task(Generic[P, R]):
         )
         named = self.is_command or self.is_http
         doc = f"{self.function}" if named else inspect.getdoc(underlying(self.function)) or ""
-        policy = policy_of(self.options).as_json()
+        policy = policy_of(self.policies).as_json()
         return TaskInfo(self.name, parameters, beginning(doc), policy, pool_by_rule(self))
 
 
@@ -135,12 +166,14 @@ class Tasks:
         self.max_args_bytes = max_args_bytes
         self._by_name: dict[str, Task[..., Any]] = {}
         self._aliases: dict[str, str] = {}
+        self._flows: dict[str, Flow[...]] = {}
         self._infos: list[TaskInfo] | None = None
 
     def add(self, task: Task[..., Any]) -> None:
         """Register. The same function again (a reloaded module, a notebook cell) replaces itself."""
         for name in (task.name, *task.aliases):
             check_name(name)
+            self._refuse_flow(name, task.place)
         self._refuse_taken_alias(task)
         held = self._by_name.get(task.name)
         if held is not None and identity(held) != identity(task):
@@ -157,6 +190,42 @@ class Tasks:
             held = self._by_name.get(self._aliases.get(name, name))
             if held is not None and held.name != task.name and identity(held) != identity(task):
                 raise Conflict(f"{task.name!r} and {held.name!r} are both called {name!r}; give one another name")
+
+    def add_flow(self, flow: Flow[...]) -> None:
+        """Register a flow. The same function again replaces itself."""
+        check_name(flow.name)
+        held = self._flows.get(flow.name)
+        if held is not None and (flow.function is None or held.identity != flow.identity):
+            raise Conflict(f"two flows are named {flow.name!r}: {held.place} and {flow.place}; give one a name=")
+        task = self.lookup(flow.name)
+        if task is not None:
+            raise Conflict(f"a task is named {flow.name!r} too: {task.place} and {flow.place}; give one a name=")
+        self._flows[flow.name] = flow
+        self._infos = None
+
+    def _refuse_flow(self, name: str, place: str) -> None:
+        flow = self._flows.get(name)
+        if flow is not None:
+            raise Conflict(f"a flow is named {name!r} too: {flow.place} and {place}; give one a name=")
+
+    def flow(self, name: str) -> Flow[...] | None:
+        """The flow of that name, as people or as its runs have it, if this process has it."""
+        return self._flows.get(name.removeprefix(PREFIX))
+
+    def find(self, name: str) -> Task[..., Any] | Flow[...] | None:
+        """The task or flow of that name, if this process has it."""
+        return self.lookup(name) or self.flow(name)
+
+    def graphs(self) -> Sequence[Graph]:
+        """Of all flows that this process has, and of those in them."""
+        return [graph for flow in self._flows.values() for graph in flow.graphs]
+
+    def graph_of(self, name: str) -> str | None:
+        """The graph of runs of this task, by its hash; None where it is no flow."""
+        if not name.startswith(PREFIX):
+            return None
+        flow = self.flow(name)
+        return self._published(name).graph if flow is None else flow.graph.hash
 
     def replace(self, names: Iterable[str], tasks: Iterable[Task[..., Any]]) -> None:
         """Forget the tasks of these names and register others, at once: what a file says now instead of before."""
@@ -179,7 +248,8 @@ class Tasks:
     def infos(self) -> list[TaskInfo]:
         """What this process publishes. Kept until a task comes or goes: nodes ask with every pass."""
         if self._infos is None:
-            self._infos = [self._by_name[name].info() for name in sorted(self._by_name)]
+            known: list[Task[..., Any] | Flow[...]] = [*self._by_name.values(), *self._flows.values()]
+            self._infos = sorted((each.info() for each in known), key=lambda info: info.name)
         return self._infos
 
     def list(self) -> tuple[TaskInfo, ...]:
@@ -188,19 +258,29 @@ class Tasks:
         return tuple(known[name] for name in sorted(known))
 
     def checked(
-        self, task: str | Task[..., Any], args: Mapping[str, Any] | None, *, unchecked: bool
+        self, task: str | Task[..., Any] | Flow[...], args: Mapping[str, Any] | None, *, unchecked: bool
     ) -> tuple[str, dict[str, Any]]:
-        """The task's name and its arguments as JSON, checked against the function here, else the published one."""
-        if not isinstance(task, str | Task):
+        """The name of its runs' task and its arguments as JSON, checked against the function here, else the published
+        one."""
+        if not isinstance(task, str | Task | Flow):
             raise SettingsError(
                 f"{described(task)} is no task; give its name, or what @app.task has made of the function"
             )
-        name = task if isinstance(task, str) else task.name
-        local = self.lookup(name)
+        name = task if isinstance(task, str) else task.run_name
+        local = self.find(name)
+        if local is None:
+            name = self._known_as(name, unchecked=unchecked)
         signature = self._published_signature(name, unchecked=unchecked) if local is None else local.signature
         values = signature.check(name, {} if args is None else args)
         check_size(name, values, self.max_args_bytes)
-        return name if local is None else local.name, values
+        return name if local is None else local.run_name, values
+
+    def _known_as(self, name: str, *, unchecked: bool) -> str:
+        """The name under which nodes publish it: a flow may be called as people call it."""
+        if unchecked:
+            return name
+        published = {info.name for info in self._open_store().tasks()}
+        return f"{PREFIX}{name}" if name not in published and f"{PREFIX}{name}" in published else name
 
     def _published_signature(self, name: str, *, unchecked: bool) -> Signature:
         if unchecked:
@@ -211,9 +291,9 @@ class Tasks:
 
     def policy_of(self, name: str, defaults: Options) -> Policy:
         """How runs of the task are treated where nobody says more: by the function here, else as nodes publish it."""
-        local = self.lookup(name)
+        local = self.find(name)
         if local is not None:
-            return policy_of(defaults, local.options)
+            return policy_of(defaults, local.policies)
         published = next((info.policy for info in self._open_store().tasks() if info.name == name), {})
         return Policy.from_json({**policy_of(defaults).as_json(), **published})
 
@@ -234,10 +314,14 @@ def check_name(name: str) -> None:
     problem = name_problem(name)
     if problem is not None:
         raise SettingsError(f"task: {problem}")
+    if name.startswith(PREFIX):
+        raise SettingsError(f"task: the name {name!r} begins with {PREFIX!r}, as runs of flows do; write {name[1:]!r}")
 
 
-def identity(task: Task[..., Any]) -> tuple[str, ...]:
-    """What it has in common with itself when it is declared again; no other task has it."""
+def identity(task: Task[..., Any] | Flow[...]) -> tuple[str, ...]:
+    """What it has in common with itself when it is declared again; no other has it."""
+    if isinstance(task, Flow):
+        return task.identity
     if task.is_command or task.is_http:
         kind = type(task.function).__name__
         return ("" if task.declared_in == "__main__" else task.declared_in, f"{kind} {task.name}")

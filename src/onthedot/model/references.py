@@ -15,7 +15,7 @@ from onthedot.errors import OnthedotError
 from onthedot.storable import brief
 
 RESULT, ITEM, ARG, VALUE, PATH = "$result", "$item", "$arg", "$value", "path"
-ALL, ANY, NOT, TRUE, ONE_OF = "$all", "$any", "$not", "$true", "$in"
+ALL, ANY, NOT, TRUE = "$all", "$any", "$not", "$true"
 COMPARED: Mapping[str, Callable[[Any, Any], Any]] = {
     "$eq": operator.eq,
     "$ne": operator.ne,
@@ -24,7 +24,7 @@ COMPARED: Mapping[str, Callable[[Any, Any], Any]] = {
     "$gt": operator.gt,
     "$ge": operator.ge,
 }
-SIGNS = {"$eq": "==", "$ne": "!=", "$lt": "<", "$le": "<=", "$gt": ">", "$ge": ">=", ONE_OF: "in"}
+SIGNS = {"$eq": "==", "$ne": "!=", "$lt": "<", "$le": "<=", "$gt": ">", "$ge": ">="}
 OPERATORS = frozenset({ALL, ANY, NOT, TRUE, *SIGNS})
 _REFERENCES = (RESULT, ITEM, ARG)
 _MARKED = frozenset({*_REFERENCES, VALUE, *OPERATORS})
@@ -175,8 +175,6 @@ def holds(condition: Any, known: Known) -> bool:
             return not holds(part, known)
         case {"$true": value}:
             return bool(resolve(value, known))
-        case {"$in": [value, among]}:
-            return _judged(ONE_OF, lambda one, many: one in many, resolve(value, known), resolve(among, known))
     for name, compare in COMPARED.items():
         if name in condition:
             left, right = (resolve(each, known) for each in condition[name])

@@ -45,6 +45,8 @@ class Definition(Generic[TriggerT_co]):
     given: tuple[str, ...] = ()
     """The policies that were named for this schedule itself; the others follow its task and the app."""
     kind: Kind = "task"
+    graph: str | None = None
+    """Of a flow its graph, by its hash: runs carry the one that their schedule had when they were planned."""
     tags: tuple[str, ...] = ()
     mode: Mode = "durable"
     origin: Origin = "api"

@@ -215,6 +215,11 @@ class TaskInfo:
     pool: str = "fast"
     """Where its runs go on the node that published it, unless they name another."""
 
+    @property
+    def graph(self) -> str | None:
+        """Of a flow its graph, by its hash; kept beside its policies."""
+        return self.policy.get("graph")
+
 
 _DAY_MS = 86_400_000
 MINUTES_KEPT_MS = 7 * _DAY_MS

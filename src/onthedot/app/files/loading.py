@@ -117,7 +117,7 @@ def _task_of(entry: Entry, path: str, arounds: Sequence[Around]) -> Task[..., An
         case Http():
             options = {"headers": None, "body": None, "json": None, "expect": (), **work.options}
             call = http_of(entry.name, work.method, work.url, **options)  # type: ignore[arg-type]  # checked when read
-            return Task(entry.name, call, options=_HTTP_TIMEOUT, declared_in=path, arounds=arounds)
+            return Task(entry.name, call, policies=_HTTP_TIMEOUT, declared_in=path, arounds=arounds)
         case NamedTask():
             raise AssertionError(f"{entry.name} only names its task")
         case _:

@@ -26,6 +26,7 @@ from onthedot.triggers.base import Trigger
 from onthedot.triggers.codec import decode, encode
 
 if TYPE_CHECKING:
+    from onthedot.app.flows.flow import Flow
     from onthedot.app.tasks import Task
 
 _PAGE = 200
@@ -48,7 +49,7 @@ class RemoteSchedules(Schedules):
     def put(
         self,
         name: str,
-        task: str | Task[..., Any],
+        task: str | Task[..., Any] | Flow[...],
         trigger: Trigger,
         *,
         args: Mapping[str, Any] | None = None,

@@ -9,6 +9,7 @@ from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
 from onthedot.app.arguments import Signature, check_size
+from onthedot.app.flows.flow import Flow
 from onthedot.app.tasks import Task
 from onthedot.durations import format_duration, to_duration_ms
 from onthedot.errors import StoreUnavailable
@@ -214,7 +215,7 @@ def arguments(task: object, args: Mapping[str, Any] | None) -> dict[str, Any]:
 def plain(value: Any) -> Any:
     """What users give, as JSON has it: durations and moments as text, tasks by their name."""
     match value:
-        case Task():
+        case Task() | Flow():
             return value.name
         case timedelta():
             return format_duration(round(value / timedelta(milliseconds=1)))
