@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from onthedot.model.ids import least_id
 from onthedot.model.run import Run
 from onthedot.model.schedule import LEFT_OUT_LATELY_MS, UNDECLARED_AFTER_MS, Order, Schedule
+from onthedot.model.states import State
 from onthedot.stores.base import LATE_MS, Demand, Needed, ScheduleCounts
 from onthedot.stores.paging import NEVER_MS, place_from
 
@@ -88,3 +89,12 @@ def bounds(since_ms: int | None, until_ms: int | None, before: str | None) -> tu
 def is_late(run: Run) -> bool:
     """Whether it began late."""
     return run.lateness_ms is not None and run.lateness_ms > LATE_MS
+
+
+def results_of(ended: Iterable[Run], first: int, limit: int) -> list[tuple[int, State, Any]]:
+    """Of ended runs of one step: by item, of each the one that was made last."""
+    last: dict[int, Run] = {}
+    for run in sorted(ended, key=lambda run: (run.created_ms, run.id)):
+        last[run.item or 0] = run
+    items = sorted(item for item in last if item >= first)[: max(limit, 0)]
+    return [(item, last[item].state, last[item].result) for item in items]

@@ -24,6 +24,7 @@ from typing import Any, NamedTuple
 from onthedot.errors import StoreError
 from onthedot.model.decision import Decision
 from onthedot.model.finding import Finding
+from onthedot.model.graph import Graph
 from onthedot.model.mark import Mark
 from onthedot.model.minute import Minute
 from onthedot.model.node import Node
@@ -459,6 +460,25 @@ class Store(ABC):
         ends its transaction; who waits behind them is woken by `sweep`. Only where a store has transactions to share.
         """
         raise StoreError(f"{type(self).__name__} has no transactions to share; let the task return instead")
+
+    # flows
+
+    @abstractmethod
+    def save_graphs(self, graphs: Sequence[Graph]) -> None:
+        """Keep graphs, and those that they refer to, before anything is written that refers to them: for at least a
+        day, and as long as a schedule, a run or another graph does. A repeat changes nothing.
+        """
+
+    @abstractmethod
+    def graph(self, graph_hash: str) -> Graph | None:
+        """The graph with that hash, if it is kept."""
+
+    @abstractmethod
+    def results(self, flow_id: str, step: str, first: int = 0, limit: int = 1000) -> list[tuple[int, State, Any]]:
+        """How runs of a step have ended, and what they returned, in the order of items from `first` on.
+
+        A step that is not mapped has one run, item 0. Those that have not ended are left out.
+        """
 
     @abstractmethod
     def log(self, node_id: str, lines: Sequence[LogLine]) -> int:

@@ -16,6 +16,7 @@ from typing import Any
 from onthedot.model.attempt import Attempt, attempts_from
 from onthedot.model.decision import Decision
 from onthedot.model.definition_json import DEFAULTS, as_json, from_json
+from onthedot.model.graph import Graph
 from onthedot.model.key import Key
 from onthedot.model.mark import Mark
 from onthedot.model.minute import Minute
@@ -41,6 +42,7 @@ from onthedot.stores.json_text import (
     words_text,
 )
 from onthedot.stores.lanes import lane_of
+from onthedot.stores.transaction import LEFT_OUT, StepRow, step_row
 
 Columns = tuple[Any, ...]
 """One row as a driver takes it."""
@@ -264,6 +266,29 @@ def run_from(row: Sequence[Any]) -> Run:
     return make(Run, fields)
 
 
+STEP = tuple(name for name in RUN if name not in LEFT_OUT)
+
+
+def step_from(row: Sequence[Any]) -> StepRow | None:
+    """The step of the columns of `STEP`; None where nobody knows its state, which so stays as it is."""
+    fields = dict(zip(STEP, row, strict=True))
+    state = _STATES.get(fields["state"])
+    return None if state is None else step_row({**fields, "state": state, "exempt": fields["exempt"] == 1})
+
+
+def result_from(state: str, result: str | None) -> tuple[State, Any]:
+    """How a step has ended, and with what; a result that cannot be read is none."""
+    return _STATES.get(state, State.FAILED), None if result is None else _or(None, lambda: decode(result), "", [])
+
+
+GRAPH = ("hash", "content", "seen_ms")
+
+
+def graph_row(graph: Graph, seen_ms: int) -> Columns:
+    """The columns of `GRAPH`."""
+    return graph.hash, graph.text, seen_ms
+
+
 _TEXTS = ("id", "task", "cause")
 _NUMBERS = ("scheduled_ms", "due_ms", "claim_no", "attempt", "crashes", "fence", "created_ms")
 
@@ -389,7 +414,11 @@ def ended_row(run: Run) -> Columns:
 
 
 def kept_by(run: Run) -> str:
-    """Under what a run's history is counted. No name has a slash, so a task and a schedule never share it."""
+    """Under what a run's history is counted. No name has a slash, so a task and a schedule never share it. A step is
+    kept by its flow, and counted nowhere.
+    """
+    if run.is_step:
+        return ""
     return f"/{run.task}" if run.schedule is None else run.schedule
 
 

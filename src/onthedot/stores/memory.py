@@ -7,10 +7,11 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import chain, dropwhile, islice
 from threading import RLock
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from onthedot.heap import IndexedHeap
 from onthedot.model.decision import Decision
+from onthedot.model.graph import Graph
 from onthedot.model.key import Key
 from onthedot.model.mark import mark_of
 from onthedot.model.minute import Minute
@@ -23,7 +24,7 @@ from onthedot.model.values import replace
 from onthedot.rules.effects import Effects
 from onthedot.rules.precedence import foremost, turn_of
 from onthedot.stores.answerable import answerable
-from onthedot.stores.asking import bounds, counts_of, demands_of, has_part, is_late, needed_by, page_of
+from onthedot.stores.asking import bounds, counts_of, demands_of, has_part, is_late, needed_by, page_of, results_of
 from onthedot.stores.base import (
     COUNTED,
     MINUTES_KEPT_MS,
@@ -42,7 +43,7 @@ from onthedot.stores.base import (
 from onthedot.stores.engine import Engine
 from onthedot.stores.memory_prune import EndedRuns, Keys, MemoryForgetting
 from onthedot.stores.prune import Pruner
-from onthedot.stores.transaction import Claim, LiveRuns, TryAgain, most_waiting
+from onthedot.stores.transaction import Claim, LiveRuns, StepRow, TryAgain, most_waiting, step_row, still_live
 
 Undo = Callable[[], None]
 T = TypeVar("T")
@@ -188,6 +189,13 @@ class MemoryStore(Engine):
         )
         return list(islice(chosen, limit))
 
+    @answerable
+    def results(self, flow_id: str, step: str, first: int = 0, limit: int = 1000) -> list[tuple[int, State, Any]]:
+        with self._lock:
+            runs = [*self._tables.runs.values(), *self._tables.history.values()]
+        ended = [run for run in runs if run.parent_id == flow_id and run.step == step and run.is_final]
+        return results_of(ended, first, limit)
+
     def count_runs(self, most: int = COUNTED) -> RunCounts:
         with self._lock:
             waiting = sum(run.state is State.WAITING for run in self._tables.runs.values())
@@ -289,7 +297,13 @@ class _Tables:
         self.owned: dict[str, dict[str, None]] = {}
         self.awaited: dict[str, dict[str, None]] = {}
         self.due_runs: IndexedHeap[str] = IndexedHeap()
+        self.steps_of: dict[str, dict[str, None]] = {}
+        self.untold: dict[str, dict[str, None]] = {}
+        self.bounded: IndexedHeap[str] = IndexedHeap()
+        """Runs that may wait, or stand for steps, until a moment; by it."""
         self.slots: dict[str, str] = {}
+        self.graphs: dict[str, tuple[Graph, int]] = {}
+        """Each with when it was last asked to be kept."""
         self.history = EndedRuns()
         self.succeeded: dict[str, int] = {}
         """When each schedule last did: a look through the whole history would grow with every run."""
@@ -312,6 +326,8 @@ class _Tables:
             index.setdefault(key, {})[run.id] = None
         if run.state is State.WAITING and not run.blocked:
             self.due_runs.push(run.id, run.due_ms)
+        if run.until_ms is not None and (run.state is State.WAITING or (run.is_flow and not run.is_final)):
+            self.bounded.push(run.id, run.until_ms)
 
     def forget_places(self, run: Run) -> None:
         """Take it out of them."""
@@ -321,8 +337,9 @@ class _Tables:
             index[key].pop(run.id, None)
             if not index[key]:
                 del index[key]
-        if run.id in self.due_runs:
-            self.due_runs.remove(run.id)
+        for heap in (self.due_runs, self.bounded):
+            if run.id in heap:
+                heap.remove(run.id)
 
     def _indexes(self, run: Run) -> Iterator[tuple[dict[str, dict[str, None]], str]]:
         if run.schedule_id is not None:
@@ -331,6 +348,10 @@ class _Tables:
             yield self.owned, run.owner
         if run.state is State.WAITING and run.waits_for is not None:
             yield self.awaited, run.waits_for
+        if run.is_step and run.parent_id is not None:
+            yield self.steps_of, run.parent_id
+            if run.is_final:
+                yield self.untold, run.parent_id
 
 
 class _MemoryTransaction:
@@ -438,7 +459,8 @@ class _MemoryTransaction:
         return sorted(found, key=lambda run: (run.due_ms, run.id))
 
     def live_runs(self, ids: Collection[str]) -> dict[str, Run]:
-        return {run_id: self._tables.runs[run_id] for run_id in ids if run_id in self._tables.runs}
+        found = (self._tables.runs[run_id] for run_id in ids if run_id in self._tables.runs)
+        return {run.id: run for run in still_live(found)}
 
     def live_runs_if_free(self, ids: Collection[str]) -> dict[str, Run]:
         return self.live_runs(ids)
@@ -477,6 +499,7 @@ class _MemoryTransaction:
         for run in runs:
             if run.slot is not None and self._tables.slots.get(run.slot, run.id) != run.id:
                 raise TryAgain
+            assert type(run) is not StepRow, "a step as `steps_of` gives it is not whole"
             old = self._tables.runs.get(run.id)
             self._undo.append(lambda run_id=run.id, old=old: self._set_run(run_id, old))  # type: ignore[misc]
             self._set_run(run.id, run)
@@ -495,7 +518,8 @@ class _MemoryTransaction:
             old = self._tables.runs.get(run.id)
             self._undo.append(lambda run_id=run.id, old=old: self._set_run(run_id, old))  # type: ignore[misc]
             self._set_run(run.id, None)
-            self._put(self._tables.history, run.id, replace(run, slot=None))
+            whole = old if isinstance(run, StepRow) and old is not None else run
+            self._put(self._tables.history, run.id, replace(whole, slot=None))
             if run.state is State.SUCCEEDED and run.schedule is not None:
                 before_ms = self._tables.succeeded.get(run.schedule, 0)
                 self._put(self._tables.succeeded, run.schedule, max(run.finished_ms or 0, before_ms))
@@ -504,6 +528,27 @@ class _MemoryTransaction:
         for run in runs:
             self._put(self._tables.history, run.id, None)
         self.save_runs(runs)
+
+    # flows
+
+    def graphs(self, hashes: Collection[str]) -> dict[str, Graph]:
+        return {each: self._tables.graphs[each][0] for each in hashes if each in self._tables.graphs}
+
+    def save_graphs(self, graphs: Sequence[Graph]) -> None:
+        for graph in graphs:
+            self._put(self._tables.graphs, graph.hash, (graph, self._now_ms))
+
+    def steps_of(self, flow_ids: Collection[str]) -> list[StepRow]:
+        tables = self._tables
+        ids = sorted(run_id for each in flow_ids for run_id in tables.steps_of.get(each, ()))
+        return [step_row(tables.runs[run_id].__dict__) for run_id in ids]
+
+    def untold(self, limit: int, after: str = "") -> list[str]:
+        return sorted(each for each in self._tables.untold if each > after)[:limit]
+
+    def past_until(self, limit: int) -> list[Run]:
+        in_turn = sorted((moment, run_id) for run_id, moment in self._tables.bounded.due(self._now_ms))
+        return [self._tables.runs[run_id] for _, run_id in in_turn[:limit]]
 
     # keys
 

@@ -41,7 +41,9 @@ class EndedRuns(dict[str, Run]):
 
 
 def _kept_by(run: Run) -> str:
-    """No name has a slash, so a task and a schedule never share it."""
+    """No name has a slash, so a task and a schedule never share it. Steps are kept by their flow."""
+    if run.is_step:
+        return ""
     return f"/{run.task}" if run.schedule is None else run.schedule
 
 

@@ -3,8 +3,8 @@
 Inside a transaction nobody else changes the rows that it has locked. A store without locks may instead let everybody
 read, and raise `TryAgain` at the end of a transaction whose rows were changed by another; the engine then repeats it.
 
-Lock order: schedules by id, then the node's row, then runs by id, then keys. A transaction that has touched a run takes
-schedules only with `schedules_if_free`, which waits for nobody.
+Lock order: schedules by id, then the node's row, then flows (ancestors first), then other runs by id, then keys. A
+transaction that has touched a run takes schedules only with `schedules_if_free`, which waits for nobody.
 
 What is decided rests on rows that are locked. Live runs of a schedule are the exception: they are read under the
 schedule's lock, without their own, so that planning never waits for a run; whoever adds, starts, revives or unblocks a
@@ -15,9 +15,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from onthedot.model.decision import Decision
+from onthedot.model.graph import Graph
 from onthedot.model.key import Key
 from onthedot.model.node import Node
 from onthedot.model.policy import Policy
@@ -77,6 +78,23 @@ def _seen(run: Run) -> Run | None:
     if type(run) is not UnreadableRun or run.state is State.RUNNING:
         return run
     return None if run.slot is None else make(UnreadableRun, {**run.__dict__, "state": State.RUNNING})
+
+
+class StepRow(Run):
+    """A step as `steps_of` gives it: without what is for its worker alone (`LEFT_OUT`). Never to be saved; `end_runs`
+    moves its row as it is.
+    """
+
+
+LEFT_OUT = ("args", "policy", "key", "result", "trace", "progress", "earlier", "ledger")
+"""What a `StepRow` has not, but the defaults of a run in their place."""
+_BLANK = Run("", "", "enqueue", 0, 0)
+_NOTHING = {name: getattr(_BLANK, name) for name in LEFT_OUT}
+
+
+def step_row(fields: dict[str, Any]) -> StepRow:
+    """Of the fields of a run, or of all but those that it has not."""
+    return make(StepRow, {**fields, **_NOTHING})
 
 
 class LiveRuns(NamedTuple):
@@ -179,7 +197,7 @@ class Transaction(Protocol):
         """
 
     def live_runs(self, ids: Collection[str]) -> dict[str, Run]:
-        """Lock live runs by id."""
+        """Lock live runs by id: those that wait or run."""
 
     def live_runs_if_free(self, ids: Collection[str]) -> dict[str, Run]:
         """Lock those of these live runs that nobody else has locked."""
@@ -212,13 +230,37 @@ class Transaction(Protocol):
         """Runs in history, by id."""
 
     def save_runs(self, runs: Sequence[Run]) -> None:
-        """Insert or update live runs. Two runs with one slot: `TryAgain`."""
+        """Insert or update live runs. Two runs with one slot: `TryAgain`.
+
+        A step that has ended is written here, too, and stays among the live rows until its flow is told.
+        """
 
     def end_runs(self, runs: Sequence[Run]) -> None:
-        """Move runs from the live ones to history."""
+        """Move runs from the live ones to history; of a `StepRow` the row as it is."""
 
     def revive_runs(self, runs: Sequence[Run]) -> None:
         """Move runs from history back to the live ones."""
+
+    # flows
+
+    def graphs(self, hashes: Collection[str]) -> dict[str, Graph]:
+        """Those of these that are kept, by hash. They never change, so a process reads each once."""
+
+    def save_graphs(self, graphs: Sequence[Graph]) -> None:
+        """Keep them; what is kept already stays for at least another day, whoever needs it."""
+
+    def steps_of(self, flow_ids: Collection[str]) -> list[StepRow]:
+        """The steps of these flows, whose rows are locked, as far as they are not in history, by id.
+
+        Those that wait, run, or have ended and were not told. Read without waiting for anybody's lock: whoever changes
+        one that waits or runs locks it first (`live_runs`). One that has ended only who has locked its flow moves.
+        """
+
+    def untold(self, limit: int, after: str = "") -> list[str]:
+        """The ids of flows that have ended steps among the live rows, ascending, later than `after`."""
+
+    def past_until(self, limit: int) -> list[Run]:
+        """Runs whose `until_ms` has come and that wait, or stand for steps; oldest first, read without locking."""
 
     # keys
 

@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import Any, TypeVar, cast
 
 from onthedot.errors import Clash, NodeDead, StoreUnavailable
+from onthedot.model.graph import Graph
 from onthedot.model.node import Node
 from onthedot.model.outcome import Outcome
 from onthedot.model.run import Run, for_slot
@@ -247,6 +248,15 @@ class Engine(Store):
         if done.removable:
             self._transact(lambda tx: waking.remove_ended(tx, done.removable))
         return with_fields(done.finished, woken=woken + done.finished.followed)
+
+    # flows
+
+    def save_graphs(self, graphs: Sequence[Graph]) -> None:
+        if graphs:
+            self._transact(lambda tx: tx.save_graphs(graphs))
+
+    def graph(self, graph_hash: str) -> Graph | None:
+        return self._transact(lambda tx: tx.graphs([graph_hash])).get(graph_hash)
 
     def log(self, node_id: str, lines: Sequence[LogLine]) -> int:
         return sum(

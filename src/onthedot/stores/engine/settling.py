@@ -39,9 +39,10 @@ def put_down(tx: Transaction, runs: Sequence[Run]) -> list[Run]:
     limits = Limits(tx)
     limits.release(runs)
     limits.save()
-    tx.save_runs([run for run in runs if run.state in LIVE])
     ended = [run for run in runs if run.state in FINAL]
-    tx.end_runs(ended)
+    # A step stays where it is until its flow is told.
+    tx.save_runs([run for run in runs if run.state in LIVE or run.is_step])
+    tx.end_runs([run for run in ended if not run.is_step])
     tx.save_keys([Key(run.key, run.id, _expiry(run.key, tx.now_ms), run.state) for run in ended if run.key is not None])
     return [*ended, *_tell_parents(tx, ended)]
 

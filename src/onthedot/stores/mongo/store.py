@@ -23,6 +23,7 @@ from onthedot.errors import Conflict, SchemaError, SettingsError, StoreError, St
 from onthedot.model.finding import Finding
 from onthedot.model.minute import Minute
 from onthedot.model.run import Run
+from onthedot.model.states import State
 from onthedot.stores.base import MINUTES_KEPT_MS, OLD_MS, Author, Pruned, Retention
 from onthedot.stores.claimed_runs import ClaimedRuns
 from onthedot.stores.engine.enqueuing import enqueue
@@ -246,6 +247,9 @@ class MongoStore(Queries):
         replaced = [ReplaceOne({"_id": each["_id"]}, each, upsert=True) for each in kept]
         forgotten: DeleteMany = DeleteMany({"minute_ms": {"$lt": oldest_ms}})
         self._reading(lambda opened: opened.database[schema.MINUTES].bulk_write([*replaced, forgotten]))
+
+    def results(self, flow_id: str, step: str, first: int = 0, limit: int = 1000) -> list[tuple[int, State, Any]]:
+        return []
 
     def prune(self, keep: Retention, limit: int = 5000, *, thorough: bool = False) -> Pruned:
         return self._pruner.prune(self.now_ms(), keep, limit, thorough=thorough)

@@ -34,6 +34,7 @@ from onthedot.stores.mongo.reads import Part, Reads, StoreTime
 from onthedot.stores.mongo.reservations import Reservations
 from onthedot.stores.mongo.schema import OWNED, PLANNABLE, ROUTED
 from onthedot.stores.mongo.writes import Writes
+from onthedot.stores.no_flows import NoFlows
 from onthedot.stores.transaction import Claim, LiveRuns, TryAgain, in_the_way, readable, still_live
 
 _LIVES = {"state": {"$in": ["alive", "draining"]}}
@@ -52,7 +53,7 @@ def sequence(now_ms: int) -> int:
     return now_ms << 20 | next(_numbers) & (1 << 20) - 1
 
 
-class MongoTransaction:
+class MongoTransaction(NoFlows):
     """Remembers what it has read: those documents exist, so only what moved is written, without asking again."""
 
     def __init__(

@@ -223,6 +223,9 @@ class RedisStore(Engine):
         text = self._server.ask("HGET", "sessions", session_id)
         return mapping.session_of(text) if text else None
 
+    def results(self, flow_id: str, step: str, first: int = 0, limit: int = 1000) -> list[tuple[int, State, Any]]:
+        return []
+
     def prune(self, keep: Retention, limit: int = 5000, *, thorough: bool = False) -> Pruned:
         return self._pruner.prune(self.now_ms(), keep, limit, thorough=thorough)
 

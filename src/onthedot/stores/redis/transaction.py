@@ -24,6 +24,7 @@ from onthedot.model.token import Session, Token
 from onthedot.model.values import replace
 from onthedot.rules.effects import Effects
 from onthedot.stores.base import Change, LogLine, TaskInfo
+from onthedot.stores.no_flows import NoFlows
 from onthedot.stores.redis import mapping
 from onthedot.stores.redis.commit import Commit, TooMuch
 from onthedot.stores.redis.indexes import AWAITED, lanes_of, word
@@ -49,7 +50,7 @@ TOLD = 24
 """Of how many live runs of a schedule we are told along with its row: enough for nearly every decision."""
 
 
-class RedisTransaction:
+class RedisTransaction(NoFlows):
     """`clashes` is how often this transaction was overtaken already: it then takes less at once."""
 
     def __init__(self, server: Server, read_clock: Callable[[], int] | None, memory: Memory, clashes: int = 0) -> None:

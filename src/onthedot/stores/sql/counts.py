@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from heapq import nsmallest
 from typing import Any
 
-from sqlalchemy import Column, ColumnElement, ScalarSelect, bindparam, func, select
+from sqlalchemy import Column, ColumnElement, ScalarSelect, and_, bindparam, func, select
 
 from onthedot.model.policy import Policy
 from onthedot.stores.base import Demand, Needed, ScheduleCounts
@@ -35,7 +35,8 @@ SCHEDULE_COUNTS: Any = select(
     _up_to_most(tables.LISTED, _schedules.declared_seen_ms < bindparam("declared_before_ms")),
     _up_to_most(tables.LISTED, _schedules.left_out_ms >= bindparam("left_out_from_ms")),
 )
-_IS_RUNNING = _runs.owner.is_not(None)  # also where its state cannot be read; a broadcast itself has none
+# Also where its state cannot be read. A broadcast and a flow have no owner; a step that has ended keeps it.
+_IS_RUNNING = and_(tables.OWNED, ~tables.HAS_ENDED)
 RUN_COUNTS: Any = select(_up_to_most(tables.WAITING), _up_to_most(_IS_RUNNING))
 _BY_POOL = _runs.owner, _runs.task, _runs.pool
 LOAD_BY_POOL = select(*_BY_POOL, func.count()).where(_IS_RUNNING).group_by(*_BY_POOL)

@@ -29,7 +29,7 @@ from onthedot.stores.asking import folded, page_of, since
 from onthedot.stores.base import LATE_MS
 from onthedot.stores.json_text import word_in_words
 from onthedot.stores.paging import NEVER_MS, place_from
-from onthedot.stores.sql import statements, tables
+from onthedot.stores.sql import driver, statements, tables
 from onthedot.stores.sql.exactly import exactly
 from onthedot.stores.sql.has_text import has_text
 from onthedot.stores.sql.in_list import in_list
@@ -235,8 +235,8 @@ class Wanted:
 def runs(connection: Connection, wanted: Wanted) -> list[Run]:
     """Live and ended ones, newest first by id."""
     found: list[Run] = []
-    if wanted.state is None or wanted.state in LIVE:
-        found += _found(connection, live_statement(wanted), tables.runs, wanted)
+    # Steps that have ended stay among the live ones until their flow is told.
+    found += _found(connection, live_statement(wanted), tables.runs, wanted)
     if wanted.state is None or wanted.state not in LIVE:
         found += _found(connection, ended_statement(wanted), tables.history, wanted)
     return sorted(found, key=lambda run: run.id, reverse=True)[: wanted.limit]
@@ -248,6 +248,8 @@ def live_statement(wanted: Wanted) -> Select[Any]:
     statement = _of_both(statements.NEWEST_LIVE, tables.runs, wanted)
     if wanted.schedule is not None:
         statement = statement.where(exactly(live.schedule, wanted.schedule))
+    if wanted.state is not None and wanted.state not in LIVE:
+        statement = statement.where(tables.UNTOLD)  # says nothing new, but names the partial index
     return statement.where(live.started_ms - live.due_ms > LATE_MS) if wanted.late else statement
 
 
@@ -284,6 +286,17 @@ def _found(connection: Connection, statement: Select[Any], table: Table, wanted:
         found = _among(connection, statement.where(in_list(table.c.id)), set(wanted.ids))
     runs = [mapping.run_from(row) for row in found]
     return runs if wanted.ids is None else [run for run in runs if run.id in wanted.ids]
+
+
+def results(connection: Connection, asked: dict[str, Any]) -> list[tuple[int, State, Any]]:
+    """What runs of one step returned, in order."""
+    rows = [row for part in statements.RESULTS for row in driver.fetch(connection, part, asked)]
+    found: dict[int, Any] = {}
+    for item, state, result, _created_ms in sorted(rows, key=lambda row: row[3]):
+        found[item or 0] = state, result
+    return [(item, *mapping.result_from(*found[item])) for item in sorted(found) if item >= asked["first"]][
+        : asked["most"]
+    ]
 
 
 # both

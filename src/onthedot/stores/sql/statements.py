@@ -18,16 +18,19 @@ from sqlalchemy import (
     Table,
     and_,
     bindparam,
+    case,
     delete,
     func,
     insert,
     literal_column,
+    or_,
     select,
     union,
 )
 
 from onthedot.model.node import NodeState
 from onthedot.stores import claimed_runs, mapping
+from onthedot.stores.base import LATE_MS
 from onthedot.stores.sql import tables
 from onthedot.stores.sql.batches import Batch, changing, deleting
 from onthedot.stores.sql.dialect import Dialect
@@ -164,7 +167,7 @@ CANCELS = select(_runs.id).where(
     _runs.state == literal_column("'running'"),
     _runs.cancel_requested_ms.is_not(None),
 )
-LOAD = select(_runs.owner, func.count()).where(_runs.owner.is_not(None)).group_by(_runs.owner)
+LOAD = select(_runs.owner, func.count()).where(tables.OWNED, ~tables.HAS_ENDED).group_by(_runs.owner)
 
 
 def _coming(what: str, moment: Column[int], condition: Any) -> tuple[Select[*tuple[Any, ...]], Select[str, int]]:
@@ -204,6 +207,62 @@ SUCCEEDED_SINCE = (
 DELETE_ENDED = deleting(_history.id)
 NEWEST_LIVE = RUNS.order_by(_runs.id.desc())
 NEWEST_ENDED = _HISTORY.order_by(_history.id.desc())
+
+# flows: their steps, and what was drawn
+
+STEPS_OF = (
+    select(*_columns(tables.runs, mapping.STEP))
+    .where(in_list(_runs.parent_id), _runs.step.is_not(None))
+    .order_by(_runs.id)
+)
+# Their flow's lock is held, so they are as they were read. With nothing but their rows: they were written as they end.
+TELL = insert(tables.history).from_select(
+    (*mapping.RUN, "kept_by", "late"),
+    select(
+        *_columns(tables.runs, mapping.RUN),
+        literal_column("''"),
+        case((_runs.started_ms - _runs.due_ms > literal_column(f"{LATE_MS}"), ONE), else_=literal_column("0")),
+    ).where(in_list(_runs.id)),
+)
+DELETE_TOLD = delete(tables.runs).where(in_list(_runs.id))
+UNTOLD = (
+    select(_runs.parent_id)
+    .where(tables.UNTOLD, _runs.parent_id > bindparam("after"))
+    .distinct()
+    .order_by(_runs.parent_id)
+    .limit(bindparam("most"))
+)
+PAST_UNTIL = (
+    RUNS.where(
+        _runs.until_ms <= bindparam("now_ms"),
+        or_(WAITING, and_(_runs.state == literal_column("'running'"), _runs.graph.is_not(None))),
+    )
+    .order_by(_runs.until_ms, _runs.id)
+    .limit(bindparam("most"))
+)
+
+
+def _results(table: Table, *also: Any) -> Select[Any]:
+    """Of one step. One that is not mapped has no item, and is the first."""
+    columns = table.c.item, table.c.state, table.c.result, table.c.created_ms
+    of_step = and_(exactly(table.c.parent_id, bindparam("flow_id")), exactly(table.c.step, bindparam("step")), *also)
+    return select(*columns).where(of_step).order_by(table.c.item, table.c.created_ms.desc()).limit(bindparam("most"))
+
+
+_FROM_ITEM = "first"
+RESULTS = [
+    part
+    for table, ended in ((tables.runs, tables.HAS_ENDED), (tables.history, None))
+    for part in (
+        _results(table, table.c.item >= bindparam(_FROM_ITEM), *([] if ended is None else [ended])),
+        _results(table, table.c.item.is_(None), *([] if ended is None else [ended])),
+    )
+]
+_graphs = tables.graphs.c
+GRAPHS = select(_graphs.hash, _graphs.content).where(in_list(_graphs.hash))
+KEPT_GRAPHS = select(_graphs.hash, _graphs.seen_ms).where(in_list(_graphs.hash)).with_for_update()
+INSERT_GRAPHS = Batch(insert(tables.graphs), mapping.GRAPH)
+SEE_GRAPHS = changing(_graphs.hash, ("seen_ms",))
 
 # keys
 

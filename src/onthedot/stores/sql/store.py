@@ -17,6 +17,7 @@ from onthedot.clock import SystemClock
 from onthedot.errors import Conflict, SchemaError, StoreError, StoreUnavailable
 from onthedot.model.decision import Decision
 from onthedot.model.finding import Finding
+from onthedot.model.graph import Graph
 from onthedot.model.minute import Minute
 from onthedot.model.node import Node
 from onthedot.model.outcome import Outcome
@@ -45,6 +46,7 @@ from onthedot.stores.base import (
 )
 from onthedot.stores.claimed_runs import ClaimedRuns
 from onthedot.stores.engine import Engine, enqueuing, finishing
+from onthedot.stores.kept_graphs import Graphs
 from onthedot.stores.prune import Pruner
 from onthedot.stores.sql import counts, driver, health, lane_statements, queries, schema, statements, ticks
 from onthedot.stores.sql.batches import DIALECT
@@ -108,6 +110,7 @@ class SqlStore(Engine):
         self._now_open: _Opened | None = None
         self._listeners: list[Callable[[], None]] = []
         self._claimed_runs = ClaimedRuns()
+        self._graphs = Graphs()
         self._floors = Floors(self._clock)
         self._pruner = Pruner(SqlForgetting(self._reading, self._changing, dialect))
 
@@ -132,7 +135,7 @@ class SqlStore(Engine):
     @contextmanager
     def begin(self) -> Iterator[SqlTransaction]:
         with self._changing() as connection:
-            tx = SqlTransaction(connection, self._dialect, self._known_ms(), self._claimed_runs, self._floors.now())
+            tx = self._transaction(connection, self._floors.now())
             yield tx
         self._claimed_runs.add(tx.started)
         self._claimed_runs.remove(tx.ended)
@@ -233,7 +236,11 @@ class SqlStore(Engine):
             connection.execution_options(**{DIALECT: self._dialect})
             if self._dialect.take_write_lock is not None:
                 connection.exec_driver_sql(self._dialect.take_write_lock)
-            yield SqlTransaction(connection, self._dialect, self._known_ms(), self._claimed_runs, NO_FLOOR)
+            yield self._transaction(connection, NO_FLOOR)
+
+    def _transaction(self, connection: Connection, floor: Floor) -> SqlTransaction:
+        known_ms, claimed = self._known_ms(), self._claimed_runs
+        return SqlTransaction(connection, self._dialect, known_ms, claimed, floor, graphs=self._graphs)
 
     # the tables
 
@@ -386,6 +393,15 @@ class SqlStore(Engine):
         first, end = bounds(since_ms, until_ms, before)
         wanted = queries.Wanted(_set_of(ids), schedule, task, node, parent, state, late, first, end, limit)
         return self._reading(lambda connection: queries.runs(connection, wanted), snapshot=True)
+
+    @answerable
+    def results(self, flow_id: str, step: str, first: int = 0, limit: int = 1000) -> list[tuple[int, State, Any]]:
+        asked = {"flow_id": flow_id, "step": step, "first": first, "most": limit}
+        return self._reading(lambda connection: queries.results(connection, asked), snapshot=True)
+
+    def graph(self, graph_hash: str) -> Graph | None:
+        known = self._graphs.among([graph_hash])
+        return known[graph_hash] if known else super().graph(graph_hash)
 
     def count_runs(self, most: int = COUNTED) -> RunCounts:
         (row,) = self._all(counts.RUN_COUNTS, {"most": most})

@@ -25,6 +25,7 @@ from sqlalchemy import (
 from sqlalchemy.dialects.mysql import MEDIUMTEXT
 from sqlalchemy.sql.expression import literal_column
 
+from onthedot.model.states import FINAL, State
 from onthedot.stores.sql import PREFIX
 
 metadata = MetaData()
@@ -259,11 +260,13 @@ Index("onthedot_runs_schedule", runs.c.schedule_id, runs.c.state, runs.c.due_ms,
 # The net under the watermark: no two runs of one tick.
 Index("onthedot_runs_tick", runs.c.schedule_id, runs.c.scheduled_ms, runs.c.apart, unique=True)
 # What does a node run? Asked at every renewal.
-_OWNED = runs.c.owner.is_not(None)
-Index("onthedot_runs_owner", runs.c.owner, sqlite_where=_OWNED, postgresql_where=_OWNED)
+OWNED = runs.c.owner.is_not(None)
+Index("onthedot_runs_owner", runs.c.owner, sqlite_where=OWNED, postgresql_where=OWNED)
 # Which are the parts of a broadcast, or follow a run? Most are neither.
 _HAS_PARENT = runs.c.parent_id.is_not(None)
 Index("onthedot_runs_parent", runs.c.parent_id, runs.c.id, sqlite_where=_HAS_PARENT, postgresql_where=_HAS_PARENT)
+# A row of a state that nobody knows has not ended.
+HAS_ENDED = runs.c.state.in_([literal_column(f"'{state.value}'", String) for state in State if state in FINAL])
 # Which steps have ended, and have not been told of to their flow? None, as a rule.
 UNTOLD = and_(runs.c.state != literal_column("'waiting'"), runs.c.state != literal_column("'running'"))
 Index("onthedot_runs_untold", runs.c.parent_id, sqlite_where=UNTOLD, postgresql_where=UNTOLD).ddl_if(callable_=_partly)
@@ -310,6 +313,16 @@ Index(
     sqlite_where=_HAD_PARENT,
     postgresql_where=_HAD_PARENT,
 )
+# What did the runs of a step return, in their order?
+_STEP = history.c.step.is_not(None)
+Index(
+    "onthedot_history_step",
+    history.c.parent_id,
+    history.c.step,
+    history.c.item,
+    sqlite_where=_STEP,
+    postgresql_where=_STEP,
+)
 # What became of a schedule's ticks? One-off runs are not in it, nor the parts of a broadcast.
 TICK = and_(history.c.schedule_id.is_not(None), history.c.shard.is_(None))
 Index(
@@ -320,6 +333,15 @@ Index(
     postgresql_where=TICK,
 ).ddl_if(callable_=_partly)
 Index("onthedot_history_moment", history.c.schedule_id, history.c.shard, history.c.scheduled_ms).ddl_if(dialect="mysql")
+
+# Graphs of flows, by the hash of their content.
+graphs = Table(
+    f"{PREFIX}graphs",
+    metadata,
+    Column("hash", _string(64), primary_key=True),
+    _text("content"),
+    _ms("seen_ms"),  # when somebody last asked to keep it
+)
 
 keys = Table(
     f"{PREFIX}keys",

@@ -8,6 +8,7 @@ from typing import Any
 from sqlalchemy import CompoundSelect, Connection, Select
 
 from onthedot.model.decision import Decision
+from onthedot.model.graph import Graph
 from onthedot.model.key import Key
 from onthedot.model.minute import Minute
 from onthedot.model.node import Node
@@ -21,6 +22,7 @@ from onthedot.stores import mapping
 from onthedot.stores.asking import is_late
 from onthedot.stores.base import MINUTES_KEPT_MS, Change, LogLine, TaskInfo
 from onthedot.stores.claimed_runs import ClaimedRuns
+from onthedot.stores.kept_graphs import Graphs, is_long_ago
 from onthedot.stores.lanes import AWAITED, lane_of, lanes_of
 from onthedot.stores.mapping import Columns
 from onthedot.stores.sql import copying, driver, lane_statements, statements
@@ -32,6 +34,7 @@ from onthedot.stores.transaction import (
     SOME_WAITING,
     Claim,
     LiveRuns,
+    StepRow,
     TryAgain,
     in_the_way,
     most_waiting,
@@ -53,13 +56,21 @@ class SqlTransaction:
     """
 
     def __init__(
-        self, connection: Connection, dialect: Dialect, now_ms: int | None, claimed_runs: ClaimedRuns, floor: Floor
+        self,
+        connection: Connection,
+        dialect: Dialect,
+        now_ms: int | None,
+        claimed_runs: ClaimedRuns,
+        floor: Floor,
+        *,
+        graphs: Graphs,
     ) -> None:
         """`now_ms` of None: the server tells, when it is first asked for something that depends on it."""
         self._connection = connection
         self._dialect = dialect
         self._claimed_runs = claimed_runs
         self._floor = floor
+        self._graphs = graphs
         self._now_ms = now_ms
         self._read_schedules: dict[str, Schedule] = {}
         self._read_runs: dict[str, Run] = {}
@@ -313,12 +324,15 @@ class SqlTransaction:
         new: list[Columns] = []
         moved: list[Columns] = []
         for run in runs:
+            assert type(run) is not StepRow, "a step as `steps_of` gives it is not whole"
             if run.id in self._read_runs:
                 moved.append(mapping.run_moving_row(run))
             else:
                 new.append(mapping.live_row(run))
             self._read_runs[run.id] = run
-            if run.state is State.RUNNING and run.owner is not None:
+            if run.is_final:
+                self.ended.append(run.id)
+            elif run.state is State.RUNNING and run.owner is not None:
                 self.started.append(run)
             elif run.state is State.WAITING and not run.blocked:
                 self.due_runs_ms.append(run.due_ms)
@@ -327,17 +341,30 @@ class SqlTransaction:
 
     def end_runs(self, runs: Sequence[Run]) -> None:
         plain: list[Run] = []
+        told: list[str] = []
         others: list[Columns] = []
         for run in runs:
             live = self._read_runs.pop(run.id, None)
-            if live is not None and copying.only_ends(live, run):
+            if isinstance(run, StepRow):
+                told.append(run.id)
+            elif live is not None and copying.only_ends(live, run):
                 plain.append(run)
             else:
                 others.append((*mapping.ended_row(run), int(is_late(run))))
+        self._move_told(told)
         gone = {run.id for run in plain} if copying.end(self._connection, self._dialect, plain) else set()
+        gone.update(told)
         statements.INSERT_HISTORY.run(self._connection, others)
         statements.DELETE_LIVE.run(self._connection, [(run.id,) for run in runs if run.id not in gone])
         self.ended += [run.id for run in runs]
+
+    def _move_told(self, run_ids: Sequence[str]) -> None:
+        """Steps that were written when they ended."""
+        most = self._dialect.most_values
+        for start in range(0, len(run_ids), most):
+            asked = {"ids": run_ids[start : start + most]}
+            driver.write(self._connection, statements.TELL, asked)
+            driver.write(self._connection, statements.DELETE_TOLD, asked)
 
     def revive_runs(self, runs: Sequence[Run]) -> None:
         if statements.DELETE_ENDED.run(self._connection, [(run.id,) for run in runs]) != len(runs):
@@ -348,6 +375,33 @@ class SqlTransaction:
         read = [mapping.run_from(row) for row in found]
         self._read_runs.update((run.id, run) for run in read)
         return read
+
+    # flows
+
+    def graphs(self, hashes: Collection[str]) -> dict[str, Graph]:
+        unknown = [each for each in hashes if each not in self._graphs]
+        for row in self._chunks(statements.GRAPHS, unknown):
+            self._graphs.add(row[0], Graph.from_text(row[1]))
+        return self._graphs.among(hashes)
+
+    def save_graphs(self, graphs: Sequence[Graph]) -> None:
+        given = {graph.hash: graph for graph in graphs}
+        kept = {row[0]: row[1] for row in self._chunks(statements.KEPT_GRAPHS, given)}
+        new = [mapping.graph_row(given[each], self.now_ms) for each in sorted(given) if each not in kept]
+        statements.INSERT_GRAPHS.run(self._connection, new)
+        long_ago = [each for each, seen_ms in kept.items() if is_long_ago(seen_ms, self.now_ms)]
+        statements.SEE_GRAPHS.run(self._connection, [(self.now_ms, each) for each in sorted(long_ago)])
+
+    def steps_of(self, flow_ids: Collection[str]) -> list[StepRow]:
+        found = (mapping.step_from(row) for row in self._chunks(statements.STEPS_OF, flow_ids))
+        return sorted((step for step in found if step is not None), key=lambda step: step.id)
+
+    def untold(self, limit: int, after: str = "") -> list[str]:
+        found = driver.fetch(self._connection, statements.UNTOLD, {"after": after, "most": limit})
+        return [flow_id for (flow_id,) in found]
+
+    def past_until(self, limit: int) -> list[Run]:
+        return readable(self._runs(statements.PAST_UNTIL, {"now_ms": self.now_ms, "most": limit}))
 
     # keys
 

@@ -30,6 +30,7 @@ _TOPICS = (
     "boundaries",
     "concurrency",
     "dispatch",
+    "flow_rows",
     "history",
     "keys",
     "nodes",
@@ -72,6 +73,7 @@ from onthedot.testing.conformance.dispatch import (  # noqa: E402
     TestGroupLimits,
     TestRouting,
 )
+from onthedot.testing.conformance.flow_rows import TestGraphs, TestResults, TestStepRows, TestUntil  # noqa: E402
 from onthedot.testing.conformance.history import (  # noqa: E402
     TestDecisions,
     TestLogs,
@@ -133,6 +135,7 @@ __all__ = [
     "TestFinishing",
     "TestFinishingAndStarting",
     "TestForgetting",
+    "TestGraphs",
     "TestGroupLimits",
     "TestKeys",
     "TestLeases",
@@ -158,16 +161,19 @@ __all__ = [
     "TestPruningTombstones",
     "TestPutting",
     "TestRescheduling",
+    "TestResults",
     "TestRouting",
     "TestRunsThatAreListed",
     "TestSelfRemoval",
     "TestSessions",
     "TestSlotsAfterEdits",
     "TestStarting",
+    "TestStepRows",
     "TestTakeover",
     "TestTicks",
     "TestTokens",
     "TestTriggering",
+    "TestUntil",
     "TestVersions",
     "TestWaking",
 ]

@@ -38,6 +38,13 @@ def _partly() -> bool:
 def upgrade() -> None:
     _create_runs()
     _create_table(
+        "onthedot_graphs",
+        sa.Column("hash", _string(64), nullable=False),
+        sa.Column("content", _LONG, nullable=False),
+        sa.Column("seen_ms", sa.BigInteger(), nullable=False),
+        sa.PrimaryKeyConstraint("hash"),
+    )
+    _create_table(
         "onthedot_changes",
         sa.Column("seq", _NUMBER, autoincrement=True, nullable=False),
         sa.Column("id", _string(36), nullable=False),
@@ -431,6 +438,13 @@ def _create_history() -> None:
         ["parent_id", "id"],
         sqlite_where=sa.text("parent_id IS NOT NULL"),
         postgresql_where=sa.text("parent_id IS NOT NULL"),
+    )
+    op.create_index(
+        "onthedot_history_step",
+        "onthedot_history",
+        ["parent_id", "step", "item"],
+        sqlite_where=sa.text("step IS NOT NULL"),
+        postgresql_where=sa.text("step IS NOT NULL"),
     )
     op.create_index("onthedot_history_schedule", "onthedot_history", ["kept_by", "id"])
     op.create_index("onthedot_history_task", "onthedot_history", ["task", "id"])
