@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.sabotage import boundaries, identity, leases, locks, overlap, routing, sql, states, timing
+from tests.sabotage import alerting, boundaries, identity, leases, locks, overlap, routing, sql, states, timing
 from tests.sabotage.sabotage import Sabotage
 
 SABOTAGES: tuple[Sabotage, ...] = (
@@ -30,4 +30,5 @@ SABOTAGES: tuple[Sabotage, ...] = (
     *routing.CLAIMING,
     *routing.LOCAL,
     *sql.SQL,
+    *alerting.ALERTS,
 )

@@ -33,6 +33,7 @@ _SORTED = (
     "late",
     "declared",
     "left_out",
+    "watched",
     "parent:",
     "task_runs:",
     "node_runs:",

@@ -22,6 +22,8 @@ _LATER = {
     "enqueue": "after it was due",
     "chain": "after the run that it follows",
     "step": "after its flow had it due",
+    "alert": "after what it tells of",
+    "ping": "after what it tells of",
 }
 _FATES = {
     "failed": "failed",

@@ -10,6 +10,7 @@ from collections.abc import Collection
 from dataclasses import MISSING, fields
 from typing import Any
 
+from onthedot.model.alert import Alert
 from onthedot.model.policy import Policy
 from onthedot.model.schedule import DEFINITION, Definition, Json
 
@@ -32,7 +33,9 @@ def json_value(value: Any) -> Any:
     """A field as JSON has it."""
     if isinstance(value, Policy):
         return value.as_json()
-    return list(value) if isinstance(value, tuple) else value
+    if isinstance(value, tuple):
+        return [each.as_json() if isinstance(each, Alert) else each for each in value]
+    return value
 
 
 def from_json(values: Json, names: Collection[str] = DEFINITION) -> dict[str, Any]:
@@ -44,6 +47,8 @@ def _read(name: str, values: Json) -> Any:
     if name not in values and name in DEFAULTS:
         return {} if name == "args" else DEFAULTS[name]  # user code may change arguments in place
     value: Any = values.get(name)
+    if name == "alerts":
+        return _alerts(value)
     if name in LISTS:
         return _words(name, value)
     _check(name, value, DEFAULTS.get(name, {} if name == "trigger" else ""))
@@ -54,6 +59,12 @@ def _words(name: str, value: Any) -> tuple[str, ...]:
     if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
         raise TypeError(f"{name} is {value!r}, and no list of texts")
     return tuple(value)
+
+
+def _alerts(value: Any) -> tuple[Alert, ...]:
+    if not isinstance(value, list) or not all(isinstance(each, dict) for each in value):
+        raise TypeError(f"alerts is {value!r}, and no list of alerts")
+    return tuple(Alert.from_json(each) for each in value)
 
 
 def _check(name: str, value: Any, meant: Any) -> None:

@@ -12,7 +12,7 @@ from onthedot.model.policy import Policy
 from onthedot.model.states import FINAL, State
 from onthedot.moments import from_ms
 
-Cause = Literal["tick", "manual", "enqueue", "backfill", "chain", "step"]
+Cause = Literal["tick", "manual", "enqueue", "backfill", "chain", "step", "alert", "ping"]
 
 
 @dataclass(frozen=True)  # no slots: see values.replace

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, fields
 from datetime import datetime
 from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
+from onthedot.model.alert import Alert, Followers
 from onthedot.model.policy import Policy
 from onthedot.moments import from_ms
 
@@ -55,6 +56,9 @@ class Definition(Generic[TriggerT_co]):
     auto_remove: bool = False
     then: tuple[str, ...] = ()
     on_failure: tuple[str, ...] = ()
+    alerts: tuple[Alert, ...] = ()
+    ping: tuple[str, ...] = ()
+    """Which pings are sent: start, success, fail. Where to is said in code or a file, and never kept in a store."""
     declared_hash: str | None = None
 
 
@@ -71,8 +75,7 @@ class ScheduleSummary(NamedTuple):
     """It is to be removed after its last run."""
     ended: bool
     """It has no further tick."""
-    then: tuple[str, ...] = ()
-    on_failure: tuple[str, ...] = ()
+    followers: Followers = Followers()
 
 
 @dataclass(frozen=True)
@@ -124,6 +127,16 @@ class Schedule(Definition[Json], _Named):
     updated_ms: int = 0
     left_out_ms: int | None = None
     """When it last left out a tick that nobody asked it to leave out: too late, or an earlier run was in the way."""
+    watch_ms: int | None = None
+    """When somebody looks whether it is overdue; None where no alert asks for it, or it does not run."""
+    watched_ms: int | None = None
+    """Since when it is watched: it cannot be overdue of what it missed before."""
+
+    @property
+    def summary(self) -> ScheduleSummary:
+        """How it stands."""
+        followers = Followers(self.then, self.on_failure, self.alerts, self.ping)
+        return ScheduleSummary(self.enabled, self.deleted, self.auto_remove, self.next_run_ms is None, followers)
 
     @property
     def next_run_at(self) -> datetime | None:

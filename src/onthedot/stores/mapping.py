@@ -13,6 +13,7 @@ from functools import lru_cache
 from operator import attrgetter
 from typing import Any
 
+from onthedot.model.alert import Followers
 from onthedot.model.attempt import Attempt, attempts_from
 from onthedot.model.decision import Decision
 from onthedot.model.definition_json import DEFAULTS, as_json, from_json
@@ -144,9 +145,8 @@ def summary_from(row: Sequence[Any]) -> ScheduleSummary:
         said: Mapping[str, Any] = _definition(text)
     except UNREADABLE:
         said = DEFAULTS
-    return ScheduleSummary(
-        enabled == 1, deleted == 1, said["auto_remove"], next_run_ms is None, said["then"], said["on_failure"]
-    )
+    followers = Followers(said["then"], said["on_failure"], said["alerts"], said["ping"])
+    return ScheduleSummary(enabled == 1, deleted == 1, said["auto_remove"], next_run_ms is None, followers)
 
 
 def schedule_row(row: Schedule) -> Columns:
@@ -187,6 +187,8 @@ def _moving_columns(row: Schedule) -> Columns:
         row.plan_attempts,
         row.updated_ms,
         row.left_out_ms,
+        row.watch_ms,
+        row.watched_ms,
     )
 
 

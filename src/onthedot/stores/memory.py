@@ -405,12 +405,12 @@ class _MemoryTransaction:
         return self.schedules_if_free(ids)
 
     def summaries(self, ids: Collection[str]) -> dict[str, ScheduleSummary]:
-        return {
-            row.id: ScheduleSummary(
-                row.enabled, row.deleted, row.auto_remove, row.next_run_ms is None, row.then, row.on_failure
-            )
-            for row in self.schedules_if_free(ids).values()
-        }
+        return {row.id: row.summary for row in self.schedules_if_free(ids).values()}
+
+    def watched(self, limit: int) -> list[str]:
+        found = [row for row in self._tables.schedules.values() if row.watch_ms is not None]
+        due = sorted((row.watch_ms or 0, row.id) for row in found if (row.watch_ms or 0) <= self._now_ms)
+        return [schedule_id for _, schedule_id in due[:limit]]
 
     def save_schedules(self, schedules: Sequence[Schedule]) -> None:
         for row in schedules:

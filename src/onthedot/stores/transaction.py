@@ -171,6 +171,9 @@ class Transaction(Protocol):
     def summaries(self, ids: Collection[str]) -> dict[str, ScheduleSummary]:
         """How schedules stand, read without locking."""
 
+    def watched(self, limit: int) -> list[str]:
+        """The ids of schedules whose `watch_ms` has come, the oldest first; read without locking."""
+
     def save_schedules(self, schedules: Sequence[Schedule]) -> None:
         """Insert or update. Two new ones of one name, in two transactions: the second is `TryAgain`."""
 

@@ -13,7 +13,9 @@ from onthedot.model.schedule import Schedule
 from onthedot.model.token import Token
 from onthedot.stores.base import Author, Change
 
-_UNREMARKABLE = frozenset({"version", "updated_ms", "revision", "declared_seen_ms", "plan_attempts", "left_out_ms"})
+_UNREMARKABLE = frozenset(
+    {"version", "updated_ms", "revision", "declared_seen_ms", "plan_attempts", "left_out_ms", "watch_ms", "watched_ms"}
+)
 
 
 def schedule_changed(

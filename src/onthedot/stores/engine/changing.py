@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from onthedot.model.run import Run
 from onthedot.model.schedule import Schedule
+from onthedot.rules.alerts import watched
 from onthedot.rules.effects import Before, Edit, Effects
 from onthedot.stores.base import Author, Change
 from onthedot.stores.engine.audit import schedule_changed
@@ -20,7 +22,7 @@ def change(tx: Transaction, names: Sequence[str], edit: Edit, by: Author) -> lis
     befores = [
         Before(name, found.get(name), tuple(live.get(found[name].id, ())) if name in found else ()) for name in names
     ]
-    all_effects = [edit(before, tx.now_ms) for before in befores]
+    all_effects = [_watched(before, edit(before, tx.now_ms), tx.now_ms) for before in befores]
     _lock_what_changes(tx, befores, all_effects)
     write(tx, all_effects)
     lines: list[Change] = []
@@ -28,6 +30,12 @@ def change(tx: Transaction, names: Sequence[str], edit: Edit, by: Author) -> lis
         lines += _record(tx, before.schedule, effects, by)
     tx.add_changes(lines)
     return all_effects
+
+
+def _watched(before: Before, effects: Effects, now_ms: int) -> Effects:
+    if effects.schedule is None:
+        return effects
+    return replace(effects, schedule=watched(before.schedule, effects.schedule, now_ms))
 
 
 def _lock_what_changes(tx: Transaction, befores: Sequence[Before], all_effects: Sequence[Effects]) -> None:

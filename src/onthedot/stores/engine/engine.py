@@ -22,6 +22,7 @@ from onthedot.rules.effects import Decide, Edit, Effects
 from onthedot.stores.base import Author, Finished, LogLine, Planned, Renewal, Started, Store, TaskInfo
 from onthedot.stores.engine import (
     access,
+    alerting,
     changing,
     enqueuing,
     finishing,
@@ -85,7 +86,13 @@ class Engine(Store):
     # planning
 
     def plan_due(self, node_id: str, limit: int, free_workers: int, decide: Decide) -> Planned:
-        planned = self._transact(lambda tx: planning.plan_due(tx, node_id, limit, free_workers, decide))
+        def plan(tx: Transaction) -> tuple[Planned, int]:
+            done = planning.plan_due(tx, node_id, limit, free_workers, decide)
+            return done, finishing.send(tx, alerting.after_plans(tx, done.effects), self.tasks)
+
+        planned, sent = self._transact(plan)
+        if sent:
+            self.notify()
         self._after_plan(node_id, planned.effects)
         return planned
 
@@ -95,7 +102,12 @@ class Engine(Store):
         return self._transact(lambda tx: planning.plan_ahead(cast(AheadTransaction, tx), node_id, ahead, make_id))
 
     def plan_one(self, node_id: str, schedule_id: str, revision: int, decide: Decide) -> Effects | None:
-        effects = self._transact(lambda tx: planning.plan_one(tx, node_id, schedule_id, revision, decide))
+        def plan(tx: Transaction) -> Effects | None:
+            done = planning.plan_one(tx, node_id, schedule_id, revision, decide)
+            finishing.send(tx, alerting.after_plans(tx, [] if done is None else [done]), self.tasks)
+            return done
+
+        effects = self._transact(plan)
         self._after_plan(node_id, [] if effects is None else [effects])
         return effects
 
@@ -390,10 +402,23 @@ class Engine(Store):
     def sweep(self, limit: int = 1000) -> int:
         whats = self._transact(lambda tx: tx.awaited(limit, self._swept))
         self._swept = whats[-1] if len(whats) >= limit else ""
-        woken = self._wake_awaited(whats) + self._give_back_abandoned()
+        woken = self._wake_awaited(whats) + self._give_back_abandoned() + self._look_for_overdue(limit)
         if woken:
             self.notify()
         return woken
+
+    def _look_for_overdue(self, limit: int) -> int:
+        """Each in a transaction of its own: one that cannot be looked at hides no other."""
+        found = self._transact(lambda tx: tx.watched(limit))
+        return sum(
+            in_parts(
+                found,
+                lambda part: self._transact(
+                    lambda tx: sum(finishing.send(tx, alerting.look(tx, each), self.tasks) for each in part)
+                ),
+                lambda schedule_id, error: 0,
+            )
+        )
 
     def _give_back_abandoned(self) -> int:
         """Runs of dead nodes whose takeover was cut short."""

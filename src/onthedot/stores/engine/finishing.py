@@ -11,8 +11,9 @@ from onthedot.model.schedule import ScheduleSummary
 from onthedot.model.states import LIVE
 from onthedot.model.values import replace
 from onthedot.rules import end
-from onthedot.rules.followers import followers
+from onthedot.rules.followers import Sent, followers
 from onthedot.stores.base import PROGRESS, Finished, LogLine, TaskInfo
+from onthedot.stores.engine.alerting import after_ends
 from onthedot.stores.engine.settling import put_down, raise_versions
 from onthedot.stores.transaction import Transaction
 
@@ -64,7 +65,22 @@ def record(tx: Transaction, node_id: str, outcomes: Sequence[Outcome], tasks: Ta
 
 def follow(tx: Transaction, ended: Sequence[Run], summaries: Mapping[str, ScheduleSummary], tasks: Tasks) -> int:
     """Enqueue what comes after these, in the transaction that ends them: exactly once. How many runs that gave."""
-    following = followers(ended, summaries, tx.now_ms, lambda: {task.name: task.policy for task in tasks()})
+    return _enqueue(tx, ended, summaries, after_ends(tx, ended, summaries), tasks)
+
+
+def send(tx: Transaction, sent: Sequence[Sent], tasks: Tasks) -> int:
+    """Enqueue alerts that no end of a run has caused, in the transaction that did; how many."""
+    return _enqueue(tx, (), {}, sent, tasks)
+
+
+def _enqueue(
+    tx: Transaction,
+    ended: Sequence[Run],
+    summaries: Mapping[str, ScheduleSummary],
+    sent: Sequence[Sent],
+    tasks: Tasks,
+) -> int:
+    following = followers(ended, summaries, sent, tx.now_ms, lambda: {task.name: task.policy for task in tasks()})
     tx.save_runs(following)
     return len(following)
 

@@ -53,6 +53,7 @@ PARKED: Document = {**KEPT, "error": {"$gte": ""}}
 DISABLED: Document = {**KEPT, "enabled": 0}
 DECLARED: Document = {"declared_seen_ms": {"$gt": 0}}
 LEFT_OUT: Document = {"left_out_ms": {"$gt": 0}}
+WATCHED: Document = {"watch_ms": {"$gt": 0}}
 HAS_PARENT: Document = {"parent_id": _TEXT}
 """Parts of broadcasts, and runs that follow others."""
 READY: Document = {"ready_for": {"$gte": ""}}
@@ -76,6 +77,7 @@ SCHEDULES_PARKED = "parked"
 SCHEDULES_DISABLED = "disabled"
 SCHEDULES_DECLARED = "declared"
 SCHEDULES_LEFT_OUT = "left_out"
+SCHEDULES_WATCHED = "watched"
 RUNS_DUE = "due"
 RUNS_MOMENTS = "moments"
 RUNS_ROUTED = "routed"
@@ -111,6 +113,8 @@ INDEXES: dict[str, list[IndexModel]] = {
         # Which does nobody declare any more, and which have left out ticks of late? Most are in neither.
         _index(SCHEDULES_DECLARED, "declared_seen_ms", "name", only=DECLARED),
         _index(SCHEDULES_LEFT_OUT, "left_out_ms", "name", only=LEFT_OUT),
+        # Of which must somebody see whether they are overdue? Most have no alert that asks for it.
+        _index(SCHEDULES_WATCHED, "watch_ms", only=WATCHED),
         # Which tombstones are old?
         _index("tombstones", "updated_ms", only={"deleted": 1}),
     ],

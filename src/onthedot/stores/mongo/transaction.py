@@ -210,6 +210,11 @@ class MongoTransaction(NoFlows):
         found = self._reads.look(schema.SCHEDULES, {"_id": {"$in": unknown}}, _SUMMARY)
         return known | {each["_id"]: documents.summary_from(each) for each in found}
 
+    def watched(self, limit: int) -> list[str]:
+        due = {"watch_ms": {"$gt": 0, "$lte": self.now_ms}}
+        found = self._reads.look(schema.SCHEDULES, due, {"_id": 1}).sort([("watch_ms", 1)]).limit(limit)
+        return [each["_id"] for each in found.hint(schema.SCHEDULES_WATCHED)]
+
     def save_schedules(self, schedules: Sequence[Schedule]) -> None:
         for row in schedules:
             known = self._locked.get(row.id)

@@ -33,6 +33,7 @@ The labels of schedules, in order of their names: so a page may begin anywhere, 
 And by when that was:
 
     declared       those that code or a file declares     left_out  those that have left out a tick
+    watched        when to see whether they are overdue
 
 What is asked about runs by task and node rests on the indexes of ended ones alone: live ones are few, and are judged by
 their rows. A member of `ended:G` says of which node, task and parent the run is, so that it is forgotten unread.
@@ -95,6 +96,8 @@ def schedule_entries(row: Schedule) -> IndexEntries:
         entries["declared", row.id] = row.declared_seen_ms
     if row.left_out_ms is not None:
         entries["left_out", row.id] = row.left_out_ms
+    if row.watch_ms is not None:
+        entries["watched", row.id] = row.watch_ms
     for tag in row.tags:
         entries[f"tag:{tag}", label] = 0
     state = row.state

@@ -156,12 +156,11 @@ class RedisTransaction(NoFlows):
 
     def summaries(self, ids: Collection[str]) -> dict[str, ScheduleSummary]:
         self._look_up(self._schedules, ids)
-        return {
-            row.id: ScheduleSummary(
-                row.enabled, row.deleted, row.auto_remove, row.next_run_ms is None, row.then, row.on_failure
-            )
-            for row in self._schedules.known(ids)
-        }
+        return {row.id: row.summary for row in self._schedules.known(ids)}
+
+    def watched(self, limit: int) -> list[str]:
+        found = self._server.read_script("first_until", "watched", self.now_ms, limit)
+        return [str(each) for each in found[::2]]
 
     def save_schedules(self, schedules: Sequence[Schedule]) -> None:
         new = [row.name for row in schedules if self._schedules.before(row.id) is None]

@@ -124,6 +124,12 @@ COMING = (
 OVERDUE = _DUE.where(_schedules.next_run_ms < bindparam("before_ms"))
 SCHEDULES_BY_ID = _BY_ID
 SUMMARIES = select(_schedules.id, *_columns(tables.schedules, mapping.SUMMARY)).where(in_list(_schedules.id))
+WATCHED = (
+    select(_schedules.id)
+    .where(_schedules.watch_ms.is_not(None), _schedules.watch_ms <= bindparam("now_ms"))
+    .order_by(_schedules.watch_ms)
+    .limit(bindparam("most"))
+)
 INSERT_SCHEDULES = Batch(insert(tables.schedules), (*mapping.SCHEDULE, "priority"))
 MOVE_SCHEDULES = changing(tables.schedules.c.id, mapping.SCHEDULE_MOVING)
 DEFINE_SCHEDULES = changing(tables.schedules.c.id, (*mapping.SCHEDULE[1:], "priority"))

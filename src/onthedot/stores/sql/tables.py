@@ -117,6 +117,8 @@ schedules = Table(
     _count("plan_attempts"),
     _ms("updated_ms"),
     _ms("left_out_ms", nullable=True),
+    _ms("watch_ms", nullable=True),
+    _ms("watched_ms", nullable=True),
     _count("priority"),  # of the policy, for queries
 )
 
@@ -178,6 +180,9 @@ Index(
     postgresql_where=_DECLARED,
 )
 Index("onthedot_schedules_left_out", schedules.c.left_out_ms, sqlite_where=_LEFT_OUT, postgresql_where=_LEFT_OUT)
+# Of which must somebody see whether they are overdue? Most have no alert that asks for it.
+_WATCHED = schedules.c.watch_ms.is_not(None)
+Index("onthedot_schedules_watch", schedules.c.watch_ms, sqlite_where=_WATCHED, postgresql_where=_WATCHED)
 Index("onthedot_schedules_error", schedules.c.error, mysql_length={"error": 1}).ddl_if(dialect="mysql")
 
 
@@ -349,7 +354,7 @@ keys = Table(
     Column("key", _string(700), primary_key=True),
     _id("run_id"),
     _ms("expires_ms", nullable=True),
-    Column("state", String(20), nullable=True),
+    _text("state", nullable=True),  # how the run ended; or what has been told of a schedule
 )
 _EXPIRES = keys.c.expires_ms.is_not(None)
 Index("onthedot_keys_expires", keys.c.expires_ms, sqlite_where=_EXPIRES, postgresql_where=_EXPIRES)

@@ -144,6 +144,10 @@ class SqlTransaction:
     def summaries(self, ids: Collection[str]) -> dict[str, ScheduleSummary]:
         return {row[0]: mapping.summary_from(row[1:]) for row in self._chunks(statements.SUMMARIES, ids)}
 
+    def watched(self, limit: int) -> list[str]:
+        found = self._connection.execute(statements.WATCHED, {"now_ms": self.now_ms, "most": limit})
+        return [schedule_id for (schedule_id,) in found]
+
     def save_schedules(self, schedules: Sequence[Schedule]) -> None:
         new: list[Columns] = []
         moved: list[Columns] = []

@@ -26,6 +26,7 @@ import pytest
 _TOPICS = (
     "access",
     "ahead",
+    "alerts",
     "asking",
     "boundaries",
     "concurrency",
@@ -45,6 +46,7 @@ pytest.register_assert_rewrite(*(f"{__name__}.{topic}" for topic in _TOPICS))
 
 from onthedot.testing.conformance.access import TestAuditOfDrains, TestSessions, TestTokens  # noqa: E402
 from onthedot.testing.conformance.ahead import TestPlanningAhead  # noqa: E402
+from onthedot.testing.conformance.alerts import TestAlerts, TestOverdue  # noqa: E402
 from onthedot.testing.conformance.asking import (  # noqa: E402
     TestAskingForRuns,
     TestAskingForSchedules,
@@ -114,6 +116,7 @@ from onthedot.testing.conformance.schedules import (  # noqa: E402
 
 __all__ = [
     "START_MS",
+    "TestAlerts",
     "TestAskingForRuns",
     "TestAskingForSchedules",
     "TestAtNow",
@@ -147,6 +150,7 @@ __all__ = [
     "TestMisfire",
     "TestOldBeforeNew",
     "TestOperatorsRetry",
+    "TestOverdue",
     "TestOverlapWhenPlanned",
     "TestOverlapWhenStarted",
     "TestPausing",

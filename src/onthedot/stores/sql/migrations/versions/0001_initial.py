@@ -84,7 +84,7 @@ def upgrade() -> None:
         sa.Column("key", _string(700), nullable=False),
         sa.Column("run_id", _string(36), nullable=False),
         sa.Column("expires_ms", sa.BigInteger(), nullable=True),
-        sa.Column("state", sa.String(length=20), nullable=True),
+        sa.Column("state", _LONG, nullable=True),
         sa.PrimaryKeyConstraint("key"),
     )
     op.create_index(
@@ -169,6 +169,8 @@ def upgrade() -> None:
         sa.Column("plan_attempts", sa.Integer(), nullable=False),
         sa.Column("updated_ms", sa.BigInteger(), nullable=False),
         sa.Column("left_out_ms", sa.BigInteger(), nullable=True),
+        sa.Column("watch_ms", sa.BigInteger(), nullable=True),
+        sa.Column("watched_ms", sa.BigInteger(), nullable=True),
         sa.Column("priority", sa.Integer(), nullable=False),
         sa.PrimaryKeyConstraint("id"),
     )
@@ -209,7 +211,7 @@ def upgrade() -> None:
             "onthedot_schedules_plannable", "onthedot_schedules", ["enabled", "deleted", "mode", "next_run_ms", "id"]
         )
         op.create_index("onthedot_schedules_mode", "onthedot_schedules", ["mode", "name"])
-    for name, column in (("declared", "declared_seen_ms"), ("left_out", "left_out_ms")):
+    for name, column in (("declared", "declared_seen_ms"), ("left_out", "left_out_ms"), ("watch", "watch_ms")):
         op.create_index(
             f"onthedot_schedules_{name}",
             "onthedot_schedules",
