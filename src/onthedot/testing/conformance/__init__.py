@@ -40,6 +40,7 @@ _TOPICS = (
     "running",
     "scene",
     "schedules",
+    "statistics",
 )
 # Before they are imported: a failing assert then shows its values.
 pytest.register_assert_rewrite(*(f"{__name__}.{topic}" for topic in _TOPICS))
@@ -113,6 +114,7 @@ from onthedot.testing.conformance.schedules import (  # noqa: E402
     TestPutting,
     TestRescheduling,
 )
+from onthedot.testing.conformance.statistics import TestStatistics  # noqa: E402
 
 __all__ = [
     "START_MS",
@@ -172,6 +174,7 @@ __all__ = [
     "TestSessions",
     "TestSlotsAfterEdits",
     "TestStarting",
+    "TestStatistics",
     "TestStepRows",
     "TestTakeover",
     "TestTicks",
