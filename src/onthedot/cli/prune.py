@@ -26,7 +26,6 @@ _NOUNS = {
     "revisions": "revision",
     "tombstones": "tombstone",
     "nodes": "node",
-    "hours": "statistic",
 }
 
 

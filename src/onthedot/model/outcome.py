@@ -23,6 +23,8 @@ class Outcome:
     error: str | None = None
     reason: str | None = None
     retry_after_ms: int | None = None
+    size: int | None = None
+    """How long the list is that it returned, where a step of its flow is mapped over it."""
     final: bool = False
     entered: bool = False
     """Only for what is handed back: the task had been entered, so this was an attempt."""

@@ -25,7 +25,6 @@ from onthedot.errors import StoreError
 from onthedot.model.decision import Decision
 from onthedot.model.finding import Finding
 from onthedot.model.graph import Graph
-from onthedot.model.hour import Hour
 from onthedot.model.mark import Mark
 from onthedot.model.minute import Minute
 from onthedot.model.node import Node
@@ -226,9 +225,6 @@ class TaskInfo:
 _DAY_MS = 86_400_000
 MINUTES_KEPT_MS = 7 * _DAY_MS
 """So long the counts of each minute are kept."""
-ROLL_UP_AFTER_MS = 60_000
-"""So long after its end a run is counted into its hour: by then all that ended before it can be seen, also what was
-written by a transaction that took its time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,8 +241,6 @@ class Retention:
     """So many ended runs of each schedule, and of each task that runs without one; at times a tenth more."""
     decisions_per_schedule: int = 10_000
     """The same of decisions."""
-    statistics_ms: int = 30 * _DAY_MS
-    """Hours in which runs were counted."""
     keys_ms: int = 30 * _DAY_MS
     """So long after the end of its run a key still stands for it."""
     changes_ms: int = 90 * _DAY_MS
@@ -278,8 +272,6 @@ class Pruned:
     revisions: int = 0
     tombstones: int = 0
     nodes: int = 0
-    hours: int = 0
-    """Of statistics."""
     refused: tuple[str, ...] = ()
     """What the database would not delete, one line each with its reason; it is passed over from now on."""
     more: bool = False
@@ -298,15 +290,6 @@ class Pruned:
         mine, theirs = self.counts(), other.counts()
         both = {name: mine[name] + theirs[name] for name in mine}
         return Pruned(**both, refused=self.refused + other.refused, more=self.more or other.more)
-
-
-@dataclass(frozen=True, slots=True)
-class RolledUp:
-    """What was counted."""
-
-    ends: int = 0
-    more: bool = False
-    """More is left: call again at once."""
 
 
 class Store(ABC):
@@ -655,25 +638,6 @@ class Store(ABC):
         """What was counted in the minutes that begin in [first, last], by minute and node."""
 
     @abstractmethod
-    def roll_up(self, limit: int = 10_000) -> RolledUp:
-        """Count up to so many ended runs into the hours in which they ended: those that ended after `rolled_through`,
-        and `ROLL_UP_AFTER_MS` ago or earlier. Where more have ended at one moment, all of them.
-
-        Any number of processes may do it at once: each end is counted once. One that can be seen only later than that
-        is not counted, if others that ended after it are. One that is revived and ends again has ended twice.
-        """
-
-    @abstractmethod
-    def rolled_through(self) -> int:
-        """The moment up to which ends are counted; 0 before the first."""
-
-    @abstractmethod
-    def hours(self, of: str, step: str = "", *, first_ms: int = 0, last_ms: int = 1 << 62) -> list[Hour]:
-        """What was counted of a schedule, a task or everything (`Hour.of`) in the hours that begin in [first, last], in
-        order; of runs that are no steps, or of one step of a flow. An hour in which nothing ended is left out.
-        """
-
-    @abstractmethod
     def tasks(self) -> list[TaskInfo]:
         """What live nodes have published, by name."""
 
@@ -685,8 +649,6 @@ class Store(ABC):
         itself, not the others. By indexes and in short transactions, so that it may be called again and again beside
         everything else, by any number of processes. Of schedules with too many runs it looks for those that ran just
         now and some others, the next ones when it is called again; `thorough` looks at all of them.
-
-        First, ends are counted (`roll_up`): a run that is not counted yet is not forgotten.
 
         Safe at any time: the watermark, not history, keeps ticks from coming back. What is no longer as it was found (a
         run that an operator has revived, an expired key that was taken anew) stays. What the database refuses to delete

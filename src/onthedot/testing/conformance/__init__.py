@@ -40,7 +40,6 @@ _TOPICS = (
     "running",
     "scene",
     "schedules",
-    "statistics",
 )
 # Before they are imported: a failing assert then shows its values.
 pytest.register_assert_rewrite(*(f"{__name__}.{topic}" for topic in _TOPICS))
@@ -114,7 +113,6 @@ from onthedot.testing.conformance.schedules import (  # noqa: E402
     TestPutting,
     TestRescheduling,
 )
-from onthedot.testing.conformance.statistics import TestStatistics  # noqa: E402
 
 __all__ = [
     "START_MS",
@@ -174,7 +172,6 @@ __all__ = [
     "TestSessions",
     "TestSlotsAfterEdits",
     "TestStarting",
-    "TestStatistics",
     "TestStepRows",
     "TestTakeover",
     "TestTicks",
