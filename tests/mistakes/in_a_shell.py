@@ -13,6 +13,14 @@ COMMANDS = Section(
     (
         Mistake("onthedot schedules pause nihgtly", "No schedule named 'nihgtly'. Did you mean nightly?", code=1),
         Mistake(
+            "onthedot verify --journal nowhere",
+            "--journal: nowhere is no folder; name the one that tasks were told to write into",
+        ),
+        Mistake(
+            "onthedot verify --store https://jobs.example",
+            "verify reads the store itself: give its own URL, such as postgresql://db/jobs",
+        ),
+        Mistake(
             "onthedot dashboard --host 0.0.0.0",
             "others could reach 0.0.0.0:8642, and there is no token yet;"
             " make one first: onthedot tokens create NAME --role admin",

@@ -12,6 +12,7 @@ from tests.patience import LONGEST_S
 
 from onthedot.errors import StoreUnavailable
 from onthedot.model.run import Run
+from onthedot.stores import roll_up
 from onthedot.stores.base import Author, Retention
 from onthedot.stores.open import open_store
 from onthedot.stores.sql.store import SqlStore
@@ -177,7 +178,10 @@ def test_who_is_cut_off_at_the_commit_is_told_since_nobody_knows_what_became_of_
     assert len(busy) == 1
 
 
-def test_what_is_old_is_forgotten_though_it_was_cut_off(store: SqlStore, observer: sqlalchemy.Engine) -> None:
+def test_what_is_old_is_forgotten_though_it_was_cut_off(
+    store: SqlStore, observer: sqlalchemy.Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(roll_up, "ROLL_UP_AFTER_MS", 0)  # else it would stay for a minute
     store.request_cancel("run", "not wanted", BY)
     busy = busy_between(store, observer, "FROM onthedot_logs", times=1)
     store.prune(Retention(history_ms=0))

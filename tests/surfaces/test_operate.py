@@ -392,13 +392,13 @@ def test_prune_forgets_all_that_is_old_and_says_what(place: Place) -> None:
     _end_runs(store, 3, old_ms)
     assert place.run("prune", "--store", place.url) == (0, "forgot 3 runs\n", "")
     assert place.run("prune", "--store", place.url) == (0, "nothing is old enough to be forgotten\n", "")
-    _end_runs(store, 2, store.now_ms() - 2000)
+    _end_runs(store, 2, store.now_ms() - 62_000)
     done = place.run("prune", "--store", place.url, "--history", "1s", "--changes", "1ms", "--json")
     assert (done.code, done.stderr) == (0, "")
     forgotten = json.loads(done.stdout)["forgotten"]
     assert (forgotten["runs"], forgotten["changes"], forgotten["tombstones"]) == (2, 2, 0)
     assert sorted(row.name for row in store.schedules()) == ["a", "b"]
-    _end_runs(store, 5, store.now_ms())
+    _end_runs(store, 5, store.now_ms() - 60_000)
     assert place.run("prune", "--store", place.url, "--per-schedule", "1").stdout == "forgot 4 runs\n"
     app.close()
 

@@ -27,6 +27,7 @@ from onthedot.cli import (
     schedules,
     tokens,
     triggers,
+    verify,
 )
 from onthedot.cli.failures import UsageError, exit_code, lines_of, show_error, usage_line
 from onthedot.cli.texts import visible
@@ -59,6 +60,7 @@ program.command("check")(files.check_file)
 program.command("import")(files.import_file)
 program.command("export")(files.export_file)
 program.command("doctor")(doctor.show_findings)
+program.command("verify")(verify.show_verdict)
 program.command("next")(triggers.show_next)
 program.command("describe")(triggers.show_description)
 program.command("forecast")(forecast.show_forecast)

@@ -26,6 +26,7 @@ _NOUNS = {
     "revisions": "revision",
     "tombstones": "tombstone",
     "nodes": "node",
+    "hours": "statistic",
 }
 
 

@@ -26,5 +26,7 @@ class Outcome:
     size: int | None = None
     """How long the list is that it returned, where a step of its flow is mapped over it."""
     final: bool = False
+    flow: str | None = None
+    """The flow that the run is a step of, where its owner says so: then it is told in the same step, if it is free."""
     entered: bool = False
     """Only for what is handed back: the task had been entered, so this was an attempt."""

@@ -50,7 +50,8 @@ class Upkeep:
         return self._sweep_ms
 
     def prune_once(self) -> int:
-        """Forget what is old; again at once while there is more, so that it keeps up with any rate."""
+        """Count what ended and forget what is old; again at once while there is more, so that it keeps up with any
+        rate."""
         if self._may() and self._store.prune(self._retention).more:
             return 0
         return PRUNE_MS

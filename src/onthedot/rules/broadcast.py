@@ -26,6 +26,8 @@ def expanded(run: Run, members: Sequence[Node], now_ms: int) -> tuple[Run, list[
             key=None,
             target=member.id,
             parent_id=run.id,
+            step=None,
+            item=None,
             shard=number,
             shards=len(members),
             owner=None,

@@ -219,6 +219,7 @@ def manual_run(schedule: Schedule, run_id: str, key: str | None, args: Json | No
         schedule_id=schedule.id,
         schedule=schedule.name,
         revision=schedule.revision,
+        graph=schedule.graph,
         exempt=True,
         key=key,
     )

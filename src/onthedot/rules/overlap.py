@@ -55,10 +55,16 @@ def gives_way_to(run: Run, newer: Run) -> bool:
 def asked_to_stop(live: Iterable[Run], now_ms: int) -> list[Run]:
     """Those that run, asked to make way, as far as they were not asked before."""
     return [
-        replace(run, cancel_requested_ms=now_ms, reason="covered by a newer run")
+        _asked(run, "covered by a newer run", now_ms)
         for run in live
         if run.counts_for_slots and run.cancel_requested_ms is None
     ]
+
+
+def _asked(run: Run, reason: str, now_ms: int) -> Run:
+    """A flow is found by the poll until its steps have been asked."""
+    until_ms = now_ms if run.is_flow else run.until_ms
+    return replace(run, cancel_requested_ms=now_ms, reason=reason, until_ms=until_ms)
 
 
 def waits(run: Run, now_ms: int) -> bool:

@@ -55,6 +55,8 @@ class _Batch:
         policy = run.policy
         if self._free <= 0 or policy.limit is not None or policy.depends_on or policy.route == "broadcast":
             return False
+        if run.is_flow:
+            return False
         node = self._situation.node
         if run.target not in (None, node.id) or not routing.takes(node, run.task, policy.group):
             return False
@@ -268,6 +270,7 @@ class _Work:
             schedule_id=schedule.id,
             schedule=schedule.name,
             revision=schedule.revision,
+            graph=schedule.graph,
             created_ms=self.now_ms,
         )
 

@@ -18,6 +18,8 @@ def _always(run: Run) -> bool:
 
 
 DEFAULT_WITHIN_MS = 86_400_000
+FENCES = 1 << 20
+"""How many fences of its schedule a flow reserves for its steps when it begins."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +50,11 @@ class Starts:
 
 
 def started(run: Run, node_id: str, now_ms: int, *, fence: int = 0, slot: str | None = None) -> Run:
-    """The run as the node's own, from this moment on."""
+    """The run as the node's own, from this moment on; a flow has no owner."""
     return replace(
         run,
         state=State.RUNNING,
-        owner=node_id,
+        owner=None if run.is_flow else node_id,
         claim_no=run.claim_no + 1,
         attempt=run.attempt + 1,
         fence=fence,
@@ -172,16 +174,20 @@ class _Judging:
 
     def _start(self, run: Run, slot: str | None) -> None:
         """Start the run if it may start here and now; else it keeps its place before what needs the same slot."""
-        if run.id not in self.facts.candidates or len(self.begun) >= self.free:
+        if run.id not in self.facts.candidates or (not run.is_flow and self._workers() >= self.free):
             self._wait(run, None)
             self.kept += slot is not None
             return
         if not self.facts.admits(run):
             self._wait(run, behind_limit(run).waits_for)
             return
-        self.schedule = replace(self.schedule, fence=self.schedule.fence + 1, last_run_ms=self.facts.now_ms)
-        fence = self.schedule.fence
+        fence = self.schedule.fence + (FENCES if run.is_flow else 1)
+        self.schedule = replace(self.schedule, fence=fence, last_run_ms=self.facts.now_ms)
         self.begun.append(started(run, self.facts.node_id, self.facts.now_ms, fence=fence, slot=slot))
+
+    def _workers(self) -> int:
+        """How many have been given away; a flow needs none."""
+        return sum(not run.is_flow for run in self.begun)
 
     def _wait(self, run: Run, waits_for: str | None) -> None:
         if run.waits_for != waits_for:

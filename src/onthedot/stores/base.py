@@ -17,7 +17,7 @@ lost finds its own ids and changes nothing more.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, NamedTuple
 
@@ -25,6 +25,7 @@ from onthedot.errors import StoreError
 from onthedot.model.decision import Decision
 from onthedot.model.finding import Finding
 from onthedot.model.graph import Graph
+from onthedot.model.hour import Hour
 from onthedot.model.mark import Mark
 from onthedot.model.minute import Minute
 from onthedot.model.node import Node
@@ -225,6 +226,9 @@ class TaskInfo:
 _DAY_MS = 86_400_000
 MINUTES_KEPT_MS = 7 * _DAY_MS
 """So long the counts of each minute are kept."""
+ROLL_UP_AFTER_MS = 60_000
+"""So long after its end a run is counted into its hour: by then all that ended before it can be seen, also what was
+written by a transaction that took its time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,6 +245,8 @@ class Retention:
     """So many ended runs of each schedule, and of each task that runs without one; at times a tenth more."""
     decisions_per_schedule: int = 10_000
     """The same of decisions."""
+    statistics_ms: int = 30 * _DAY_MS
+    """Hours in which runs were counted."""
     keys_ms: int = 30 * _DAY_MS
     """So long after the end of its run a key still stands for it."""
     changes_ms: int = 90 * _DAY_MS
@@ -272,6 +278,8 @@ class Pruned:
     revisions: int = 0
     tombstones: int = 0
     nodes: int = 0
+    hours: int = 0
+    """Of statistics."""
     refused: tuple[str, ...] = ()
     """What the database would not delete, one line each with its reason; it is passed over from now on."""
     more: bool = False
@@ -290,6 +298,15 @@ class Pruned:
         mine, theirs = self.counts(), other.counts()
         both = {name: mine[name] + theirs[name] for name in mine}
         return Pruned(**both, refused=self.refused + other.refused, more=self.more or other.more)
+
+
+@dataclass(frozen=True, slots=True)
+class RolledUp:
+    """What was counted."""
+
+    ends: int = 0
+    more: bool = False
+    """More is left: call again at once."""
 
 
 class Store(ABC):
@@ -474,6 +491,18 @@ class Store(ABC):
         """The graph with that hash, if it is kept."""
 
     @abstractmethod
+    def look(self, flow_ids: Collection[str]) -> int:
+        """Tell flows which of their steps have ended, stop them where that was asked, and move them as far as they go.
+
+        Repeatable, and for anybody: whoever ends a step does it after the commit. Says how many moved.
+        """
+
+    @abstractmethod
+    def tend_flows(self, limit: int = 1000) -> int:
+        """Look at flows whose steps have ended while nobody looked, that were asked to stop, or whose time is over; and
+        end runs that have waited longer than they may. Cheap enough to ask once a second. Says how many moved."""
+
+    @abstractmethod
     def results(self, flow_id: str, step: str, first: int = 0, limit: int = 1000) -> list[tuple[int, State, Any]]:
         """How runs of a step have ended, and what they returned, in the order of items from `first` on.
 
@@ -488,10 +517,12 @@ class Store(ABC):
         """
 
     @abstractmethod
-    def request_cancel(self, run_id: str, reason: str, by: Author) -> Run:
+    def request_cancel(self, run_id: str, reason: str, by: Author, *, now: bool = False) -> Run:
         """A waiting run is cancelled at once; a running one is marked, for its owner to see. `RunNotFound`.
 
-        Kept in the audit, unless the run has ended and nothing changes.
+        Of a flow that runs the waiting steps end and the running ones are asked; only closing ones begin from then on,
+        and with `now` not even those. A repeat asks for no more than the first. Kept in the audit, unless the run has
+        ended and nothing changes.
         """
 
     @abstractmethod
@@ -502,7 +533,8 @@ class Store(ABC):
     def retry(self, run_id: str, claim_no: int, by: Author) -> Run:
         """An ended run waits again, if it still has the claim number that the operator was shown; else `Conflict`.
 
-        Kept in the audit.
+        A flow goes on where it was: what ended well stays, all else is done again. A step is retried by itself while
+        its flow runs and nothing rests on its end; else `Conflict`, and its flow can be. Kept in the audit.
         """
 
     @abstractmethod
@@ -510,7 +542,8 @@ class Store(ABC):
         """Let blocked runs that could start be judged again: what a lost wake-up left behind. Says how many.
 
         Looks at so many of the things that runs wait for, and at the next so many when it is called again: a crowd
-        hides nothing for ever. Also gives back what a node holds that is dead, where its takeover was cut short.
+        hides nothing for ever. Also gives back what a node holds that is dead, where its takeover was cut short, and
+        does what `tend_flows` does.
         """
 
     @abstractmethod
@@ -638,6 +671,25 @@ class Store(ABC):
         """What was counted in the minutes that begin in [first, last], by minute and node."""
 
     @abstractmethod
+    def roll_up(self, limit: int = 10_000) -> RolledUp:
+        """Count up to so many ended runs into the hours in which they ended: those that ended after `rolled_through`,
+        and `ROLL_UP_AFTER_MS` ago or earlier. Where more have ended at one moment, all of them.
+
+        Any number of processes may do it at once: each end is counted once. One that can be seen only later than that
+        is not counted, if others that ended after it are. One that is revived and ends again has ended twice.
+        """
+
+    @abstractmethod
+    def rolled_through(self) -> int:
+        """The moment up to which ends are counted; 0 before the first."""
+
+    @abstractmethod
+    def hours(self, of: str, step: str = "", *, first_ms: int = 0, last_ms: int = 1 << 62) -> list[Hour]:
+        """What was counted of a schedule, a task or everything (`Hour.of`) in the hours that begin in [first, last], in
+        order; of runs that are no steps, or of one step of a flow. An hour in which nothing ended is left out.
+        """
+
+    @abstractmethod
     def tasks(self) -> list[TaskInfo]:
         """What live nodes have published, by name."""
 
@@ -649,6 +701,8 @@ class Store(ABC):
         itself, not the others. By indexes and in short transactions, so that it may be called again and again beside
         everything else, by any number of processes. Of schedules with too many runs it looks for those that ran just
         now and some others, the next ones when it is called again; `thorough` looks at all of them.
+
+        First, ends are counted (`roll_up`): a run that is not counted yet is not forgotten.
 
         Safe at any time: the watermark, not history, keeps ticks from coming back. What is no longer as it was found (a
         run that an operator has revived, an expired key that was taken anew) stays. What the database refuses to delete

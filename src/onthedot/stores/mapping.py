@@ -18,6 +18,7 @@ from onthedot.model.attempt import Attempt, attempts_from
 from onthedot.model.decision import Decision
 from onthedot.model.definition_json import DEFAULTS, as_json, from_json
 from onthedot.model.graph import Graph
+from onthedot.model.hour import Hour
 from onthedot.model.key import Key
 from onthedot.model.mark import Mark
 from onthedot.model.minute import Minute
@@ -481,6 +482,7 @@ REVISION = ("schedule_id", "revision", "made_ms", "body")
 TOKEN = tuple(field.name for field in fields(Token))
 SESSION = tuple(field.name for field in fields(Session))
 MINUTE = ("minute_ms", "node_id", "body")
+HOUR = ("kept_by", "step", "hour_ms", "body")
 
 
 def minute_row(minute: Minute) -> Columns:
@@ -495,6 +497,20 @@ def minute_from(row: Sequence[Any]) -> Minute:
         return Minute.from_json(minute_ms, node_id, json_object(body))
     except UNREADABLE:
         return Minute(minute_ms, node_id)
+
+
+def hour_row(hour: Hour) -> Columns:
+    """The columns of `HOUR`."""
+    return (hour.of, hour.step, hour.hour_ms, encode(hour.as_json()))
+
+
+def hour_from(row: Sequence[Any]) -> Hour:
+    """What was counted; nothing where that cannot be read."""
+    of, step, hour_ms, body = row
+    try:
+        return Hour.from_json(of, step, hour_ms, json_object(body))
+    except UNREADABLE:
+        return Hour(of, step, hour_ms)
 
 
 def key_row(key: Key) -> Columns:

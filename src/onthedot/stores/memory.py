@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 from onthedot.heap import IndexedHeap
 from onthedot.model.decision import Decision
 from onthedot.model.graph import Graph
+from onthedot.model.hour import Hour
 from onthedot.model.key import Key
 from onthedot.model.mark import mark_of
 from onthedot.model.minute import Minute
@@ -35,14 +36,16 @@ from onthedot.stores.base import (
     Needed,
     Pruned,
     Retention,
+    RolledUp,
     RunCounts,
     ScheduleCounts,
     TaskInfo,
     Ticks,
 )
 from onthedot.stores.engine import Engine
-from onthedot.stores.memory_prune import EndedRuns, Keys, MemoryForgetting
+from onthedot.stores.memory_prune import EndedRuns, Keys, MemoryForgetting, MemoryRolling, Place
 from onthedot.stores.prune import Pruner
+from onthedot.stores.roll_up import roll_up
 from onthedot.stores.transaction import Claim, LiveRuns, StepRow, TryAgain, most_waiting, step_row, still_live
 
 Undo = Callable[[], None]
@@ -57,7 +60,8 @@ class MemoryStore(Engine):
         self._lock = RLock()
         self._tables = _Tables()
         self._listeners: list[Callable[[], None]] = []
-        self._pruner = Pruner(MemoryForgetting(self._tables))
+        self._rolling = MemoryRolling(self._tables)
+        self._pruner = Pruner(MemoryForgetting(self._tables), self._rolling)
 
     def now_ms(self) -> int:
         return self._read_clock()
@@ -243,6 +247,19 @@ class MemoryStore(Engine):
         with self._lock:
             return [each for key, each in sorted(self._tables.minutes.items()) if first_ms <= key[0] <= last_ms]
 
+    def roll_up(self, limit: int = 10_000) -> RolledUp:
+        with self._lock:
+            return roll_up(self._rolling, self._read_clock(), limit)
+
+    def rolled_through(self) -> int:
+        return self._tables.rolled_through_ms
+
+    @answerable
+    def hours(self, of: str, step: str = "", *, first_ms: int = 0, last_ms: int = 1 << 62) -> list[Hour]:
+        with self._lock:
+            found = [each for each in self._tables.hours.values() if each.of == of and each.step == step]
+        return sorted((each for each in found if first_ms <= each.hour_ms <= last_ms), key=lambda each: each.hour_ms)
+
     def nodes(self) -> list[Node]:
         with self._lock:
             return sorted(
@@ -317,6 +334,8 @@ class _Tables:
         self.tokens: dict[str, Token] = {}
         self.sessions: dict[str, Session] = {}
         self.minutes: dict[tuple[int, str], Minute] = {}
+        self.hours: dict[Place, Hour] = {}
+        self.rolled_through_ms = 0
 
     def note_places(self, run: Run) -> None:
         """Put a live run into every index that it belongs to."""

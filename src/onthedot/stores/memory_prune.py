@@ -8,13 +8,20 @@ from typing import TYPE_CHECKING, Any
 
 from onthedot.heap import IndexedHeap
 from onthedot.model.decision import Decision
+from onthedot.model.hour import Hour
 from onthedot.model.key import Key
 from onthedot.model.run import Run
+from onthedot.rules.counting import End
 from onthedot.stores.base import Pruned
 from onthedot.stores.prune import is_needed
+from onthedot.stores.roll_up import Known
 
 if TYPE_CHECKING:
     from onthedot.stores.memory import _Tables
+
+
+Place = tuple[str, str, int]
+"""Of an hour: of whom, step, and when it begins."""
 
 
 class EndedRuns(dict[str, Run]):
@@ -80,9 +87,11 @@ class MemoryForgetting:
         old = takewhile(lambda run: (run.finished_ms or 0) <= before_ms, self._tables.history.values())
         return [run.id for run in islice(old, most)]
 
-    def surplus_runs(self, keep: int, most: int, *, thorough: bool) -> list[str]:
-        groups = (ids for ids in self._tables.history.of.values() if len(ids) > keep)
-        return list(islice((run_id for ids in groups for run_id in sorted(ids)[: len(ids) - keep]), most))
+    def surplus_runs(self, keep: int, most: int, *, thorough: bool, before_ms: int) -> list[str]:
+        history = self._tables.history
+        groups = (ids for ids in history.of.values() if len(ids) > keep)
+        surplus = (run_id for ids in groups for run_id in sorted(ids)[: len(ids) - keep])
+        return list(islice((each for each in surplus if (history[each].finished_ms or 0) <= before_ms), most))
 
     def forget_runs(self, items: Sequence[str]) -> Pruned:
         history, log = self._tables.history, self._tables.log
@@ -205,3 +214,43 @@ class MemoryForgetting:
             self._tables.nodes.pop(node_id, None)
             self._tables.tasks.pop(node_id, None)
         return Pruned(nodes=len(items))
+
+    # statistics
+
+    def old_hours(self, before_ms: int, most: int) -> list[Place]:
+        return list(islice((place for place in self._tables.hours if place[2] <= before_ms), most))
+
+    def forget_hours(self, items: Sequence[Place]) -> Pruned:
+        return Pruned(hours=sum(self._tables.hours.pop(place, None) is not None for place in items))
+
+
+class MemoryRolling:
+    """Of one store, under its lock."""
+
+    def __init__(self, tables: _Tables) -> None:
+        self._tables = tables
+
+    def rolled_through(self) -> int:
+        return self._tables.rolled_through_ms
+
+    def ends(self, after_ms: int, last_ms: int, most: int) -> list[End]:
+        ended = [run for run in self._tables.history.values() if after_ms < (run.finished_ms or 0) <= last_ms]
+        ended.sort(key=lambda run: run.finished_ms or 0)
+        return [_end_of(run) for run in ended[: most or None]]
+
+    def hours_at(self, hour_ms: int, places: Sequence[tuple[str, str]]) -> list[Known]:
+        found = (self._tables.hours.get((of, step, hour_ms)) for of, step in places)
+        return [(each, None) for each in found if each is not None]
+
+    def keep(self, before_ms: int, through_ms: int, new: Sequence[Hour], changed: Sequence[Known]) -> bool:
+        if self._tables.rolled_through_ms != before_ms:
+            return False
+        self._tables.rolled_through_ms = through_ms
+        for each in (*new, *(hour for hour, _ in changed)):
+            self._tables.hours[each.of, each.step, each.hour_ms] = each
+        return True
+
+
+def _end_of(run: Run) -> End:
+    error = run.error or run.reason
+    return _kept_by(run), run.step or "", run.state.value, run.due_ms, run.started_ms, run.finished_ms, error

@@ -12,7 +12,8 @@ from functools import partial
 from typing import Any, Generic, Protocol, TypeVar
 
 from onthedot.errors import StoreError, StoreUnavailable
-from onthedot.stores.base import Pruned, Retention, Store
+from onthedot.stores.base import Pruned, Retention, RolledUp, Store
+from onthedot.stores.roll_up import Rolling, roll_up
 from onthedot.stores.transaction import TryAgain, once_more_if_cut_off
 
 Item = TypeVar("Item", bound=Hashable)
@@ -26,6 +27,8 @@ _TOMBSTONES_AT_ONCE = 100
 """For each of them the keys of its ticks are looked for."""
 _CULPRITS = 20
 """So many rows of a kind are found out one by one in a call; the others in the next."""
+_ROLLED_UP = 10_000
+"""So many ends are counted before: more than are forgotten, so that these do not wait for it."""
 _MOST_REFUSED = 10_000
 """So many are remembered, to be passed over."""
 
@@ -63,7 +66,8 @@ class Forgetting(Protocol):
 
     def old_runs(self, before_ms: int, most: int) -> Sequence[Any]: ...
 
-    def surplus_runs(self, keep: int, most: int, *, thorough: bool) -> Sequence[Any]: ...
+    def surplus_runs(self, keep: int, most: int, *, thorough: bool, before_ms: int) -> Sequence[Any]:
+        """Of those beyond the newest only what ended by then."""
 
     def forget_runs(self, items: Sequence[Any]) -> Pruned: ...
 
@@ -99,15 +103,22 @@ class Forgetting(Protocol):
 
     def forget_nodes(self, items: Sequence[Any]) -> Pruned: ...
 
+    def old_hours(self, before_ms: int, most: int) -> Sequence[Any]: ...
 
-def kinds_of(rows: Forgetting, keep: Retention, now_ms: int, *, thorough: bool) -> list[Kind[Any]]:
-    """The rule of every table."""
+    def forget_hours(self, items: Sequence[Any]) -> Pruned: ...
+
+
+def kinds_of(
+    rows: Forgetting, keep: Retention, now_ms: int, rolled_through_ms: int, *, thorough: bool
+) -> list[Kind[Any]]:
+    """The rule of every table. A run that is not counted yet stays."""
     before_ms = now_ms - keep.history_ms
+    counted_ms = min(before_ms, rolled_through_ms)
     long_ago_ms = now_ms - max(keep.tombstones_ms, keep.history_ms)
-    surplus_runs = partial(rows.surplus_runs, keep.per_schedule, thorough=thorough)
+    surplus_runs = partial(rows.surplus_runs, keep.per_schedule, thorough=thorough, before_ms=rolled_through_ms)
     surplus_decisions = partial(rows.surplus_decisions, keep.decisions_per_schedule, thorough=thorough)
     return [
-        Kind("run", partial(rows.old_runs, before_ms), rows.forget_runs),
+        Kind("run", partial(rows.old_runs, counted_ms), rows.forget_runs),
         Kind("run too many", surplus_runs, rows.forget_runs),
         Kind("decision", partial(rows.old_decisions, before_ms), rows.forget_decisions),
         Kind("decision too many", surplus_decisions, rows.forget_decisions),
@@ -117,19 +128,32 @@ def kinds_of(rows: Forgetting, keep: Retention, now_ms: int, *, thorough: bool) 
         Kind("revision", partial(rows.replaced_revisions, before_ms, thorough=thorough), rows.forget_revisions),
         Kind("tombstone", partial(rows.bare_tombstones, long_ago_ms), rows.forget_tombstones, _TOMBSTONES_AT_ONCE),
         Kind("node", partial(rows.gone_nodes, now_ms - keep.nodes_ms), rows.forget_nodes),
+        Kind("hour", partial(rows.old_hours, now_ms - keep.statistics_ms), rows.forget_hours),
     ]
 
 
 class Pruner:
     """Of one store: remembers which rows the database refuses to delete."""
 
-    def __init__(self, rows: Forgetting) -> None:
+    def __init__(self, rows: Forgetting, rolling: Rolling) -> None:
         self._rows = rows
+        self._rolling = rolling
         self._refused: dict[str, set[Hashable]] = {}
 
     def prune(self, now_ms: int, keep: Retention, limit: int, *, thorough: bool) -> Pruned:
         """See `Store.prune`."""
-        return self.share(kinds_of(self._rows, keep, now_ms, thorough=thorough), limit)
+        rolled, problem = self._roll_up(now_ms, now_ms - keep.statistics_ms)
+        through_ms = self._rolling.rolled_through()
+        done = self.share(kinds_of(self._rows, keep, now_ms, through_ms, thorough=thorough), limit)
+        return replace(done + problem, more=done.more or (rolled.more and rolled.ends > 0))
+
+    def _roll_up(self, now_ms: int, oldest_ms: int) -> tuple[RolledUp, Pruned]:
+        try:
+            return roll_up(self._rolling, now_ms, _ROLLED_UP, oldest_ms), Pruned()
+        except StoreUnavailable:
+            raise
+        except StoreError as error:  # no reason to keep decisions, keys and nodes for ever
+            return RolledUp(), Pruned(refused=(f"statistics: {error}",))
 
     def share(self, kinds: Sequence[Kind[Any]], limit: int) -> Pruned:
         """Forget up to so many rows, a fair share of each kind."""
@@ -223,14 +247,22 @@ class Surplus:
         self._after = ""
         """The last group that was looked at in turn."""
 
-    def find(self, groups: Groups[Item], keep: int, most: int, *, thorough: bool) -> list[Item]:
-        """Up to so many rows that are too many."""
+    def find(
+        self,
+        groups: Groups[Item],
+        keep: int,
+        most: int,
+        *,
+        thorough: bool,
+        may_go: Callable[[Item], bool] = lambda _: True,
+    ) -> list[Item]:
+        """Up to so many rows that are too many, and that may go."""
         found: dict[Item, None] = {}
         for group in dict.fromkeys(groups.newest(LOOKS)):
-            found.update(dict.fromkeys(_too_many(groups, group, keep, most - len(found))))
+            found.update(dict.fromkeys(_too_many(groups, group, keep, most - len(found), may_go)))
         in_vain = 0
         for group in self._in_turn(groups, thorough=thorough):
-            too_many = _too_many(groups, group, keep, most - len(found))
+            too_many = _too_many(groups, group, keep, most - len(found), may_go)
             found.update(dict.fromkeys(too_many))
             in_vain = 0 if too_many else in_vain + 1
             if len(found) >= most:
@@ -250,12 +282,20 @@ class Surplus:
             yield group
 
 
-def _too_many(groups: Groups[Item], group: str, keep: int, most: int) -> Sequence[Item]:
+def _too_many(groups: Groups[Item], group: str, keep: int, most: int, may_go: Callable[[Item], bool]) -> Sequence[Item]:
     if most <= 0:
         return ()
-    tenth = keep // 10
-    beyond = groups.beyond(group, keep, max(most, tenth + 1))
-    return beyond[:most] if len(beyond) > tenth else ()
+    page = max(most, keep // 10 + 1)
+    beyond = groups.beyond(group, keep, page)
+    if len(beyond) <= keep // 10:
+        return ()
+    found = [each for each in beyond if may_go(each)]
+    for looks in range(1, LOOKS):  # the newest come first: behind a crowd of those that must stay, others may go
+        if found or len(beyond) < page:
+            break
+        beyond = groups.beyond(group, keep + looks * page, page)
+        found = [each for each in beyond if may_go(each)]
+    return found[:most]
 
 
 class Walk(Generic[T]):

@@ -13,7 +13,7 @@ from onthedot.model.schedule import Mode, Schedule
 from onthedot.model.states import State
 from onthedot.rules.effects import Edit, Effects
 from onthedot.rules.start import waits_at_most_ms
-from onthedot.stores.base import Author, Pruned, Retention
+from onthedot.stores.base import Author, Pruned, Retention, RolledUp
 from onthedot.stores.memory import MemoryStore
 
 NEVER = 1 << 62
@@ -45,6 +45,10 @@ class VirtualStore(MemoryStore):
 
     def prune(self, keep: Retention, limit: int = 5000, *, thorough: bool = False) -> Pruned:
         return Pruned()
+
+    def roll_up(self, limit: int = 10_000) -> RolledUp:
+        """Nothing, as with `tally`."""
+        return RolledUp()
 
     def tally(self, minutes: Sequence[Minute]) -> None:
         """Nothing is kept: a world in bulk leaves out the passes that write it, and must be the same as one without."""

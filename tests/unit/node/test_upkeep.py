@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 from tests.unit.node.world import World
 
-from onthedot.model.outcome import Outcome
 from onthedot.node.settings import NodeSettings
-from onthedot.stores.base import Retention
+from onthedot.stores.base import ROLL_UP_AFTER_MS, Retention
 
 
 @pytest.fixture
@@ -17,12 +16,10 @@ def world() -> World:
 
 def test_forgetting_goes_on_at_once_while_there_is_more(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     world.app.task(name="work")(lambda: None)
-    node = world.node(settings=NodeSettings(retention=Retention(history_ms=1000)))
     for _ in range(30):
-        world.app.enqueue("work")
-    runs = world.store.start_due(node.node.id, ["work"], 100).runs
-    world.store.finish(node.node.id, [Outcome(run.id, run.claim_no, "succeeded") for run in runs])
-    world.clock.advance(1001)
+        world.app.runs.cancel(world.app.enqueue("work").id)
+    world.clock.advance(ROLL_UP_AFTER_MS)
+    node = world.node(settings=NodeSettings(retention=Retention(history_ms=1000)))
     prune = world.store.prune
     monkeypatch.setattr(world.store, "prune", lambda keep: prune(keep, 10))
     waits = [node._upkeep.prune_once()]

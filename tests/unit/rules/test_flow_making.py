@@ -10,6 +10,7 @@ from onthedot.model.run import Run
 from onthedot.model.states import State
 from onthedot.model.values import replace
 from onthedot.rules.flows.making import SMALL_ITEM, Maker, id_of, is_small, opened, waits_again
+from onthedot.rules.start import started
 
 NOW_MS = 1_800_000_000_000
 FLOW = Run(new_id(NOW_MS), "@etl", "enqueue", NOW_MS, NOW_MS, args={"day": "today", "big": "x" * 5000})
@@ -50,7 +51,7 @@ def test_small_items_and_arguments_are_copied_and_large_ones_stay_references() -
         "day": "today",
         "big": {"$arg": "big"},
         "n": 3,
-        "all": [{"$value": {"name": "a.csv"}}],
+        "all": [{"name": "a.csv"}],
         "literal": {"$value": {"$item": 1}},
     }
     assert is_small("x" * SMALL_ITEM)
@@ -81,9 +82,9 @@ def test_a_retried_step_is_the_same_run_and_shows_no_old_error() -> None:
 def test_opening_begins_the_time_out_and_a_reopening_another_round() -> None:
     graph = Graph("etl", (Step("a", "work"), Step("b", "work", after=("a",))))
     flow = replace(FLOW, policy=Policy(timeout_ms=5000))
-    first = opened(flow, graph, 1 << 20, NOW_MS)
+    first = opened(started(flow, "n", NOW_MS, fence=1 << 20), graph, NOW_MS)
     assert (first.state, first.owner, first.until_ms, first.claim_no) == (State.RUNNING, None, NOW_MS + 5000, 1)
     assert Ledger.from_json(first.ledger) == Ledger(fence=1 << 20)
     ended = Ledger({"a": Entry(1, bad=1, verdict="bad"), "b": Entry(0, verdict="skip")}, fence=99, late=True, carried=1)
-    second = opened(replace(flow, ledger=ended.as_json()), graph, 3, NOW_MS)
+    second = opened(started(replace(flow, ledger=ended.as_json()), "n", NOW_MS, fence=3), graph, NOW_MS)
     assert Ledger.from_json(second.ledger) == Ledger({"a": Entry(1, old=1, again=True)}, round=2, fence=99)

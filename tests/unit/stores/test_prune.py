@@ -37,7 +37,7 @@ NOTHING: Any = None
 
 
 def shared(kinds: Sequence[Kind[Any]], limit: int) -> Pruned:
-    return Pruner(NOTHING).share(kinds, limit)
+    return Pruner(NOTHING, NOTHING).share(kinds, limit)
 
 
 # shares
@@ -80,7 +80,7 @@ def test_a_kind_goes_in_batches_and_no_further_than_the_limit() -> None:
 
 
 def test_one_row_that_cannot_be_deleted_is_told_and_passed_over_and_the_rest_goes() -> None:
-    rows, pruner = Rows(range(100), refused=[42]), Pruner(NOTHING)
+    rows, pruner = Rows(range(100), refused=[42]), Pruner(NOTHING, NOTHING)
     done = pruner.share([rows.kind()], 1000)
     assert (done.runs, rows.rows) == (99, [42])
     assert done.refused == ("run 42: a trigger of yours says no",)
@@ -96,7 +96,7 @@ def test_a_row_that_cannot_be_deleted_leaves_the_other_kinds_alone() -> None:
 
 
 def test_where_many_cannot_be_deleted_some_are_found_out_with_each_call_and_the_rest_goes_in_the_end() -> None:
-    rows, good, pruner = Rows(range(1000), refused=range(100)), Rows(range(10)), Pruner(NOTHING)
+    rows, good, pruner = Rows(range(1000), refused=range(100)), Rows(range(10)), Pruner(NOTHING, NOTHING)
     first = pruner.share([rows.kind(), good.kind("key")], 1000)
     assert 20 <= len(first.refused) < 40
     assert (good.rows, len(rows.batches) < 100) == ([], True)

@@ -22,10 +22,8 @@ from onthedot.errors import OnthedotError
 from onthedot.execution.capture import capture_logging
 from onthedot.execution.context import Context
 from onthedot.execution.execute import execute, outcome_of
-from onthedot.execution.results import ANYTHING, Expected
 from onthedot.model.outcome import Outcome
 from onthedot.model.run import Run
-from onthedot.model.states import State
 
 if TYPE_CHECKING:
     from onthedot.execution.targets import Target
@@ -41,7 +39,6 @@ class Call:
 
     run: Run
     target: bytes
-    expected: Expected = ANYTHING
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,14 +53,13 @@ class Ask:
     """From the child: what does the store say?"""
 
     name: str
-    about: tuple[Any, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
     """To the child."""
 
-    value: Any
+    value: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +92,7 @@ class _Child:
         self._pipe = pipe
         self._sending = Lock()
         self._tasks: SimpleQueue[Call] = SimpleQueue()
-        self._answers: SimpleQueue[Any] = SimpleQueue()
+        self._answers: SimpleQueue[int | None] = SimpleQueue()
         self._main = get_ident()
         self._pid = os.getpid()
         self._context: Context | None = None
@@ -147,7 +143,7 @@ class _Child:
             self._send(done)
 
     def _done(self, call: Call) -> Done:
-        context = Context(call.run, on_line=self._send, facts=_Remote(self), expected=call.expected)
+        context = Context(call.run, on_line=self._send, facts=_Remote(self))
         self._context = context
         try:
             self._inside = True
@@ -159,9 +155,9 @@ class _Child:
         self._context = None
         return Done(outcome, _used_bytes(), context.timed_out)
 
-    def ask(self, name: str, *about: Any) -> Any:
+    def ask(self, name: str) -> int | None:
         """Ask the parent, which has the store."""
-        self._send(Ask(name, about))
+        self._send(Ask(name))
         return self._answers.get()
 
     def _send(self, message: object) -> None:
@@ -207,16 +203,10 @@ class _Remote:
         self._child = child
 
     def previous_ms(self, run: Run) -> int | None:
-        found: int | None = self._child.ask("previous")
-        return found
+        return self._child.ask("previous")
 
     def last_success_ms(self, run: Run) -> int | None:
-        found: int | None = self._child.ask("last_success")
-        return found
-
-    def results(self, run: Run, step: str, first: int, limit: int) -> list[tuple[int, State, Any]]:
-        found: list[tuple[int, State, Any]] = self._child.ask("results", step, first, limit)
-        return found
+        return self._child.ask("last_success")
 
     def complete(self, run: Run, outcome: Outcome, connection: Any) -> None:
         raise OnthedotError("ctx.complete() works in threads and on event loops, not with pool='process'")

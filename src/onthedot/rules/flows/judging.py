@@ -8,6 +8,7 @@ from typing import Literal, NamedTuple
 
 from onthedot.model.graph import MOST_ITEMS, Graph, Step
 from onthedot.model.ledger import Entry, Ledger, Verdict, all_items, first_items, items_in
+from onthedot.model.references import PATH, Unresolved, at_path
 from onthedot.model.run import Run
 from onthedot.model.states import State
 from onthedot.model.values import replace
@@ -158,10 +159,15 @@ def met(step: Step, verdicts: Sequence[Verdict | None]) -> Judgement:
 
 def verdict_of(step: Step, entry: Entry, stops: bool) -> Verdict | None:
     """When all of its items have ended, or no more are made and none is left."""
-    if entry.ended.bit_count() < entry.n:
-        return "cut" if stops and not entry.live else None
+    all_ended = entry.ended.bit_count() >= entry.n
+    if not all_ended and (entry.live or not stops):
+        return None
+    if entry.bad and not step.may_fail:
+        return "bad"
+    if not all_ended:
+        return "cut"
     if entry.bad:
-        return "good" if step.may_fail else "bad"
+        return "good"
     return "skip" if entry.n and not entry.good else "good"
 
 
@@ -177,8 +183,8 @@ def count_of(step: Step, flow: Run, entries: Mapping[str, Entry], graph: Graph) 
         return 1
     source = mapped_over(step)
     if source is not None:
-        return entries[source].n if graph[source].is_map and not path_of(step.over) else entries[source].size or 0
-    items = listed(step, flow)
+        return entries[source].n if graph[source].is_map and PATH not in step.over else entries[source].size or 0
+    items = listed(step, flow, graph)
     if not isinstance(items, list):
         return f"{step.name} is mapped over {type(items).__name__}, and not over a list"
     if len(items) > MOST_ITEMS:
@@ -186,30 +192,18 @@ def count_of(step: Step, flow: Run, entries: Mapping[str, Entry], graph: Graph) 
     return len(items)
 
 
-def listed(step: Step, flow: Run) -> object:
+def listed(step: Step, flow: Run, graph: Graph) -> object:
     """What a step is mapped over that is known without any result: a list that was drawn, or an argument."""
-    if not isinstance(step.over, Mapping):
-        return step.over
-    if "$value" in step.over:
-        return step.over["$value"]
-    name = step.over.get("$arg")
-    return at_path(flow.args.get(name) if isinstance(name, str) else None, path_of(step.over))
-
-
-def path_of(reference: Mapping[str, object]) -> Sequence[object]:
-    """The keys and indexes into what a reference means."""
-    path = reference.get("path", ())
-    return path if isinstance(path, (list, tuple)) else ()
-
-
-def at_path(value: object, path: Sequence[object]) -> object:
-    """What stands there; None where nothing does."""
-    for key in path:
-        try:
-            value = value[key]  # type: ignore[index]
-        except (KeyError, IndexError, TypeError):
-            return None
-    return value
+    match step.over:
+        case {"$value": items}:
+            return items
+        case {"$arg": name}:
+            try:
+                return at_path({**graph.defaults, **flow.args}.get(name), step.over.get(PATH, ()), name)
+            except Unresolved:
+                return None
+        case items:
+            return items
 
 
 def _how_it_ends(flow: Run, ledger: Ledger) -> State:

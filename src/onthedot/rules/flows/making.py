@@ -11,14 +11,12 @@ from onthedot.model.graph import Graph, Step
 from onthedot.model.ids import made_ms
 from onthedot.model.ledger import Ledger
 from onthedot.model.policy import Policy
+from onthedot.model.references import PATH, VALUE, Unresolved, at_path, literal, with_item
 from onthedot.model.run import Run
 from onthedot.model.states import State
 from onthedot.model.values import replace
-from onthedot.rules.flows.judging import at_path, path_of
 from onthedot.rules.flows.retrying import reopened
 
-FENCES = 1 << 20
-"""How many fences of a schedule an opening reserves for the steps."""
 SMALL_ITEM = 1024
 """An item of so many bytes of JSON is copied into the arguments of its run; larger ones are read when it begins."""
 
@@ -43,21 +41,15 @@ def id_of(flow: Run, step: Step, item: int, ledger: Ledger) -> str:
     return step_id(flow.id, flow.created_ms if ms is None else ms, step.name, item, anew)
 
 
-def opened(flow: Run, graph: Graph, fence: int, now_ms: int) -> Run:
-    """A waiting flow that begins, or begins again: it runs without an owner, and its steps are yet to be made."""
-    ledger = Ledger() if flow.ledger is None else reopened(Ledger.from_json(flow.ledger), graph)
-    timeout_ms = flow.policy.timeout_ms
+def opened(begun: Run, graph: Graph, now_ms: int) -> Run:
+    """A flow that has just begun, or begun again: its steps are yet to be made."""
+    ledger = Ledger() if begun.ledger is None else reopened(Ledger.from_json(begun.ledger), graph)
+    timeout_ms = begun.policy.timeout_ms
     return replace(
-        flow,
-        state=State.RUNNING,
+        begun,
         owner=None,
-        claim_no=flow.claim_no + 1,
-        attempt=flow.attempt + 1,
-        waits_for=None,
-        started_ms=now_ms,
         until_ms=None if timeout_ms is None else now_ms + timeout_ms,
-        fence=fence,
-        ledger=replace(ledger, fence=max(ledger.fence, fence)).as_json(),
+        ledger=replace(ledger, fence=max(ledger.fence, begun.fence)).as_json(),
     )
 
 
@@ -89,7 +81,7 @@ class Maker:
     def new(self, item: int, value: Any = NO_ITEM) -> Run:
         """The run of an item that never was; with its value, where that is known and small."""
         number = item if self._step.is_map else None
-        args = self._args if value is NO_ITEM else with_item(self._args, value)
+        args = self._args if value is NO_ITEM else _with_item(self._args, value)
         return replace(self._blank, id=self.id_of(item), item=number, args=args)
 
     def again(self, ended: Run) -> Run:
@@ -127,28 +119,25 @@ def is_small(value: Any) -> bool:
     return len(value if isinstance(value, str) else json.dumps(value)) <= SMALL_ITEM
 
 
-def with_item(args: Any, value: Any) -> Any:
-    """Arguments with the item in the place of references to it."""
-    if isinstance(args, Mapping):
-        if "$item" in args:
-            return _literal(at_path(value, path_of(args) or _old_path(args["$item"])))
-        return args if "$value" in args else {name: with_item(each, value) for name, each in args.items()}
-    return [with_item(each, value) for each in args] if isinstance(args, list) else args
+def with_args(value: Any, given: Mapping[str, Any]) -> Any:
+    """Arguments with those of the flow in the place of references to them, where they are known and small."""
+    match value:
+        case {"$arg": name} if name in given:
+            try:
+                found = at_path(given[name], value.get(PATH, ()), name)
+            except Unresolved:  # told by the worker, of the step that needs it
+                return value
+            return literal(found) if is_small(found) else value
+        case Mapping() if VALUE not in value:
+            return {name: with_args(each, given) for name, each in value.items()}
+        case list() | tuple():
+            return [with_args(each, given) for each in value]
+        case _:
+            return value
 
 
-def with_args(args: Any, given: Mapping[str, Any]) -> Any:
-    """Arguments with those of the flow in the place of references to them, where they are small."""
-    if isinstance(args, Mapping):
-        if args.get("$arg") in given:
-            value = at_path(given[args["$arg"]], path_of(args))
-            return _literal(value) if is_small(value) else args
-        return args if "$value" in args else {name: with_args(each, given) for name, each in args.items()}
-    return [with_args(each, given) for each in args] if isinstance(args, list) else args
-
-
-def _old_path(path: Any) -> Any:
-    return path if isinstance(path, (list, tuple)) else ()
-
-
-def _literal(value: Any) -> Any:
-    return {"$value": value} if isinstance(value, (Mapping, list)) else value
+def _with_item(args: Any, item: Any) -> Any:
+    try:
+        return with_item(args, item)
+    except Unresolved:
+        return args

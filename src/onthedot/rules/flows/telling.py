@@ -14,6 +14,8 @@ from onthedot.model.values import replace
 EXPIRED = "expired"
 """The reason of a run that waited for too long: skipped, and in a flow as bad as a failure."""
 
+HARD = 2
+"""Also closing steps stop."""
 Fate = Literal["cancel", "ask", "ask_flow", "spare"]
 
 
@@ -88,13 +90,12 @@ def stop_level(flow: Run, ledger: Ledger) -> int:
     """How far it was asked to stop: 0 not at all, 1 all but its closing steps, 2 those too."""
     if flow.cancel_requested_ms is None:
         return 0
-    return 2 if ledger.hard else 1
+    return HARD if ledger.hard else 1
 
 
-def fate_of(step: Run, graph: Graph, level: int) -> Fate:
+def fate_of(step: Run, graph: Graph | None, level: int) -> Fate:
     """What a request to stop means for one of its live steps."""
-    drawn = graph[step.step or ""]
-    if drawn.closing and level < 2:
+    if level < HARD and graph is not None and graph[step.step or ""].closing:
         return "spare"
     if step.state is State.WAITING:
         return "cancel"

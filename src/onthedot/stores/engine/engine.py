@@ -9,7 +9,7 @@ from dataclasses import replace as with_fields
 from functools import cached_property
 from typing import Any, TypeVar, cast
 
-from onthedot.errors import Clash, NodeDead, StoreUnavailable
+from onthedot.errors import Clash, NodeDead, RunNotFound, StoreUnavailable
 from onthedot.model.graph import Graph
 from onthedot.model.node import Node
 from onthedot.model.outcome import Outcome
@@ -34,6 +34,8 @@ from onthedot.stores.engine import (
     waking,
 )
 from onthedot.stores.engine.apart import in_parts, is_of_the_store
+from onthedot.stores.engine.flow_watch import FlowWatch, flows_of
+from onthedot.stores.engine.lookout import Lookout, LookPass
 from onthedot.stores.transaction import AheadTransaction, Claim, Transaction, TryAgain, once_more_if_cut_off
 
 T = TypeVar("T")
@@ -114,6 +116,7 @@ class Engine(Store):
     def _after_plan(self, node_id: str, all_effects: Sequence[Effects]) -> None:
         runs = [run for effects in all_effects for run in effects.runs]
         self._wake(waking.left_behind(runs))
+        self._look(run.id for effects in all_effects for run in effects.stopping if run.is_flow)
         if any(run.target not in (None, node_id) for run in runs):
             self.notify()
 
@@ -140,7 +143,9 @@ class Engine(Store):
         known: Sequence[str] = (),
     ) -> Started:
         if limit <= 0:
-            return Started()
+            tasks, limit = [name for name in tasks if name.startswith("@")], 0  # a flow needs no worker
+            if not tasks:
+                return Started()
         claim = self._claim(node_id, tasks, pools, known)
         try:
             return self._start(claim, limit)
@@ -154,9 +159,13 @@ class Engine(Store):
         return Claim(node_id, self._group_of(node_id), tuple(tasks), chosen, tuple(known or tasks))
 
     def _start(self, claim: Claim, limit: int, only: Collection[str] | None = None) -> Started:
-        return self._after_start(self._transact(lambda tx: starting.start_due(tx, claim, limit, only)))
+        def work(tx: Transaction) -> starting.StartPass:
+            return starting.start_due(tx, claim, limit, Lookout(tx, self._flows.facts), self.tasks, only)
+
+        return self._after_start(self._transact(work))
 
     def _after_start(self, done: starting.StartPass) -> Started:
+        self._after_look(done.looked)
         self._wake(waking.left_behind(done.behind) | waking.freed_by(done.started.skipped))
         self._remove_ended(done.started.skipped)
         if done.elsewhere:
@@ -235,13 +244,15 @@ class Engine(Store):
         pools: Sequence[str] | None = None,
         known: Sequence[str] = (),
     ) -> tuple[Finished, Started]:
+        flow_ids = _flows_named(outcomes)
         if not self.finishes_and_starts:
             return super().finish_and_start(node_id, outcomes, tasks, limit, pools=pools, known=known)
         claim = self._claim(node_id, tasks, pools, known)
 
         def both(tx: Transaction) -> tuple[finishing.FinishPass, starting.StartPass]:
-            done = finishing.finish(tx, node_id, outcomes, self.tasks)
-            return done, starting.start_due(tx, claim, limit, first=waking.next_behind_limits(tx, done.ended, claim))
+            done, lookout = self._record(tx, node_id, outcomes, flow_ids)
+            first = waking.next_behind_limits(tx, done.ended, claim)
+            return done, starting.start_due(tx, claim, limit, lookout, self.tasks, first=first)
 
         try:
             finish, start = self._transact(both)
@@ -250,12 +261,37 @@ class Engine(Store):
                 raise
             # Whoever it is, each alone; the next pass starts.
             return self.finish(node_id, outcomes), Started(passed_over=True)
-        return self._after_finish(finish, start.started.runs), self._after_start(start)
+        return self._after_finish(finish, start.started.runs, flow_ids), self._after_start(start)
 
     def _finish(self, node_id: str, outcomes: Sequence[Outcome]) -> Finished:
-        return self._after_finish(self._transact(lambda tx: finishing.finish(tx, node_id, outcomes, self.tasks)))
+        flow_ids = _flows_named(outcomes)
 
-    def _after_finish(self, done: finishing.FinishPass, started: Sequence[Run] = ()) -> Finished:
+        def work(tx: Transaction) -> tuple[finishing.FinishPass, LookPass]:
+            done, lookout = self._record(tx, node_id, outcomes, flow_ids)
+            return done, lookout.write(self.tasks) if done.flows else LookPass()
+
+        done, looked = self._transact(work)
+        self._after_look(looked)
+        return self._after_finish(done, flow_ids=flow_ids)
+
+    def _record(
+        self, tx: Transaction, node_id: str, outcomes: Sequence[Outcome], flow_ids: Collection[str]
+    ) -> tuple[finishing.FinishPass, Lookout]:
+        """Outcomes; and flows that nobody else has locked are told at once."""
+        done = finishing.finish(tx, node_id, outcomes, self.tasks, flow_ids)
+        lookout = Lookout(tx, self._flows.facts)
+        for flow in done.flows:
+            ended = [run for run in done.ended if run.parent_id == flow.id and run.is_step and run.is_final]
+            if ended:
+                lookout.tell(flow, ended)
+        return done, lookout
+
+    def _after_finish(
+        self, done: finishing.FinishPass, started: Sequence[Run] = (), flow_ids: Collection[str] = ()
+    ) -> Finished:
+        told = {flow.id for flow in done.flows}
+        left = {*flow_ids} if done.finished.refused else set()  # it may have been ended by its task, and nobody looked
+        self._look((flows_of(done.ended) | left) - told)
         woken = self._wake(waking.still_free(done.ended, started))
         if done.removable:
             self._transact(lambda tx: waking.remove_ended(tx, done.removable))
@@ -270,6 +306,38 @@ class Engine(Store):
     def graph(self, graph_hash: str) -> Graph | None:
         return self._transact(lambda tx: tx.graphs([graph_hash])).get(graph_hash)
 
+    def look(self, flow_ids: Collection[str]) -> int:
+        return self._flows.look(flow_ids)
+
+    def tend_flows(self, limit: int = 1000) -> int:
+        return self._flows.poll(limit)
+
+    @cached_property
+    def _flows(self) -> FlowWatch:
+        return FlowWatch(self)
+
+    def _look(self, flow_ids: Iterable[str]) -> None:
+        """After a commit. What is not seen here, as this dies or the store goes away, every poll sees."""
+        ids = set(flow_ids)
+        if ids:
+            self._flows.look(ids)
+
+    def _after_look(self, done: LookPass) -> None:
+        if done.ended or done.made or done.next:
+            self.after_flows(done.ended, made=bool(done.made))
+        self._look(done.next)
+
+    def transact(self, work: Callable[[Transaction], T]) -> T:
+        """Do it in a transaction, once more where that clashes."""
+        return self._transact(work)
+
+    def after_flows(self, ended: Sequence[Run], *, made: bool) -> None:
+        """Flows have ended, or steps were made or asked to stop."""
+        self._wake(waking.freed_by(ended))
+        self._remove_ended(ended)
+        if made:
+            self.notify()
+
     def log(self, node_id: str, lines: Sequence[LogLine]) -> int:
         return sum(
             in_parts(
@@ -279,11 +347,23 @@ class Engine(Store):
 
     # operators
 
-    def request_cancel(self, run_id: str, reason: str, by: Author) -> Run:
-        run = self._transact(lambda tx: operating.request_cancel(tx, run_id, reason, by, self.tasks))
+    def request_cancel(self, run_id: str, reason: str, by: Author, *, now: bool = False) -> Run:
+        try:
+            run = self._transact(lambda tx: operating.request_cancel(tx, run_id, reason, by, self.tasks, now=now))
+        except RunNotFound:
+            run = self._ended_step(run_id)
         self._after_end([run] if run.state is State.CANCELLED else [])
+        if run.is_flow and not run.is_final:
+            self._look([run.id])
         self.notify()
         return run
+
+    def _ended_step(self, run_id: str) -> Run:
+        """A step whose flow has not been told of its end."""
+        found = [run for run in self.runs(ids=[run_id]) if run.is_step and run.is_final]
+        if not found:
+            raise RunNotFound(run_id)
+        return found[0]
 
     def cancels(self, node_id: str) -> list[str]:
         return self._transact(
@@ -291,7 +371,16 @@ class Engine(Store):
         )
 
     def retry(self, run_id: str, claim_no: int, by: Author) -> Run:
-        run = self._transact(lambda tx: operating.retry(tx, run_id, claim_no, by))
+        flow_id = self._transact(lambda tx: operating.flow_of(tx, run_id))
+        if flow_id is None:
+            flow_id = next((run.parent_id for run in self.runs(ids=[run_id]) if run.is_step and run.is_final), None)
+        if flow_id is None:
+            run = self._transact(lambda tx: operating.retry(tx, run_id, claim_no, by))
+        else:
+            self._look([flow_id])  # it must know of the end that is taken back
+            run = self._transact(lambda tx: operating.retry_step(tx, flow_id, run_id, claim_no, by))
+            if run.is_flow:
+                self._look([flow_id])
         self.notify()
         return run
 
@@ -371,6 +460,7 @@ class Engine(Store):
     # after an end
 
     def _after_end(self, runs: Sequence[Run]) -> None:
+        self._look(flows_of(runs))
         self._wake(waking.freed_by(runs))
         self._remove_ended([run for run in runs if run.is_final])
 
@@ -402,7 +492,8 @@ class Engine(Store):
     def sweep(self, limit: int = 1000) -> int:
         whats = self._transact(lambda tx: tx.awaited(limit, self._swept))
         self._swept = whats[-1] if len(whats) >= limit else ""
-        woken = self._wake_awaited(whats) + self._give_back_abandoned() + self._look_for_overdue(limit)
+        found = self._give_back_abandoned() + self._look_for_overdue(limit) + self.tend_flows(limit)
+        woken = self._wake_awaited(whats) + found
         if woken:
             self.notify()
         return woken
@@ -427,3 +518,7 @@ class Engine(Store):
         found = [run for node_id in sorted(owners) for run in self._give_back_apart(node_id, _TAKER)]
         self._after_end(found)
         return len(found)
+
+
+def _flows_named(outcomes: Sequence[Outcome]) -> set[str]:
+    return {outcome.flow for outcome in outcomes if outcome.flow is not None}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 from onthedot.model.key import Key
 from onthedot.model.run import Run
@@ -32,14 +33,14 @@ def enqueue(tx: Transaction, runs: Sequence[Run], by: Author | None = None) -> l
 
 def _add(tx: Transaction, runs: Sequence[Run], schedules: Mapping[str, Schedule], by: Author | None) -> dict[str, Run]:
     """Write runs that are new, routed by what is known of the nodes now."""
-    routed = _routed(tx, runs, schedules)
-    joined = {run.schedule_id for run in routed}
+    added = routed(tx, runs, schedules)
+    joined = {run.schedule_id for run in added}
     raise_versions(tx, [each for each in schedules.values() if each.id in joined])
-    tx.save_runs(routed)
-    tx.save_keys([Key(run.key, run.id) for run in routed if run.key is not None])
+    tx.save_runs(added)
+    tx.save_keys([Key(run.key, run.id) for run in added if run.key is not None])
     if by is not None:
-        tx.add_changes([line for run in routed for line in run_changed(None, run, by, tx.now_ms)])
-    return {run.id: run for run in routed}
+        tx.add_changes([line for run in added for line in run_changed(None, run, by, tx.now_ms)])
+    return {run.id: run for run in added}
 
 
 def _known(tx: Transaction, ids: Sequence[str], keys: Sequence[Key]) -> dict[str, Run]:
@@ -48,19 +49,19 @@ def _known(tx: Transaction, ids: Sequence[str], keys: Sequence[Key]) -> dict[str
     return known | {key.run_id: _pruned(key) for key in keys if key.run_id not in known}
 
 
-def _routed(tx: Transaction, runs: Sequence[Run], schedules: Mapping[str, Schedule]) -> list[Run]:
+def routed(tx: Transaction, runs: Sequence[Run], schedules: Mapping[str, Schedule] = MappingProxyType({})) -> list[Run]:
     """There is no count of runs without a tick: `round` is a draw here, and `lfu` and `lru` go by the load."""
     if not any(routing.is_routed(run) for run in runs):
         return list(runs)
     load = tx.load() if any(run.policy.route in routing.BY_LOAD for run in runs) else {}
     router = routing.Router(tx.nodes(), load, tx.now_ms)
-    routed: list[Run] = []
+    chosen: list[Run] = []
     for run in runs:
         schedule = schedules.get(run.schedule_id or "")
         used = None if schedule is None else schedule.routed
         node = router.choose(run, spread_over(run.id, "turn", 1 << 20), used)
-        routed.append(run if node is None else replace(run, target=node.id))
-    return routed
+        chosen.append(run if node is None else replace(run, target=node.id))
+    return chosen
 
 
 def _pruned(key: Key) -> Run:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 from onthedot.model.outcome import Outcome
@@ -28,23 +29,37 @@ class FinishPass(NamedTuple):
     """All runs that no longer run, broadcasts included."""
     removable: tuple[str, ...] = ()
     """The schedules that are to be removed if these were their last runs."""
+    flows: tuple[Run, ...] = ()
+    """Flows whose rows are locked: the steps of them that ended have left the live rows, and they must be told."""
 
 
-def finish(tx: Transaction, node_id: str, outcomes: Sequence[Outcome], tasks: Tasks) -> FinishPass:
-    """Each stands or is refused by itself. What may wait again adds a run to its schedule, whose lock comes first."""
+def finish(
+    tx: Transaction, node_id: str, outcomes: Sequence[Outcome], tasks: Tasks, flow_ids: Collection[str] = ()
+) -> FinishPass:
+    """Each stands or is refused by itself. What may wait again adds a run to its schedule, whose lock comes first.
+
+    Those of the flows that nobody else has locked are locked before their steps.
+    """
     again = [outcome.run_id for outcome in outcomes if outcome.ending in end.MAY_WAIT_AGAIN]
     schedules = tx.lock_schedules(tx.schedules_of(again)) if again else {}
     tx.prefetch(node_id, [outcome.run_id for outcome in outcomes])
     node = tx.node_shared(node_id)
     if node is None or not node.lives:
         return FinishPass(Finished(refused=tuple(outcome.run_id for outcome in outcomes)))
-    done = record(tx, node_id, outcomes, tasks)
+    flows = tx.live_runs_if_free(flow_ids) if flow_ids else {}
+    done = record(tx, node_id, outcomes, tasks, flows)
     waiting = {run.schedule_id for run in done.finished.recorded if run.state in LIVE}
     raise_versions(tx, [each for each in schedules.values() if each.id in waiting])
     return done
 
 
-def record(tx: Transaction, node_id: str, outcomes: Sequence[Outcome], tasks: Tasks) -> FinishPass:
+def record(
+    tx: Transaction,
+    node_id: str,
+    outcomes: Sequence[Outcome],
+    tasks: Tasks,
+    flows: Mapping[str, Run] = MappingProxyType({}),
+) -> FinishPass:
     """The same, for a node that is known to live."""
     live = tx.live_runs([outcome.run_id for outcome in outcomes])
     summaries = tx.summaries({run.schedule_id for run in live.values() if run.schedule_id is not None})
@@ -57,10 +72,11 @@ def record(tx: Transaction, node_id: str, outcomes: Sequence[Outcome], tasks: Ta
             continue
         recorded.append(end.settle(run, summaries.get(run.schedule_id or ""), outcome, tx.now_ms))
         live[run.id] = recorded[-1]
-    ended = put_down(tx, recorded)
+    ended = put_down(tx, recorded, flows.keys())
     followed = follow(tx, ended, summaries, tasks)
     finished = Finished(tuple(recorded), tuple(refused), followed)
-    return FinishPass(finished, (*ended, *(run for run in recorded if run.state in LIVE)), _removable(summaries))
+    left = (*ended, *(run for run in recorded if run.state in LIVE))
+    return FinishPass(finished, left, _removable(summaries), tuple(flows.values()))
 
 
 def follow(tx: Transaction, ended: Sequence[Run], summaries: Mapping[str, ScheduleSummary], tasks: Tasks) -> int:

@@ -104,7 +104,8 @@ def stopping(locked: Mapping[str, Run], asked: Iterable[Run]) -> Iterator[Run]:
     for run in asked:
         now = locked.get(run.id)
         if now is not None and now.claim_no == run.claim_no and now.state is State.RUNNING:
-            yield replace_run(now, cancel_requested_ms=run.cancel_requested_ms, reason=run.reason)
+            until_ms = run.until_ms if now.is_flow else now.until_ms
+            yield replace_run(now, cancel_requested_ms=run.cancel_requested_ms, reason=run.reason, until_ms=until_ms)
 
 
 def _may_be_planned(schedule: Schedule, revision: int) -> bool:

@@ -5,7 +5,7 @@ With a run go its slot, the place of its group, its key, and its shard of a broa
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from onthedot.model.decision import Decision, joined
 from onthedot.model.key import Key
@@ -32,17 +32,20 @@ def write(tx: Transaction, all_effects: Sequence[Effects]) -> None:
     record_decisions(tx, [decision for each in all_effects for decision in each.decisions])
 
 
-def put_down(tx: Transaction, runs: Sequence[Run]) -> list[Run]:
-    """Write runs that no longer run, or never will: they end, or wait again. All that ended, broadcasts included."""
+def put_down(tx: Transaction, runs: Sequence[Run], told: Collection[str] = ()) -> list[Run]:
+    """Write runs that no longer run, or never will: they end, or wait again. All that ended, broadcasts included.
+
+    A step stays among the live rows until its flow is told, unless that is one of those that are `told` of it now.
+    """
     if not runs:
         return []
     limits = Limits(tx)
     limits.release(runs)
     limits.save()
     ended = [run for run in runs if run.state in FINAL]
-    # A step stays where it is until its flow is told.
-    tx.save_runs([run for run in runs if run.state in LIVE or run.is_step])
-    tx.end_runs([run for run in ended if not run.is_step])
+    stays = {run.id for run in ended if run.is_step and run.parent_id not in told}
+    tx.save_runs([run for run in runs if run.state in LIVE or run.id in stays])
+    tx.end_runs([run for run in ended if run.id not in stays])
     tx.save_keys([Key(run.key, run.id, _expiry(run.key, tx.now_ms), run.state) for run in ended if run.key is not None])
     return [*ended, *_tell_parents(tx, ended)]
 

@@ -16,7 +16,9 @@ from onthedot.rules import routing, start
 from onthedot.rules.broadcast import expanded
 from onthedot.rules.precedence import turn_of
 from onthedot.stores.base import Started
+from onthedot.stores.engine.finishing import Tasks
 from onthedot.stores.engine.limits import Limits
+from onthedot.stores.engine.lookout import AT_ONCE, Lookout, LookPass
 from onthedot.stores.engine.planning import alive, stopping
 from onthedot.stores.engine.settling import ask_to_stop, put_down
 from onthedot.stores.transaction import Claim, LiveRuns, Transaction, TryAgain
@@ -33,30 +35,40 @@ class StartPass(NamedTuple):
     """Runs were made for other nodes."""
     behind: tuple[Run, ...] = ()
     """Runs that were left behind something that they wait for."""
+    looked: LookPass = LookPass()
+    """What became of the flows that began, or were told before."""
 
 
-def start_due(
-    tx: Transaction, claim: Claim, limit: int, only: Collection[str] | None = None, first: Sequence[Run] = ()
+def start_due(  # noqa: PLR0917
+    tx: Transaction,
+    claim: Claim,
+    limit: int,
+    lookout: Lookout,
+    tasks: Tasks,
+    only: Collection[str] | None = None,
+    first: Sequence[Run] = (),
 ) -> StartPass:
     """Make due runs this node's; `only` some of them, where a batch was refused and its culprit is looked for.
 
-    Those that stood behind what has just come free come `first`, as if they had been woken.
+    Those that stood behind what has just come free come `first`, as if they had been woken. New steps of the flows that
+    begin, and of those that the lookout has moved already, begin here where they can.
     """
     nodes = cache(tx.nodes)  # asked once, if at all
     node_id = claim.node_id
-    found, held_back = candidates_for(tx, claim, limit, nodes)
+    found, held_back = candidates_for(tx, claim, limit or AT_ONCE, nodes)  # without a worker, flows begin
     chosen = [run for run in found if only is None or run.id in only]
     candidates = [*(replace(run, waits_for=None) for run in first), *chosen]
     ids = {run.schedule_id for run in candidates if run.schedule_id is not None}
     schedules = tx.schedules_if_free(ids)
     alive(tx, node_id)
-    work = _Work(tx, node_id, limit, frozenset(run.id for run in candidates), nodes)
+    work = _Work(tx, claim, limit, frozenset(run.id for run in candidates), nodes, lookout)
     work.judge(candidates, schedules)
+    work.open()
     elsewhere = work.expand()
-    work.write(elsewhere)
+    looked = work.write(elsewhere, tasks)
     mine = tuple(run for run in work.begun if run.owner == node_id)
     started = Started(mine, tuple(work.skipped), len(schedules) < len(ids), tx.now_ms, held_back)
-    return StartPass(started, bool(elsewhere), tuple(run for run in work.changed if run.blocked))
+    return StartPass(started, bool(elsewhere), tuple(run for run in work.changed if run.blocked), looked)
 
 
 @dataclass(slots=True)
@@ -64,13 +76,18 @@ class _Work:
     """One starting pass, as it grows."""
 
     tx: Transaction
-    node_id: str
+    claim: Claim
     limit: int
     candidates: frozenset[str]
     nodes: Callable[[], Sequence[Node]]
+    lookout: Lookout
+    workers: int = 0
+    """How many have been given away; a flow needs none."""
     limits: Limits = field(init=False)
     read: dict[str, Run] = field(default_factory=dict)
     begun: list[Run] = field(default_factory=list)
+    opened: list[Run] = field(default_factory=list)
+    """Flows that begin."""
     skipped: list[Run] = field(default_factory=list)
     changed: list[Run] = field(default_factory=list)
     stopping: list[Run] = field(default_factory=list)
@@ -78,6 +95,10 @@ class _Work:
 
     def __post_init__(self) -> None:
         self.limits = Limits(self.tx)
+
+    @property
+    def node_id(self) -> str:
+        return self.claim.node_id
 
     def judge(self, candidates: Sequence[Run], schedules: Mapping[str, Schedule]) -> None:
         """All candidates in turn; those of a schedule that somebody else has locked are left to the next pass."""
@@ -90,24 +111,46 @@ class _Work:
                 self.start_of(schedules[schedule_id], live[schedule_id])
 
     def start_alone(self, run: Run) -> None:
-        """A one-off run: nothing holds it but its group's limit."""
-        if run.state is not State.WAITING or len(self.begun) >= self.limit:
+        """A one-off run, or a step: nothing holds it but its group's limit."""
+        if run.state is not State.WAITING or (self.workers >= self.limit and not run.is_flow):
             return
         if self.limits.admits(run):
-            self.begun.append(start.started(run, self.node_id, self.tx.now_ms))
+            self._begin(run)
         else:
             self.changed.append(start.behind_limit(run))
+
+    def _begin(self, run: Run) -> Run:
+        """A step goes on with the fence of its flow, which opening one that has no schedule does not move."""
+        fence = 0 if not (run.is_step or run.is_flow) else run.fence if run.is_flow else run.fence + 1
+        begun = start.started(run, self.node_id, self.tx.now_ms, fence=fence)
+        self.begun.append(begun)
+        self.workers += not run.is_flow
+        return begun
+
+    def open(self) -> None:
+        """Flows that begin make their first steps, which begin here if they can."""
+        self.opened = [run for run in self.begun if run.is_flow]
+        self.begun = [run for run in self.begun if not run.is_flow]
+        for flow in self.opened:
+            self.lookout.open(flow, flow)
+        self.lookout.start_some(self._begun_at_once)
+
+    def _begun_at_once(self, run: Run) -> Run | None:
+        if self.workers >= self.limit or routing.is_whole(run) or not self.claim.takes(run):
+            return None
+        return self._begin(run) if self.limits.admits(run) else None
 
     def start_of(self, schedule: Schedule, live: Sequence[Run]) -> None:
         """The runs of one schedule, which is locked."""
         facts = start.StartFacts(
             self.tx.now_ms, self.node_id, self.candidates, unmet=self._unmet(schedule), admits=self.limits.admits
         )
-        starts = start.judge(schedule, live, facts, free=self.limit - len(self.begun))
+        starts = start.judge(schedule, live, facts, free=self.limit - self.workers)
         self.read |= {run.id: run for run in live}
         self.touched += [] if starts.schedule is None else [starts.schedule]
         self.changed += starts.changed
         self.begun += starts.started
+        self.workers += sum(not run.is_flow for run in starts.started)
         self.skipped += starts.skipped
         self.stopping += starts.stopping
 
@@ -127,7 +170,7 @@ class _Work:
             elsewhere += [shard for shard in shards if shard.target != self.node_id]
         return elsewhere
 
-    def write(self, elsewhere: Sequence[Run]) -> None:
+    def write(self, elsewhere: Sequence[Run], tasks: Tasks) -> LookPass:
         """In the order of the locks. Shards of a broadcast that is asked to stop end with it, and do not begin."""
         stopped = {run.id for run in self.stopping}
         self.begun = [run for run in self.begun if run.parent_id not in stopped]
@@ -138,10 +181,11 @@ class _Work:
         ask_to_stop(self.tx, self.stopping)
         self.tx.save_runs([*self.changed, *self.begun, *elsewhere])
         put_down(self.tx, self.skipped)
+        return self.lookout.write(tasks)
 
     def _lock_what_changes(self) -> None:
         """Runs of schedules were read under the schedule's lock alone; a cancellation may have come between."""
-        waiting = {run.id for run in (*self.begun, *self.changed, *self.skipped) if run.id in self.read}
+        waiting = {run.id for run in (*self.begun, *self.opened, *self.changed, *self.skipped) if run.id in self.read}
         locked = self.tx.live_runs(waiting)
         if any(run_id not in locked or locked[run_id].claim_no != self.read[run_id].claim_no for run_id in waiting):
             raise TryAgain
@@ -161,6 +205,9 @@ def candidates_for(
         chosen = due = tx.due_runs(claim, asked)
         if any(routing.is_whole(run) for run in chosen):  # a broadcast waits while all that could take it drain
             chosen = [run for run in chosen if not routing.is_whole(run) or _members(run, nodes())]
+        if any(run.is_flow for run in chosen):  # one whose graph nobody keeps waits, in nobody's way
+            graphs = tx.graphs({run.graph for run in chosen if run.graph is not None})
+            chosen = [run for run in chosen if run.graph is None or run.graph in graphs]
         if any(run.crashes for run in chosen):
             alone = _one_crashed_at_most(chosen, tx.owned_by(claim.node_id))
             chosen, held_back = alone, len(alone) < len(chosen)

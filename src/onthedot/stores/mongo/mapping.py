@@ -13,6 +13,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from onthedot.model.decision import Decision
+from onthedot.model.hour import Hour
 from onthedot.model.key import Key
 from onthedot.model.mark import Mark
 from onthedot.model.minute import Minute
@@ -295,3 +296,13 @@ def minute_document(minute: Minute) -> Document:
 def minute_from(document: Document) -> Minute:
     """The minute of a document; one that cannot be read counted nothing."""
     return mapping.minute_from([document.get(name) for name in ("minute_ms", "node_id", "said")])
+
+
+def hour_document(hour: Hour) -> Document:
+    """All but its id."""
+    return {"kept_by": hour.of, "step": hour.step, "hour_ms": hour.hour_ms, "said": encode(hour.as_json())}
+
+
+def hour_from(document: Document) -> Hour:
+    """The hour of a document; one that cannot be read counted nothing."""
+    return mapping.hour_from([document.get(name) for name in ("kept_by", "step", "hour_ms", "said")])

@@ -40,6 +40,7 @@ CHANGED = Aging(schema.CHANGES, "at_ms")
 REVISED = Aging(schema.REVISIONS, "made_ms")
 TOMBSTONES = Aging(schema.SCHEDULES, "updated_ms", {"deleted": 1})
 GONE = Aging(schema.NODES, "renewed_ms", _GONE)
+COUNTED = Aging(schema.HOURS, "hour_ms")
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +82,11 @@ class MongoForgetting:
     def old_runs(self, before_ms: int, most: int) -> list[Row]:
         return self._oldest(ENDED, before_ms, most)
 
-    def surplus_runs(self, keep: int, most: int, *, thorough: bool) -> list[Row]:
-        return self._runs.find(self._groups(ENDED_CROWD), keep, most, thorough=thorough)
+    def surplus_runs(self, keep: int, most: int, *, thorough: bool, before_ms: int) -> list[Row]:
+        def may_go(row: Row) -> bool:
+            return (row[1] or 0) <= before_ms
+
+        return self._runs.find(self._groups(ENDED_CROWD), keep, most, thorough=thorough, may_go=may_go)
 
     def forget_runs(self, items: Sequence[Row]) -> Pruned:
         """Their logs go first, so many lines at once; runs that have more of them wait for the next time."""
@@ -236,6 +240,14 @@ class MongoForgetting:
             return Pruned(nodes=len(nodes))
 
         return self._transact(remove)
+
+    # statistics
+
+    def old_hours(self, before_ms: int, most: int) -> list[Row]:
+        return self._oldest(COUNTED, before_ms, most)
+
+    def forget_hours(self, items: Sequence[Row]) -> Pruned:
+        return Pruned(hours=self._forget(COUNTED, items))
 
     # of any collection
 

@@ -40,6 +40,10 @@ TOKENS = f"{PREFIX}tokens"
 SESSIONS = f"{PREFIX}sessions"
 MINUTES = f"{PREFIX}minutes"
 """What nodes count."""
+HOURS = f"{PREFIX}hours"
+"""What was counted of the runs that ended in each hour."""
+ROLLED = f"{PREFIX}rolled"
+"""Up to which moment ends are counted."""
 WAKES = f"{PREFIX}wakes"
 """One of each process that had news, for the others to see; see `notify`."""
 META = f"{PREFIX}meta"
@@ -170,6 +174,9 @@ INDEXES: dict[str, list[IndexModel]] = {
     SESSIONS: [_index("token", "token", "expires_ms")],
     # What was counted in these minutes, and what of it is old?
     MINUTES: [_index("minute", "minute_ms", "node_id")],
+    # A schedule's hours, in order; and how old is the oldest?
+    HOURS: [_index("place", "kept_by", "step", "hour_ms", unique=True), _index("hour", "hour_ms")],
+    ROLLED: [],
     # Processes that are gone are forgotten after a day, by the server itself.
     WAKES: [IndexModel("at", name="at", expireAfterSeconds=86_400)],
     META: [],

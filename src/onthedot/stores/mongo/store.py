@@ -21,10 +21,12 @@ from pymongo.write_concern import WriteConcern
 from onthedot.clock import SystemClock
 from onthedot.errors import Conflict, SchemaError, SettingsError, StoreError, StoreUnavailable
 from onthedot.model.finding import Finding
+from onthedot.model.hour import Hour
 from onthedot.model.minute import Minute
 from onthedot.model.run import Run
 from onthedot.model.states import State
-from onthedot.stores.base import MINUTES_KEPT_MS, OLD_MS, Author, Pruned, Retention
+from onthedot.stores.answerable import answerable
+from onthedot.stores.base import MINUTES_KEPT_MS, OLD_MS, Author, Pruned, Retention, RolledUp
 from onthedot.stores.claimed_runs import ClaimedRuns
 from onthedot.stores.engine.enqueuing import enqueue
 from onthedot.stores.mongo import mapping as documents
@@ -39,8 +41,10 @@ from onthedot.stores.mongo.prune import MongoForgetting
 from onthedot.stores.mongo.queries import Queries
 from onthedot.stores.mongo.reads import StoreTime, ms_of
 from onthedot.stores.mongo.reservations import Reservations
+from onthedot.stores.mongo.roll_up import MongoRolling
 from onthedot.stores.mongo.transaction import MongoTransaction
 from onthedot.stores.prune import Pruner
+from onthedot.stores.roll_up import roll_up
 from onthedot.stores.transaction import Transaction, TryAgain
 
 T = TypeVar("T")
@@ -83,9 +87,8 @@ class MongoStore(Queries):
         """How many lived when they were last read."""
         self._crowd = 0
         self._claimed_runs = ClaimedRuns()
-        self._pruner = Pruner(
-            MongoForgetting(lambda work: self._reading(lambda opened: work(opened.database)), self._in_transaction)
-        )
+        self._rolling = MongoRolling(self._asking, self._in_transaction)
+        self._pruner = Pruner(MongoForgetting(self._asking, self._in_transaction), self._rolling)
 
     def now_ms(self) -> int:
         if self._read_clock is not None:
@@ -253,6 +256,19 @@ class MongoStore(Queries):
 
     def prune(self, keep: Retention, limit: int = 5000, *, thorough: bool = False) -> Pruned:
         return self._pruner.prune(self.now_ms(), keep, limit, thorough=thorough)
+
+    def roll_up(self, limit: int = 10_000) -> RolledUp:
+        return roll_up(self._rolling, self.now_ms(), limit)
+
+    def rolled_through(self) -> int:
+        return self._rolling.rolled_through()
+
+    @answerable
+    def hours(self, of: str, step: str = "", *, first_ms: int = 0, last_ms: int = 1 << 62) -> list[Hour]:
+        return self._rolling.hours(of, step, first_ms, last_ms)
+
+    def _asking(self, work: Callable[[Database[Document]], T]) -> T:
+        return self._reading(lambda opened: work(opened.database))
 
     def _in_transaction(self, work: Callable[[Database[Document], ClientSession], T]) -> T:
         def act(rows: Transaction) -> T:

@@ -23,6 +23,8 @@ All keys have one hash tag in front, so that they lie in one slot of a cluster. 
     living, gone   nodes by start, or by last renewal     node_states  what each of them is
     expiring       keys by when
     minutes        by when: what nodes counted, each minute of each of them; in `minute` what that is
+    hours          by when: what was counted of ended runs, each hour of each place (whose, and which step)
+    hours:P        by hour: what that is, of place P      rolled    up to which moment ends are counted
 
 The labels of schedules, in order of their names: so a page may begin anywhere, and a search reads no rows.
 

@@ -16,6 +16,7 @@ from typing import Any, cast
 
 from onthedot.model.attempt import attempts_from
 from onthedot.model.decision import Decision, Reason
+from onthedot.model.hour import Hour
 from onthedot.model.key import Key
 from onthedot.model.minute import Minute
 from onthedot.model.node import Node, NodeState
@@ -25,6 +26,7 @@ from onthedot.model.schedule import Schedule
 from onthedot.model.states import State
 from onthedot.model.token import Session, Token
 from onthedot.model.values import make
+from onthedot.rules.counting import End
 from onthedot.stores.base import Author, Change, LogLine, TaskInfo
 from onthedot.stores.json_text import UNREADABLE_POLICY, Unreadable, policy_text
 from onthedot.stores.mapping import schedule_from as row_to_schedule
@@ -302,3 +304,32 @@ def minute_from(member: str, text: str) -> Minute:
         return Minute.from_json(int(minute_ms), node_id, _decode(text))
     except (*UNREADABLE, AttributeError):
         return Minute(int(minute_ms), node_id)
+
+
+def hour_text(hour: Hour) -> str:
+    """All but its place."""
+    return _encode(hour.as_json())
+
+
+def hour_from(of: str, step: str, hour_ms: int, text: str) -> Hour:
+    """What `hour_text` gave; one that cannot be read has counted nothing."""
+    try:
+        return Hour.from_json(of, step, hour_ms, _decode(text))
+    except (*UNREADABLE, AttributeError):
+        return Hour(of, step, hour_ms)
+
+
+_OF_END = tuple(map(RUN.index, ("step", "state", "due_ms", "started_ms", "error", "reason")))
+
+
+def end_from(member: str, score: str, text: str) -> End:
+    """What is counted of a run that has ended, of what the index says and of its row. One that cannot be read is shown
+    as failed, and counted so."""
+    of, finished_ms = member.partition("\n")[2], int(float(score))
+    try:
+        values = _filled(_array(text), _RUN_DEFAULTS)
+        step, state, due_ms, started_ms, error, reason = (values[place] for place in _OF_END)
+        (started_ms or 0) + due_ms
+    except (*UNREADABLE, IndexError):
+        return of, "", State.FAILED.value, 0, None, finished_ms, "this run cannot be read"
+    return of, step or "", state, due_ms, started_ms, finished_ms, error or reason

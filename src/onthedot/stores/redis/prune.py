@@ -37,9 +37,9 @@ class RedisForgetting:
     def old_runs(self, before_ms: int, most: int) -> list[Row]:
         return self._until("finished", before_ms, most)
 
-    def surplus_runs(self, keep: int, most: int, *, thorough: bool) -> list[Row]:
+    def surplus_runs(self, keep: int, most: int, *, thorough: bool, before_ms: int) -> list[Row]:
         self._server.ask("ZREMRANGEBYSCORE", "kept", "-inf", 0)
-        return _pairs(self._server.read_script("surplus_runs", keep, most))
+        return _pairs(self._server.read_script("surplus_runs", keep, most, before_ms))
 
     def forget_runs(self, items: Sequence[Row]) -> Pruned:
         states = [state.value for state in sorted(FINAL)]
@@ -120,6 +120,14 @@ class RedisForgetting:
 
     def forget_nodes(self, items: Sequence[Row]) -> Pruned:
         return Pruned(nodes=self._run("forget_nodes", _flat(items)))
+
+    # statistics
+
+    def old_hours(self, before_ms: int, most: int) -> list[Row]:
+        return self._until("hours", before_ms, most)
+
+    def forget_hours(self, items: Sequence[Row]) -> Pruned:
+        return Pruned(hours=self._run("forget_hours", [member for member, _ in items]))
 
     # of any index
 

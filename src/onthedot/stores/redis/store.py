@@ -10,6 +10,7 @@ from typing import Any
 
 from onthedot.errors import StoreError, StoreUnavailable
 from onthedot.model.decision import Decision
+from onthedot.model.hour import Hour
 from onthedot.model.minute import Minute
 from onthedot.model.node import Node
 from onthedot.model.run import Run
@@ -29,6 +30,7 @@ from onthedot.stores.base import (
     Needed,
     Pruned,
     Retention,
+    RolledUp,
     RunCounts,
     ScheduleCounts,
     TaskInfo,
@@ -40,8 +42,10 @@ from onthedot.stores.redis import mapping, queries, run_queries, schedule_querie
 from onthedot.stores.redis.notify import Subscription
 from onthedot.stores.redis.prune import RedisForgetting
 from onthedot.stores.redis.remembered import nothing
+from onthedot.stores.redis.roll_up import RedisRolling
 from onthedot.stores.redis.server import Server
 from onthedot.stores.redis.transaction import RedisTransaction
+from onthedot.stores.roll_up import roll_up
 from onthedot.stores.transaction import TryAgain
 
 _LONGEST_PAUSE_MS = 64
@@ -58,7 +62,8 @@ class RedisStore(Engine):
         self._turn = Lock()
         self._here = local()
         self._memory = nothing()
-        self._pruner = Pruner(RedisForgetting(server))
+        self._rolling = RedisRolling(server)
+        self._pruner = Pruner(RedisForgetting(server), self._rolling)
 
     def now_ms(self) -> int:
         return self._server.now_ms() if self._read_clock is None else self._read_clock()
@@ -202,6 +207,16 @@ class RedisStore(Engine):
     @answerable
     def minutes(self, first_ms: int, last_ms: int) -> list[Minute]:
         return queries.minutes(self._server, first_ms, last_ms)
+
+    def roll_up(self, limit: int = 10_000) -> RolledUp:
+        return roll_up(self._rolling, self.now_ms(), limit)
+
+    def rolled_through(self) -> int:
+        return self._rolling.rolled_through()
+
+    @answerable
+    def hours(self, of: str, step: str = "", *, first_ms: int = 0, last_ms: int = 1 << 62) -> list[Hour]:
+        return self._rolling.hours(of, step, first_ms, last_ms)
 
     def nodes(self) -> list[Node]:
         return queries.nodes(self._server)

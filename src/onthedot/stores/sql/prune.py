@@ -44,8 +44,11 @@ class SqlForgetting:
     def old_runs(self, before_ms: int, most: int) -> list[Row]:
         return self._oldest(statements.ENDED, before_ms, most)
 
-    def surplus_runs(self, keep: int, most: int, *, thorough: bool) -> list[Row]:
-        return self._runs.find(self._groups(statements.ENDED_CROWD), keep, most, thorough=thorough)
+    def surplus_runs(self, keep: int, most: int, *, thorough: bool, before_ms: int) -> list[Row]:
+        def may_go(row: Row) -> bool:
+            return (row[1] or 0) <= before_ms
+
+        return self._runs.find(self._groups(statements.ENDED_CROWD), keep, most, thorough=thorough, may_go=may_go)
 
     def forget_runs(self, items: Sequence[Row]) -> Pruned:
         """Their logs go first, so many lines at once; runs that have more of them wait for the next time."""
@@ -161,6 +164,14 @@ class SqlForgetting:
             statements.DELETE_TASKS.run(connection, [(node_id,) for node_id in nodes])
             self._delete(connection, statements.GONE, nodes)
         return Pruned(nodes=len(nodes))
+
+    # statistics
+
+    def old_hours(self, before_ms: int, most: int) -> list[Row]:
+        return self._oldest(statements.COUNTED, before_ms, most)
+
+    def forget_hours(self, items: Sequence[Row]) -> Pruned:
+        return Pruned(hours=self._forget(statements.COUNTED, items))
 
     # of any table
 

@@ -496,3 +496,6 @@ OLDEST_OF = select(
     .limit(literal_column("1"))
     .scalar_subquery(),
 )
+
+_hours = tables.hours.c
+COUNTED = Aging(_hours.seq, _hours.hour_ms)

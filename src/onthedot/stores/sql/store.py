@@ -18,6 +18,7 @@ from onthedot.errors import Conflict, SchemaError, StoreError, StoreUnavailable
 from onthedot.model.decision import Decision
 from onthedot.model.finding import Finding
 from onthedot.model.graph import Graph
+from onthedot.model.hour import Hour
 from onthedot.model.minute import Minute
 from onthedot.model.node import Node
 from onthedot.model.outcome import Outcome
@@ -39,6 +40,7 @@ from onthedot.stores.base import (
     Needed,
     Pruned,
     Retention,
+    RolledUp,
     RunCounts,
     ScheduleCounts,
     TaskInfo,
@@ -48,6 +50,7 @@ from onthedot.stores.claimed_runs import ClaimedRuns
 from onthedot.stores.engine import Engine, enqueuing, finishing
 from onthedot.stores.kept_graphs import Graphs
 from onthedot.stores.prune import Pruner
+from onthedot.stores.roll_up import roll_up
 from onthedot.stores.sql import counts, driver, health, lane_statements, queries, schema, statements, ticks
 from onthedot.stores.sql.batches import DIALECT
 from onthedot.stores.sql.dialect import Dialect
@@ -55,6 +58,7 @@ from onthedot.stores.sql.due_floor import LAG_MS, NO_FLOOR, Floor, Floors
 from onthedot.stores.sql.errors import in_our_words, is_busy, was_cut_off
 from onthedot.stores.sql.notify import NotifyChannel
 from onthedot.stores.sql.prune import SqlForgetting
+from onthedot.stores.sql.roll_up import SqlRolling
 from onthedot.stores.sql.transaction import SqlTransaction, in_chunks
 from onthedot.stores.transaction import CutOff, Transaction, TryAgain
 
@@ -112,7 +116,8 @@ class SqlStore(Engine):
         self._claimed_runs = ClaimedRuns()
         self._graphs = Graphs()
         self._floors = Floors(self._clock)
-        self._pruner = Pruner(SqlForgetting(self._reading, self._changing, dialect))
+        self._rolling = SqlRolling(self._reading, self._changing, dialect)
+        self._pruner = Pruner(SqlForgetting(self._reading, self._changing, dialect), self._rolling)
 
     def now_ms(self) -> int:
         return self._reading(self._server_ms) if self._read_clock is None else self._read_clock()
@@ -441,6 +446,16 @@ class SqlStore(Engine):
     def minutes(self, first_ms: int, last_ms: int) -> list[Minute]:
         rows = self._all(statements.MINUTES, {"first_ms": first_ms, "last_ms": last_ms})
         return [mapping.minute_from(row) for row in rows]
+
+    def roll_up(self, limit: int = 10_000) -> RolledUp:
+        return roll_up(self._rolling, self.now_ms(), limit)
+
+    def rolled_through(self) -> int:
+        return self._rolling.rolled_through()
+
+    @answerable
+    def hours(self, of: str, step: str = "", *, first_ms: int = 0, last_ms: int = 1 << 62) -> list[Hour]:
+        return self._rolling.hours(of, step, first_ms, last_ms)
 
     def nodes(self) -> list[Node]:
         return [mapping.node_from(row) for row in self._all(statements.NODES)]

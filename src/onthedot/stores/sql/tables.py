@@ -462,6 +462,29 @@ minutes = Table(
     _text("body"),
 )
 
+# What was counted of the runs that ended in each hour, of a schedule or a task, and of each step of a flow.
+hours = Table(
+    f"{PREFIX}hours",
+    metadata,
+    _sequence(),
+    Column("kept_by", _string(201), nullable=False),  # as in history; empty: of all runs
+    _name("step"),
+    _ms("hour_ms"),
+    _text("body"),
+)
+# A schedule's hours, in order; and no two of one place.
+Index("onthedot_hours_place", hours.c.kept_by, hours.c.step, hours.c.hour_ms, unique=True)
+# How old is the oldest?
+Index("onthedot_hours_hour", hours.c.hour_ms)
+
+# One row, `ends`: the moment up to which runs that ended are counted.
+rolled = Table(
+    f"{PREFIX}rolled",
+    metadata,
+    Column("name", String(20), primary_key=True),
+    _ms("through_ms"),
+)
+
 # Who may use the HTTP API; each stays until it is revoked.
 tokens = Table(
     f"{PREFIX}tokens",

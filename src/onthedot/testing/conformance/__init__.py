@@ -32,6 +32,7 @@ _TOPICS = (
     "concurrency",
     "dispatch",
     "flow_rows",
+    "flows",
     "history",
     "keys",
     "nodes",
@@ -40,6 +41,7 @@ _TOPICS = (
     "running",
     "scene",
     "schedules",
+    "statistics",
 )
 # Before they are imported: a failing assert then shows its values.
 pytest.register_assert_rewrite(*(f"{__name__}.{topic}" for topic in _TOPICS))
@@ -76,6 +78,13 @@ from onthedot.testing.conformance.dispatch import (  # noqa: E402
     TestRouting,
 )
 from onthedot.testing.conformance.flow_rows import TestGraphs, TestResults, TestStepRows, TestUntil  # noqa: E402
+from onthedot.testing.conformance.flows import (  # noqa: E402
+    TestFlows,
+    TestFlowsOfSchedules,
+    TestRetryingFlows,
+    TestStoppingFlows,
+    TestSubFlows,
+)
 from onthedot.testing.conformance.history import (  # noqa: E402
     TestDecisions,
     TestLogs,
@@ -113,6 +122,7 @@ from onthedot.testing.conformance.schedules import (  # noqa: E402
     TestPutting,
     TestRescheduling,
 )
+from onthedot.testing.conformance.statistics import TestStatistics  # noqa: E402
 
 __all__ = [
     "START_MS",
@@ -137,6 +147,8 @@ __all__ = [
     "TestEveryTickIsDecided",
     "TestFinishing",
     "TestFinishingAndStarting",
+    "TestFlows",
+    "TestFlowsOfSchedules",
     "TestForgetting",
     "TestGraphs",
     "TestGroupLimits",
@@ -166,13 +178,17 @@ __all__ = [
     "TestPutting",
     "TestRescheduling",
     "TestResults",
+    "TestRetryingFlows",
     "TestRouting",
     "TestRunsThatAreListed",
     "TestSelfRemoval",
     "TestSessions",
     "TestSlotsAfterEdits",
     "TestStarting",
+    "TestStatistics",
     "TestStepRows",
+    "TestStoppingFlows",
+    "TestSubFlows",
     "TestTakeover",
     "TestTicks",
     "TestTokens",

@@ -1,6 +1,7 @@
--- Ended runs beyond the newest so many of their schedule or task, oldest first. ARGV: how many are kept, how many at most
+-- Ended runs beyond the newest so many of their schedule or task, oldest first.
+-- ARGV: how many are kept, how many at most, and by when they must have ended
 -- Answers the member and score of each in `finished`.
-local keep, most = tonumber(ARGV[1]), tonumber(ARGV[2])
+local keep, most, last = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
 local found, count, offset = {}, 0, 0
 
 local function look(group)
@@ -8,8 +9,11 @@ local function look(group)
   if surplus <= 0 then return end
   for _, of in ipairs(redis.call('ZRANGE', KEYS[1] .. 'ended:' .. group, 0, surplus - 1)) do
     local member = head(of) .. '\n' .. group
-    found[#found + 1], found[#found + 2] = member, redis.call('ZSCORE', KEYS[1] .. 'finished', member) or '0'
-    count = count + 1
+    local score = redis.call('ZSCORE', KEYS[1] .. 'finished', member) or '0'
+    if tonumber(score) <= last then
+      found[#found + 1], found[#found + 2] = member, score
+      count = count + 1
+    end
   end
 end
 

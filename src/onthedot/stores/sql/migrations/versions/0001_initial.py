@@ -221,6 +221,7 @@ def upgrade() -> None:
         )
     op.create_index("onthedot_schedules_name", "onthedot_schedules", ["name"], unique=True)
     op.create_index("onthedot_schedules_task", "onthedot_schedules", ["task", "name", "deleted"])
+    _create_statistics()
     _create_table(
         "onthedot_sessions",
         sa.Column("id", _string(64), nullable=False),
@@ -375,6 +376,26 @@ def _create_runs() -> None:
         postgresql_where=sa.text("slot IS NOT NULL"),
     )
     op.create_index("onthedot_runs_tick", "onthedot_runs", ["schedule_id", "scheduled_ms", "apart"], unique=True)
+
+
+def _create_statistics() -> None:
+    _create_table(
+        "onthedot_hours",
+        sa.Column("seq", _NUMBER, autoincrement=True, nullable=False),
+        sa.Column("kept_by", _string(201), nullable=False),
+        sa.Column("step", _string(200), nullable=False),
+        sa.Column("hour_ms", sa.BigInteger(), nullable=False),
+        sa.Column("body", _LONG, nullable=False),
+        sa.PrimaryKeyConstraint("seq"),
+    )
+    op.create_index("onthedot_hours_place", "onthedot_hours", ["kept_by", "step", "hour_ms"], unique=True)
+    op.create_index("onthedot_hours_hour", "onthedot_hours", ["hour_ms"])
+    _create_table(
+        "onthedot_rolled",
+        sa.Column("name", sa.String(length=20), nullable=False),
+        sa.Column("through_ms", sa.BigInteger(), nullable=False),
+        sa.PrimaryKeyConstraint("name"),
+    )
 
 
 def _create_history() -> None:

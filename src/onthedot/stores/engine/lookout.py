@@ -1,0 +1,271 @@
+"""Looking at flows: they are told which steps have ended, stop where that was asked, and go on as far as they can.
+
+Under the lock of the flow's row, repeatable, and by anybody: who ended a step looks after its commit, and what died
+before that is found by every node's poll. Flows are looked at by the hundred in one transaction. One that cannot be
+moved holds up no other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from onthedot.model.graph import Graph
+from onthedot.model.ledger import Ledger
+from onthedot.model.run import Run
+from onthedot.model.states import FINAL, State
+from onthedot.model.values import replace
+from onthedot.rules.flows.judging import Advance, Wanted, advance, what_went_wrong
+from onthedot.rules.flows.making import NO_ITEM, Maker, is_small, opened
+from onthedot.rules.flows.telling import asked, fate_of, stop_level, told
+from onthedot.rules.start import started
+from onthedot.stores.engine.enqueuing import routed
+from onthedot.stores.engine.finishing import Tasks, follow
+from onthedot.stores.engine.settling import cancelled, put_down
+from onthedot.stores.engine.step_facts import StepFacts
+from onthedot.stores.transaction import StepRow, Transaction
+
+AT_ONCE = 100
+"""How many flows are looked at in one transaction."""
+MOST_MADE = 2000
+"""Sub-flows are opened in the transaction that makes them until it has made so many runs; the others wait."""
+
+
+class LookPass(NamedTuple):
+    """What a look at some flows did."""
+
+    moved: int = 0
+    ended: tuple[Run, ...] = ()
+    """Flows."""
+    next: frozenset[str] = frozenset()
+    """Flows to be looked at now: above what ended, and below what was asked to stop."""
+    made: int = 0
+    failed: Mapping[str, Exception] = {}
+    """Flows that could not be moved, and why."""
+
+
+def look(tx: Transaction, flow_ids: Collection[str], facts: StepFacts, tasks: Tasks) -> LookPass:
+    """Tell, stop and move those of these flows that run."""
+    locked = tx.live_runs(flow_ids)
+    flows = [run for _, run in sorted(locked.items()) if run.is_flow and run.state is State.RUNNING]
+    if not flows:
+        return LookPass()
+    rows: dict[str, list[StepRow]] = {}
+    for row in tx.steps_of([flow.id for flow in flows]):
+        rows.setdefault(row.parent_id or "", []).append(row)
+    work = Lookout(tx, facts)
+    for flow in flows:
+        work.look(flow, rows.get(flow.id, ()))
+    return work.write(tasks)
+
+
+@dataclass(slots=True)
+class Lookout:
+    """One transaction over some flows, whose rows are locked, as it grows."""
+
+    tx: Transaction
+    facts: StepFacts
+    flows: list[Run] = field(default_factory=list)
+    ended: list[Run] = field(default_factory=list)
+    told: list[Run] = field(default_factory=list)
+    """Steps that leave the live rows."""
+    asked: list[Run] = field(default_factory=list)
+    made: list[Run] = field(default_factory=list)
+    revived: list[Run] = field(default_factory=list)
+    next: set[str] = field(default_factory=set)
+    failed: dict[str, Exception] = field(default_factory=dict)
+    moved: int = 0
+    """How many of those that are told have been moved to history."""
+    routed: bool = False
+
+    def look(self, flow: Run, rows: Sequence[StepRow]) -> None:
+        """One flow with all of its rows. What goes wrong with it is kept, and nothing of it is written."""
+        before = self._lengths()
+        try:
+            self._look(flow, rows)
+        except (ArithmeticError, LookupError, TypeError, ValueError) as error:
+            if self.moved > before[2]:  # something of it is written: all are looked at again, this one alone
+                raise
+            self._take_back(before)
+            self.failed[flow.id] = error
+
+    def tell(self, flow: Run, ended: Sequence[Run]) -> None:
+        """A flow of which only these steps are known, which have left the live rows: it goes on as far as it can."""
+        graph = self._graph(flow)
+        if graph is None:
+            self.flows.append(replace(flow, ledger=told(Ledger.from_json(flow.ledger), ended).as_json()))
+            self.next.add(flow.id)
+        else:
+            self.move(flow, graph, told(Ledger.from_json(flow.ledger), ended))
+
+    def _look(self, flow: Run, rows: Sequence[StepRow]) -> None:
+        late = flow.until_ms is not None and flow.until_ms <= self.tx.now_ms and flow.cancel_requested_ms is None
+        if late:
+            flow = asked(flow, "it ran longer than its time-out allows", self.tx.now_ms, late=True)
+        ledger = Ledger.from_json(flow.ledger)
+        ended = [row for row in rows if row.state in FINAL]
+        self.told += ended
+        ledger = told(ledger, ended)
+        graph = self._graph(flow)
+        live = [row for row in rows if row.state not in FINAL]
+        if stop_level(flow, ledger) > ledger.carried:
+            flow, ledger = self._stop(flow, graph, ledger, live)
+        elif live:
+            self._open_waiting(row for row in live if row.is_flow and row.state is State.WAITING)
+        if graph is not None:
+            self.move(flow, graph, ledger)
+        elif ledger.hard:
+            self._end_blindly(flow, ledger, live)
+        else:
+            raise LookupError(f"the store has no graph {flow.graph} of flow {flow.id}")
+
+    def _graph(self, flow: Run) -> Graph | None:
+        return self.tx.graphs([flow.graph or ""]).get(flow.graph or "")
+
+    def move(self, flow: Run, graph: Graph, ledger: Ledger) -> None:
+        """As far as it goes; it is written in any case."""
+        went = advance(flow, graph, ledger)
+        for wanted in went.wanted:
+            self._make(flow, graph, went.ledger, wanted)
+        self._keep(flow, went)
+
+    def _keep(self, flow: Run, went: Advance) -> None:
+        after = replace(flow, ledger=went.ledger.as_json())
+        if went.state is None:
+            self.flows.append(after)
+            return
+        self._end(after, went.ledger, went.state)
+
+    def _end(self, flow: Run, ledger: Ledger, state: State) -> None:
+        went_well = state in (State.SUCCEEDED, State.SKIPPED)
+        self.ended.append(
+            replace(
+                flow,
+                state=state,
+                finished_ms=self.tx.now_ms,
+                slot=None,
+                until_ms=None,
+                fence=ledger.fence,
+                error=None if went_well else what_went_wrong(ledger),
+                reason=None if went_well else flow.reason,
+            )
+        )
+        if flow.is_step and flow.parent_id is not None:
+            self.next.add(flow.parent_id)
+
+    # stopping
+
+    def _stop(self, flow: Run, graph: Graph | None, ledger: Ledger, live: Sequence[Run]) -> tuple[Run, Ledger]:
+        """Those that wait end, those that run are asked. Carried out when none was passed over as another had it."""
+        level = stop_level(flow, ledger)
+        free = self.tx.live_runs_if_free([row.id for row in live])
+        ended: list[Run] = []
+        for run in free.values():
+            fate = fate_of(run, graph, level)
+            if fate == "cancel":
+                ended.append(cancelled(run, flow.reason, self.tx.now_ms))
+            elif fate == "ask_flow":
+                self.asked.append(asked(run, flow.reason, self.tx.now_ms, late=ledger.late, hard=ledger.hard))
+                self.next.add(run.id)
+            elif fate == "ask" and run.cancel_requested_ms is None:
+                self.asked.append(replace(run, cancel_requested_ms=self.tx.now_ms, reason=flow.reason))
+        self.told += ended
+        ledger = told(ledger, ended)
+        if len(free) == len(live):
+            return replace(flow, until_ms=None), replace(ledger, carried=level)
+        return flow, ledger
+
+    def _end_blindly(self, flow: Run, ledger: Ledger, live: Sequence[Run]) -> None:
+        """A flow without a graph that is to stop at once: it ends when nothing of it runs."""
+        ids = {run.id for run in self.told}
+        if all(row.id in ids for row in live):
+            self._end(replace(flow, ledger=ledger.as_json()), ledger, State.CANCELLED)
+        else:
+            self.flows.append(replace(flow, ledger=ledger.as_json()))
+
+    # making
+
+    def _make(self, flow: Run, graph: Graph, ledger: Ledger, wanted: Wanted) -> None:
+        tx, step = self.tx, wanted.step
+        maker = Maker(flow, graph, step, ledger, self.facts.policy(flow, graph, step, tx.now_ms), tx.now_ms)
+        old = tx.ended_runs([maker.id_of(item) for item in wanted.old]) if wanted.old else {}
+        values = None
+        if step.is_map:
+            self._move_told()  # the list may have come just now
+            values = self.facts.items(tx, flow, graph, step)
+        for item in wanted.items:
+            ended = old.get(maker.id_of(item)) if item in wanted.old else None
+            if ended is not None:
+                again = maker.again(ended)
+                self.revived.append(again)
+                if again.is_flow:
+                    self.next.add(flow.id)  # opened by the next look, which has its row
+                continue
+            value = values[item] if values is not None and item < len(values) else NO_ITEM
+            self._add(maker.new(item, value if value is NO_ITEM or is_small(value) else NO_ITEM))
+
+    def _add(self, run: Run) -> None:
+        if run.is_flow and run.policy.group_limit is None and len(self.made) < MOST_MADE and self.open(run):
+            return
+        self.made.append(run)
+
+    def open(self, waiting: Run, begun: Run | None = None) -> bool:
+        """Let a waiting flow begin, with its first steps; False where nobody knows its graph."""
+        graph = self._graph(waiting)
+        if graph is None:
+            return False
+        run = begun or started(waiting, "", self.tx.now_ms, fence=waiting.fence)
+        flow = opened(run, graph, self.tx.now_ms)
+        self.move(flow, graph, Ledger.from_json(flow.ledger))
+        return True
+
+    def _open_waiting(self, rows: Iterable[Run]) -> None:
+        """Sub-flows that could not be opened when they were made; those behind a limit are started like other runs."""
+        ids = [row.id for row in rows if row.waits_for is None]
+        for run in (self.tx.live_runs_if_free(ids) if ids else {}).values():
+            if run.state is State.WAITING and run.policy.group_limit is None and len(self.made) < MOST_MADE:
+                self.open(run)
+
+    # writing
+
+    def start_some(self, judge: Callable[[Run], Run | None]) -> list[Run]:
+        """Those of the new steps that begin at once, where they are judged to: they are written once."""
+        made, self.made = routed(self.tx, self.made), []
+        begun: list[Run] = []
+        for run in made:
+            taken = None if run.is_flow else judge(run)
+            if taken is None:
+                self.made.append(run)
+            else:
+                begun.append(taken)
+        self.routed = True
+        return begun
+
+    def write(self, tasks: Tasks) -> LookPass:
+        """All flows together, in the order of the locks."""
+        tx = self.tx
+        made = self.made if self.routed else routed(tx, self.made)
+        self._move_told()
+        tx.revive_runs(self.revived)
+        tx.save_runs([*self.flows, *self.asked, *made])
+        ended = put_down(tx, self.ended)
+        if any(run.schedule_id is not None for run in ended):
+            follow(tx, ended, tx.summaries({run.schedule_id for run in ended if run.schedule_id is not None}), tasks)
+        moved = len(self.flows) + len(self.ended)
+        return LookPass(moved, tuple(self.ended), frozenset(self.next), len(made) + len(self.revived), self.failed)
+
+    def _lengths(self) -> tuple[int, ...]:
+        return tuple(len(each) for each in self._lists())
+
+    def _move_told(self) -> None:
+        if self.moved < len(self.told):
+            self.tx.end_runs(self.told[self.moved :])
+            self.moved = len(self.told)
+
+    def _take_back(self, lengths: tuple[int, ...]) -> None:
+        for each, length in zip(self._lists(), lengths, strict=True):
+            del each[length:]
+
+    def _lists(self) -> tuple[list[Run], ...]:
+        return self.flows, self.ended, self.told, self.asked, self.made, self.revived

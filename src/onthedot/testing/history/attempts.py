@@ -1,0 +1,137 @@
+"""Attempts: one owner after the other, bounded in number, and only the latest has an outcome."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+from onthedot.model.attempt import Attempt
+from onthedot.model.node import NodeState
+from onthedot.model.run import Run
+from onthedot.model.states import State
+from onthedot.moments import iso
+from onthedot.testing.history.broken import (
+    Broken,
+    Line,
+    attempt_lines,
+    change_line,
+    entry_line,
+    in_order,
+    node_line,
+    run_line,
+)
+from onthedot.testing.history.history import History
+
+SUPERSEDED = "no outcome of a superseded attempt"
+BOUNDED = "attempts are bounded"
+DRAIN = "nothing runs after the drain"
+_DONE_AGAIN = frozenset({"node_died", "node_stopped", "handed_back"})
+
+
+def no_superseded_outcome(history: History) -> Iterator[Broken]:
+    """Claims of a run only grow and follow each other; a dead node ends nothing after its takeover; and the outcome is
+    of the latest claim that the journal knows."""
+    for run in history.runs:
+        for one, other in pairwise(run.attempts):
+            if other.claim_no <= one.claim_no or (one.ended_ms or 0) > other.started_ms + history.slack_ms:
+                lines = (*attempt_lines(run, one), *attempt_lines(run, other))
+                what = f"run {run.id} had two owners: claim {one.claim_no} and claim {other.claim_no}"
+                yield Broken(SUPERSEDED, what, history.name, in_order(lines))
+        yield from _later_claims(history, run)
+        yield from _of_the_dead(history, run)
+
+
+def _later_claims(history: History, run: Run) -> Iterator[Broken]:
+    for claim_no in history.claims.get(run.id, ()):
+        if claim_no > run.claim_no:
+            lines = map(entry_line, history.entries[run.id, claim_no])
+            what = f"run {run.id} stands under claim {run.claim_no}, and claim {claim_no} was executed after it"
+            yield Broken(SUPERSEDED, what, history.name, in_order((run_line(run), *lines)))
+
+
+def _of_the_dead(history: History, run: Run) -> Iterator[Broken]:
+    """Whoever was taken over records nothing more. What the takeover itself ended has a line of its own."""
+    death = history.deaths.get(run.owner or "")
+    if death is None or not run.is_final or run.finished_ms is None:
+        return
+    by_takeover = any(each.after.get("died") for each in history.changes_of_runs.get(run.id, ()))
+    if not by_takeover and run.finished_ms > death.at_ms + history.slack_ms:
+        what = f"run {run.id} was ended by node {run.owner} after that was found dead"
+        yield Broken(SUPERSEDED, what, history.name, in_order((run_line(run), change_line(death))))
+
+
+# how many
+
+
+def attempts_bounded(history: History) -> Iterator[Broken]:
+    """No more crashes than `crash_retries` survives, nothing after the last of `retries` unless the task or an operator
+    asked for it, and what may be run once at most is begun once."""
+    for run in history.runs:
+        by_hand = _retries_by_hand(history, run)
+        if run.crashes > run.policy.crash_retries + 1:
+            what = f"run {run.id} survived {run.crashes} crashes, of {run.policy.crash_retries} that it may"
+            yield _bounded(history, what, run)
+        for one, other in pairwise(run.attempts):
+            if _is_one_too_many(history, run, one, by_hand):
+                what = f"attempt {one.number} of run {run.id} was its last, with retries={run.policy.retries}"
+                yield _bounded(history, what, run, *attempt_lines(run, one), *attempt_lines(run, other))
+            if run.policy.delivery == "at_most_once" and one.outcome in _DONE_AGAIN and not by_hand:
+                what = f"run {run.id} may be run once at most, and was begun again after {one.outcome}"
+                yield _bounded(history, what, run, *attempt_lines(run, one), *attempt_lines(run, other))
+
+
+def _is_one_too_many(history: History, run: Run, attempt: Attempt, by_hand: int) -> bool:
+    """Whether this attempt failed, was the last that policy allows, and is all the same followed by another.
+
+    A task may ask to be tried again: that a failure was none, only the journal knows. A time-out never is.
+    """
+    if attempt.outcome not in ("failed", "timed_out") or attempt.number - _crashes(run) <= run.policy.retries + by_hand:
+        return False
+    entries = history.entries.get((run.id, attempt.claim_no), ())
+    raised = [entry.raised for entry in entries if entry.raised is not None]
+    return attempt.outcome == "timed_out" or (bool(raised) and "Retry" not in raised)
+
+
+def _crashes(run: Run) -> int:
+    """All, also those before an operator's retry, which sets the count back."""
+    return max(run.crashes, sum(each.outcome in _DONE_AGAIN for each in run.earlier))
+
+
+def _retries_by_hand(history: History, run: Run) -> int:
+    asked = [each for each in history.changes_of_runs.get(run.id, ()) if "node" not in each.after and each.before]
+    counted = sum(1 for each in asked if each.after.get("state") == "waiting")
+    return max(counted, 1) if run.exempt and run.cause != "manual" else counted
+
+
+def _bounded(history: History, what: str, run: Run, *lines: Line) -> Broken:
+    return Broken(BOUNDED, what, history.name, in_order((run_line(run), *lines)))
+
+
+# the end
+
+
+def nothing_after_drain(history: History) -> Iterator[Broken]:
+    """No run is left with a node that has stopped or died, and no task is entered after its node has stopped."""
+    for run in history.runs:
+        if run.state is State.RUNNING and run.owner is not None:
+            yield from _left_running(history, run)
+    for (run_id, _), entries in history.entries.items():
+        node = history.node_by_id.get(entries[0].node)
+        if node is None or node.state is not NodeState.STOPPED:
+            continue
+        late = [
+            each for each in entries if each.what == "begin" and (each.at_ms or 0) > node.renewed_ms + node.lease_ms
+        ]
+        if late:
+            what = f"run {run_id} was entered after its node {node.name} had stopped"
+            yield Broken(DRAIN, what, history.name, in_order((node_line(node), *map(entry_line, late))))
+
+
+def _left_running(history: History, run: Run) -> Iterator[Broken]:
+    node = history.node_by_id.get(run.owner or "")
+    gone = node is not None and node.state is NodeState.STOPPED
+    if history.is_over or gone:
+        state = "nobody knows" if node is None else f"is {node.state}"
+        lines = (run_line(run), *([] if node is None else [node_line(node)]))
+        what = f"run {run.id} still runs since {iso(run.started_ms or 0)}, on a node that {state}"
+        yield Broken(DRAIN, what, history.name, in_order(lines))

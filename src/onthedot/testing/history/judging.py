@@ -1,0 +1,47 @@
+"""All judges: each is a pure function of a history, and gives the promises that it finds broken."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from onthedot.testing.history.attempts import attempts_bounded, no_superseded_outcome, nothing_after_drain
+from onthedot.testing.history.broken import Broken
+from onthedot.testing.history.execution import each_claim_once, what_is_recorded_was_done
+from onthedot.testing.history.explanations import explain_is_true
+from onthedot.testing.history.history import History
+from onthedot.testing.history.starts import limits_held, never_early, no_overlap, pause_held
+from onthedot.testing.history.ticks import (
+    decided_once,
+    no_decision_without_cause,
+    no_tick_vanishes,
+    one_run_per_tick,
+)
+
+Judge = Callable[[History], Iterator[Broken]]
+
+JUDGES: tuple[Judge, ...] = (
+    one_run_per_tick,
+    decided_once,
+    no_tick_vanishes,
+    no_decision_without_cause,
+    never_early,
+    no_overlap,
+    pause_held,
+    no_superseded_outcome,
+    attempts_bounded,
+    each_claim_once,
+    what_is_recorded_was_done,
+    nothing_after_drain,
+    explain_is_true,
+)
+"""Of one schedule, or of work without one; `limits_held` judges all of them together."""
+
+
+def judge(history: History) -> list[Broken]:
+    """Every promise that this history breaks, the limits of groups included."""
+    return [broken for each in (*JUDGES, limits_held) for broken in each(history)]
+
+
+def judge_apart(history: History) -> list[Broken]:
+    """The same without the limits of groups, which go beyond one schedule."""
+    return [broken for each in JUDGES for broken in each(history)]

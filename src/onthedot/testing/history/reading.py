@@ -1,0 +1,213 @@
+"""Histories from a store, in pages: a million runs are judged with some thousands of them in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+from onthedot.insight.explain import explain
+from onthedot.model.node import Node
+from onthedot.model.run import Run, UnreadableRun
+from onthedot.model.schedule import Schedule
+from onthedot.stores.base import Change, Store
+from onthedot.testing.history.history import NEVER, History
+from onthedot.testing.history.journal_index import JournalIndex
+
+PAGE = 1000
+_MOST_CHANGES = 10_000
+_MOST_DECISIONS = 10_000
+_NEARLY_ALL = 9000
+"""From so many kept decisions on, older ones may have been pruned."""
+_SHARDS = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How a store is read."""
+
+    since_ms: int
+    journal: JournalIndex = field(default_factory=JournalIndex)
+    journalled: frozenset[str] = frozenset()
+    explained: int = 50
+    """Of so many ticks of each schedule, spread over them, it is asked why they did or did not run."""
+    slack_ms: int = 100
+    is_over: bool = False
+    page: int = PAGE
+
+
+class ScheduleReader:
+    """The pages of one schedule's history, oldest first."""
+
+    def __init__(self, store: Store, schedule: Schedule, how: Reading, nodes: Sequence[Node] = ()) -> None:
+        self._store = store
+        self._schedule = schedule
+        self._how = how
+        self._nodes = tuple(nodes)
+        self.pruned_through_ms: int | None = None
+        """Up to where ticks cannot be judged, since history is forgotten; None where nothing is."""
+        self.ticks = self.told = 0
+        """Of how many ticks it could be asked why they did or did not run, and of how many it was."""
+
+    def pages(self) -> Iterator[History]:
+        """Rows are read before what explains them: what is judged is known whole, also while nodes go on."""
+        now_ms = self._store.now_ms()
+        borders = self._borders()
+        since_ms = self._judged_from()
+        share = -(-self._how.explained // max(len(borders) - 1, 1))
+        carried: tuple[Run, ...] = ()
+        for first_ms, last_ms in pairwise(borders):
+            page = self._page(now_ms, first_ms, last_ms, carried)
+            page = self._with_told(self._in_time(page, max(since_ms, first_ms)), share)
+            yield page
+            carried = _still_under_way((*carried, *page.runs), last_ms)
+
+    def _borders(self) -> list[int]:
+        """Nominal moments with about a page of runs between them, the first and last included."""
+        borders, last_ms = [NEVER], NEVER
+        while True:
+            found = self._store.ticks(
+                [self._schedule.id], first_ms=self._how.since_ms + 1, last_ms=last_ms, each=self._how.page
+            )
+            if len(found.marks) < self._how.page:
+                return [self._how.since_ms, *reversed(borders)]
+            oldest = min(mark.scheduled_ms for mark in found.marks)
+            last_ms = oldest if oldest < last_ms else oldest - 1
+            borders.append(last_ms)
+
+    def _page(self, now_ms: int, first_ms: int, last_ms: int, carried: tuple[Run, ...]) -> History:
+        store, schedule = self._store, self._schedule
+        marks = store.ticks([schedule.id], first_ms=first_ms + 1, last_ms=last_ms, each=2 * self._how.page).marks
+        runs = self._whole([mark.id for mark in marks])
+        decisions = store.decisions(schedule.id, first_ms=first_ms + 1, last_ms=last_ms, limit=_MOST_DECISIONS)
+        changes = store.changes(name=schedule.name, limit=_MOST_CHANGES)
+        return History(
+            now_ms,
+            schedule,
+            since_ms=first_ms,
+            until_ms=last_ms,
+            revisions=tuple(store.revisions(schedule.id)),
+            runs=runs,
+            carried=carried,
+            decisions=tuple(decisions),
+            changes=tuple(reversed(changes)),
+            changes_since_ms=changes[-1].at_ms if len(changes) == _MOST_CHANGES else 0,
+            nodes=self._nodes,
+            journal=self._how.journal.of([run.id for run in runs]),
+            journalled=self._how.journalled,
+            slack_ms=self._how.slack_ms,
+            is_over=self._how.is_over,
+        )
+
+    def _whole(self, ids: Sequence[str]) -> tuple[Run, ...]:
+        """The runs, with the shards of broadcasts; those that cannot be read are left out."""
+        size = self._how.page
+        found = [
+            run for at in range(0, len(ids), size) for run in self._store.runs(ids=ids[at : at + size], limit=size)
+        ]
+        shards = [
+            each
+            for run in found
+            if run.is_broadcast
+            for each in self._store.runs(parent=run.id, limit=_SHARDS)
+            if each.is_shard
+        ]
+        return tuple(run for run in (*found, *shards) if not isinstance(run, UnreadableRun))
+
+    # what is forgotten
+
+    def _judged_from(self) -> int:
+        """Since when nothing is forgotten. The oldest end that is kept says how far pruning has come, whether it goes
+        by age, by number or by id: what was due after it has ended after it."""
+        schedule, since_ms = self._schedule, self._how.since_ms
+        older = self._store.ticks([schedule.id], last_ms=since_ms, each=1)
+        kept_ms = self._decisions_kept_from()
+        if older.marks and kept_ms is None:
+            return since_ms
+        ends = self._ends_kept()
+        if ends is None or len(ends) >= schedule.planned_runs or older.marks:
+            judged_ms = max(since_ms, kept_ms or 0)
+        else:
+            judged_ms = max(since_ms, kept_ms or 0, min(ends, default=schedule.settled_ms))
+        self.pruned_through_ms = judged_ms if judged_ms > max(since_ms, schedule.created_ms) else None
+        return judged_ms
+
+    def _decisions_kept_from(self) -> int | None:
+        decisions = self._store.decisions(self._schedule.id, limit=_MOST_DECISIONS)
+        return min(each.last_ms for each in decisions) if len(decisions) >= _NEARLY_ALL else None
+
+    def _ends_kept(self) -> list[int] | None:
+        """When tick runs ended that are kept, now where they have not; None where more were kept than are looked at."""
+        most = 20 * self._how.page
+        marks = self._store.ticks([self._schedule.id], each=most).marks
+        if len(marks) == most:
+            return None
+        return [mark.finished_ms or NEVER for mark in marks if mark.cause == "tick"]
+
+    @staticmethod
+    def _in_time(page: History, since_ms: int) -> History:
+        return _with(page, since_ms=since_ms)
+
+    # why
+
+    def _with_told(self, page: History, share: int) -> History:
+        """The page with what `explain` says of some of its ticks."""
+        decided = [each.first_ms for each in page.decisions] + [each.last_ms for each in page.decisions]
+        ended = [moment for moment, runs in page.tick_runs.items() if all(run.is_final for run in runs)]
+        moments = sorted({each for each in (*decided, *ended) if page.since_ms < each <= page.until_ms})
+        step = max(-(-len(moments) // share), 1) if share else 0
+        chosen = moments[::step] if step else []
+        self.ticks += len(moments)
+        self.told += len(chosen)
+        return _with(page, told={each: explain(self._store, self._schedule, each).text for each in chosen})
+
+
+def _with(page: History, **values: object) -> History:
+    """`dataclasses.replace`, without what was derived before."""
+    fields = {name: getattr(page, name) for name in page.__dataclass_fields__}
+    return History(**{**fields, **values})
+
+
+def _still_under_way(runs: Sequence[Run], at_ms: int) -> tuple[Run, ...]:
+    return tuple(run for run in runs if not run.is_shard and (run.finished_ms or NEVER) > at_ms)
+
+
+# runs of all schedules, and of none
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """What was made in a time, oldest first, whatever it is of."""
+
+    now_ms: int
+    runs: tuple[Run, ...]
+    until_ms: int
+
+
+def slices(store: Store, since_ms: int, page: int = PAGE) -> Iterator[Slice]:
+    """All runs by when they were made, oldest first: a time with too many is halved until they fit."""
+    now_ms = store.now_ms()
+    times = [(since_ms, now_ms + 1)]
+    while times:
+        first_ms, end_ms = times.pop()
+        runs = store.runs(since_ms=first_ms, until_ms=end_ms, limit=page)
+        if len(runs) < page:
+            yield Slice(now_ms, tuple(reversed(runs)), end_ms)
+        elif end_ms - first_ms > 1:
+            middle = (first_ms + end_ms) // 2
+            times += [(middle, end_ms), (first_ms, middle)]
+        else:
+            yield Slice(now_ms, tuple(_all_of(store, first_ms, page)), end_ms)
+
+
+def _all_of(store: Store, at_ms: int, page: int) -> Iterator[Run]:
+    """All that were made in one millisecond."""
+    before: str | None = None
+    while runs := store.runs(since_ms=at_ms, until_ms=at_ms + 1, before=before, limit=page):
+        yield from runs
+        before = runs[-1].id
+
+
+def changes_of_none(store: Store) -> tuple[Change, ...]:
+    """The audit of work without a schedule, oldest first."""
+    return tuple(reversed(store.changes(name="", limit=_MOST_CHANGES)))

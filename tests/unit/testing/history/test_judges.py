@@ -1,0 +1,423 @@
+"""Each judge, on a history that keeps its promise and on those that break it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from onthedot import every
+from onthedot.model.attempt import Attempt
+from onthedot.model.decision import Decision
+from onthedot.model.node import Node, NodeState
+from onthedot.model.policy import Policy
+from onthedot.model.run import Run
+from onthedot.model.schedule import Schedule
+from onthedot.model.states import State
+from onthedot.model.values import replace as with_fields
+from onthedot.moments import iso
+from onthedot.stores.base import Author, Change
+from onthedot.testing.history import Entry, History, Judge, judge
+from onthedot.testing.history.attempts import attempts_bounded, no_superseded_outcome, nothing_after_drain
+from onthedot.testing.history.execution import each_claim_once, what_is_recorded_was_done
+from onthedot.testing.history.explanations import explain_is_true
+from onthedot.testing.history.starts import limits_held, never_early, no_overlap, pause_held
+from onthedot.testing.history.ticks import (
+    decided_once,
+    no_decision_without_cause,
+    no_tick_vanishes,
+    one_run_per_tick,
+)
+from onthedot.triggers.codec import encode
+
+T0 = 1_767_225_600_000
+"""2026-01-01T00:00Z."""
+MINUTE = 60_000
+BY = Author("ana", "cli", "pause")
+
+
+def tick(number: int) -> int:
+    return T0 + number * MINUTE
+
+
+def a_run(number: int, **fields: Any) -> Run:
+    """The run of a tick, which succeeded within a second."""
+    at = tick(number)
+    made = Run(
+        f"run-{number}",
+        "work",
+        "tick",
+        at,
+        at,
+        State.SUCCEEDED,
+        schedule_id="s-1",
+        schedule="s",
+        revision=1,
+        owner="n-1",
+        claim_no=1,
+        attempt=1,
+        created_ms=at,
+        started_ms=at,
+        finished_ms=at + 1000,
+    )
+    return with_fields(made, **fields)
+
+
+def left_out(reason: str, first: int, last: int, decided_ms: int, **fields: Any) -> Decision:
+    made = Decision("d", "s-1", "s", 1, reason, tick(first), tick(last), last - first + 1, decided_ms)  # type: ignore[arg-type]
+    return replace(made, **fields)
+
+
+def a_change(at_ms: int, **after: Any) -> Change:
+    return Change(f"c-{at_ms}", "s-1", "s", 1, at_ms, BY, {"state": "failed"} if "run" in after else {}, after)
+
+
+def an_entry(run: Run, what: str, at_ms: int, **fields: Any) -> Entry:
+    entry = Entry(
+        what,  # type: ignore[arg-type]
+        run.id,
+        run.claim_no,
+        run.attempt,
+        "s",
+        run.scheduled_ms,
+        run.owner or "",
+        at_ms,
+        at_ms,
+        "here",
+        at_ms=at_ms,
+    )
+    return replace(entry, **fields)
+
+
+def done(run: Run) -> list[Entry]:
+    return [an_entry(run, "begin", run.started_ms or 0), an_entry(run, "end", run.finished_ms or 0)]
+
+
+POLICY = Policy()
+SCHEDULE = Schedule(
+    "s-1", "s", "work", encode(every("1m")), policy=POLICY, settled_ms=tick(6), next_run_ms=tick(7), created_ms=T0 - 1
+)
+NODE = Node("n-1", "one", renewed_ms=tick(6))
+
+
+def a_history(**fields: Any) -> History:
+    """Seven ticks: 0, 1, 2 and 6 ran, 3 to 5 were in a pause; all of it in the journal, and all explained."""
+    runs = tuple(a_run(each) for each in (0, 1, 2, 6))
+    told = {
+        run.scheduled_ms: f"run {run.id} succeeded, begun {iso(run.started_ms or 0)} on node one, attempt 1,"
+        f" ended {iso(run.finished_ms or 0)}"
+        for run in runs
+    }
+    right = History(
+        tick(6) + 2000,
+        SCHEDULE,
+        since_ms=T0 - 1,
+        revisions=(with_fields(SCHEDULE, updated_ms=T0 - 1),),
+        runs=runs,
+        decisions=(left_out("paused", 3, 5, tick(5) + 10),),
+        changes=(a_change(tick(2) + 30_000, enabled=False), a_change(tick(5) + 10, enabled=True)),
+        nodes=(NODE,),
+        journal=tuple(entry for run in runs for entry in done(run)),
+        journalled=frozenset({"work"}),
+        told={**told, tick(4): f"it did not run at {iso(tick(4))} (one of 3 ticks): the schedule was paused by ana"},
+    )
+    return replace(right, **fields)
+
+
+def with_runs(*runs: Run, **fields: Any) -> History:
+    """The history with these runs in the place of those of the same id, and others besides; the journal follows."""
+    known = {run.id: run for run in (*a_history().runs, *runs)}
+    kept = tuple(known.values())
+    entries = tuple(entry for run in kept if run.started_ms for entry in done(run))
+    return a_history(**{"runs": kept, "journal": entries, "told": {}, **fields})
+
+
+def with_policy(history: History, **values: Any) -> History:
+    """The same under another policy, of the schedule and all its runs."""
+    policy = replace(POLICY, **values)
+    schedule = with_fields(SCHEDULE, policy=policy, updated_ms=T0 - 1)
+    runs = tuple(with_fields(run, policy=policy) for run in history.runs)
+    return replace(history, schedule=schedule, revisions=(schedule,), runs=runs)
+
+
+def test_a_history_in_which_all_is_right_has_no_finding() -> None:
+    assert judge(a_history()) == []
+
+
+LATER = a_run(1, id="run-1b", created_ms=tick(1) + 5, started_ms=tick(1) + 5, finished_ms=tick(1) + 6)
+LONG = a_run(1, finished_ms=tick(2) + 30_000)
+AGAIN = with_fields(
+    a_run(1, claim_no=3, attempt=2, started_ms=tick(1) + 5000, finished_ms=tick(1) + 6000),
+    earlier=(Attempt(1, 1, "n-1", tick(1), tick(1) + 1000, "failed", "boom"),),
+)
+FIRST = with_fields(AGAIN, claim_no=1, attempt=1, started_ms=tick(1), finished_ms=tick(1) + 1000)
+STOPPED = replace(NODE, state=NodeState.STOPPED)
+
+WRONG: list[tuple[str, Judge, Callable[[], History], tuple[str, ...]]] = [
+    ("two runs of a tick", one_run_per_tick, lambda: with_runs(LATER), ("run-1 ", "run-1b ")),
+    (
+        "a tick filled in twice",
+        one_run_per_tick,
+        lambda: with_runs(*(with_fields(each, cause="backfill", key="t:s-1:1") for each in (a_run(1), LATER))),
+        ("run-1b",),
+    ),
+    (
+        "a tick in two decisions",
+        decided_once,
+        lambda: a_history(decisions=(left_out("paused", 3, 5, tick(6)), left_out("paused", 5, 5, tick(6)))),
+        ("decided: 3 ticks", "decided: 1 ticks"),
+    ),
+    (
+        "a tick that is nowhere",
+        no_tick_vanishes,
+        lambda: a_history(runs=a_history().runs[:1] + a_history().runs[2:]),
+        ("run-0", "run-2", "no run, no decision"),
+    ),
+    (
+        "a decision that counts too few",
+        no_tick_vanishes,
+        lambda: a_history(decisions=(left_out("paused", 3, 5, tick(5) + 10, count=2),)),
+        ("decided: 2 ticks",),
+    ),
+    (
+        "a tick that ran and was left out",
+        no_tick_vanishes,
+        lambda: a_history(decisions=(left_out("paused", 2, 5, tick(5) + 10),)),
+        ("decided: 4 ticks", "run-2"),
+    ),
+    ("a pause that never was", no_decision_without_cause, lambda: a_history(changes=()), ("3 ticks",)),
+    (
+        "a misfire that was in time",
+        no_decision_without_cause,
+        lambda: a_history(decisions=(left_out("misfire", 3, 3, tick(3) + 10_000),)),
+        ("10000 ms late", "misfire"),
+    ),
+    (
+        "an overlap with nobody",
+        no_decision_without_cause,
+        lambda: a_history(decisions=(left_out("overlap", 3, 5, tick(5)),)),
+        ("overlap",),
+    ),
+    (
+        "a change that nobody made",
+        no_decision_without_cause,
+        lambda: a_history(decisions=(left_out("replaced", 3, 5, tick(4)),)),
+        ("replaced",),
+    ),
+    (
+        "a reschedule that nobody made",
+        no_decision_without_cause,
+        lambda: a_history(decisions=(left_out("rescheduled", 3, 5, tick(5)),)),
+        ("nobody had moved it",),
+    ),
+    (
+        "a run skipped for a pause that never was",
+        no_decision_without_cause,
+        lambda: with_runs(a_run(1, state=State.SKIPPED, reason="paused")),
+        ("run-1",),
+    ),
+    ("a run that was made early", never_early, lambda: with_runs(a_run(1, created_ms=tick(1) - 1)), ("1 ms before",)),
+    ("a run that began early", never_early, lambda: with_runs(a_run(1, due_ms=tick(1) + 9)), ("9 ms before", "run-1")),
+    (
+        "a task that was entered early",
+        never_early,
+        lambda: a_history(journal=(an_entry(a_run(1), "begin", tick(1) - 7),)),
+        ("7 ms before", "journal: run run-1"),
+    ),
+    (
+        "a tick that was decided early",
+        never_early,
+        lambda: a_history(decisions=(left_out("paused", 3, 5, tick(5) - 1),)),
+        ("decided 1 ms before",),
+    ),
+    ("two at once", no_overlap, lambda: with_runs(LONG), ("run-1, claim 1", "run-2, claim 1")),
+    (
+        "two at once by the journal alone",
+        no_overlap,
+        lambda: replace(
+            with_runs(a_run(1, started_ms=tick(2) - 1000, finished_ms=tick(2))),
+            journal=(
+                an_entry(a_run(1), "begin", tick(2) - 1000),
+                an_entry(a_run(2), "begin", tick(2) - 500),
+            ),
+        ),
+        ("journal: run run-2",),
+    ),
+    (
+        "one more than may run at once",
+        no_overlap,
+        lambda: with_policy(
+            with_runs(LONG, a_run(0, finished_ms=tick(3))), overlap="concurrent", max_concurrent_runs=2
+        ),
+        ("3 runs were under way", "run-0", "run-1", "run-2"),
+    ),
+    (
+        "one more than its group allows",
+        limits_held,
+        lambda: with_policy(with_runs(LONG), overlap="concurrent", limit="mail:1"),
+        ("2 runs of mail", "run-1", "run-2"),
+    ),
+    (
+        "a run that began in a pause",
+        pause_held,
+        lambda: with_runs(a_run(4)),
+        ("run-4", "audit: pause by ana (cli)"),
+    ),
+    (
+        "two owners",
+        no_superseded_outcome,
+        lambda: with_runs(with_fields(AGAIN, started_ms=tick(1) + 500)),
+        ("claim 1", "claim 3"),
+    ),
+    (
+        "an outcome of an older claim than was executed last",
+        no_superseded_outcome,
+        lambda: with_runs(FIRST, journal=(an_entry(AGAIN, "begin", tick(1) + 5000),)),
+        ("stands under claim 1", "journal: run run-1, claim 3"),
+    ),
+    (
+        "an outcome of a dead node",
+        no_superseded_outcome,
+        lambda: a_history(changes=(a_change(tick(5), run="run-0", node="one", node_id="n-1", died=True),)),
+        ("run-6", "found dead"),
+    ),
+    (
+        "a retry too many",
+        attempts_bounded,
+        lambda: with_runs(
+            AGAIN, journal=(an_entry(FIRST, "begin", tick(1)), an_entry(FIRST, "end", 9, raised="OSError"))
+        ),
+        ("retries=0", "claim 1", "claim 3"),
+    ),
+    (
+        "a crash too many",
+        attempts_bounded,
+        lambda: with_runs(a_run(1, crashes=5)),
+        ("5 crashes",),
+    ),
+    (
+        "at most once, twice",
+        attempts_bounded,
+        lambda: with_policy(
+            with_runs(with_fields(AGAIN, earlier=(replace(AGAIN.earlier[0], outcome="node_died"),))),
+            delivery="at_most_once",
+        ),
+        ("once at most", "node_died"),
+    ),
+    (
+        "a claim that was entered twice",
+        each_claim_once,
+        lambda: a_history(journal=(*a_history().journal, an_entry(a_run(1), "begin", tick(1) + 3, node="n-2"))),
+        ("entered 2 times", "on node n-1", "on node n-2"),
+    ),
+    (
+        "a success that nobody did",
+        what_is_recorded_was_done,
+        lambda: a_history(journal=a_history().journal[2:]),
+        ("run-0",),
+    ),
+    (
+        "a skipped run that was done",
+        what_is_recorded_was_done,
+        lambda: a_history(
+            runs=(a_run(1, state=State.SKIPPED, attempt=0, started_ms=None, owner=None, reason="misfire"),)
+        ),
+        ("without having begun", "journal: run run-1"),
+    ),
+    (
+        "done by another than its owner",
+        what_is_recorded_was_done,
+        lambda: a_history(journal=(an_entry(a_run(1), "begin", tick(1), node="n-2"),), journalled=frozenset()),
+        ("on node n-1", "on node n-2"),
+    ),
+    (
+        "a run that a stopped node left",
+        nothing_after_drain,
+        lambda: with_runs(a_run(6, state=State.RUNNING, finished_ms=None), nodes=(STOPPED,)),
+        ("still runs", "node one (n-1) is stopped"),
+    ),
+    (
+        "a run that is left when all have stopped",
+        nothing_after_drain,
+        lambda: with_runs(a_run(6, state=State.RUNNING, finished_ms=None), nodes=(), is_over=True),
+        ("nobody knows",),
+    ),
+    (
+        "a task that a stopped node entered",
+        nothing_after_drain,
+        lambda: a_history(nodes=(replace(STOPPED, renewed_ms=T0),)),
+        ("after its node one had stopped",),
+    ),
+    (
+        "an explanation of another run",
+        explain_is_true,
+        lambda: a_history(told={tick(1): "run run-9 succeeded, begun 2026-01-01T00:01:00Z on node one, attempt 1"}),
+        ("does not say 'run run-1 '", "explain: run run-9"),
+    ),
+    (
+        "an explanation by another reason",
+        explain_is_true,
+        lambda: a_history(told={tick(4): f"it did not run at {iso(tick(4))}: it was noticed too late"}),
+        ("does not say 'paused'",),
+    ),
+    (
+        "an explanation by a run that was over",
+        explain_is_true,
+        lambda: a_history(
+            told={
+                tick(4): f"it did not run at {iso(tick(4))}: paused, run run-2 began at {iso(tick(2))}"
+                f" and ended at {iso(tick(2) + 1000)}"
+            }
+        ),
+        ("was not in the way then",),
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("judge_of_it", "wrong", "shown"), [each[1:] for each in WRONG], ids=[each[0] for each in WRONG]
+)
+def test_a_wrong_history_is_found_with_the_rows_that_show_it(
+    judge_of_it: Judge, wrong: Callable[[], History], shown: tuple[str, ...]
+) -> None:
+    assert list(judge_of_it(a_history())) == []
+    found = [str(each) for each in judge_of_it(wrong())]
+    assert found, "not found"
+    for text in shown:
+        assert text in "\n".join(found)
+
+
+def test_every_judge_has_a_wrong_history() -> None:
+    from onthedot.testing.history import JUDGES
+
+    assert {each[1] for each in WRONG} == {*JUDGES, limits_held}
+
+
+def test_only_what_is_involved_is_shown_in_its_order() -> None:
+    (found,) = no_overlap(with_runs(LONG))
+    assert [line.at_ms for line in found.evidence] == sorted(line.at_ms for line in found.evidence)
+    assert all("run-1," in line.text or "run-2," in line.text for line in found.evidence)
+    assert len(str(found).splitlines()) == 1 + len(found.evidence)
+
+
+def test_a_retry_that_its_task_or_an_operator_asked_for_is_none_too_many() -> None:
+    asked = with_runs(AGAIN, journal=(an_entry(FIRST, "end", tick(1), raised="Retry"),))
+    assert list(attempts_bounded(asked)) == []
+    by_hand = with_runs(AGAIN, changes=(a_change(tick(1) + 2000, run="run-1", state="waiting"),))
+    assert list(attempts_bounded(by_hand)) == []
+
+
+def test_what_is_frozen_past_its_takeover_is_no_overlap() -> None:
+    taken = with_fields(AGAIN, earlier=(replace(AGAIN.earlier[0], outcome="node_died"),))
+    late_end = (an_entry(FIRST, "begin", tick(1)), an_entry(FIRST, "end", tick(1) + 5500), *done(AGAIN))
+    assert list(no_overlap(with_runs(taken, journal=late_end))) == []
+
+
+def test_a_flow_holds_its_slot_and_its_steps_do_not() -> None:
+    flow = a_run(1, graph="g", owner=None, finished_ms=tick(2) - 1)
+    step = a_run(1, id="step-1", step="load", parent_id="run-1")
+    assert list(no_overlap(with_runs(flow, step))) == []
+    assert list(one_run_per_tick(with_runs(flow, step))) == []
+    assert list(no_overlap(with_runs(with_fields(flow, finished_ms=tick(2) + 1))))
