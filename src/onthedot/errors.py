@@ -13,7 +13,8 @@
     │   ├── TaskNotFound
     │   ├── RunNotFound
     │   ├── NodeNotFound
-    │   └── TokenNotFound
+    │   ├── TokenNotFound
+    │   └── FreezeNotFound
     ├── SettingsError                      an unknown setting or option, or a value that it cannot have
     ├── Conflict                           somebody else was first: look again
     │   └── StaleRevision                  the definition was changed since it was read
@@ -203,6 +204,15 @@ class TokenNotFound(NotFound):
 
     def __init__(self, name: str) -> None:
         super().__init__(f"No token named {name!r}. `onthedot tokens list` shows them.")
+        self.name = name
+
+
+class FreezeNotFound(NotFound):
+    """No freeze has that name, or it was thawed."""
+
+    def __init__(self, name: str, known: tuple[str, ...] = ()) -> None:
+        there = _known(name, known) or " `onthedot freezes list` shows them."
+        super().__init__(f"No freeze named {name!r}.{there}")
         self.name = name
 
 

@@ -89,6 +89,10 @@ COMMANDS = Section(
             "'tomorrow' is no moment; write it like 2026-12-24T18:00Z or 2026-12-24 18:00+01:00",
         ),
         Mistake(
+            "onthedot freezes put xmas tomorrow 2027-01-02T00:00Z",
+            "freeze xmas: start: 'tomorrow' is no moment; write it like 2026-12-24T18:00Z or 2026-12-24 18:00+01:00",
+        ),
+        Mistake(
             "onthedot runs show abc",
             "Invalid value for 'ID': 'abc' is too short; write at least 6 characters (see onthedot runs show --help)",
         ),

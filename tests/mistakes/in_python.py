@@ -156,6 +156,31 @@ SCHEDULES = Section(
             'app.schedules.reschedule("nightly", "2020-01-01T00:00Z")',
             "2020-01-01T00:00:00Z is not ahead of 2026-11-16T12:00:00Z in the store; to run it now, use trigger",
         ),
+        Mistake(
+            'app.schedules.skip_next("nightly", -1)',
+            "skip: -1 is not a whole number of 0 or more; 0 takes a skip back",
+        ),
+        Mistake(
+            'app.freeze("xmas", "2027-01-02T00:00Z", "2026-12-24T00:00Z")',
+            "freeze xmas: its end 2026-12-24T00:00:00Z is not after its start 2027-01-02T00:00:00Z",
+        ),
+        Mistake(
+            'app.freeze("xmas", "2025-12-24T00:00Z", "2026-01-02T00:00Z")',
+            "freeze xmas: it is over already, at 2026-01-02T00:00:00Z; nothing that ran can be frozen",
+        ),
+        Mistake(
+            'app.freeze("xmas", "2026-12-24", "2027-01-02T00:00Z")',
+            "freeze xmas: start: 2026-12-24 00:00:00 has no zone; add one, as in 2026-12-24T00:00:00+00:00",
+        ),
+        Mistake(
+            'app.freeze("xmas", "2026-12-24T00:00Z", "2027-01-02T00:00Z", where={"tags": "prod"})',
+            "freeze xmas: where knows no 'tags'; did you mean tag?",
+        ),
+        Mistake(
+            'app.freeze("xmas", "2026-12-24T00:00Z", "2027-01-02T00:00Z", where={})',
+            "freeze xmas: where takes {'tag': …} or {'name': 'etl-*'}; leave it out to freeze all schedules",
+        ),
+        Mistake('app.freezes.thaw("xmas")', "No freeze named 'xmas'. `onthedot freezes list` shows them."),
         Mistake("app.schedules.list(limit=0)", "limit: 0 is not a whole number of 1 or more"),
     ),
 )

@@ -68,8 +68,8 @@ WATERMARK = (
         name="watermark-stays",
         rule="Every tick at or before `settled_through` is a run or in a decision: planning moves it.",
         file="rules/plan.py",
-        find="            settled_ms=settled_ms,\n            rescheduled=False,\n            planned_runs",
-        replace="            settled_ms=before.settled_ms,\n            rescheduled=False,\n            planned_runs",
+        find="            settled_ms=settled_ms,\n            rescheduled=False,\n            skips=0",
+        replace="            settled_ms=before.settled_ms,\n            rescheduled=False,\n            skips=0",
         tests=memory("TestPlanning::test_planning_moves_the_watermark_and_the_next_moment_together"),
     ),
     Sabotage(

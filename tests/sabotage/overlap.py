@@ -375,7 +375,7 @@ WAKING = (
         name="sweep-ends-a-pause",
         rule="A sweep leaves alone what a pause holds.",
         file="stores/engine/waking.py",
-        find="return schedule is None or schedule.enabled or schedule.deleted",
+        find="return schedule.enabled and schedule.frozen_at(now_ms) is None",
         replace="return True",
         tests=memory("TestWaking::test_a_sweep_leaves_alone_what_a_pause_holds"),
     ),

@@ -2,7 +2,19 @@
 
 from __future__ import annotations
 
-from tests.sabotage import alerting, boundaries, identity, leases, locks, overlap, routing, sql, states, timing
+from tests.sabotage import (
+    alerting,
+    boundaries,
+    freezing,
+    identity,
+    leases,
+    locks,
+    overlap,
+    routing,
+    sql,
+    states,
+    timing,
+)
 from tests.sabotage.sabotage import Sabotage
 
 SABOTAGES: tuple[Sabotage, ...] = (
@@ -23,6 +35,8 @@ SABOTAGES: tuple[Sabotage, ...] = (
     *timing.CLOCK,
     *timing.MISFIRES,
     *timing.DEPENDENCIES,
+    *freezing.FREEZES,
+    *freezing.SKIPS,
     *boundaries.ITEMS,
     *boundaries.LOOPS,
     *boundaries.QUARANTINE,

@@ -24,6 +24,7 @@ from onthedot.app.declaring import Declaring
 from onthedot.app.files import JobFile
 from onthedot.app.files.loading import LoadedFile
 from onthedot.app.files.watching import FileWatch
+from onthedot.app.freezes import Freezes
 from onthedot.app.importing import refuse_while_importing
 from onthedot.app.modules import modules_of
 from onthedot.app.nodes import Nodes
@@ -47,6 +48,7 @@ from onthedot.hooks import LAST_WORDS_MS
 from onthedot.insight.minutes import MinuteCounts, read_minutes
 from onthedot.insight.status import Status, read_status
 from onthedot.loop import Loop
+from onthedot.model.freeze import Freeze
 from onthedot.model.ids import new_id
 from onthedot.model.run import Run
 from onthedot.moments import ceil_ms
@@ -152,6 +154,7 @@ class App(Declaring):
         self.runs = Runs(self.open_store, self._clock, self._by)
         self.nodes = Nodes(self.open_store, self._by)
         self.tokens = Tokens(self.open_store, self._by)
+        self.freezes = Freezes(self.open_store, self._by)
 
     def _compose_over_http(self) -> None:
         from onthedot.app import remote
@@ -162,6 +165,7 @@ class App(Declaring):
         self.runs = remote.RemoteRuns(connection, self._clock)
         self.nodes = remote.RemoteNodes(connection)
         self.tokens = remote.RemoteTokens(connection)
+        self.freezes = remote.RemoteFreezes(connection)
 
     def on(self, topic: Topic) -> Callable[[Callable[[Any], object]], Callable[[Any], object]]:
         """Call the function with each event of that kind, in order, in a thread of its own. It can neither fail a run
@@ -280,6 +284,14 @@ class App(Declaring):
                 trace=trace,
             )
             return store.enqueue([run], connection, author("enqueue"))[0]
+
+    # freezes
+
+    def freeze(
+        self, name: str, start: datetime | str, end: datetime | str, *, where: Mapping[str, str] | None = None
+    ) -> Freeze:
+        """From `start` up to `end` no tick of these schedules becomes a run: see `Freezes.put`."""
+        return self.freezes.put(name, start, end, where=where)
 
     # how it stands
 

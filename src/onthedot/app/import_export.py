@@ -9,6 +9,7 @@ from typing import Any, get_args
 from onthedot.app.arguments import Signature, check_size
 from onthedot.app.enabled import and_pause
 from onthedot.app.files.names import name_problem
+from onthedot.app.freezes_document import exported_freezes, new_freezes, read_freezes
 from onthedot.app.options import OF_THE_SCHEDULE, checked, policy_of
 from onthedot.app.remedies import did_you_mean
 from onthedot.durations import format_duration
@@ -46,16 +47,21 @@ class Imported:
     only_here: tuple[str, ...]
     """In the store, and not in the document: they stay."""
     written: bool
+    freezes: tuple[str, ...] = ()
+    """Freezes that are not here, or are others under that name."""
 
 
 def exported(store: Store) -> Document:
-    """Every schedule's definition and pause; no runs, no history."""
-    return {"onthedot": VERSION, "schedules": [_document(each) for each in _all(store)]}
+    """Every schedule's definition and pause, and the freezes that are not over; no runs, no history."""
+    freezes = exported_freezes(store)
+    schedules = [_document(each) for each in _all(store)]
+    return {"onthedot": VERSION, "schedules": schedules, **({"freezes": freezes} if freezes else {})}
 
 
 def imported(store: Store, document: object, by: Author, *, path: str, dry_run: bool, max_args_bytes: int) -> Imported:
     """Compare, and unless it is a dry run write what differs, in batches."""
     wanted = _read(document, path, max_args_bytes)
+    freezes = new_freezes(store, read_freezes(document, path))
     held = {each.name: each for each in _all(store)}
     created = [name for name in wanted if name not in held]
     changed = [
@@ -64,11 +70,16 @@ def imported(store: Store, document: object, by: Author, *, path: str, dry_run: 
         if name in held and (fields := _differences(_document(held[name]), item))
     ]
     if not dry_run:
+        for freeze in freezes:  # first, so that what is created has them
+            store.put_freeze(freeze, by)
         _write(store, [*created, *(each.name for each in changed)], wanted, by)
+        while freezes and store.carry_out_freezes():
+            pass
     differ = {*created, *(each.name for each in changed)}
     unchanged = tuple(name for name in wanted if name not in differ)
     only_here = tuple(name for name in held if name not in wanted)
-    return Imported(tuple(created), tuple(changed), unchanged, only_here, not dry_run)
+    frozen = tuple(each.name for each in freezes)
+    return Imported(tuple(created), tuple(changed), unchanged, only_here, not dry_run, frozen)
 
 
 def _write(store: Store, names: Sequence[str], wanted: Mapping[str, Document], by: Author) -> None:

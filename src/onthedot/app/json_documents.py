@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from onthedot.model.attempt import Attempt
     from onthedot.model.decision import Decision
     from onthedot.model.finding import Finding
+    from onthedot.model.freeze import Freeze
     from onthedot.model.mark import Mark
     from onthedot.model.node import Node
     from onthedot.model.policy import Policy
@@ -60,12 +61,31 @@ def schedule_document(schedule: Schedule, now_ms: int | None = None) -> Document
         "enabled": schedule.enabled,
         "paused_note": schedule.paused_note,
         "error": schedule.error,
+        "frozen": [
+            {"freeze": each.freeze, "start_at": iso(each.start_ms), "end_at": iso(each.end_ms)}
+            for each in schedule.frozen
+        ],
+        "skips": schedule.skips,
         "next_run_at": moment(schedule.next_run_ms),
         "settled_through": moment(schedule.settled_ms),
         "last_run_at": moment(schedule.last_run_ms),
         "planned_runs": schedule.planned_runs,
         "created_at": moment(schedule.created_ms),
         "updated_at": moment(schedule.updated_ms),
+    }
+
+
+def freeze_document(freeze: Freeze, now_ms: int) -> Document:
+    """A freeze, as users write it."""
+    whom = {"tag": freeze.tag, "name": freeze.pattern}
+    return {
+        "name": freeze.name,
+        "state": freeze.state(now_ms),
+        "start_at": iso(freeze.start_ms),
+        "end_at": iso(freeze.end_ms),
+        "where": {key: value for key, value in whom.items() if value is not None} or None,
+        "by": freeze.by,
+        "created_at": moment(freeze.created_ms),
     }
 
 
@@ -315,6 +335,7 @@ def imported_document(done: Imported) -> Document:
         "unchanged": list(done.unchanged),
         "only_here": list(done.only_here),
         "written": done.written,
+        "freezes": list(done.freezes),
     }
 
 

@@ -104,6 +104,18 @@ def count_of(value: object, where: str) -> int:
     return value
 
 
+_MOST_SKIPPED = 1000
+
+
+def skips_of(value: object) -> int:
+    """How many ticks to skip: 0 or more; `SettingsError` else."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise SettingsError(f"skip: {brief(value)} is not a whole number of 0 or more; 0 takes a skip back")
+    if value > _MOST_SKIPPED:
+        raise SettingsError(f"skip: at most {_MOST_SKIPPED:,} ticks at once, not {value:,}; pause it, or freeze it")
+    return value
+
+
 def checked_node(node: NodeSettings) -> NodeSettings:
     """How a node shall behave, if every store can keep what it is called; `SettingsError` else."""
     if not isinstance(node, NodeSettings):

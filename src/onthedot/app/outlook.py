@@ -12,6 +12,7 @@ from onthedot.insight.held import Need, unable_of
 from onthedot.model.node import Node
 from onthedot.model.schedule import Schedule
 from onthedot.moments import END_MS, FIRST_MS, ceil_ms, from_ms
+from onthedot.rules.freezing import Open
 from onthedot.texts import counted
 from onthedot.triggers.base import Trigger
 from onthedot.triggers.codec import decode
@@ -148,6 +149,8 @@ def _planned(schedule: Schedule, now_ms: int) -> Planned | None:
     if schedule.is_undeclared(now_ms):
         return None
     try:
-        return Planned(schedule.task, decode(schedule.trigger), schedule.tags, schedule.policy.group)
+        trigger: Trigger = decode(schedule.trigger)
+        trigger = Open(trigger, schedule.frozen) if schedule.frozen else trigger
+        return Planned(schedule.task, trigger, schedule.tags, schedule.policy.group)
     except TriggerError:
         return None

@@ -23,6 +23,7 @@ from onthedot.app.options import (
     key_of,
     of_the_schedule,
     policy_of,
+    skips_of,
     taken_back,
     text_of,
     texts_of,
@@ -237,6 +238,10 @@ class Schedules:
     def reschedule(self, name: str, at: datetime | str) -> Schedule:
         """Run next at this moment instead; it must lie ahead."""
         return self._change_one(name, edits.reschedule(ceil_ms(at)), "reschedule")
+
+    def skip_next(self, name: str, n: int = 1) -> Schedule:
+        """Leave out the next `n` ticks, which are told as skipped; 0 takes that back. A repeat skips no more."""
+        return self._change_one(name, edits.skip_next(skips_of(n)), "skip")
 
     def trigger(
         self, name: str, *, args: Mapping[str, Any] | None = None, token: str | None = None, unchecked: bool = False

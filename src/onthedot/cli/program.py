@@ -18,6 +18,7 @@ from onthedot.cli import (
     explain,
     files,
     forecast,
+    freezes,
     migrate,
     nodes,
     overview,
@@ -51,6 +52,7 @@ program.add_typer(schedules.group, name="schedules")
 program.add_typer(runs.group, name="runs")
 program.command("changes")(changes.show_changes)
 program.add_typer(nodes.group, name="nodes")
+program.add_typer(freezes.group, name="freezes")
 program.add_typer(tokens.group, name="tokens")
 program.command("dashboard")(dashboard.serve)
 program.command("tasks")(overview.show_tasks)

@@ -299,6 +299,19 @@ def reschedule(
         _show_changed(app, app.schedules.reschedule(name, from_ms(at_ms)), as_json)
 
 
+@group.command("skip")
+def skip(
+    name: ScheduleName,
+    *,
+    count: Annotated[int, typer.Option("-n", "--count", metavar="N", help="How many; 0 takes a skip back.")] = 1,
+    store: StoreUrl = None,
+    as_json: AsJson = False,
+) -> None:
+    """Leave out the next tick, or the next N; a repeat leaves out no more."""
+    with closing(open_app(store)) as app:
+        _show_changed(app, app.schedules.skip_next(name, count), as_json)
+
+
 # what is shown
 
 
@@ -307,6 +320,10 @@ def _facts(schedule: Schedule, now_ms: int) -> Iterable[tuple[str, str]]:
     yield "state", schedule_state(schedule) + (f" ({schedule.paused_note})" if schedule.paused_note else "")
     if schedule.error is not None:
         yield "error", schedule.error
+    for window in schedule.frozen:
+        yield "frozen", f"from {iso(window.start_ms)} to {iso(window.end_ms)} by {window.freeze}"
+    if schedule.skips:
+        yield "skips", counted(schedule.skips, "tick") + " before its next run"
     yield "task", schedule.task + "".join(f" {key}={value!r}" for key, value in schedule.args.items())
     yield "trigger", _described(schedule)
     if schedule.next_run_ms is not None:

@@ -15,7 +15,7 @@ _MOST_LETTERS = 80
 _QUIET = frozenset({
     "next_run_ms", "settled_ms", "rescheduled", "given", "declared_hash", "planned_runs", "fence", "created_ms", "id",
     "last_run_ms", "last_enqueued_ms", "routed", "name", "kind", "mode", "origin", "enabled", "deleted", "paused_note",
-    "skipped", "running",
+    "skipped", "running", "skips", "frozen",
 })  # fmt: skip
 """Fields that follow from others, or are told in other words."""
 
@@ -35,6 +35,9 @@ def describe_change(change: Change) -> tuple[str, str]:
         return "paused", _paused(after)
     if after.get("enabled") is True:
         return "resumed", "resumed it"
+    if "skips" in after:
+        skips = after["skips"]
+        return "changed", f"asked to skip its next {counted(skips, 'tick')}" if skips else "took back a skip"
     if after.get("rescheduled") is True and after.get("next_run_ms") is not None:
         return "changed", f"moved its next run to {iso(after['next_run_ms'])}"
     return ("parked", f"parked it: {after['error']}") if after.get("error") else ("changed", _changed(before, after))

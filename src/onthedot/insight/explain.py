@@ -25,6 +25,8 @@ _REASONS = {
     "paused": "the schedule was paused",
     "overlap": "an earlier run was still under way or waited, and the overlap policy left it out",
     "rescheduled": "the schedule had been moved to another moment",
+    "skipped": "somebody had asked to skip it",
+    "frozen": "the schedule was frozen",
     "replaced": "the schedule was changed before it was planned",
     "undeclared": "no live node declared the schedule any more",
     "deleted": "the schedule was deleted",
@@ -33,7 +35,7 @@ _REASONS = {
     "parked": "the schedule could not be planned, and was parked",
     "max_runs": "the schedule had had all of its runs",
 }
-_BY_SOMEBODY = frozenset({"rescheduled", "replaced", "deleted"})
+_BY_SOMEBODY = frozenset({"rescheduled", "skipped", "replaced", "deleted"})
 _IN_THE_AUDIT = frozenset({"node_died", "node_stopped"})
 """Endings of attempts of which the audit tells more."""
 _GAVE_WAY = "it had not begun in time, and gave way to a newer tick"
@@ -58,7 +60,8 @@ def explain(store: Store, schedule: Schedule, moment_ms: int) -> Explanation:
     if runs:
         in_order = sorted(runs, key=lambda run: (run.is_shard, run.shard or 0, run.id))
         return Explanation("; ".join(describe_run(run, facts) for run in in_order), runs)
-    decisions = tuple(store.decisions(schedule.id, first_ms=moment_ms, last_ms=moment_ms))
+    found = store.decisions(schedule.id, first_ms=moment_ms, last_ms=moment_ms)
+    decisions = tuple(each for each in found if _is_about(each, moment_ms, store))
     if decisions:
         return Explanation(_left_out(decisions[0], moment_ms, facts), (), decisions)
     return Explanation(_without_trace(store, schedule, moment_ms, facts))
@@ -89,12 +92,22 @@ def _without_trace(store: Store, schedule: Schedule, moment_ms: int, facts: Fact
 # a tick that became no run
 
 
+def _is_about(decision: Decision, moment_ms: int, store: Store) -> bool:
+    """Whether the moment is one of the ticks that it left out: between two of them lie moments that are none."""
+    if moment_ms in (decision.first_ms, decision.last_ms):
+        return True
+    revisions = (each for each in store.revisions(decision.schedule_id) if each.revision == decision.revision)
+    revision = next(revisions, None)
+    return revision is None or _why_unreadable(revision) is not None or _ticks_at(revision, moment_ms)
+
+
 def _left_out(decision: Decision, moment_ms: int, facts: Facts) -> str:
     count = "" if decision.count in (None, 1) else f" (one of {decision.count:,} ticks)"
-    return f"it did not run at {iso(moment_ms)}{count}: {_why(decision.reason, moment_ms, decision.decided_ms, facts)}"
+    why = _why(decision.reason, moment_ms, decision.decided_ms, facts, decision.detail)
+    return f"it did not run at {iso(moment_ms)}{count}: {why}"
 
 
-def _why(reason: str, moment_ms: int, decided_ms: int, facts: Facts) -> str:
+def _why(reason: str, moment_ms: int, decided_ms: int, facts: Facts, detail: str = "") -> str:
     """The reason, with what else is known: who paused or changed it, what was in its way, who was not there."""
     plain = words_of(reason)
     if reason == "paused":
@@ -104,6 +117,8 @@ def _why(reason: str, moment_ms: int, decided_ms: int, facts: Facts) -> str:
         return _overlapped(moment_ms, facts) or plain
     if reason == "misfire":
         return plain + _unplanned(moment_ms, decided_ms, facts)
+    if reason == "frozen" and detail:
+        return f"{plain} by {detail}"
     author = facts.history.author_at(decided_ms) if reason in _BY_SOMEBODY else None
     if author is None:
         return plain
@@ -174,6 +189,11 @@ def _why_undecided(schedule: Schedule, moment_ms: int, facts: Facts) -> str | No
         had_all = schedule.max_runs is not None and schedule.planned_runs >= schedule.max_runs
         why = f": it had had all of its runs (max_runs={schedule.max_runs})" if had_all else ""
         return f"the schedule had ended before{why}"
+    window = schedule.frozen_at(moment_ms)
+    if window is not None:
+        return f"the schedule is frozen by {window.freeze} from {iso(window.start_ms)} to {iso(window.end_ms)}"
+    if schedule.next_run_ms > moment_ms and schedule.skips:
+        return f"somebody asked to skip it, and to go on at {iso(schedule.next_run_ms)}"
     if schedule.next_run_ms > moment_ms:
         return f"the schedule was moved to {iso(schedule.next_run_ms)}"
     return None
@@ -285,7 +305,9 @@ def _waits_for(run: Run, facts: Facts) -> str:
             return f"it waits for a place of {run.policy.limit}{_held_by(same, run)}"
         case "resume":
             pause = facts.history.pause_at(facts.now_ms, facts.now_ms)
-            return "it waits for the schedule to be resumed" + ("" if pause is None else f": {pause}")
+            if pause is None:
+                return "it waits for the end of a freeze of its schedule"
+            return f"it waits for the schedule to be resumed: {pause}"
         case "success":
             missing = ", and there is no such schedule" if facts.missing(name) else ""
             return f"it waits for {name} to succeed{missing}"

@@ -8,7 +8,9 @@ from itertools import islice
 from onthedot.insight.status import Unable, alive_of
 from onthedot.model.node import Node
 from onthedot.model.schedule import Schedule
+from onthedot.moments import iso
 from onthedot.rules import routing
+from onthedot.rules.freezing import Open
 from onthedot.triggers.base import Trigger
 from onthedot.triggers.codec import decode
 
@@ -22,6 +24,9 @@ def why_held(schedule: Schedule, nodes: Sequence[Node], now_ms: int) -> str | No
         return "it is parked: it cannot be planned, and its ticks are left out"
     if not schedule.enabled:
         return "it is paused: its ticks are left out"
+    window = schedule.frozen_at(now_ms)
+    if window is not None:
+        return f"it is frozen by {window.freeze} until {iso(window.end_ms)}: its ticks are left out"
     if schedule.is_undeclared(now_ms):
         return "no live node declares it any more: its ticks are left out"
     alive = alive_of(nodes, now_ms)
@@ -33,8 +38,13 @@ def why_held(schedule: Schedule, nodes: Sequence[Node], now_ms: int) -> str | No
 
 def coming_ticks(schedule: Schedule, now_ms: int) -> Iterator[int]:
     """The moments at which it would run from now on, as many as it may still have. What has gone by while it was held
-    is over; what is only late is not. `TriggerError` where its trigger cannot be read."""
-    trigger, tick = decode(schedule.trigger), schedule.next_run_ms
+    is over; what is only late is not; what a freeze leaves out is none. `TriggerError` where its trigger cannot be
+    read."""
+    trigger: Trigger = decode(schedule.trigger)
+    tick = schedule.next_run_ms
+    if schedule.frozen:
+        trigger = Open(trigger, schedule.frozen)
+        tick = trigger.next_ms(tick) if tick is not None and schedule.frozen_at(tick) else tick
     if tick is not None and tick <= now_ms and (not schedule.plannable or schedule.is_undeclared(now_ms)):
         tick = trigger.next_ms(now_ms)
     left = None if schedule.max_runs is None else max(schedule.max_runs - schedule.planned_runs, 0)

@@ -207,14 +207,22 @@ def _read_late(store: Store, alive: Sequence[Node], now_ms: int) -> _Lateness:
     waiting = store.runs(state=State.WAITING, limit=_MOST_WAITING)
     running = store.runs(state=State.RUNNING, limit=_MOST_WAITING) if waiting else []
     runs = [*_late_runs(waiting, running, alive, now_ms)]
-    schedules = [*_late_schedules(store.overdue(now_ms - LATE_MS, MOST_LISTED), alive, now_ms)]
+    found = store.overdue(now_ms - LATE_MS, MOST_LISTED)
+    held = [each for each in found if _is_frozen(each, now_ms)]  # nobody waits for their ticks
+    schedules = [*_late_schedules([each for each in found if each not in held], alive, now_ms)]
 
     def count(late_ms: int) -> int:
-        planned = store.count_overdue(now_ms - late_ms, MOST_COUNTED) if schedules else 0
+        frozen = sum(now_ms - (each.next_run_ms or now_ms) > late_ms for each in held)
+        planned = store.count_overdue(now_ms - late_ms, MOST_COUNTED) - frozen if schedules else 0
         return min(planned + sum(each.late_ms > late_ms for each in runs), MOST_COUNTED)
 
     listed = sorted((*schedules, *runs), key=lambda each: each.due_ms)[:MOST_LISTED]
     return _Lateness(tuple(listed), count(LATE_MS), count(OVERDUE_MS))
+
+
+def _is_frozen(schedule: Schedule, now_ms: int) -> bool:
+    next_ms = schedule.next_run_ms
+    return any(each.covers(now_ms) or (next_ms is not None and each.covers(next_ms)) for each in schedule.frozen)
 
 
 def alive_of(nodes: Sequence[Node], now_ms: int) -> tuple[Node, ...]:

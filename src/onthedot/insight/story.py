@@ -26,12 +26,14 @@ LATE_MS = 1000
 _LOOK_AHEAD = 4
 _MOST_TICKS = 50
 _DID_NOT = "it did not run at "
-_OF_THE_SCHEDULE = frozenset({"replaced", "rescheduled", "deleted"})
+_OF_THE_SCHEDULE = frozenset({"replaced", "rescheduled", "skipped", "deleted"})
 _LEFT_OUT = {
     "misfire": "It was noticed too late, and left out.",
     "paused": "It was paused.",
     "overlap": "An earlier run was still under way.",
     "rescheduled": "It had been moved to another moment.",
+    "skipped": "Somebody had asked to skip it.",
+    "frozen": "It was frozen.",
     "replaced": "It was changed before.",
     "undeclared": "No live node declared it any more.",
     "deleted": "It was deleted.",

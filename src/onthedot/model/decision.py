@@ -9,7 +9,17 @@ from typing import Literal
 from onthedot.moments import from_ms
 
 Reason = Literal[
-    "misfire", "paused", "overlap", "rescheduled", "replaced", "undeclared", "deleted", "parked", "max_runs"
+    "misfire",
+    "paused",
+    "overlap",
+    "rescheduled",
+    "skipped",
+    "frozen",
+    "replaced",
+    "undeclared",
+    "deleted",
+    "parked",
+    "max_runs",
 ]
 
 

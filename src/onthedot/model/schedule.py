@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
 from onthedot.model.alert import Alert, Followers
+from onthedot.model.freeze import Window
 from onthedot.model.policy import Policy
 from onthedot.moments import from_ms
 
@@ -107,6 +108,10 @@ class Schedule(Definition[Json], _Named):
     """The first undecided tick; always later than the watermark."""
     rescheduled: bool = False
     """`next_run_ms` was set by an operator and need not be a tick of the trigger."""
+    skips: int = 0
+    """`next_run_ms` was set by jumping over so many ticks."""
+    frozen: tuple[Window, ...] = ()
+    """When no tick becomes a run: what freezes say of it, as far as it is not decided yet. In order, and together."""
     settled_ms: int = 0
     """The watermark: every tick at or before it is a run or in a decision. It only moves forward."""
     last_run_ms: int | None = None
@@ -176,6 +181,10 @@ class Schedule(Definition[Json], _Named):
         if not self.enabled:
             return "paused"
         return "ended" if self.next_run_ms is None else "active"
+
+    def frozen_at(self, ms: int) -> Window | None:
+        """The window that the moment lies in; None where nothing freezes it."""
+        return next((each for each in self.frozen if each.covers(ms)), None) if self.frozen else None
 
     @property
     def plannable(self) -> bool:

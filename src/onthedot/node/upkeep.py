@@ -44,6 +44,8 @@ class Upkeep:
         self._write_tally()
         if self._store.sweep() + self._store.reroute():
             self._wake()
+        while self._store.carry_out_freezes() and self._may():  # what somebody began, and died over
+            pass
         if self._clock.monotonic_ms() - self._declared_ms >= DECLARE_MS:
             self._declared_ms = self._clock.monotonic_ms()
             self._declare()

@@ -115,4 +115,5 @@ def _until_ms(schedule: Schedule, effects: Effects, tick_ms: int) -> int:
     moments = [tick_ms + schedule.policy.grace_ms + 1, effects.schedule.next_run_ms]
     if schedule.declared_seen_ms is not None:
         moments.append(schedule.declared_seen_ms + UNDECLARED_AFTER_MS + 1)
+    moments += [each.start_ms for each in schedule.frozen if each.start_ms > tick_ms]
     return min(moment for moment in moments if moment is not None)

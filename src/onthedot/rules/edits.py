@@ -6,11 +6,12 @@ promised. Nothing about the future is ever written down, so there is nothing to 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 
 from onthedot.errors import Conflict, ScheduleNotFound, StaleRevision, TriggerError
 from onthedot.model.decision import Decision, Reason
+from onthedot.model.freeze import Freeze
 from onthedot.model.ids import new_id
 from onthedot.model.run import Run, for_resume
 from onthedot.model.schedule import DEFINITION, Json, Schedule
@@ -19,8 +20,10 @@ from onthedot.model.states import State
 from onthedot.model.values import replace
 from onthedot.moments import iso
 from onthedot.rules.effects import Before, Edit, Effects
+from onthedot.rules.freezing import refrozen
 from onthedot.rules.spans import Span, span
 from onthedot.rules.start import skipped
+from onthedot.texts import counted
 from onthedot.triggers.at import At
 from onthedot.triggers.base import Trigger
 from onthedot.triggers.codec import decode, encode
@@ -41,13 +44,20 @@ def put(definition: Definition[Trigger]) -> Edit:
     def edit(before: Before, now_ms: int) -> Effects:
         old = before.schedule
         if old is None:
-            return _created(before.name, definition, now_ms)
+            return _created(before, definition, now_ms)
         new = _defined(old, definition, now_ms)
         if old.deleted:
-            return _revived(old, new, now_ms)
+            return _revived(old, replace(new, frozen=()), before.freezes, now_ms)
         if new == replace(old, updated_ms=now_ms, declared_seen_ms=new.declared_seen_ms) and old.error is None:
             return _seen(old, new.declared_seen_ms)
-        new = replace(new, revision=old.revision + 1, version=old.version + 1, error=None, plan_attempts=0)
+        new = replace(
+            new,
+            revision=old.revision + 1,
+            version=old.version + 1,
+            error=None,
+            plan_attempts=0,
+            frozen=refrozen(new, before.freezes, now_ms),
+        )
         if new.trigger == old.trigger and old.error is None and not _may_go_on(old, new):
             return Effects(schedule=new, answer=new)
         new = _begun_anew(old, new, now_ms)
@@ -137,6 +147,7 @@ def resume() -> Edit:
             settled_ms=settled_ms,
             next_run_ms=old.next_run_ms if ahead else _next_after(old, settled_ms),
             rescheduled=old.rescheduled and ahead,
+            skips=old.skips if ahead else 0,
             version=old.version + 1,
             updated_ms=now_ms,
         )
@@ -164,11 +175,75 @@ def reschedule(at_ms: int) -> Edit:
             old,
             next_run_ms=at_ms,
             rescheduled=True,
+            skips=0,
             settled_ms=settled_ms if old.enabled else old.settled_ms,
             version=old.version + 1,
             updated_ms=now_ms,
         )
         return Effects(schedule=new, decisions=decisions, answer=new)
+
+    return edit
+
+
+def skip_next(count: int) -> Edit:
+    """Jump over so many of the coming ticks; 0 undoes it. They become decisions when they are past.
+
+    Counted from the first undecided one, so that a repeat changes nothing: one that is due and not planned yet counts,
+    unless it is late.
+    """
+
+    def edit(before: Before, now_ms: int) -> Effects:
+        old = _existing(before)
+        if old.rescheduled and not old.skips:
+            raise Conflict(
+                f"{old.name} was moved to {iso(old.next_run_ms or 0)}, which is no tick to skip; move it again instead"
+            )
+        if count == 0 and not old.skips:
+            return Effects(answer=old)
+        first_ms = _next_after(old, old.settled_ms)
+        late = first_ms is not None and first_ms < now_ms - old.policy.grace_ms
+        new = replace(
+            old,
+            next_run_ms=_after_ticks(old, max(now_ms, old.settled_ms) if late else old.settled_ms, count),
+            rescheduled=count > 0,
+            skips=count,
+            settled_ms=now_ms if late and old.enabled else old.settled_ms,
+            version=old.version + 1,
+            updated_ms=now_ms,
+        )
+        decisions = _undecided(old, "skipped", now_ms) if late and old.enabled else ()
+        return Effects(schedule=new, decisions=decisions, answer=new)
+
+    return edit
+
+
+def _after_ticks(schedule: Schedule, after_ms: int, count: int) -> int | None:
+    """The tick after so many; `Conflict` where there are not as many."""
+    trigger, moment = _trigger(schedule), _next_after(schedule, after_ms)
+    for number in range(count):
+        following = None if moment is None else trigger.next_ms(moment)
+        if following is None:
+            left = counted(number + (moment is not None), "tick")
+            raise Conflict(f"{schedule.name} has only {left} left; to leave out all of them, pause or delete it")
+        moment = following
+    return moment
+
+
+def refreeze() -> Edit:
+    """Give the schedule the windows that the freezes say; where it is frozen now, ticks that wait are skipped."""
+
+    def edit(before: Before, now_ms: int) -> Effects:
+        old = before.schedule
+        if old is None or old.deleted:
+            return Effects()
+        frozen = refrozen(old, before.freezes, now_ms)
+        if frozen == old.frozen:
+            return Effects(answer=old)
+        new = replace(old, frozen=frozen, version=old.version + 1)
+        waiting = [run for run in before.live if run.is_waiting_tick] if new.frozen_at(now_ms) else []
+        ended = tuple(skipped(run, "frozen", now_ms) for run in waiting)
+        gone = old.auto_remove and old.next_run_ms is None and bool(ended) and len(ended) == len(before.live)
+        return Effects(schedule=replace(new, deleted=gone), ended=ended, answer=new)
 
     return edit
 
@@ -231,15 +306,16 @@ def definition_of(schedule: Schedule) -> Definition[Trigger]:
     return Definition(**{**said, "trigger": decode(schedule.trigger)})
 
 
-def _created(name: str, definition: Definition[Trigger], now_ms: int) -> Effects:
-    blank = Schedule(new_id(now_ms), name, definition.task, {}, created_ms=now_ms)
+def _created(before: Before, definition: Definition[Trigger], now_ms: int) -> Effects:
+    blank = Schedule(new_id(now_ms), before.name, definition.task, {}, created_ms=now_ms)
     new = _defined(blank, definition, now_ms)
     settled_ms = _begins_after(_trigger(new), now_ms)
-    new = replace(new, settled_ms=settled_ms, next_run_ms=_next_after(new, settled_ms))
+    frozen = refrozen(new, before.freezes, now_ms)
+    new = replace(new, settled_ms=settled_ms, next_run_ms=_next_after(new, settled_ms), frozen=frozen)
     return Effects(schedule=new, answer=new)
 
 
-def _revived(old: Schedule, new: Schedule, now_ms: int) -> Effects:
+def _revived(old: Schedule, new: Schedule, freezes: Sequence[Freeze], now_ms: int) -> Effects:
     """A tombstone under a definition: as if new, but what was decided before the deletion stays decided."""
     new = replace(
         new,
@@ -249,6 +325,7 @@ def _revived(old: Schedule, new: Schedule, now_ms: int) -> Effects:
         error=None,
         planned_runs=0,
         plan_attempts=0,
+        frozen=refrozen(new, freezes, now_ms),
         revision=old.revision + 1,
         version=old.version + 1,
     )
@@ -271,11 +348,11 @@ def _begun_anew(old: Schedule, new: Schedule, now_ms: int) -> Schedule:
     trigger = _trigger(new)
     if isinstance(trigger, At) and not _had_all_runs(new):
         if old.settled_ms < trigger.at_ms <= now_ms:
-            return replace(new, settled_ms=trigger.at_ms - 1, next_run_ms=trigger.at_ms, rescheduled=False)
+            return replace(new, settled_ms=trigger.at_ms - 1, next_run_ms=trigger.at_ms, rescheduled=False, skips=0)
         if now_ms - new.policy.grace_ms <= trigger.at_ms <= settled_ms:
-            return replace(new, settled_ms=settled_ms, next_run_ms=settled_ms + 1, rescheduled=True)
+            return replace(new, settled_ms=settled_ms, next_run_ms=settled_ms + 1, rescheduled=True, skips=0)
     after_ms = settled_ms if old.deleted else max(settled_ms, _goes_on_after(old, new, now_ms))
-    return replace(new, settled_ms=settled_ms, next_run_ms=_next_after(new, after_ms), rescheduled=False)
+    return replace(new, settled_ms=settled_ms, next_run_ms=_next_after(new, after_ms), rescheduled=False, skips=0)
 
 
 def _defined(old: Schedule, definition: Definition[Trigger], now_ms: int) -> Schedule:

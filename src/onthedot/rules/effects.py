@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from onthedot.model.decision import Decision
+from onthedot.model.freeze import Freeze
 from onthedot.model.key import Key
 from onthedot.model.node import Node
 from onthedot.model.run import Run
@@ -25,6 +26,8 @@ class Before:
     many of those that wait as a decision may rest on."""
     more: bool = False
     """More wait than are in `live`."""
+    freezes: tuple[Freeze, ...] = ()
+    """All of them, for an edit."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,9 +42,13 @@ def free_slots(schedule: Schedule, live: Iterable[Run]) -> int | None:
     return max(slots - sum(run.counts_for_slots for run in live), 0)
 
 
-def holds_back(run: Run, schedule: Schedule | ScheduleSummary) -> bool:
-    """Whether a pause of the schedule holds this run."""
-    return not schedule.enabled and run.cause == "tick" and not run.exempt
+def holds_back(run: Run, schedule: Schedule | ScheduleSummary, now_ms: int | None = None) -> bool:
+    """Whether a pause of the schedule holds this run, or a freeze; of a freeze only a whole schedule knows."""
+    if run.cause != "tick" or run.exempt:
+        return False
+    if isinstance(schedule, Schedule) and now_ms is not None and schedule.frozen_at(now_ms) is not None:
+        return True
+    return not schedule.enabled
 
 
 def gives_way_to(run: Run, newer: Run) -> bool:

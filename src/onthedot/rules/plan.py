@@ -8,12 +8,14 @@ from typing import Protocol
 
 from onthedot.errors import OnthedotError, TriggerTooNew
 from onthedot.model.decision import Decision, Reason
+from onthedot.model.freeze import Window
 from onthedot.model.run import Run, for_slot
 from onthedot.model.schedule import Schedule
 from onthedot.model.states import State
 from onthedot.model.values import replace
 from onthedot.rules import routing
 from onthedot.rules.effects import Before, Decide, Effects, Situation
+from onthedot.rules.freezing import Open, pieces, undecided
 from onthedot.rules.misfire import Selection, select
 from onthedot.rules.overlap import Slot, asked_to_stop, gives_way_to, slot_for, waits
 from onthedot.rules.spans import span
@@ -117,17 +119,22 @@ class Decider:
         if first_ms is None or first_ms > now_ms or first_ms <= schedule.settled_ms:
             return Effects()
         trigger = trigger_of(schedule)
-        selection = select(trigger, first_ms, schedule.policy, now_ms)
         work = _Work(self._make_id, schedule, trigger, row, now_ms, batch)
         if schedule.rescheduled:
-            work.leave_out("rescheduled", schedule.settled_ms + 1, first_ms - 1)
+            why: Reason = "skipped" if schedule.skips else "rescheduled"
+            work.leave_out(why, schedule.settled_ms + 1, first_ms - 1)
         if schedule.is_undeclared(now_ms):
             work.leave_out("undeclared", first_ms, now_ms, also_ms=first_ms)
+            settled_ms = now_ms
+        elif schedule.frozen:
+            settled_ms = work.fire_outside(schedule.frozen, first_ms)
         else:
+            selection = select(trigger, first_ms, schedule.policy, now_ms)
+            settled_ms = selection.settled_ms
             if selection.missed:
                 work.leave_out("misfire", *selection.missed, also_ms=first_ms)
             work.fire(selection)
-        return work.effects(max(selection.settled_ms, schedule.settled_ms))
+        return work.effects(max(settled_ms, schedule.settled_ms))
 
 
 @dataclass(slots=True)
@@ -169,11 +176,49 @@ class _Work:
         if self.crowded:
             self._decided("overlap", self.crowded[0], self.crowded[-1], len(self.crowded))
 
-    def leave_out(self, reason: Reason, first_ms: int, last_ms: int, also_ms: int | None = None) -> None:
+    def fire_outside(self, windows: Sequence[Window], first_ms: int) -> int:
+        """The same where freezes may lie between the first undecided tick and now; up to where all is decided then."""
+        frozen = self.schedule.frozen_at(self.now_ms)
+        if frozen is not None:
+            self._leave_out_frozen(windows, first_ms, self.now_ms, frozen)
+            return self.now_ms
+        trigger = Open(self.trigger, tuple(windows))
+        in_window = self.schedule.frozen_at(first_ms) is not None
+        first_open_ms = trigger.next_ms(first_ms) if in_window else first_ms
+        if first_open_ms is None or first_open_ms > self.now_ms:
+            self._leave_out_frozen(windows, first_ms, self.now_ms)
+            return self.now_ms
+        selection = select(trigger, first_open_ms, self.schedule.policy, self.now_ms)
+        self._leave_out_frozen(windows, first_ms, selection.settled_ms)
+        if selection.missed:
+            for piece in pieces(windows, *selection.missed):
+                if piece.window is None:
+                    self.leave_out("misfire", piece.first_ms, piece.last_ms, also_ms=first_ms)
+        self.fire(selection)
+        return selection.settled_ms
+
+    def _leave_out_frozen(
+        self, windows: Sequence[Window], first_ms: int, last_ms: int, now_in: Window | None = None
+    ) -> None:
+        """Ticks in the windows. If now is in one, the others are left out as well: too late, or as this one began."""
+        late_until_ms = self.now_ms - self.schedule.policy.grace_ms
+        for piece in pieces(windows, first_ms, last_ms):
+            window = piece.window or now_in
+            if window is None:
+                continue
+            from_ms = piece.first_ms
+            if piece.window is None:
+                self.leave_out("misfire", from_ms, min(piece.last_ms, late_until_ms - 1), also_ms=first_ms)
+                from_ms = max(from_ms, late_until_ms)
+            self.leave_out("frozen", from_ms, piece.last_ms, also_ms=first_ms, detail=window.freeze)
+
+    def leave_out(
+        self, reason: Reason, first_ms: int, last_ms: int, also_ms: int | None = None, detail: str = ""
+    ) -> None:
         """Record the ticks in [first, last] as not run, if there are any."""
-        left_out = span(self.trigger, first_ms, last_ms, also_ms)
+        left_out = span(self.trigger, first_ms, last_ms, also_ms) if first_ms <= last_ms else None
         if left_out is not None:
-            self._decided(reason, left_out.first_ms, left_out.last_ms, left_out.count)
+            self._decided(reason, left_out.first_ms, left_out.last_ms, left_out.count, detail)
 
     def effects(self, settled_ms: int) -> Effects:
         following = None if self._ended else self.trigger.next_ms(settled_ms)
@@ -184,6 +229,8 @@ class _Work:
             next_run_ms=following,
             settled_ms=settled_ms,
             rescheduled=False,
+            skips=0,
+            frozen=undecided(before, settled_ms) if before.frozen else (),
             planned_runs=before.planned_runs + len(self.runs),
             plan_attempts=0,
             version=before.version + 1,
@@ -319,7 +366,7 @@ class _Work:
         self.asked_to_stop += asked.values()
         return replace(run, waits_for=for_slot(self.schedule.id))
 
-    def _decided(self, reason: Reason, first_ms: int, last_ms: int, count: int | None) -> None:
+    def _decided(self, reason: Reason, first_ms: int, last_ms: int, count: int | None, detail: str = "") -> None:
         self.decisions.append(
             Decision(
                 id=self.make_id(),
@@ -331,6 +378,7 @@ class _Work:
                 last_ms=last_ms,
                 count=count,
                 decided_ms=self.now_ms,
+                detail=detail,
                 after_ms=self.trigger.prev_ms(first_ms),
             )
         )

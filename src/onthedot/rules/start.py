@@ -125,7 +125,7 @@ class _Judging:
 
     def _noted(self) -> Schedule:
         """The schedule; it remembers when a tick was skipped that nobody asked to skip."""
-        if any(run.reason not in ("deleted", "paused") for run in self.ended):
+        if any(run.reason not in ("deleted", "paused", "frozen") for run in self.ended):
             return replace(self.schedule, left_out_ms=self.facts.now_ms)
         return self.schedule
 
@@ -136,6 +136,8 @@ class _Judging:
             return None
         if not self.schedule.enabled:
             return "paused"
+        if self.schedule.frozen_at(self.facts.now_ms) is not None:
+            return "frozen"
         if run.is_shard:
             return None
         late_ms = self.facts.now_ms - run.due_ms
@@ -149,7 +151,7 @@ class _Judging:
         return "misfire: a newer tick was due before it could start" if late else None
 
     def _held_by(self, run: Run) -> str | None:
-        if holds_back(run, self.schedule):
+        if holds_back(run, self.schedule, self.facts.now_ms):
             return for_resume(self.schedule.id)
         if self._waits_for_others(run):
             assert self.facts.unmet is not None

@@ -24,6 +24,7 @@ from typing import Any, NamedTuple
 from onthedot.errors import StoreError
 from onthedot.model.decision import Decision
 from onthedot.model.finding import Finding
+from onthedot.model.freeze import Freeze
 from onthedot.model.graph import Graph
 from onthedot.model.hour import Hour
 from onthedot.model.mark import Mark
@@ -710,6 +711,28 @@ class Store(ABC):
         """
 
     # who may use the HTTP API
+
+    @abstractmethod
+    def freezes(self) -> list[Freeze]:
+        """All freezes by name: those to come, those that last, and for a while those that are over."""
+
+    @abstractmethod
+    def put_freeze(self, freeze: Freeze, by: Author) -> Freeze:
+        """Keep a freeze, or another window under its name; kept in the audit. It is in no schedule yet: see
+        `carry_out_freezes`. A schedule that is put from now on has it."""
+
+    @abstractmethod
+    def thaw(self, name: str, by: Author) -> Freeze:
+        """End a freeze, or take back one to come; `FreezeNotFound`. Kept in the audit, and carried out likewise."""
+
+    @abstractmethod
+    def carry_out_freezes(self, limit: int = 500) -> bool:
+        """Write what freezes say into the next so many schedules that do not have it yet; whether there are more.
+
+        May be called by anybody, at any time and by many at once; where one stopped or died, the next goes on. Once it
+        says False, every schedule that a freeze concerns has it, but for those whose put began before the freeze was
+        kept and has not ended: a minute later a second walk looks for these.
+        """
 
     @abstractmethod
     def tokens(self, name: str | None = None) -> list[Token]:

@@ -17,6 +17,7 @@ from onthedot.model.alert import Followers
 from onthedot.model.attempt import Attempt, attempts_from
 from onthedot.model.decision import Decision
 from onthedot.model.definition_json import DEFAULTS, as_json, from_json
+from onthedot.model.freeze import Freeze, Window
 from onthedot.model.graph import Graph
 from onthedot.model.hour import Hour
 from onthedot.model.key import Key
@@ -74,7 +75,7 @@ def schedule_from(row: Sequence[Any]) -> Schedule:
         return replace(readable, trigger=_unreadable_definition(error, columns))
 
 
-_EMPTY = {"args": "{}", "policy": "{}", "tags": "[]", "definition": '{"trigger":{}}'}
+_EMPTY = {"args": "{}", "policy": "{}", "tags": "[]", "definition": '{"trigger":{}}', "frozen": None}
 
 
 class UnreadableDefinition(dict[str, Any]):
@@ -99,6 +100,7 @@ def _schedule(columns: dict[str, Any]) -> Schedule:
     columns["deleted"] = columns["deleted"] == 1
     columns["rescheduled"] = columns["rescheduled"] == 1
     columns["routed"] = _counts(columns["routed"])
+    columns["frozen"] = () if columns["frozen"] is None else _windows(columns["frozen"])
     return make(Schedule, columns)
 
 
@@ -134,6 +136,12 @@ def _counts(text: str) -> Mapping[str, int]:
         return json_object(text)
     except UNREADABLE:
         return {}
+
+
+@lru_cache(maxsize=4096)
+def _windows(text: str) -> tuple[Window, ...]:
+    """What freezes say of a schedule; one value for all that have this text."""
+    return tuple(Window(str(name), int(start_ms), int(end_ms)) for name, start_ms, end_ms in decode(text))
 
 
 SUMMARY = ("enabled", "deleted", "next_run_ms", "definition")
@@ -178,6 +186,8 @@ def _moving_columns(row: Schedule) -> Columns:
         row.declared_seen_ms,
         row.next_run_ms,
         int(row.rescheduled),
+        row.skips,
+        encode(row.frozen) if row.frozen else None,
         row.settled_ms,
         row.last_run_ms,
         row.last_enqueued_ms,
@@ -207,6 +217,7 @@ def revision_from(schedule_id: str, text: str) -> Schedule:
     try:
         body = json_object(text)
         moves = {name: body[name] for name in _MOVES if name in body}
+        moves["frozen"] = tuple(Window(*each) for each in moves.get("frozen", ()))
         return Schedule(**moves, **from_json(body["definition"]))
     except (*UNREADABLE, LookupError) as error:
         said = f"this revision cannot be read: {error}"
@@ -636,3 +647,20 @@ def token_from(row: Sequence[Any]) -> Token:
 def session_row(session: Session) -> Columns:
     """The columns of `SESSION`."""
     return (session.id, session.token, session.digest, session.created_ms, session.expires_ms)
+
+
+FREEZE = ("name", "content")
+
+
+def freeze_row(freeze: Freeze) -> Columns:
+    """The columns of `FREEZE`."""
+    return (freeze.name, encode(freeze.__dict__))
+
+
+def freeze_from(name: str, text: str) -> Freeze:
+    """What `freeze_row` gave; one that cannot be read freezes nothing, and is shown as over."""
+    try:
+        said = json_object(text)
+        return Freeze(**{each.name: said[each.name] for each in fields(Freeze) if each.name in said})
+    except UNREADABLE:
+        return Freeze(name, 0, 0, walks=2)

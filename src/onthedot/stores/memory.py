@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 from onthedot.heap import IndexedHeap
 from onthedot.model.decision import Decision
+from onthedot.model.freeze import Freeze
 from onthedot.model.graph import Graph
 from onthedot.model.hour import Hour
 from onthedot.model.key import Key
@@ -283,6 +284,10 @@ class MemoryStore(Engine):
         with self._lock:
             return [each for key, each in sorted(self._tables.tokens.items()) if name in (None, key)]
 
+    def freezes(self) -> list[Freeze]:
+        with self._lock:
+            return [each for _, each in sorted(self._tables.freezes.items())]
+
     def session(self, session_id: str) -> Session | None:
         return self._tables.sessions.get(session_id)
 
@@ -333,6 +338,7 @@ class _Tables:
         self.revisions: dict[str, list[Schedule]] = {}
         self.tokens: dict[str, Token] = {}
         self.sessions: dict[str, Session] = {}
+        self.freezes: dict[str, Freeze] = {}
         self.minutes: dict[tuple[int, str], Minute] = {}
         self.hours: dict[Place, Hour] = {}
         self.rolled_through_ms = 0
@@ -629,6 +635,20 @@ class _MemoryTransaction:
         for each in list(self._tables.sessions.values()):
             if each.token == token and each.expires_ms <= until_ms:
                 self.forget_session(each.id)
+
+    # freezes
+
+    def freezes(self) -> list[Freeze]:
+        return [each for _, each in sorted(self._tables.freezes.items())]
+
+    def freeze(self, name: str) -> Freeze | None:
+        return self._tables.freezes.get(name)
+
+    def save_freeze(self, freeze: Freeze) -> None:
+        self._put(self._tables.freezes, freeze.name, freeze)
+
+    def forget_freeze(self, name: str) -> None:
+        self._put(self._tables.freezes, name, None)
 
     # what happened
 

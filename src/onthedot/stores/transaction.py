@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 from onthedot.model.decision import Decision
+from onthedot.model.freeze import Freeze
 from onthedot.model.graph import Graph
 from onthedot.model.key import Key
 from onthedot.model.node import Node
@@ -311,6 +312,20 @@ class Transaction(Protocol):
         """Insert, and delete those of the same token that have expired."""
 
     def forget_session(self, session_id: str) -> None:
+        """Delete, if it is there."""
+
+    # freezes
+
+    def freezes(self) -> list[Freeze]:
+        """All, by name, as they are now: read after the locks of the schedules that they are for, without their own."""
+
+    def freeze(self, name: str) -> Freeze | None:
+        """Lock one. Only where no schedule is locked before."""
+
+    def save_freeze(self, freeze: Freeze) -> None:
+        """Insert or update."""
+
+    def forget_freeze(self, name: str) -> None:
         """Delete, if it is there."""
 
     # what happened

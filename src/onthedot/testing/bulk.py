@@ -124,7 +124,7 @@ class Course:
 def courses_of(schedules: Sequence[tuple[Schedule, int | None]], node: Node) -> list[Course]:
     """Of those of these whose next tick the rules find plain on this node; each comes with how long its runs take."""
     takes = {schedule.id: takes_ms for schedule, takes_ms in schedules}
-    ahead = decided_ahead([schedule for schedule, _ in schedules], node, Decider(lambda: ""))
+    ahead = decided_ahead([schedule for schedule, _ in schedules if not schedule.frozen], node, Decider(lambda: ""))
     return [_course(each, takes[each.schedule.id]) for each in ahead]
 
 

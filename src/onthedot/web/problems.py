@@ -79,6 +79,7 @@ TABLE = (
     _Row(errors.RunNotFound, 404, "run-not-found", ("run_id",)),
     _Row(errors.NodeNotFound, 404, "node-not-found", ("node",)),
     _Row(errors.TokenNotFound, 404, "token-not-found", ("name",)),
+    _Row(errors.FreezeNotFound, 404, "freeze-not-found", ("name",)),
     _Row(errors.NotFound, 404, "not-found"),
     _Row(errors.SettingsError, 422, "settings"),
     _Row(errors.NotAllowed, 403, "not-allowed"),

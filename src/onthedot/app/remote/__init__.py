@@ -2,6 +2,7 @@
 
 from onthedot.app.remote.connection import Connection
 from onthedot.app.remote.enqueuing import enqueue
+from onthedot.app.remote.freezes import RemoteFreezes
 from onthedot.app.remote.nodes import RemoteNodes
 from onthedot.app.remote.runs import RemoteRuns
 from onthedot.app.remote.schedules import RemoteSchedules
@@ -10,6 +11,7 @@ from onthedot.app.remote.tokens import RemoteTokens
 
 __all__ = [
     "Connection",
+    "RemoteFreezes",
     "RemoteNodes",
     "RemoteRuns",
     "RemoteSchedules",

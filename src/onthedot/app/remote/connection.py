@@ -13,6 +13,7 @@ from onthedot import __version__
 from onthedot.app.remote.problems import error_of
 from onthedot.errors import (
     ExtraMissing,
+    FreezeNotFound,
     MomentError,
     NodeNotFound,
     NotFound,
@@ -42,6 +43,7 @@ _MISSING: Mapping[str, Callable[[str], NotFound]] = {
     "runs": RunNotFound,
     "nodes": NodeNotFound,
     "tokens": TokenNotFound,
+    "freezes": FreezeNotFound,
 }
 
 Document = dict[str, Any]

@@ -39,6 +39,7 @@ _MAKERS: Mapping[str, Callable[[Values], OnthedotError]] = {
     "run-not-found": _named(errors.RunNotFound, "run_id"),
     "node-not-found": _named(errors.NodeNotFound, "node"),
     "token-not-found": _named(errors.TokenNotFound, "name"),
+    "freeze-not-found": _named(errors.FreezeNotFound, "name"),
     "not-found": _named(errors.NotFound, "detail"),
     "no-such-path": _named(errors.NotFound, "detail"),
     "settings": _named(errors.SettingsError, "detail"),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from onthedot.app.files.names import name_problem
 from onthedot.app.import_export import Changed, Imported
-from onthedot.app.options import checked, count_of, key_of, taken_back, text_of, trigger_of
+from onthedot.app.options import checked, count_of, key_of, skips_of, taken_back, text_of, trigger_of
 from onthedot.app.page import Page
 from onthedot.app.remote.connection import Connection, Document
 from onthedot.app.remote.problems import error_of
@@ -133,6 +133,9 @@ class RemoteSchedules(Schedules):
         body = {"at": iso(ceil_ms(at))}
         return schedule_of(self._connection.post("schedules", name, "reschedule", body=body))
 
+    def skip_next(self, name: str, n: int = 1) -> Schedule:
+        return schedule_of(self._connection.post("schedules", name, "skip", body={"n": skips_of(n)}))
+
     def trigger(
         self, name: str, *, args: Mapping[str, Any] | None = None, token: str | None = None, unchecked: bool = False
     ) -> Run:
@@ -247,7 +250,7 @@ class RemoteSchedules(Schedules):
         )
         names = (tuple(told[kind]) for kind in ("created", "unchanged", "only_here"))
         created, unchanged, only_here = names
-        return Imported(created, changed, unchanged, only_here, told["written"])
+        return Imported(created, changed, unchanged, only_here, told["written"], tuple(told.get("freezes", ())))
 
 
 def _affected(told: Document) -> Affected:

@@ -18,6 +18,7 @@ from onthedot.insight.run_report import RunStory
 from onthedot.model.attempt import Attempt
 from onthedot.model.decision import Decision
 from onthedot.model.definition_json import DEFAULTS, LISTS
+from onthedot.model.freeze import Freeze, Window
 from onthedot.model.node import Node, NodeState
 from onthedot.model.policy import Policy
 from onthedot.model.run import Run
@@ -68,6 +69,12 @@ def schedule_of(said: Document) -> Schedule:
         **{**DEFAULTS, **definition, "policy": policy_of(said["policy"])},
         **{name: said[name] for name in _SAME_IN_SCHEDULES},
         deleted=said["state"] == "removed",
+        skips=said.get("skips", 0),
+        rescheduled=bool(said.get("skips", 0)),
+        frozen=tuple(
+            Window(each["freeze"], ceil_ms(each["start_at"]), ceil_ms(each["end_at"]))
+            for each in said.get("frozen", ())
+        ),
         next_run_ms=ms(said["next_run_at"]),
         settled_ms=ms(said["settled_through"]) or 0,
         last_run_ms=ms(said["last_run_at"]),
@@ -198,6 +205,21 @@ def line_of(run_id: str, said: Document) -> LogLine:
 def token_of(said: Document) -> Token:
     """A token, without its secret."""
     return Token(said["name"], Role(said["role"]), "", ms(said["created_at"]) or 0, ms(said["expires_at"]))
+
+
+@of_onthedot
+def freeze_of(said: Document) -> Freeze:
+    """A freeze."""
+    where = said["where"] or {}
+    return Freeze(
+        said["name"],
+        ceil_ms(said["start_at"]),
+        ceil_ms(said["end_at"]),
+        where.get("tag"),
+        where.get("name"),
+        by=said["by"],
+        created_ms=ms(said["created_at"]) or 0,
+    )
 
 
 # the other way

@@ -60,7 +60,7 @@ _MOST_NAMES = 3
 _FRAME = re.compile(r'\s*(\| +)?File "')
 _OF_A_GROUP = re.compile(r"\s+\| (\w.*)")
 BAD_OUTCOMES = ("failed", "timed_out", "lost")
-_WANTED = ("paused", "rescheduled", "deleted", "max_runs")
+_WANTED = ("paused", "rescheduled", "skipped", "frozen", "deleted", "max_runs")
 """Reasons for which ticks and runs are left out because somebody asked for it."""
 
 

@@ -10,6 +10,7 @@ rerouting   another node for what its node did not take
 settling    the one place where runs end or wait again, with their slots, places, shards and keys
 waking      who waited behind what was freed
 limits      the places of groups
+freezing    freezes, and the walk that writes them into schedules
 access      tokens and sessions of the HTTP API
 """
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
+from onthedot.model.freeze import Freeze
 from onthedot.model.ids import new_id
 from onthedot.model.node import Node
 from onthedot.model.run import Run
@@ -14,7 +15,11 @@ from onthedot.model.token import Token
 from onthedot.stores.base import Author, Change
 
 _UNREMARKABLE = frozenset(
-    {"version", "updated_ms", "revision", "declared_seen_ms", "plan_attempts", "left_out_ms", "watch_ms", "watched_ms"}
+    {
+        *("version", "updated_ms", "revision", "declared_seen_ms", "plan_attempts", "left_out_ms"),
+        *("watch_ms", "watched_ms"),
+        "frozen",  # a freeze has a line of its own, and none in each of its schedules
+    }
 )
 
 
@@ -100,6 +105,20 @@ def token_changed(before: Token | None, after: Token | None, by: Author, now_ms:
     changed = after or before
     assert changed is not None
     return _of_no_schedule(_of_token(before), {"token": changed.name, **_of_token(after)}, by, now_ms)
+
+
+def freeze_changed(before: Freeze | None, after: Freeze | None, by: Author, now_ms: int) -> Change:
+    """The line of a freeze that was made, changed or thawed."""
+    changed = after or before
+    assert changed is not None
+    return _of_no_schedule(_of_freeze(before), {"freeze": changed.name, **_of_freeze(after)}, by, now_ms)
+
+
+def _of_freeze(freeze: Freeze | None) -> dict[str, Any]:
+    if freeze is None:
+        return {}
+    window = {"start_ms": freeze.start_ms, "end_ms": freeze.end_ms}
+    return {**window, "tag": freeze.tag, "pattern": freeze.pattern}
 
 
 def _of_no_schedule(before: Mapping[str, Any], after: Mapping[str, Any], by: Author, now_ms: int) -> Change:

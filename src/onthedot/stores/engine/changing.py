@@ -19,8 +19,10 @@ def change(tx: Transaction, names: Sequence[str], edit: Edit, by: Author) -> lis
     """Lock, edit, write, and keep who did what."""
     found = tx.schedules_named(names)
     live = _by_schedule(tx.live_of([schedule.id for schedule in found.values()]))
+    freezes = tuple(tx.freezes())
     befores = [
-        Before(name, found.get(name), tuple(live.get(found[name].id, ())) if name in found else ()) for name in names
+        Before(name, found.get(name), tuple(live.get(found[name].id, ())) if name in found else (), freezes=freezes)
+        for name in names
     ]
     all_effects = [_watched(before, edit(before, tx.now_ms), tx.now_ms) for before in befores]
     _lock_what_changes(tx, befores, all_effects)

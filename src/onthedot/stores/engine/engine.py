@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import Any, TypeVar, cast
 
 from onthedot.errors import Clash, NodeDead, RunNotFound, StoreUnavailable
+from onthedot.model.freeze import Freeze
 from onthedot.model.graph import Graph
 from onthedot.model.node import Node
 from onthedot.model.outcome import Outcome
@@ -17,6 +18,7 @@ from onthedot.model.run import Run, for_slot
 from onthedot.model.states import State
 from onthedot.model.token import Session, Token
 from onthedot.model.values import replace
+from onthedot.rules import edits
 from onthedot.rules.ahead import Ahead
 from onthedot.rules.effects import Decide, Edit, Effects
 from onthedot.stores.base import Author, Finished, LogLine, Planned, Renewal, Started, Store, TaskInfo
@@ -26,6 +28,7 @@ from onthedot.stores.engine import (
     changing,
     enqueuing,
     finishing,
+    freezing,
     leases,
     operating,
     planning,
@@ -456,6 +459,31 @@ class Engine(Store):
 
     def remove_session(self, session_id: str) -> None:
         self._transact(lambda tx: tx.forget_session(session_id))
+
+    # freezes
+
+    def put_freeze(self, freeze: Freeze, by: Author) -> Freeze:
+        return self._transact(lambda tx: freezing.put(tx, freeze, by))
+
+    def thaw(self, name: str, by: Author) -> Freeze:
+        return self._transact(lambda tx: freezing.thaw(tx, name, by))
+
+    def carry_out_freezes(self, limit: int = freezing.AT_ONCE) -> bool:
+        freezes = self.freezes()
+        if not freezes:
+            return False
+        now_ms = self.now_ms()
+        for old in (each for each in freezes if freezing.is_old(each, now_ms)):
+            self._transact(lambda tx, name=old.name: tx.forget_freeze(name))  # type: ignore[misc]
+        freeze = freezing.to_walk(freezes, now_ms)
+        if freeze is None:
+            return False
+        page = self.schedules(after=freeze.through, limit=limit)
+        names = freezing.differing(page, freezes, now_ms)
+        if names:
+            self.change(names, edits.refreeze(), Author(freeze.by, "node", "freeze"))
+        self._transact(lambda tx: freezing.walked(tx, freeze, page, limit))
+        return freezing.to_walk(self.freezes(), self.now_ms()) is not None
 
     # after an end
 

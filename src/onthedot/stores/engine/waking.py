@@ -80,13 +80,15 @@ def wake(tx: Transaction, whats: Collection[str]) -> int:
     owners = {run.schedule_id for run in waiting if run.schedule_id is not None}
     schedules = tx.lock_schedules({*by_kind.get("slot", []), *by_kind.get("resume", []), *owners})
     waiting += _behind_slots(tx, [schedules[each] for each in by_kind.get("slot", []) if each in schedules])
-    resumed = [what for what in whats if what.startswith("resume:") and _goes_on(schedules.get(what[7:]))]
+    resumed = [what for what in whats if what.startswith("resume:") and _goes_on(schedules.get(what[7:]), tx.now_ms)]
     waiting += [run for what in resumed for run in tx.waiting_for(what, AT_ONCE)]
     return _unblock(tx, waiting, schedules)
 
 
-def _goes_on(schedule: Schedule | None) -> bool:
-    return schedule is None or schedule.enabled or schedule.deleted
+def _goes_on(schedule: Schedule | None, now_ms: int) -> bool:
+    if schedule is None or schedule.deleted:
+        return True
+    return schedule.enabled and schedule.frozen_at(now_ms) is None
 
 
 def _behind_limits(tx: Transaction, groups: Sequence[str]) -> list[Run]:

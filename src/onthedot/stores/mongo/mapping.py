@@ -13,6 +13,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from onthedot.model.decision import Decision
+from onthedot.model.freeze import Freeze
 from onthedot.model.hour import Hour
 from onthedot.model.key import Key
 from onthedot.model.mark import Mark
@@ -284,6 +285,17 @@ def session_document(session: Session) -> Document:
 def session_from(document: Document) -> Session:
     """The session of a document."""
     return Session(*_values(document, _SESSION))
+
+
+def freeze_document(freeze: Freeze) -> Document:
+    """All of it."""
+    name, content = mapping.freeze_row(freeze)
+    return {"_id": name, "content": content}
+
+
+def freeze_from(document: Document) -> Freeze:
+    """The freeze of a document."""
+    return mapping.freeze_from(document["_id"], document.get("content", ""))
 
 
 def minute_document(minute: Minute) -> Document:

@@ -10,6 +10,7 @@ from pymongo.client_session import ClientSession
 from pymongo.database import Database
 
 from onthedot.model.decision import Decision
+from onthedot.model.freeze import Freeze
 from onthedot.model.minute import Minute
 from onthedot.model.node import Node
 from onthedot.model.run import Run
@@ -183,6 +184,9 @@ class Queries(Engine):
     def tokens(self, name: str | None = None) -> list[Token]:
         wanted = {} if name is None else {"_id": name}
         return [documents.token_from(each) for each in self._all(schema.TOKENS, wanted, [("_id", 1)])]
+
+    def freezes(self) -> list[Freeze]:
+        return [documents.freeze_from(each) for each in self._all(schema.FREEZES, {}, [("_id", 1)])]
 
     def session(self, session_id: str) -> Session | None:
         found = self._all(schema.SESSIONS, {"_id": session_id}, [("_id", 1)], 1)

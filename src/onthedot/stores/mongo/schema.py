@@ -38,6 +38,8 @@ REVISIONS = f"{PREFIX}revisions"
 LOGS = f"{PREFIX}logs"
 TOKENS = f"{PREFIX}tokens"
 SESSIONS = f"{PREFIX}sessions"
+FREEZES = f"{PREFIX}freezes"
+"""Windows in which schedules are frozen: few, and read with every change of a schedule."""
 MINUTES = f"{PREFIX}minutes"
 """What nodes count."""
 HOURS = f"{PREFIX}hours"
@@ -172,6 +174,7 @@ INDEXES: dict[str, list[IndexModel]] = {
     # Who may use the HTTP API; and which sessions of a token are over?
     TOKENS: [],
     SESSIONS: [_index("token", "token", "expires_ms")],
+    FREEZES: [],
     # What was counted in these minutes, and what of it is old?
     MINUTES: [_index("minute", "minute_ms", "node_id")],
     # A schedule's hours, in order; and how old is the oldest?

@@ -15,6 +15,7 @@ from pymongo.client_session import ClientSession
 from pymongo.database import Database
 
 from onthedot.model.decision import Decision
+from onthedot.model.freeze import Freeze
 from onthedot.model.key import Key
 from onthedot.model.node import Node
 from onthedot.model.run import Run
@@ -477,6 +478,27 @@ class MongoTransaction(NoFlows):
     def _forget_sessions(self, which: Document) -> None:
         for each in self._reads.find(schema.SESSIONS, which, {"_id": 1}):
             self._writes.delete(schema.SESSIONS, each["_id"])
+
+    # freezes
+
+    def freezes(self) -> list[Freeze]:
+        return [documents.freeze_from(each) for each in self._reads.find(schema.FREEZES, {}).sort("_id", 1)]
+
+    def freeze(self, name: str) -> Freeze | None:
+        for each in self._reads.find(schema.FREEZES, {"_id": name}):
+            self._writes.touch(schema.FREEZES, [name])
+            return documents.freeze_from(each)
+        return None
+
+    def save_freeze(self, freeze: Freeze) -> None:
+        document = documents.freeze_document(freeze)
+        if self.freeze(freeze.name) is None:
+            self._writes.insert(schema.FREEZES, document, freeze.name)
+        else:
+            self._writes.change(schema.FREEZES, freeze.name, {"content": document["content"]})
+
+    def forget_freeze(self, name: str) -> None:
+        self._writes.delete(schema.FREEZES, name)
 
     # what happened
 

@@ -45,6 +45,10 @@ Who may use the HTTP API:
     tokens         by name                                sessions  by id
     sessions:T     the sessions of token T
 
+Windows in which schedules are frozen:
+
+    freezes        by name; at its empty field how often they were changed
+
 What is only appended stands in lists:
 
     decisions:S    the decisions about schedule S         decided   schedules by when their oldest decision was made

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, asdict, fields
 from functools import lru_cache
 from operator import attrgetter
@@ -16,6 +16,7 @@ from typing import Any, cast
 
 from onthedot.model.attempt import attempts_from
 from onthedot.model.decision import Decision, Reason
+from onthedot.model.freeze import Freeze
 from onthedot.model.hour import Hour
 from onthedot.model.key import Key
 from onthedot.model.minute import Minute
@@ -29,8 +30,16 @@ from onthedot.model.values import make
 from onthedot.rules.counting import End
 from onthedot.stores.base import Author, Change, LogLine, TaskInfo
 from onthedot.stores.json_text import UNREADABLE_POLICY, Unreadable, policy_text
+from onthedot.stores.mapping import (
+    freeze_from,
+    schedule_row,
+    session_row,
+    token_from,
+    token_row,
+    unreadable_node,
+    unreadable_run,
+)
 from onthedot.stores.mapping import schedule_from as row_to_schedule
-from onthedot.stores.mapping import schedule_row, session_row, token_from, token_row, unreadable_node, unreadable_run
 
 _encode = json.JSONEncoder(separators=(",", ":"), check_circular=False).encode
 _decoder = json.JSONDecoder()
@@ -290,6 +299,11 @@ def session_of(text: str) -> Session | None:
         return Session(*_decode(text))
     except UNREADABLE:
         return None
+
+
+def freezes_of(held: Mapping[str, str]) -> list[Freeze]:
+    """Those of the hash, by name."""
+    return [freeze_from(name, text) for name, text in sorted(held.items()) if name]
 
 
 def minute_text(minute: Minute) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 
 from onthedot.errors import StoreError, StoreUnavailable
 from onthedot.model.decision import Decision
+from onthedot.model.freeze import Freeze
 from onthedot.model.hour import Hour
 from onthedot.model.minute import Minute
 from onthedot.model.node import Node
@@ -233,6 +234,9 @@ class RedisStore(Engine):
         else:
             found = [(name, self._server.ask("HGET", "tokens", name))]
         return [mapping.token_of(each, text) for each, text in found if text]
+
+    def freezes(self) -> list[Freeze]:
+        return mapping.freezes_of(self._server.ask("HGETALL", "freezes"))
 
     def session(self, session_id: str) -> Session | None:
         text = self._server.ask("HGET", "sessions", session_id)

@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 
 from onthedot.errors import StoreError
 from onthedot.model.decision import Decision
+from onthedot.model.freeze import Freeze
 from onthedot.model.key import Key
 from onthedot.model.node import Node
 from onthedot.model.run import Run, UnreadableRun
@@ -24,6 +25,7 @@ from onthedot.model.token import Session, Token
 from onthedot.model.values import replace
 from onthedot.rules.effects import Effects
 from onthedot.stores.base import Change, LogLine, TaskInfo
+from onthedot.stores.mapping import freeze_row
 from onthedot.stores.no_flows import NoFlows
 from onthedot.stores.redis import mapping
 from onthedot.stores.redis.commit import Commit, TooMuch
@@ -398,6 +400,30 @@ class RedisTransaction(NoFlows):
         if ids:
             self._commit.write("HDEL", "sessions", *ids)
             self._commit.write("SREM", f"sessions:{token}", *ids)
+
+    # freezes
+
+    def freezes(self) -> list[Freeze]:
+        held = self._server.ask("HGETALL", "freezes")
+        self._commit.expect_values("freezes", {"": held.get("", "")})
+        return mapping.freezes_of(held)
+
+    def freeze(self, name: str) -> Freeze | None:
+        return next((each for each in self.freezes() if each.name == name), None)
+
+    def save_freeze(self, freeze: Freeze) -> None:
+        self._commit.write("HSET", "freezes", *freeze_row(freeze))
+        self._freezes_changed()
+
+    def forget_freeze(self, name: str) -> None:
+        self._commit.write("HDEL", "freezes", name)
+        self._freezes_changed()
+
+    def _freezes_changed(self) -> None:
+        """Whoever has read them decides anew."""
+        count = int(self._server.ask("HGET", "freezes", "") or 0)
+        self._commit.expect_values("freezes", {"": str(count or "")})
+        self._commit.write("HSET", "freezes", "", str(count + 1))
 
     # what happened
 

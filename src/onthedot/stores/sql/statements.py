@@ -333,6 +333,15 @@ SESSIONS_UNTIL = delete(tables.sessions).where(
     _sessions.token == bindparam("of_token"), _sessions.expires_ms <= bindparam("until_ms")
 )
 
+# freezes
+
+_freezes = tables.freezes.c
+FREEZES = select(*_columns(tables.freezes, mapping.FREEZE)).order_by(_freezes.name)
+LOCK_FREEZE = FREEZES.where(exactly(_freezes.name, bindparam("name"))).with_for_update()
+INSERT_FREEZES = Batch(insert(tables.freezes), mapping.FREEZE)
+CHANGE_FREEZES = changing(_freezes.name, mapping.FREEZE[1:])
+DELETE_FREEZES = deleting(_freezes.name)
+
 # append only
 
 ADD_LOG = Batch(insert(tables.logs), mapping.LOG)

@@ -17,6 +17,7 @@ from onthedot.clock import SystemClock
 from onthedot.errors import Conflict, SchemaError, StoreError, StoreUnavailable
 from onthedot.model.decision import Decision
 from onthedot.model.finding import Finding
+from onthedot.model.freeze import Freeze
 from onthedot.model.graph import Graph
 from onthedot.model.hour import Hour
 from onthedot.model.minute import Minute
@@ -470,6 +471,9 @@ class SqlStore(Engine):
     def tokens(self, name: str | None = None) -> list[Token]:
         rows = self._all(statements.TOKENS) if name is None else self._all(statements.TOKEN, {"name": name})
         return [mapping.token_from(row) for row in rows]
+
+    def freezes(self) -> list[Freeze]:
+        return [mapping.freeze_from(*row) for row in self._all(statements.FREEZES)]
 
     def session(self, session_id: str) -> Session | None:
         rows = self._all(statements.SESSION, {"session_id": session_id})

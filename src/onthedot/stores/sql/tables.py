@@ -107,6 +107,8 @@ schedules = Table(
     _ms("declared_seen_ms", nullable=True),
     _ms("next_run_ms", nullable=True),
     _flag("rescheduled"),
+    _count("skips"),
+    _text("frozen", nullable=True),
     _ms("settled_ms"),
     _ms("last_run_ms", nullable=True),
     _ms("last_enqueued_ms", nullable=True),
@@ -507,6 +509,9 @@ sessions = Table(
 )
 # Which sessions of a token are over?
 Index("onthedot_sessions_token", sessions.c.token, sessions.c.expires_ms)
+
+# Windows in which schedules are frozen: few, and read with every change of a schedule.
+freezes = Table(f"{PREFIX}freezes", metadata, Column("name", _string(200), primary_key=True), _text("content"))
 
 # One row: the version of these tables. Alembic keeps it there too, so there are no two truths.
 meta = Table(f"{PREFIX}meta", metadata, Column("version_num", String(32), primary_key=True))

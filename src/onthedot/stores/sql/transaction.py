@@ -8,6 +8,7 @@ from typing import Any
 from sqlalchemy import CompoundSelect, Connection, Select
 
 from onthedot.model.decision import Decision
+from onthedot.model.freeze import Freeze
 from onthedot.model.graph import Graph
 from onthedot.model.key import Key
 from onthedot.model.minute import Minute
@@ -519,6 +520,25 @@ class SqlTransaction:
 
     def _forget_sessions(self, token: str, until_ms: int) -> None:
         self._connection.execute(statements.SESSIONS_UNTIL, {"of_token": token, "until_ms": until_ms})
+
+    # freezes
+
+    def freezes(self) -> list[Freeze]:
+        return [mapping.freeze_from(*row) for row in self._connection.execute(statements.FREEZES)]
+
+    def freeze(self, name: str) -> Freeze | None:
+        row = self._connection.execute(statements.LOCK_FREEZE, {"name": name}).one_or_none()
+        return None if row is None else mapping.freeze_from(*row)
+
+    def save_freeze(self, freeze: Freeze) -> None:
+        name, content = mapping.freeze_row(freeze)
+        if self.freeze(name) is None:
+            statements.INSERT_FREEZES.run(self._connection, [(name, content)])
+        else:
+            statements.CHANGE_FREEZES.run(self._connection, [(content, name)])
+
+    def forget_freeze(self, name: str) -> None:
+        statements.DELETE_FREEZES.run(self._connection, [(name,)])
 
     # what happened
 

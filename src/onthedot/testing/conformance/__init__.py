@@ -33,6 +33,7 @@ _TOPICS = (
     "dispatch",
     "flow_rows",
     "flows",
+    "freezing",
     "history",
     "keys",
     "nodes",
@@ -85,6 +86,7 @@ from onthedot.testing.conformance.flows import (  # noqa: E402
     TestStoppingFlows,
     TestSubFlows,
 )
+from onthedot.testing.conformance.freezing import TestFreezes, TestSkipping  # noqa: E402
 from onthedot.testing.conformance.history import (  # noqa: E402
     TestDecisions,
     TestLogs,
@@ -150,6 +152,7 @@ __all__ = [
     "TestFlows",
     "TestFlowsOfSchedules",
     "TestForgetting",
+    "TestFreezes",
     "TestGraphs",
     "TestGroupLimits",
     "TestKeys",
@@ -183,6 +186,7 @@ __all__ = [
     "TestRunsThatAreListed",
     "TestSelfRemoval",
     "TestSessions",
+    "TestSkipping",
     "TestSlotsAfterEdits",
     "TestStarting",
     "TestStatistics",

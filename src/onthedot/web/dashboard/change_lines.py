@@ -19,6 +19,9 @@ _DONE = {
     "pause": "paused",
     "resume": "resumed",
     "reschedule": "moved the next run of",
+    "skip": "skipped ticks of",
+    "freeze": "froze",
+    "thaw": "thawed",
     "delete": "deleted",
     "put back": "put back",
     "trigger": "triggered",
@@ -34,15 +37,16 @@ _DONE = {
 }
 _NOT_SHOWN = frozenset(
     {
-        *("run", "task", "node", "node_id", "died", "renewed_ms", "started_ms", "token"),  # the sentence says them
-        *("id", "name", "kind", "origin", "given", "declared_hash", "created_ms", "paused_note"),
+        *("run", "task", "node", "node_id", "died", "renewed_ms", "started_ms"),  # the sentence says them
+        *("token", "freeze"),
+        *("id", "name", "kind", "origin", "given", "declared_hash", "created_ms", "paused_note", "frozen"),
         *("settled_ms", "fence", "routed", "planned_runs", "rescheduled"),  # how it is planned, not what somebody said
     }
 )
 _EMPTY: tuple[Any, ...] = (None, False, 0, "", [], {}, ())
 _USUAL = {"enabled": True, "mode": "durable"}
 """What a new schedule has without anybody saying so."""
-_MOMENTS = frozenset({"next_run_ms", "renewed_ms", "started_ms", "expires_ms", "created_ms"})
+_MOMENTS = frozenset({"start_ms", "end_ms", "next_run_ms", "renewed_ms", "started_ms", "expires_ms", "created_ms"})
 _LONGEST = 300
 
 
@@ -75,7 +79,7 @@ class Line:
     did: str
     what: str
     """A schedule, a task, a node or a token, by its name."""
-    about: Literal["schedule", "run", "node", "token", ""]
+    about: Literal["schedule", "run", "node", "token", "freeze", ""]
     note: str
     fields: tuple[Field, ...]
 
@@ -100,7 +104,7 @@ def line_of(change: Change) -> Line:
     return Line(change, did, what, about, note, tuple(_fields(change.before, after)))
 
 
-def _subject(change: Change) -> tuple[str, Literal["schedule", "run", "node", "token", ""]]:
+def _subject(change: Change) -> tuple[str, Literal["schedule", "run", "node", "token", "freeze", ""]]:
     after = change.after
     if "run" in after:
         return change.schedule or str(after.get("task", "")), "run"
@@ -108,6 +112,8 @@ def _subject(change: Change) -> tuple[str, Literal["schedule", "run", "node", "t
         return change.schedule, "schedule"
     if "token" in after:
         return str(after["token"]), "token"
+    if "freeze" in after:
+        return str(after["freeze"]), "freeze"
     return (str(after["node"]), "node") if "node" in after else ("", "")
 
 

@@ -20,6 +20,11 @@ from onthedot.web.models.bulk import (
 from onthedot.web.models.common import (
     Problem,
 )
+from onthedot.web.models.freezes import (
+    Freeze,
+    Freezes,
+    NewFreeze,
+)
 from onthedot.web.models.nodes import (
     Bucket,
     ComingRun,
@@ -66,6 +71,7 @@ from onthedot.web.models.schedules import (
     PreviewOf,
     Schedule,
     SchedulePage,
+    Skip,
     TriggerArgs,
 )
 from onthedot.web.models.triggers import (
@@ -95,6 +101,8 @@ __all__ = [
     "FileText",
     "Findings",
     "Forecast",
+    "Freeze",
+    "Freezes",
     "Health",
     "Imported",
     "Lateness",
@@ -106,6 +114,7 @@ __all__ = [
     "MinuteCounts",
     "Moment",
     "NamedDefinition",
+    "NewFreeze",
     "NewMoment",
     "NewToken",
     "Next",
@@ -125,6 +134,7 @@ __all__ = [
     "SchedulePage",
     "Session",
     "SignIn",
+    "Skip",
     "Task",
     "Tasks",
     "Tick",

@@ -80,3 +80,4 @@ class Imported(BaseModel):
     unchanged: list[str]
     only_here: list[str]
     written: bool
+    freezes: list[str] = Field(default_factory=list, description="Freezes that are new, or others under their name.")

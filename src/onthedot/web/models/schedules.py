@@ -44,6 +44,14 @@ class Fields(Given):
     options: Json = Field(default_factory=dict, description="One that is null follows the task and the app again.")
 
 
+class Frozen(BaseModel):
+    """A window in which a freeze holds a schedule."""
+
+    freeze: str
+    start_at: str
+    end_at: str
+
+
 class Schedule(BaseModel):
     """A schedule. Its ETag is its revision."""
 
@@ -67,6 +75,8 @@ class Schedule(BaseModel):
     enabled: bool
     paused_note: str | None
     error: str | None
+    frozen: list[Frozen] = Field(default_factory=list, description="When no tick of it becomes a run.")
+    skips: int = Field(default=0, description="How many ticks before the next run are left out by a skip.")
     next_run_at: str | None
     settled_through: str | None
     last_run_at: str | None
@@ -107,6 +117,12 @@ class NewMoment(Given):
     """When to run next instead."""
 
     at: str = Field(examples=["2026-12-24T18:00:00Z"])
+
+
+class Skip(Given):
+    """How many of the next ticks are left out; 0 takes that back."""
+
+    n: int = Field(default=1, examples=[1])
 
 
 class Moment(BaseModel):

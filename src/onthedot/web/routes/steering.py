@@ -53,6 +53,14 @@ def reschedule(app: TheApp, name: str, given: models.NewMoment, response: Respon
     return schedule_model(moved, now_ms_of(app))
 
 
+@router.post("/schedules/{name}/skip", **OPERATOR)
+def skip_next(app: TheApp, name: str, response: Response, given: models.Skip | None = None) -> models.Schedule:
+    """Leave out the next ticks, one if none is said; 0 takes that back."""
+    moved = app.schedules.skip_next(name, 1 if given is None else given.n)
+    response.headers["ETag"] = etag(moved)
+    return schedule_model(moved, now_ms_of(app))
+
+
 def _told(affected: Affected, now_ms: int) -> models.Affected:
     schedule = schedule_model(affected.schedule, now_ms)
     return models.Affected(schedule=schedule, skipped=affected.skipped, running=affected.running)

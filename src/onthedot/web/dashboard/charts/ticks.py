@@ -53,6 +53,8 @@ REASONS = {
     "misfire": "too late",
     "overlap": "overlap",
     "rescheduled": "moved",
+    "skipped": "skipped",
+    "frozen": "frozen",
     "replaced": "changed",
     "max_runs": "had all its runs",
 }

@@ -80,6 +80,12 @@ def upgrade() -> None:
     op.create_index("onthedot_decisions_schedule", "onthedot_decisions", ["schedule_id", "id"])
     _create_history()
     _create_table(
+        "onthedot_freezes",
+        sa.Column("name", _string(200), nullable=False),
+        sa.Column("content", _LONG, nullable=False),
+        sa.PrimaryKeyConstraint("name"),
+    )
+    _create_table(
         "onthedot_keys",
         sa.Column("key", _string(700), nullable=False),
         sa.Column("run_id", _string(36), nullable=False),
@@ -159,6 +165,8 @@ def upgrade() -> None:
         sa.Column("declared_seen_ms", sa.BigInteger(), nullable=True),
         sa.Column("next_run_ms", sa.BigInteger(), nullable=True),
         sa.Column("rescheduled", sa.SmallInteger(), nullable=False),
+        sa.Column("skips", sa.Integer(), nullable=False),
+        sa.Column("frozen", _LONG, nullable=True),
         sa.Column("settled_ms", sa.BigInteger(), nullable=False),
         sa.Column("last_run_ms", sa.BigInteger(), nullable=True),
         sa.Column("last_enqueued_ms", sa.BigInteger(), nullable=True),
