@@ -24,6 +24,8 @@ from onthedot.app.declaring import Declaring
 from onthedot.app.files import JobFile
 from onthedot.app.files.loading import LoadedFile
 from onthedot.app.files.watching import FileWatch
+from onthedot.app.flows.flow import Flow
+from onthedot.app.flows.policies import check_flow
 from onthedot.app.freezes import Freezes
 from onthedot.app.importing import refuse_while_importing
 from onthedot.app.modules import modules_of
@@ -131,7 +133,7 @@ class App(Declaring):
             self._asking = traces.asking
             self._arounds.append(around_of(traces.around))
         self._compose()
-        self._declared = Declarations(self.open_store, self.schedules, self._by)
+        self._declared = Declarations(self.open_store, self.schedules, self._by, self.tasks)
         self._files: list[LoadedFile] = []
         self._watching: Loop | None = None
 
@@ -246,7 +248,7 @@ class App(Declaring):
 
     def enqueue(
         self,
-        task: str | Task[..., Any],
+        task: str | Task[..., Any] | Flow[...],
         *,
         args: Mapping[str, Any] | None = None,
         delay: timedelta | str | None = None,
@@ -256,7 +258,7 @@ class App(Declaring):
         unchecked: bool = False,
         **options: Any,
     ) -> Run:
-        """A run of the task, now or later. A key that is known already gives the run that has it."""
+        """A run of the task or flow, now or later. A key that is known already gives the run that has it."""
         if delay is not None and at is not None:
             raise SettingsError("enqueue: give delay= or at=, not both")
         if self._connection is not None:
@@ -268,7 +270,12 @@ class App(Declaring):
         store = self.open_store()
         now_ms = store.now_ms()
         due_ms = _due_ms(now_ms, delay, at)
-        local = self.tasks.lookup(name)
+        local = self.tasks.find(name)
+        policy = policy_of(self._defaults, {} if local is None else local.policies, checked_for_runs(options, name))
+        graph = self.tasks.graph_of(name)
+        if graph is not None:
+            check_flow(name, local, options, policy)
+            self.tasks.save_graphs(name, unchecked=unchecked)
         with self._asking(name, None) as trace:
             run = Run(
                 id=new_id(now_ms),
@@ -277,9 +284,8 @@ class App(Declaring):
                 scheduled_ms=due_ms,
                 due_ms=due_ms,
                 args=values,
-                policy=policy_of(
-                    self._defaults, {} if local is None else local.policies, checked_for_runs(options, name)
-                ),
+                policy=policy,
+                graph=graph,
                 key=None if key is None else _key_of(name, key_of(key, "enqueue: key")),
                 trace=trace,
             )

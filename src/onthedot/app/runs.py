@@ -15,6 +15,7 @@ from onthedot.errors import Conflict, RunNotFound
 from onthedot.insight.run_report import RunReport, RunStory, read_report, read_run_story
 from onthedot.model.run import Run, UnreadableRun
 from onthedot.model.states import State
+from onthedot.model.step_status import statuses
 from onthedot.moments import ceil_ms
 from onthedot.storable import can_be_kept
 from onthedot.stores.base import Author, LogLine, Store
@@ -34,11 +35,13 @@ class Runs:
         self._by = by
 
     def get(self, run_id: str) -> Run:
-        """The run; `RunNotFound`."""
-        found = self._open_store().runs(ids=[run_id]) if can_be_kept(run_id) else []
+        """The run, a flow's with its `steps`; `RunNotFound`."""
+        store = self._open_store()
+        found = store.runs(ids=[run_id]) if can_be_kept(run_id) else []
         if not found:
             raise RunNotFound(run_id)
-        return found[0]
+        graph = None if found[0].graph is None else store.graph(found[0].graph)
+        return found[0] if graph is None else found[0].with_steps(statuses(graph, found[0].ledger))
 
     def list(
         self,

@@ -14,7 +14,7 @@ from onthedot.app.enabled import as_asked
 from onthedot.app.ends import check_fires, refuse_ended, unless_past
 from onthedot.app.files.names import name_problem
 from onthedot.app.flows.flow import Flow
-from onthedot.app.flows.policies import check_schedule
+from onthedot.app.flows.policies import check_flow
 from onthedot.app.herds import warn_of_herds
 from onthedot.app.options import (
     Options,
@@ -129,6 +129,7 @@ class Schedules:
         definition = self.define(Put(name, task, trigger, args, options), unchecked=unchecked)
         refuse_ended(self._open_store(), {name: definition.trigger})
         warn_of_missing(self._open_store(), {name: definition})
+        self._tasks.save_graphs(definition.task, unchecked=unchecked)
         edit = unless_past(as_asked(edits.put(definition), options, "put"))
         return self._change_one(name, edits.expecting(revision, edit), "put")
 
@@ -143,6 +144,8 @@ class Schedules:
         refuse_ended(self._open_store(), triggers)
         warn_of_herds(self._open_store(), triggers)
         warn_of_missing(self._open_store(), defined)
+        for task in {definition.task for definition in defined.values()}:
+            self._tasks.save_graphs(task, unchecked=unchecked)
 
         def edit_of(name: str) -> Edit:
             return unless_past(as_asked(edits.put(defined[name]), wanted[name].options, "put"))
@@ -193,7 +196,7 @@ class Schedules:
         policy = policy_of(self._defaults, {} if local is None else local.policies, given)
         graph = self._tasks.graph_of(task)
         if graph is not None:
-            check_schedule(put.name, local, given, policy)
+            check_flow(put.name, local, given, policy)
         return edits.Definition(
             task=task,
             trigger=self._trigger(put.trigger, put.name),

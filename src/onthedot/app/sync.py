@@ -12,7 +12,7 @@ from onthedot.app.dependencies import warn_of_missing
 from onthedot.app.enabled import and_pause, was_declared
 from onthedot.app.herds import warn_of_herds
 from onthedot.app.schedules import Put, Schedules
-from onthedot.app.tasks import identity
+from onthedot.app.tasks import Tasks, identity
 from onthedot.errors import Conflict
 from onthedot.model.definition_json import as_json
 from onthedot.model.schedule import DEFINITION, Origin, Schedule
@@ -58,8 +58,11 @@ class _Meant(NamedTuple):
 class Declarations:
     """By name; `sync` writes them, `touch` says that they are still meant."""
 
-    def __init__(self, open_store: Callable[[], Store], schedules: Schedules, by: Callable[[str], Author]) -> None:
+    def __init__(
+        self, open_store: Callable[[], Store], schedules: Schedules, by: Callable[[str], Author], tasks: Tasks
+    ) -> None:
         self._open_store = open_store
+        self._tasks = tasks
         self._schedules = schedules
         self._by = by
         self._by_name: dict[str, Declared] = {}
@@ -94,6 +97,7 @@ class Declarations:
     def sync(self, *, prune: bool = False) -> Synced:
         """Create what is new, update what was changed in its declaration; an operator's edits and pauses stay."""
         store = self._open_store()
+        self._tasks.save_all_graphs(self._by_name)
         meant = {name: self._meant(declared) for name, declared in self._by_name.items()}
         held = {each.name: each for batch in _batches([*meant]) for each in store.schedules(names=batch, limit=BATCH)}
         same = [name for name in meant if name in held and self._stands(store, held[name], meant[name].definition)]
@@ -110,6 +114,7 @@ class Declarations:
 
     def touch(self) -> None:
         """Tell the store that these schedules are still meant."""
+        self._tasks.save_all_graphs(self._by_name)
         hashes = {name: self._meant(each).definition.declared_hash for name, each in self._by_name.items()}
         self._touch(self._open_store(), hashes)
 

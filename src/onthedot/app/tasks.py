@@ -8,12 +8,14 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Generic, ParamSpec, TypeVar, overload
+from weakref import WeakKeyDictionary
 
 from onthedot.app.arguments import MISSING, Parameter, Signature, check_size, signature_of
 from onthedot.app.callables import described, identity_of, is_async, place_of, underlying
 from onthedot.app.files.names import name_problem
 from onthedot.app.flows import drawing
 from onthedot.app.flows.calling import StepCall
+from onthedot.app.flows.checks import named_tasks, refuse_unknown_schedules
 from onthedot.app.flows.flow import PREFIX, Flow
 from onthedot.app.options import Options, policy_of
 from onthedot.errors import Conflict, SettingsError, TaskNotFound
@@ -28,6 +30,7 @@ from onthedot.storable import beginning, shown
 from onthedot.stores.base import Store, TaskInfo
 
 _MOST_ANNOTATION_BYTES = 200
+_SAVED_MS = 3_600_000
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -167,6 +170,8 @@ class Tasks:
         self._by_name: dict[str, Task[..., Any]] = {}
         self._aliases: dict[str, str] = {}
         self._flows: dict[str, Flow[...]] = {}
+        self._saved: WeakKeyDictionary[Store, dict[str, int]] = WeakKeyDictionary()
+        """When graphs were kept last, by their hashes: not with every run."""
         self._infos: list[TaskInfo] | None = None
 
     def add(self, task: Task[..., Any]) -> None:
@@ -216,9 +221,31 @@ class Tasks:
         """The task or flow of that name, if this process has it."""
         return self.lookup(name) or self.flow(name)
 
-    def graphs(self) -> Sequence[Graph]:
-        """Of all flows that this process has, and of those in them."""
-        return [graph for flow in self._flows.values() for graph in flow.graphs]
+    def save_all_graphs(self, schedules: Iterable[str]) -> None:
+        """Keep the graphs of all flows that this process has, before schedules and runs refer to them. These schedules
+        are declared with them."""
+        store = self._open_store()
+        for flow in self._flows.values():
+            refuse_unknown_schedules(store, flow, schedules)
+        if self._flows:
+            store.save_graphs([graph for flow in self._flows.values() for graph in flow.graphs])
+
+    def save_graphs(self, name: str, *, unchecked: bool) -> None:
+        """The same for the flow that runs of this task are, if this process has it: nodes keep what they publish.
+
+        `TaskNotFound` if it names a task that nobody has, unless that is not asked.
+        """
+        flow = self.flow(name) if name.startswith(PREFIX) else None
+        if flow is None:
+            return
+        for step, task in named_tasks(flow):
+            self.check_known(task, f"flow {flow.name!r}: {step}", unchecked=unchecked)
+        store = self._open_store()
+        saved = self._saved.setdefault(store, {})
+        if store.now_ms() - saved.get(flow.graph.hash, 0) > _SAVED_MS:
+            refuse_unknown_schedules(store, flow)
+            store.save_graphs(flow.graphs)
+            saved[flow.graph.hash] = store.now_ms()
 
     def graph_of(self, name: str) -> str | None:
         """The graph of runs of this task, by its hash; None where it is no flow."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -14,10 +14,12 @@ from onthedot.clock import Clock, SystemClock
 from onthedot.durations import to_duration_ms
 from onthedot.errors import ArgumentsError, OnthedotError
 from onthedot.execution.facts import NOTHING, Facts
+from onthedot.execution.results import ANYTHING, Expected, kept
 from onthedot.model.outcome import Outcome
 from onthedot.model.run import Run
+from onthedot.model.states import State
 from onthedot.moments import from_ms
-from onthedot.storable import MOST_BYTES, NotStorable, beginning, clean, plain
+from onthedot.storable import MOST_BYTES, NotStorable, beginning, clean
 from onthedot.stores.base import PROGRESS, LogLine
 
 _current: ContextVar[Context | None] = ContextVar("onthedot_context", default=None)
@@ -28,6 +30,8 @@ PRINTED = "STDOUT"
 """The level of what is printed, by a command or a task."""
 _LONGEST_LINE = 8192
 """What is printed longer without an end of the line is kept as several lines."""
+_RESULTS = 100
+"""So many results are read at once: each may be large."""
 _LINE_BYTES = 100
 """What a line costs beside its text."""
 
@@ -85,6 +89,8 @@ class Context:
     clock: Clock = field(default_factory=SystemClock)
     facts: Facts = NOTHING
     """Answers what is asked of the store."""
+    expected: Expected = ANYTHING
+    """What the other steps of its flow do with the result."""
     timed_out: bool = False
     completed: bool = False
     """The task has ended its run itself, in a transaction of its own, which may not have been committed."""
@@ -138,6 +144,35 @@ class Context:
         return self.run.shard
 
     @property
+    def flow(self) -> str | None:
+        """The id of the flow's run, where this is a step of one."""
+        return self.run.parent_id if self.run.is_step else None
+
+    @property
+    def step(self) -> str | None:
+        """Which step of the flow this is."""
+        return self.run.step
+
+    @property
+    def item(self) -> int | None:
+        """The number of the item, from 0, where the step is a map."""
+        return self.run.item
+
+    def results(self, step: str) -> Iterator[Any]:
+        """What the runs of another step of this flow returned, in the order of its items, one after the other: as many
+        as there are. None stands for one without a good end. Asks the store, a hundred at a time."""
+        if not self.run.is_step:
+            raise OnthedotError("ctx.results() is for steps: this run is not part of a flow")
+        number = 0
+        while page := self.facts.results(self.run, step, number, _RESULTS):
+            for item, state, result in page:
+                yield from [None] * (item - number)
+                number = item + 1
+                yield result if state is State.SUCCEEDED else None
+            if len(page) < _RESULTS:
+                return
+
+    @property
     def previous_at(self) -> datetime | None:
         """The nominal moment of the schedule's run before this one, however it ended. Asks the store."""
         found = self.facts.previous_ms(self.run)
@@ -160,7 +195,8 @@ class Context:
         changes nothing; if it was rolled back, the run fails, or ends with what the task raised.
         """
         try:
-            outcome = Outcome(self.run.id, self.run.claim_no, "succeeded", result=plain(result))
+            value, size, _ = kept(result, self.expected)
+            outcome = Outcome(self.run.id, self.run.claim_no, "succeeded", result=value, size=size)
         except NotStorable as error:
             raise ArgumentsError(f"ctx.complete: the result cannot be kept: {error}") from None
         self.facts.complete(self.run, outcome, connection)

@@ -9,6 +9,7 @@ from typing import Any
 from onthedot import storable
 from onthedot.execution.context import Cancelled, Context, GiveUp, Retry, Skip, TimedOut, WorkFailed, enter, leave
 from onthedot.execution.deadlines import Deadline
+from onthedot.execution.results import NotAsExpected, kept
 from onthedot.execution.targets import Target
 from onthedot.model.outcome import Outcome
 
@@ -122,15 +123,14 @@ def _meaning(context: Context, error: BaseException) -> Outcome:
 
 def _succeeded(context: Context, result: Any) -> Outcome:
     try:
-        kept = storable.plain(result)
-    except storable.TooLarge as error:
-        dropped = f"its result of {error.size:,} bytes was not kept: the most is {error.most:,}"
-        return _outcome(context, "succeeded", reason=dropped)
+        value, size, dropped = kept(result, context.expected)
+    except NotAsExpected as error:
+        return _outcome(context, "failed", error=f"{error}", final=True)
     except storable.NotStorable as error:
         said = f"its result is no JSON value: {error}"
         return _outcome(context, "failed", error=storable.beginning(said), final=True)
-    reason = "it went on after its time-out, and came to its end" if context.timed_out else None
-    return _outcome(context, "succeeded", result=kept, reason=reason)
+    late = "it went on after its time-out, and came to its end" if context.timed_out else None
+    return _outcome(context, "succeeded", result=value, size=size, reason=dropped or late)
 
 
 def _outcome(context: Context, ending: Any, **fields: Any) -> Outcome:

@@ -22,6 +22,9 @@ class Facts(Protocol):
     def last_success_ms(self, run: Run) -> int | None:
         """The nominal moment of the latest run of the schedule before this one that succeeded."""
 
+    def results(self, run: Run, step: str, first: int, limit: int) -> list[tuple[int, State, Any]]:
+        """How runs of another step of its flow ended, and what they returned, in the order of items from `first` on."""
+
     def complete(self, run: Run, outcome: Outcome, connection: Any) -> None:
         """End the run in the caller's own transaction."""
 
@@ -37,6 +40,9 @@ class StoreFacts:
 
     def last_success_ms(self, run: Run) -> int | None:
         return self._latest(run, State.SUCCEEDED)
+
+    def results(self, run: Run, step: str, first: int, limit: int) -> list[tuple[int, State, Any]]:
+        return self._store.results(run.parent_id or "", step, first, limit)
 
     def complete(self, run: Run, outcome: Outcome, connection: Any) -> None:
         if not self._store.finish_in(connection, run.owner or "", outcome):
@@ -67,6 +73,9 @@ class NoFacts:
 
     def last_success_ms(self, run: Run) -> int | None:
         return None
+
+    def results(self, run: Run, step: str, first: int, limit: int) -> list[tuple[int, State, Any]]:
+        return []
 
     def complete(self, run: Run, outcome: Outcome, connection: Any) -> None:
         raise OnthedotError("this context belongs to no run in a store: there is nothing to complete")

@@ -25,6 +25,7 @@ from onthedot.execution.execute import (
 )
 from onthedot.execution.facts import NOTHING, Facts, StoreFacts
 from onthedot.execution.pools import Pools
+from onthedot.execution.steps import Steps
 from onthedot.execution.targets import Lookup, Target
 from onthedot.execution.targets.process import Processes
 from onthedot.execution.thread_pool import POOLS, Counts, Pool, Sizes, ThreadPool
@@ -88,6 +89,7 @@ class Worker:
         self._on_line = on_line
         self._store = store
         self._facts: Facts = NOTHING if store is None else StoreFacts(store)
+        self._steps = None if store is None else Steps(store)
         self._on_completed = on_completed
         self._on_begun = on_begun
         """Told of a run, when its task is called and how late that is; takes no lock."""
@@ -296,6 +298,9 @@ class Worker:
         target, context = execution.target, execution.context
         if context.cancelled:
             return outcome_of(context, asyncio.CancelledError())
+        ended = self._begin_step(context)
+        if ended is not None:
+            return ended
         if target.stops_itself:
             self._commands.add(execution.run.id)
         in_a_process = execution.pool == "process"
@@ -314,6 +319,15 @@ class Worker:
         finally:
             deadline.leave()
             self._deadlines.forget(deadline)
+
+    def _begin_step(self, context: Context) -> Outcome | None:
+        """Give a step its arguments; how it ends, if it is not to be called."""
+        if not context.run.is_step or self._steps is None:
+            return None
+        try:
+            return self._steps.begin(context)
+        except BaseException as error:
+            return outcome_of(context, error)
 
     def _abandon(self, execution: Execution, place: str) -> None:
         """Report a run whose task cannot be stopped; its thread counts as busy until it comes back."""
@@ -337,13 +351,25 @@ class Worker:
         try:
             if self._enter(execution):
                 self._give_last_chance(execution, execution.run.policy.timeout_ms)
-                self._leave(execution, await execute_async(execution.target, execution.context))
+                ended = await self._begin_step_async(execution.context)
+                self._leave(execution, ended or await execute_async(execution.target, execution.context))
         except BaseException as error:
             self._break_off(execution, error)
         finally:
             self._release(execution)
             for chance in execution.chances:
                 self._deadlines.forget(chance)
+
+    async def _begin_step_async(self, context: Context) -> Outcome | None:
+        """The same, where nothing may hold up the loop: the store is read in a thread."""
+        if not context.run.is_step or self._steps is None:
+            return None
+        if self._steps.is_at_hand(context.run):
+            return self._begin_step(context)
+        try:
+            return await asyncio.to_thread(self._begin_step, context)
+        except BaseException as error:  # it was cancelled
+            return outcome_of(context, error)
 
     def _give_last_chance(self, execution: Execution, after_ms: int | None) -> None:
         """A task may swallow its cancellation, or hold up the loop, which then cancels nobody."""

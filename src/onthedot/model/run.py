@@ -10,6 +10,8 @@ from typing import Any, Literal
 from onthedot.model.attempt import MOST_KEPT, Attempt, last_line
 from onthedot.model.policy import Policy
 from onthedot.model.states import FINAL, State
+from onthedot.model.step_status import StepStatus
+from onthedot.model.values import make
 from onthedot.moments import from_ms
 
 Cause = Literal["tick", "manual", "enqueue", "backfill", "chain", "step", "alert", "ping"]
@@ -182,6 +184,16 @@ class Run:
     def is_flow(self) -> bool:
         """Whether it stands for steps: it holds their place, has no owner, and ends with the last of them."""
         return self.graph is not None
+
+    @property
+    def steps(self) -> tuple[StepStatus, ...]:
+        """How far each step of a flow is; only of a run that `app.runs.get` gave."""
+        found: tuple[StepStatus, ...] = self.__dict__.get("_steps", ())
+        return found
+
+    def with_steps(self, steps: tuple[StepStatus, ...]) -> Run:
+        """The same run, told with its steps."""
+        return make(type(self), {**self.__dict__, "_steps": steps})
 
     @property
     def is_step(self) -> bool:

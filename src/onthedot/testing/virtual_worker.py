@@ -116,6 +116,9 @@ class VirtualWorker(Worker):
     def _called(self, execution: Execution) -> tuple[Outcome, int]:
         context = execution.context
         context.clock = clock = CallClock(self._clock)
+        ended = self._begin_step(context)
+        if ended is not None:
+            return ended, 0
         if not execution.target.is_async:
             return execute(execution.target, context), clock.waited_ms
         return _apart(lambda: _awaited(execution, VirtualLoop(clock))), clock.waited_ms

@@ -21,7 +21,7 @@ from onthedot.app.flows.references import (
 from onthedot.app.flows.step_options import StepOptions, step_options
 from onthedot.errors import ArgumentsError, SettingsError
 from onthedot.model.graph import MOST_ITEMS, PARALLEL, Graph, Step
-from onthedot.model.references import ITEM, RESULT, references_in, results_in
+from onthedot.model.references import ARG, ITEM, RESULT, references_in, results_in
 from onthedot.storable import brief
 
 
@@ -176,6 +176,7 @@ class Drawing:
             after = tuple(used)
         closing = said.on in ("failure", "end") and not after
         self._refuse_any_alone(said, after, where)
+        _refuse_unknown_lists(callee, values, where)
         self.steps[name] = Step(
             name=name,
             task=run_name(callee),
@@ -227,6 +228,18 @@ class Drawing:
                         f"{self._where(step.name)}: {name} is a closing step, which begins when all others have ended;"
                         " do both in one task"
                     )
+
+
+def _refuse_unknown_lists(callee: Callee, values: Mapping[str, Any], where: str) -> None:
+    """How many items a map in a flow has is counted before any of its steps runs, where it goes over an argument."""
+    steps = () if isinstance(callee, str) or not callee.graphs else callee.graphs[0].steps
+    for step in steps:
+        name = step.over.get(ARG) if isinstance(step.over, Mapping) else None
+        if name is not None and any(True for _ in references_in(values.get(name))):
+            raise SettingsError(
+                f"{where}: {task_name(callee)} maps over its argument {name}, which must be a list that is known now;"
+                f" let a step of {task_name(callee)} return the list"
+            )
 
 
 def _written_all(given: Mapping[str, Any], where: str) -> dict[str, Any]:

@@ -26,14 +26,9 @@ def checked_for_flow(options: Mapping[str, Any], where: str) -> dict[str, Any]:
     return given
 
 
-def check_schedule(name: str, flow: object, given: Mapping[str, Any], policy: Policy) -> None:
-    """`SettingsError` where a schedule of a flow says what no flow can have."""
+def check_flow(name: str, flow: object, given: Mapping[str, Any], policy: Policy) -> None:
+    """`SettingsError` where a schedule, or one run, of a flow says what no flow can have."""
     checked_for_flow(given, name)
     if isinstance(flow, Flow):
-        check_run(flow, policy)
-
-
-def check_run(flow: Flow[...], policy: Policy) -> None:
-    """`SettingsError` where a run of the flow, treated like this, would wait for itself."""
-    group = policy.group_limit
-    refuse_shared_limit(flow, None if group is None else group[0])
+        group = policy.group_limit
+        refuse_shared_limit(flow, None if group is None else group[0])

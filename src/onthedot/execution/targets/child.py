@@ -22,8 +22,10 @@ from onthedot.errors import OnthedotError
 from onthedot.execution.capture import capture_logging
 from onthedot.execution.context import Context
 from onthedot.execution.execute import execute, outcome_of
+from onthedot.execution.results import ANYTHING, Expected
 from onthedot.model.outcome import Outcome
 from onthedot.model.run import Run
+from onthedot.model.states import State
 
 if TYPE_CHECKING:
     from onthedot.execution.targets import Target
@@ -39,6 +41,7 @@ class Call:
 
     run: Run
     target: bytes
+    expected: Expected = ANYTHING
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,13 +56,14 @@ class Ask:
     """From the child: what does the store say?"""
 
     name: str
+    about: tuple[Any, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
     """To the child."""
 
-    value: int | None
+    value: Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +96,7 @@ class _Child:
         self._pipe = pipe
         self._sending = Lock()
         self._tasks: SimpleQueue[Call] = SimpleQueue()
-        self._answers: SimpleQueue[int | None] = SimpleQueue()
+        self._answers: SimpleQueue[Any] = SimpleQueue()
         self._main = get_ident()
         self._pid = os.getpid()
         self._context: Context | None = None
@@ -143,7 +147,7 @@ class _Child:
             self._send(done)
 
     def _done(self, call: Call) -> Done:
-        context = Context(call.run, on_line=self._send, facts=_Remote(self))
+        context = Context(call.run, on_line=self._send, facts=_Remote(self), expected=call.expected)
         self._context = context
         try:
             self._inside = True
@@ -155,9 +159,9 @@ class _Child:
         self._context = None
         return Done(outcome, _used_bytes(), context.timed_out)
 
-    def ask(self, name: str) -> int | None:
+    def ask(self, name: str, *about: Any) -> Any:
         """Ask the parent, which has the store."""
-        self._send(Ask(name))
+        self._send(Ask(name, about))
         return self._answers.get()
 
     def _send(self, message: object) -> None:
@@ -203,10 +207,16 @@ class _Remote:
         self._child = child
 
     def previous_ms(self, run: Run) -> int | None:
-        return self._child.ask("previous")
+        found: int | None = self._child.ask("previous")
+        return found
 
     def last_success_ms(self, run: Run) -> int | None:
-        return self._child.ask("last_success")
+        found: int | None = self._child.ask("last_success")
+        return found
+
+    def results(self, run: Run, step: str, first: int, limit: int) -> list[tuple[int, State, Any]]:
+        found: list[tuple[int, State, Any]] = self._child.ask("results", step, first, limit)
+        return found
 
     def complete(self, run: Run, outcome: Outcome, connection: Any) -> None:
         raise OnthedotError("ctx.complete() works in threads and on event loops, not with pool='process'")

@@ -10,7 +10,7 @@ from contextlib import suppress
 from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
 from threading import Lock
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from onthedot.clock import Clock
 from onthedot.execution.capture import in_children
@@ -115,7 +115,7 @@ class _Process:
         with Alarm() as alarm:
             context.when_stopped(alarm.ring)
             try:
-                self._pipe.send(Call(context.run, pickle.dumps(target)))
+                self._pipe.send(Call(context.run, pickle.dumps(target), context.expected))
             except OSError:
                 return outcome_of(context, WorkFailed(self._end_of()))
             return self._listen(context, clock, alarm)
@@ -150,8 +150,8 @@ class _Process:
         match said:
             case LogLine():
                 context.on_line(said)
-            case Ask(name):
-                self._send(Answer(_answer(context, name)))
+            case Ask(name, about):
+                self._send(Answer(_answer(context, name, about)))
             case Done(outcome, used_bytes, timed_out) if _is_of(outcome, context.run):
                 self._bytes = used_bytes
                 context.timed_out = context.timed_out or timed_out
@@ -195,9 +195,10 @@ def _is_of(outcome: Outcome, run: Run) -> bool:
     return (outcome.run_id, outcome.claim_no) == (run.id, run.claim_no)
 
 
-def _answer(context: Context, name: str) -> int | None:
-    ask: dict[str, Callable[[], int | None]] = {
-        "previous": lambda: context.facts.previous_ms(context.run),
-        "last_success": lambda: context.facts.last_success_ms(context.run),
+def _answer(context: Context, name: str, about: tuple[Any, ...]) -> Any:
+    ask: dict[str, Callable[..., Any]] = {
+        "previous": context.facts.previous_ms,
+        "last_success": context.facts.last_success_ms,
+        "results": context.facts.results,
     }
-    return ask[name]()
+    return ask[name](context.run, *about)
