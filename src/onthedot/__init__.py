@@ -22,10 +22,11 @@ from onthedot.errors import (
     TriggerError,
     TriggerTooNew,
 )
-from onthedot.triggers import Trigger, at, calendar, cron, dates, every
+from onthedot.triggers import Trigger, at, calendar, cron, dates, every, named
 
 if typing.TYPE_CHECKING:
     from onthedot.app.app import App
+    from onthedot.app.calendar_sources import holidays_of, ics
     from onthedot.app.flows.flow import Flow
     from onthedot.app.flows.references import item
     from onthedot.app.tasks import Task
@@ -67,7 +68,10 @@ __all__ = [
     "current",
     "dates",
     "every",
+    "holidays_of",
+    "ics",
     "item",
+    "named",
 ]
 __version__ = "0.1.0.dev0"
 
@@ -84,6 +88,8 @@ _LATER = {
     "current": "onthedot.execution.context",
     "Run": "onthedot.model.run",
     "Schedule": "onthedot.model.schedule",
+    "holidays_of": "onthedot.app.calendar_sources",
+    "ics": "onthedot.app.calendar_sources",
 }
 
 

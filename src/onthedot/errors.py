@@ -14,10 +14,12 @@
     │   ├── RunNotFound
     │   ├── NodeNotFound
     │   ├── TokenNotFound
+    │   ├── ValueNotFound                  no calendar, or no trigger, of that name
     │   └── FreezeNotFound
     ├── SettingsError                      an unknown setting or option, or a value that it cannot have
     ├── Conflict                           somebody else was first: look again
-    │   └── StaleRevision                  the definition was changed since it was read
+    │   ├── StaleRevision                  the definition was changed since it was read
+    │   └── ValueMoved                     a calendar or trigger was changed just now
     ├── NotAllowed                         no token, or one whose role is not enough
     ├── StoreError
     │   ├── StoreUnavailable               the database does not answer; onthedot tries again by itself
@@ -199,6 +201,18 @@ class NodeNotFound(NotFound):
         self.node = node
 
 
+class ValueNotFound(NotFound):
+    """No calendar, or no trigger, has that name; `known` are the names that there are."""
+
+    def __init__(self, kind: str, name: str, known: tuple[str, ...] = (), where: str = "") -> None:
+        place = f"{where}: no" if where else "No"
+        remedy = f' Put it first: app.{kind}s.put("{name}", …), or onthedot {kind}s put.' if where else ""
+        super().__init__(f"{place} {kind} named {name!r}.{_known(name, known)}{remedy}")
+        self.kind = kind
+        self.name = name
+        self.known = known
+
+
 class TokenNotFound(NotFound):
     """No token has that name."""
 
@@ -234,6 +248,15 @@ class StaleRevision(Conflict):
         self.name = name
         self.expected = expected
         self.actual = actual
+
+
+class ValueMoved(Conflict):
+    """A calendar or a named trigger was changed while a schedule was put that uses it: once more, with the new one."""
+
+    def __init__(self, kind: str, name: str) -> None:
+        super().__init__(f"{kind} {name!r} was changed just now: try again.")
+        self.kind = kind
+        self.name = name
 
 
 class NotAllowed(OnthedotError):

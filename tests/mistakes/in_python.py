@@ -67,8 +67,7 @@ SCHEDULES = Section(
         ),
         Mistake(
             'app.schedules.put("job", tidy, cron("@daily") - calendar("de"))',
-            "job: calendar 'de' cannot be scheduled yet: no store keeps its dates;"
-            ' write them out: trigger - dates("2026-12-25", "2026-12-26")',
+            "job: no calendar named 'de'. Put it first: app.calendars.put(\"de\", …), or onthedot calendars put.",
         ),
         Mistake(
             'app.schedules.put("job", tidy, cron("* * * * *") - cron("* * * * *"))',

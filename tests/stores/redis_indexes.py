@@ -25,6 +25,7 @@ _SORTED = (
     "local",
     "routed",
     "tag:",
+    "uses:",
     "task:",
     "standing:",
     "never",

@@ -41,6 +41,7 @@ from onthedot.app.telemetry.logs import LOGGER, EventLog, event_logger
 from onthedot.app.telemetry.metrics import Metrics
 from onthedot.app.telemetry.tracing import Asking, Tracing, untraced
 from onthedot.app.tokens import Tokens
+from onthedot.app.values import Calendars, NamedTriggers
 from onthedot.clock import Clock, SystemClock
 from onthedot.durations import to_duration_ms
 from onthedot.errors import DurationError, MomentError, OnthedotError, SettingsError, TriggerError
@@ -53,12 +54,14 @@ from onthedot.loop import Loop
 from onthedot.model.freeze import Freeze
 from onthedot.model.ids import new_id
 from onthedot.model.run import Run
+from onthedot.model.value import Value
 from onthedot.moments import ceil_ms
 from onthedot.node.node import Gauges, NodeRunner
 from onthedot.node.settings import NodeSettings
 from onthedot.settings import load_settings
 from onthedot.signals import Patience, signals_heard
 from onthedot.stores.base import MINUTES_KEPT_MS, Author, Store
+from onthedot.triggers.pinned import direct_pins
 from onthedot.triggers.zones import get_zone
 
 if TYPE_CHECKING:
@@ -134,6 +137,7 @@ class App(Declaring):
             self._arounds.append(around_of(traces.around))
         self._compose()
         self._declared = Declarations(self.open_store, self.schedules, self._by, self.tasks)
+        self.calendars.declares = self.triggers.declares = self._declared.add_value
         self._files: list[LoadedFile] = []
         self._watching: Loop | None = None
 
@@ -157,6 +161,8 @@ class App(Declaring):
         self.nodes = Nodes(self.open_store, self._by)
         self.tokens = Tokens(self.open_store, self._by)
         self.freezes = Freezes(self.open_store, self._by)
+        self.calendars = Calendars(self.open_store, self._by, self.timezone)
+        self.triggers = NamedTriggers(self.open_store, self._by, self.timezone)
 
     def _compose_over_http(self) -> None:
         from onthedot.app import remote
@@ -168,6 +174,8 @@ class App(Declaring):
         self.nodes = remote.RemoteNodes(connection)
         self.tokens = remote.RemoteTokens(connection)
         self.freezes = remote.RemoteFreezes(connection)
+        self.calendars = Calendars(self.open_store, self._by, self.timezone)
+        self.triggers = NamedTriggers(self.open_store, self._by, self.timezone)
 
     def on(self, topic: Topic) -> Callable[[Callable[[Any], object]], Callable[[Any], object]]:
         """Call the function with each event of that kind, in order, in a thread of its own. It can neither fail a run
@@ -336,6 +344,13 @@ class App(Declaring):
         job_file = loaded.load()
         self._files.append(loaded)
         return job_file
+
+    def values_in_use(self) -> Sequence[Value]:
+        """The calendars and named triggers that declared schedules use and that only the store knows: for tests."""
+        uses, store = self._declared.uses(), self.open_store
+        found = [value for use in sorted(uses) for value in store().values(use)]
+        calendars = {each.use for value in found for each in direct_pins(value.content.get("trigger"))} - uses
+        return [*found, *(value for use in sorted(calendars) for value in store().values(use))]
 
     def named_tasks(self) -> Sequence[tuple[str, str]]:
         """The schedules that are declared here, each with the name of its task, which another node may have."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from onthedot.errors import TriggerError
 from onthedot.triggers import Trigger
 from onthedot.triggers.at import At
 from onthedot.triggers.combine import Exclusion, Union
@@ -14,13 +15,17 @@ from onthedot.triggers.zones import Zone, get_zone
 
 def zone_of(trigger: Trigger | None) -> Zone:
     """The zone whose wall clock a trigger is read by; that of its first part where it has several, UTC without one."""
-    match trigger:
+    try:
+        plain = None if trigger is None else trigger.plain()
+    except TriggerError:  # what it names is not known here
+        plain = None
+    match plain:
         case Cron() | Every() | At():
-            return trigger.zone
+            return plain.zone
         case Exclusion():
-            return trigger.base.zone
+            return plain.base.zone
         case Union():
-            return zone_of(trigger.parts[0])
+            return zone_of(plain.parts[0])
         case _:
             return get_zone("UTC")
 
@@ -45,14 +50,14 @@ def note_of(trigger: Trigger, tick_ms: int) -> str:
 
 
 def _making(trigger: Trigger, tick_ms: int) -> Iterator[Cron | Every]:
-    match trigger:
-        case Union():
-            for part in trigger.parts:
+    match trigger.plain():
+        case Union(parts=parts):
+            for part in parts:
                 yield from _making(part, tick_ms)
-        case Exclusion():
-            yield from _making(trigger.base, tick_ms)
-        case Cron() | Every() if trigger.ticks_at(tick_ms):
-            yield trigger
+        case Exclusion(base=base):
+            yield from _making(base, tick_ms)
+        case Cron() | Every() as simple if simple.ticks_at(tick_ms):
+            yield simple
         case _:
             return
 

@@ -12,7 +12,6 @@ from onthedot.stores.base import Store
 from onthedot.triggers.at import At
 from onthedot.triggers.base import Trigger
 from onthedot.triggers.codec import decode, encode
-from onthedot.triggers.combine import calendars_in
 
 _OPEN_END_MS = END_MS - 60 * 366 * 86_400_000
 """A trigger that ticks after this moment is taken for one without an end; no clock is asked about it."""
@@ -24,13 +23,7 @@ ticks that nobody means."""
 
 
 def check_fires(name: str, trigger: Trigger) -> None:
-    """Refuse a trigger that has no tick at any time, or needs a calendar, whose dates no store keeps yet."""
-    calendars = calendars_in(trigger)
-    if calendars:
-        raise TriggerError(
-            f"{name}: calendar {calendars[0]!r} cannot be scheduled yet: no store keeps its dates",
-            hint='write them out: trigger - dates("2026-12-25", "2026-12-26")',
-        )
+    """Refuse a trigger that has no tick at any time."""
     if _last_ms(trigger) is None:
         raise TriggerError(f"{name}: {trigger} can never fire", hint="what is excluded leaves nothing of it")
 
@@ -40,7 +33,8 @@ def refuse_ended(store: Store, triggers: Mapping[str, Trigger]) -> None:
 
     Single moments are left to `unless_past`: one that is past may still be meant.
     """
-    lasts = {name: _last_ms(each.with_key(name)) for name, each in triggers.items() if not isinstance(each, At)}
+    plain = {name: each.plain() for name, each in triggers.items()}
+    lasts = {name: _last_ms(each.with_key(name)) for name, each in plain.items() if not isinstance(each, At)}
     ending = {name: last for name, last in lasts.items() if last is not None and last < _OPEN_END_MS}
     now_ms = store.now_ms() if ending else 0
     for name, last in ending.items():
@@ -51,8 +45,9 @@ def refuse_ended(store: Store, triggers: Mapping[str, Trigger]) -> None:
             )
 
 
-def _last_ms(trigger: Trigger) -> int | None:
+def _last_ms(given: Trigger) -> int | None:
     """Its last tick before the end of time; None where there is none."""
+    trigger = given.plain()
     if isinstance(trigger, At):
         return trigger.prev_ms(END_MS)
     return trigger.prev_after_ms(END_MS - _EDGE_MS, FIRST_MS + _EDGE_MS)

@@ -149,7 +149,7 @@ def _planned(schedule: Schedule, now_ms: int) -> Planned | None:
     if schedule.is_undeclared(now_ms):
         return None
     try:
-        trigger: Trigger = decode(schedule.trigger)
+        trigger: Trigger = decode(schedule.trigger).plain()
         trigger = Open(trigger, schedule.frozen) if schedule.frozen else trigger
         return Planned(schedule.task, trigger, schedule.tags, schedule.policy.group)
     except TriggerError:

@@ -30,6 +30,7 @@ from onthedot.app.options import (
     trigger_of,
 )
 from onthedot.app.page import Page
+from onthedot.app.pinning import names_nothing, pinned_definitions, pinned_triggers, with_the_latest
 from onthedot.app.queries import order_of, state_of
 from onthedot.app.tasks import Task, Tasks
 from onthedot.app.telemetry.tracing import Asking, untraced
@@ -109,6 +110,7 @@ class Schedules:
 
     # defining
 
+    @with_the_latest
     def put(
         self,
         name: str,
@@ -126,20 +128,23 @@ class Schedules:
         `revision` is the one that is to be replaced, 0 for none: `StaleRevision` if it is another by now.
         `TriggerError` if it could never fire again; one that is here already and has come to its end stays as it is.
         """
-        definition = self.define(Put(name, task, trigger, args, options), unchecked=unchecked)
+        said = self.define(Put(name, task, trigger, args, options), unchecked=unchecked)
+        definition = pinned_definitions(self._open_store(), {name: said})[name]
         refuse_ended(self._open_store(), {name: definition.trigger})
         warn_of_missing(self._open_store(), {name: definition})
         self._tasks.save_graphs(definition.task, unchecked=unchecked)
         edit = unless_past(as_asked(edits.put(definition), options, "put"))
         return self._change_one(name, edits.expecting(revision, edit), "put")
 
+    @with_the_latest
     def put_many(self, puts: Iterable[Put], *, unchecked: bool = False) -> list[Schedule]:
         """Put many at once: all are checked before the first is written, then written in batches.
 
         Where hundreds of them would begin in one minute, a warning names it, and the `H` that spreads them.
         """
         wanted = {put.name: put for put in puts}
-        defined = {name: self.define(put, unchecked=unchecked) for name, put in wanted.items()}
+        said = {name: self.define(put, unchecked=unchecked) for name, put in wanted.items()}
+        defined = pinned_definitions(self._open_store(), said)
         triggers = {name: definition.trigger for name, definition in defined.items()}
         refuse_ended(self._open_store(), triggers)
         warn_of_herds(self._open_store(), triggers)
@@ -152,6 +157,7 @@ class Schedules:
 
         return self._change_many([*defined], edit_of, "put")
 
+    @with_the_latest
     def update(
         self,
         name: str,
@@ -169,7 +175,7 @@ class Schedules:
         given, back = self._given(name, options, unchecked=unchecked), taken_back(options, name)
         task = self.get(name).task if back or args is not None else ""
         said = Said(
-            trigger=None if trigger is None else self._trigger(trigger, name),
+            trigger=None if trigger is None else self._pinned(trigger, name),
             args=None if args is None else self._tasks.checked(task, args, unchecked=unchecked)[1],
             given=given,
             taken_back=back,
@@ -213,8 +219,13 @@ class Schedules:
     def _trigger(self, given: Trigger, name: str) -> Trigger:
         """The trigger as it is kept: in the app's zone where it names none; refused if it can never fire."""
         trigger = trigger_of(given, name).with_default_zone(self._timezone)
-        check_fires(name, trigger.with_key(name))
+        if names_nothing(trigger):
+            check_fires(name, trigger.with_key(name))
         return trigger
+
+    def _pinned(self, given: Trigger, name: str) -> Trigger:
+        """The same, going by the latest of what it names."""
+        return pinned_triggers(self._open_store(), {name: self._trigger(given, name)})[name]
 
     def _given(self, name: str, options: Options, *, unchecked: bool) -> dict[str, Any]:
         """The options that are part of the definition, checked; whether it is paused is not."""
@@ -452,7 +463,7 @@ class Schedules:
 
     def preview(self, trigger: Trigger, count: int = 5, *, name: str | None = None) -> tuple[Trigger, Sequence[int]]:
         """The trigger as it would be kept under that name, and its coming ticks in milliseconds."""
-        kept = self._trigger(trigger, name or "preview")
+        kept = self._pinned(trigger, name or "preview")
         keyed = kept if name is None else kept.with_key(name)
         after_ms = min(max(self._open_store().now_ms(), FIRST_MS - 1), END_MS - 1)
         return kept, [*islice(keyed.between_ms(after_ms + 1, END_MS), count_of(count, "count"))]

@@ -11,8 +11,10 @@ from typing import NamedTuple
 from onthedot.app.dependencies import warn_of_missing
 from onthedot.app.enabled import and_pause, was_declared
 from onthedot.app.herds import warn_of_herds
+from onthedot.app.pinning import pinned_definitions, with_the_latest
 from onthedot.app.schedules import Put, Schedules
 from onthedot.app.tasks import Tasks, identity
+from onthedot.app.values import DeclaredValue
 from onthedot.errors import Conflict
 from onthedot.model.definition_json import as_json
 from onthedot.model.schedule import DEFINITION, Origin, Schedule
@@ -21,7 +23,9 @@ from onthedot.rules import edits
 from onthedot.rules.effects import Edit
 from onthedot.stores.base import Author, Store
 from onthedot.triggers.base import Trigger
-from onthedot.triggers.codec import encode
+from onthedot.triggers.codec import encode, without_pins
+from onthedot.triggers.combine import uses_of
+from onthedot.triggers.pinned import Use
 
 BATCH = 500
 
@@ -68,6 +72,7 @@ class Declarations:
         self._by_name: dict[str, Declared] = {}
         self._said: dict[str, str | None] = {}
         """What this process declared when it last synced."""
+        self._values: dict[Use, DeclaredValue] = {}
         self.origins: set[Origin] = set()
         """Where declarations come from, also where there are none left."""
 
@@ -94,19 +99,48 @@ class Declarations:
         kept = {name: each for name, each in self._by_name.items() if name not in gone}
         self._by_name = kept | {each.put.name: each for each in declared}
 
+    def add_value(self, declared: DeclaredValue) -> None:
+        """Declare a calendar or a named trigger, or declare it anew."""
+        self._values[declared.use] = declared
+
+    def replace_values(self, gone: Iterable[Use], values: Iterable[DeclaredValue]) -> None:
+        """Declare these instead of those, at once; what is in the store stays there."""
+        left_out = set(gone)
+        kept = {use: each for use, each in self._values.items() if use not in left_out}
+        self._values = kept | {each.use: each for each in values}
+
+    def declares_value(self, use: Use) -> bool:
+        """Whether `sync` puts it."""
+        return use in self._values
+
+    def uses(self) -> set[Use]:
+        """What the declared schedules name, and nothing here declares."""
+        named = {use for each in self._by_name.values() for use in uses_of(each.put.trigger)}
+        return named - {*self._values}
+
+    def _put_values(self, store: Store) -> None:
+        """Calendars before triggers, which may use them; what an operator has put since it was declared so stays."""
+        for use in sorted(self._values):
+            head = next(iter(store.values(use)), None)
+            self._values[use].put_unless(head)
+
+    @with_the_latest
     def sync(self, *, prune: bool = False) -> Synced:
         """Create what is new, update what was changed in its declaration; an operator's edits and pauses stay."""
         store = self._open_store()
         self._tasks.save_all_graphs(self._by_name)
+        self._put_values(store)
         meant = {name: self._meant(declared) for name, declared in self._by_name.items()}
         held = {each.name: each for batch in _batches([*meant]) for each in store.schedules(names=batch, limit=BATCH)}
         same = [name for name in meant if name in held and self._stands(store, held[name], meant[name].definition)]
         new = [name for name in meant if name not in held]
         changed = [name for name in meant if name in held and name not in set(same)]
+        put: dict[str, edits.Definition[Trigger]] = {}
         if new or changed:
-            warn_of_herds(store, {name: each.definition.trigger for name, each in meant.items()})
-            warn_of_missing(store, {name: each.definition for name, each in meant.items()})
-        self._change(store, [*new, *changed], lambda name: _declare(meant[name]))
+            put = pinned_definitions(store, {name: each.definition for name, each in meant.items()})
+            warn_of_herds(store, {name: each.trigger for name, each in put.items()})
+            warn_of_missing(store, put)
+        self._change(store, [*new, *changed], lambda name: _declare(_Meant(put[name], meant[name].paused)))
         self._touch(store, {name: meant[name].definition.declared_hash for name in same})
         self._said = {name: each.definition.declared_hash for name, each in meant.items()}
         pruned = self._prune(store) if prune else ()
@@ -181,10 +215,14 @@ def _batches(names: Sequence[str]) -> Iterator[list[str]]:
         yield list(names[first : first + BATCH])
 
 
-_SAID = frozenset(DEFINITION) - {"origin", "declared_hash"}
+_SAID = frozenset(DEFINITION) - {"origin", "declared_hash", "uses"}
 
 
 def _hash(definition: edits.Definition[Trigger], paused: str | None) -> str:
     """Of all that a declaration says, so that a change of it can be told from an operator's edit."""
-    said = {**as_json(definition, _SAID), "trigger": encode(definition.trigger), "paused": paused is not None}
+    said = {
+        **as_json(definition, _SAID),
+        "trigger": without_pins(encode(definition.trigger)),
+        "paused": paused is not None,
+    }
     return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()[:16]

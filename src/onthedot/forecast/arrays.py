@@ -23,19 +23,19 @@ Array = npt.NDArray[np.int64]
 
 def ticks_of(trigger: Trigger, start_ms: int, end_ms: int, most: int) -> Array:
     """The ticks in [start, end), ascending; `ForecastTooLarge` before more than `most` of them are made."""
-    match trigger:
-        case Cron():
-            return _cron(trigger, start_ms, end_ms, most)
-        case Every():
-            return _every(trigger, start_ms, end_ms, most)
-        case Union():
-            return np.unique(np.concatenate([ticks_of(part, start_ms, end_ms, most) for part in trigger.parts]))
-        case Exclusion():
-            return _exclusion(trigger, start_ms, end_ms, most)
-        case At():
-            return np.array([trigger.at_ms][: start_ms <= trigger.at_ms < end_ms], np.int64)
-        case _:
-            return np.fromiter(trigger.between_ms(start_ms, end_ms), np.int64)
+    match trigger.plain():
+        case Cron() as cron:
+            return _cron(cron, start_ms, end_ms, most)
+        case Every() as every:
+            return _every(every, start_ms, end_ms, most)
+        case Union(parts=parts):
+            return np.unique(np.concatenate([ticks_of(part, start_ms, end_ms, most) for part in parts]))
+        case Exclusion() as exclusion:
+            return _exclusion(exclusion, start_ms, end_ms, most)
+        case At(at_ms=at_ms):
+            return np.array([at_ms][: start_ms <= at_ms < end_ms], np.int64)
+        case other:
+            return np.fromiter(other.between_ms(start_ms, end_ms), np.int64)
 
 
 def _every(trigger: Every, start_ms: int, end_ms: int, most: int) -> Array:

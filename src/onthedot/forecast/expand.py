@@ -67,7 +67,7 @@ class Expansion:
             if not isinstance(trigger, Trigger):
                 raise TriggerError(f"{name}: {trigger!r} is no trigger", hint="write cron(…), every(…) or at(…)")
         self._names = sorted(triggers)
-        self._triggers = list(map(triggers.__getitem__, self._names))
+        self._triggers = [triggers[name].plain() for name in self._names]
         # Triggers that were defined alike share their search, so there are far fewer of these to look at.
         searches: list[Search | None] = [getattr(trigger, "search", None) for trigger in self._triggers]
         self._searches = list(dict.fromkeys(searches))

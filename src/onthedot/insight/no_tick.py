@@ -6,25 +6,26 @@ from dataclasses import replace
 
 from onthedot.moments import iso
 from onthedot.triggers.base import Trigger
+from onthedot.triggers.calendar_days import CalendarDays
 from onthedot.triggers.combine import Exclusion, Union
 from onthedot.triggers.cron.trigger import Cron
-from onthedot.triggers.dates import Excluded
+from onthedot.triggers.dates import Calendar, Excluded, iso_day
 
 _DAY_S = 86_400
 
 
 def why_no_tick(trigger: Trigger, moment_ms: int) -> str | None:
     """What took the tick away; None where there would be none anyway."""
-    match trigger:
+    match trigger.plain():
         case Union(parts=parts):
             return next(filter(None, (why_no_tick(part, moment_ms) for part in parts)), None)
         case Exclusion(base=base, without=without) if base.ticks_at(moment_ms):
             day = base.zone.label(moment_ms // 1000) // _DAY_S
-            return next((f"it is left out by {_named(each)}" for each in without if _takes(each, moment_ms, day)), None)
+            return next((_left_out(each, day) for each in without if _takes(each, moment_ms, day)), None)
         case Exclusion(base=base):
             return why_no_tick(base, moment_ms)
-        case Cron():
-            return _jumped_over(trigger, moment_ms) or _shown_twice(trigger, moment_ms)
+        case Cron() as cron:
+            return _jumped_over(cron, moment_ms) or _shown_twice(cron, moment_ms)
         case _:
             return None
 
@@ -35,8 +36,13 @@ def _takes(excluded: Trigger | Excluded, moment_ms: int, day: int) -> bool:
     return excluded.span_of(day) is not None
 
 
-def _named(excluded: Trigger | Excluded) -> str:
-    return f"({excluded.describe()})" if isinstance(excluded, Trigger) else excluded.describe()
+def _left_out(excluded: Trigger | Excluded, day: int) -> str:
+    """A day of a calendar with its name, as that was at the time."""
+    if isinstance(excluded, Calendar):
+        held = excluded.dates
+        name = held.name_of(day) if isinstance(held, CalendarDays) else ""
+        return f"it is left out: {iso_day(day)} is in calendar {excluded.name}{f': {name}' if name else ''}"
+    return f"it is left out by {f'({excluded.describe()})' if isinstance(excluded, Trigger) else excluded.describe()}"
 
 
 def _jumped_over(cron: Cron, moment_ms: int) -> str | None:

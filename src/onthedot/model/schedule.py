@@ -61,6 +61,8 @@ class Definition(Generic[TriggerT_co]):
     ping: tuple[str, ...] = ()
     """Which pings are sent: start, success, fail. Where to is said in code or a file, and never kept in a store."""
     declared_hash: str | None = None
+    uses: tuple[str, ...] = ()
+    """The calendars and triggers that its trigger names, as "calendar/de"; for queries, and derived from it."""
 
 
 DEFINITION = tuple(each.name for each in fields(Definition))

@@ -1,10 +1,12 @@
-"""What must be done now and then, by threads that nobody waits for: sweeping, routing again, declaring, pruning."""
+"""What must be done now and then, by threads that nobody waits for: sweeping, routing again, carrying new revisions on,
+declaring, pruning."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 from onthedot.clock import Clock
+from onthedot.node.carrying import LEFT_ALONE_MS, carry_new
 from onthedot.stores.base import Retention, Store
 
 DECLARE_MS = 300_000
@@ -46,6 +48,7 @@ class Upkeep:
             self._wake()
         while self._store.carry_out_freezes() and self._may():  # what somebody began, and died over
             pass
+        carry_new(self._store, older_ms=LEFT_ALONE_MS)
         if self._clock.monotonic_ms() - self._declared_ms >= DECLARE_MS:
             self._declared_ms = self._clock.monotonic_ms()
             self._declare()

@@ -6,8 +6,10 @@ promised. Nothing about the future is ever written down, so there is nothing to 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from dataclasses import replace as with_fields
+from itertools import islice
 
 from onthedot.errors import Conflict, ScheduleNotFound, StaleRevision, TriggerError
 from onthedot.model.decision import Decision, Reason
@@ -27,6 +29,8 @@ from onthedot.texts import counted
 from onthedot.triggers.at import At
 from onthedot.triggers.base import Trigger
 from onthedot.triggers.codec import decode, encode
+from onthedot.triggers.combine import uses_of
+from onthedot.triggers.pinned import Pin, Use
 from onthedot.triggers.replan import goes_on_after_ms
 
 
@@ -73,6 +77,48 @@ def update(change: Callable[[Schedule], Definition[Trigger]]) -> Edit:
         return put(change(_existing(before)))(before, now_ms)
 
     return edit
+
+
+def repin(pins: Mapping[Use, Pin]) -> Edit:
+    """Put it anew with these revisions of what its trigger names: only the future is planned anew.
+
+    Nobody declares it by that, and what cannot be read is left as it is.
+    """
+
+    def edit(before: Before, now_ms: int) -> Effects:
+        old = before.schedule
+        if old is None or old.deleted:
+            return Effects(answer=old)
+        try:
+            said = definition_of(old)
+            trigger = said.trigger.with_pins(pins)
+            if encode(trigger) == old.trigger:
+                return Effects(answer=old)
+            effects = put(replace(said, trigger=trigger))(before, now_ms)
+        except TriggerError:
+            return Effects(answer=old)
+        if effects.schedule is None:
+            return effects
+        new = replace(effects.schedule, declared_seen_ms=old.declared_seen_ms)
+        if _keeps_its_moment(old, new, now_ms):
+            kept = {name: getattr(old, name) for name in ("settled_ms", "next_run_ms", "rescheduled")}
+            return Effects(schedule=replace(new, **kept), answer=replace(new, **kept))
+        return with_fields(effects, schedule=new, answer=new)
+
+    return edit
+
+
+_MOST_COMPARED = 10_000
+
+
+def _keeps_its_moment(old: Schedule, new: Schedule, now_ms: int) -> bool:
+    """Whether what is undecided stays so: an operator has moved it, or what is due is due by both triggers."""
+    if old.next_run_ms is None or old.error is not None or not old.enabled:
+        return False
+    if old.next_run_ms > now_ms or old.rescheduled:
+        return old.rescheduled
+    due = [[*islice(_trigger(each).between_ms(old.settled_ms + 1, now_ms + 1), _MOST_COMPARED)] for each in (old, new)]
+    return due[0] == due[1] and 0 < len(due[0]) < _MOST_COMPARED
 
 
 def expecting(revision: int | None, edit: Edit) -> Edit:
@@ -358,6 +404,7 @@ def _begun_anew(old: Schedule, new: Schedule, now_ms: int) -> Schedule:
 def _defined(old: Schedule, definition: Definition[Trigger], now_ms: int) -> Schedule:
     said = {name: getattr(definition, name) for name in DEFINITION}
     said |= {"trigger": encode(definition.trigger.with_key(old.name)), "args": dict(definition.args)}
+    said["uses"] = tuple(sorted({str(use) for use in uses_of(definition.trigger)}))
     seen_ms = now_ms if definition.origin != "api" else None
     return replace(old, **said, declared_seen_ms=seen_ms, updated_ms=now_ms)
 
@@ -435,4 +482,4 @@ def _last_tick(schedule: Schedule) -> int | None:
 
 
 def _trigger(schedule: Schedule) -> Trigger:
-    return decode(schedule.trigger)
+    return decode(schedule.trigger).plain()

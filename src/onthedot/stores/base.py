@@ -35,8 +35,10 @@ from onthedot.model.run import Run
 from onthedot.model.schedule import Facet, Mode, Order, Schedule
 from onthedot.model.states import State
 from onthedot.model.token import Session, Token
+from onthedot.model.value import Value
 from onthedot.rules.ahead import Ahead
 from onthedot.rules.effects import Decide, Edit, Effects
+from onthedot.triggers.pinned import Content, Use
 
 
 @dataclass(frozen=True, slots=True)
@@ -760,6 +762,44 @@ class Store(ABC):
     @abstractmethod
     def remove_session(self, session_id: str) -> None:
         """Forget a session, if it is there."""
+
+    # what triggers name: calendars, and triggers of a name
+
+    @abstractmethod
+    def values(self, use: Use | None = None, *, new: bool = False) -> list[Value]:
+        """The last revision of each that is there, by kind and name, or of this one.
+
+        `new`: only those of which schedules may still go by an earlier one. Every node asks for these every few
+        seconds: it costs what there is of them.
+        """
+
+    @abstractmethod
+    def values_at(self, ids: Collection[str]) -> list[Value]:
+        """Those of these revisions (`model.value.value_id`) that are kept, in any order. No revision ever changes."""
+
+    @abstractmethod
+    def put_value(self, use: Use, content: Content, by: Author) -> Value:
+        """Write the next revision, which is `new`; or answer with the last one, if it says the same.
+
+        Two puts of one name happen one after the other. When this returns, no schedule can be put any more that goes by
+        an earlier revision. Kept in the audit. Of each name the last 100 revisions are kept.
+        """
+
+    @abstractmethod
+    def remove_value(self, use: Use, by: Author) -> Value:
+        """Delete it: a sign stays, so that a later put goes on with the next number. `ValueNotFound`.
+
+        `Conflict` while a schedule or a named trigger uses it; none can be put with it meanwhile. Kept in the audit.
+        """
+
+    @abstractmethod
+    def settle_value(self, value: Value) -> bool:
+        """No schedule goes by an earlier revision than this any more. False, and nothing, if it is not the last."""
+
+    @abstractmethod
+    def users(self, use: str, *, after: str = "", limit: int = 500) -> list[Schedule]:
+        """The schedules whose trigger names it, as "calendar/de", by name; `after` is the last name of the page before.
+        Costs what there is of schedules that name anything."""
 
     # life
 

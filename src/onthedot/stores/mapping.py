@@ -28,6 +28,7 @@ from onthedot.model.run import Run, UnreadableRun
 from onthedot.model.schedule import DEFINITION, Schedule, ScheduleSummary
 from onthedot.model.states import State
 from onthedot.model.token import Role, Session, Token
+from onthedot.model.value import Value, ValueState
 from onthedot.model.values import make, replace
 from onthedot.stores.base import Author, Change, LogLine, TaskInfo
 from onthedot.stores.json_text import (
@@ -52,7 +53,7 @@ Columns = tuple[Any, ...]
 
 # schedules
 
-APART = ("task", "args", "policy", "tags", "mode")
+APART = ("task", "args", "policy", "tags", "mode", "uses")
 """What of a definition has a column of its own: it is searched, or a database copies it into runs."""
 _WITHIN = tuple(name for name in DEFINITION if name not in APART)
 """All the rest of it is one column, `definition`."""
@@ -75,7 +76,7 @@ def schedule_from(row: Sequence[Any]) -> Schedule:
         return replace(readable, trigger=_unreadable_definition(error, columns))
 
 
-_EMPTY = {"args": "{}", "policy": "{}", "tags": "[]", "definition": '{"trigger":{}}', "frozen": None}
+_EMPTY = {"args": "{}", "policy": "{}", "tags": "[]", "uses": "[]", "definition": '{"trigger":{}}', "frozen": None}
 
 
 class UnreadableDefinition(dict[str, Any]):
@@ -96,6 +97,7 @@ def _schedule(columns: dict[str, Any]) -> Schedule:
     columns["args"] = json_object(columns["args"])
     columns["policy"] = policy_from(columns["policy"])
     columns["tags"] = words(columns["tags"])
+    columns["uses"] = words(columns["uses"])
     columns["enabled"] = columns["enabled"] == 1
     columns["deleted"] = columns["deleted"] == 1
     columns["rescheduled"] = columns["rescheduled"] == 1
@@ -169,7 +171,8 @@ def _definition_columns(row: Schedule) -> Columns:
     if isinstance(row.trigger, UnreadableDefinition):
         return row.trigger.columns
     args = encode(row.args) if row.args else "{}"
-    return (row.task, args, policy_text(row.policy), words_text(row.tags), row.mode, _definition_text(row))
+    words = words_text(row.tags), row.mode, words_text(row.uses)
+    return (row.task, args, policy_text(row.policy), *words, _definition_text(row))
 
 
 def schedule_moving_row(row: Schedule) -> Columns:
@@ -491,6 +494,7 @@ LOG = tuple(field.name for field in fields(LogLine))
 CHANGE = ("id", "schedule_id", "schedule", "revision", "at_ms", "who", "surface", "what", "before", "after")
 REVISION = ("schedule_id", "revision", "made_ms", "body")
 TOKEN = tuple(field.name for field in fields(Token))
+VALUE = ("id", *(field.name for field in fields(Value)))
 SESSION = tuple(field.name for field in fields(Session))
 MINUTE = ("minute_ms", "node_id", "body")
 HOUR = ("kept_by", "step", "hour_ms", "body")
@@ -664,3 +668,16 @@ def freeze_from(name: str, text: str) -> Freeze:
         return Freeze(**{each.name: said[each.name] for each in fields(Freeze) if each.name in said})
     except UNREADABLE:
         return Freeze(name, 0, 0, walks=2)
+
+
+def value_row(value: Value) -> Columns:
+    """The columns of `VALUE`."""
+    head = (value.id, value.kind, value.name, value.rev)
+    return (*head, encode(value.content), value.digest, value.created_ms, value.state.value)
+
+
+def value_from(row: Sequence[Any]) -> Value:
+    """The revision of a row, always: one that cannot be read says nothing, and whoever asks it is told so."""
+    _, kind, name, rev, content, digest, created_ms, state = row
+    known = next((each for each in ValueState if each == state), ValueState.OLD)
+    return Value(kind, name, rev, object_or_sign(content), digest, created_ms, known)

@@ -22,6 +22,7 @@ from onthedot.model.run import Run
 from onthedot.model.schedule import Facet, Mode, Order, Schedule, ScheduleSummary
 from onthedot.model.states import State
 from onthedot.model.token import Session, Token
+from onthedot.model.value import Value, ValueState
 from onthedot.model.values import replace
 from onthedot.rules.effects import Effects
 from onthedot.rules.precedence import foremost, turn_of
@@ -44,10 +45,12 @@ from onthedot.stores.base import (
     Ticks,
 )
 from onthedot.stores.engine import Engine
+from onthedot.stores.known_values import with_values
 from onthedot.stores.memory_prune import EndedRuns, Keys, MemoryForgetting, MemoryRolling, Place
 from onthedot.stores.prune import Pruner
 from onthedot.stores.roll_up import roll_up
 from onthedot.stores.transaction import Claim, LiveRuns, StepRow, TryAgain, most_waiting, step_row, still_live
+from onthedot.triggers.pinned import Use
 
 Undo = Callable[[], None]
 T = TypeVar("T")
@@ -80,6 +83,7 @@ class MemoryStore(Engine):
     # reading
 
     @answerable
+    @with_values
     def schedules(
         self,
         *,
@@ -122,6 +126,7 @@ class MemoryStore(Engine):
         return demands_of(sorted((row for row in self._chosen() if row.task in tasks), key=lambda row: row.name))
 
     @answerable
+    @with_values
     def overdue(self, before_ms: int, limit: int = 100) -> list[Schedule]:
         with self._lock:
             due = self._tables.due_schedules.due(before_ms - 1)
@@ -132,6 +137,7 @@ class MemoryStore(Engine):
         with self._lock:
             return min(len(self._tables.due_schedules.due(before_ms - 1)), most)
 
+    @with_values
     def revisions(self, schedule_id: str) -> list[Schedule]:
         with self._lock:
             return list(self._tables.revisions.get(schedule_id, ()))
@@ -288,6 +294,21 @@ class MemoryStore(Engine):
         with self._lock:
             return [each for _, each in sorted(self._tables.freezes.items())]
 
+    def values(self, use: Use | None = None, *, new: bool = False) -> list[Value]:
+        with self._lock:
+            found = [each for each in self._tables.values.values() if each.is_there and use in (None, each.use)]
+        wanted = (each for each in found if not new or each.state is ValueState.NEW)
+        return sorted(wanted, key=lambda each: each.use)
+
+    def values_at(self, ids: Collection[str]) -> list[Value]:
+        with self._lock:
+            return [self._tables.values[each] for each in ids if each in self._tables.values]
+
+    @answerable
+    @with_values
+    def users(self, use: str, *, after: str = "", limit: int = 500) -> list[Schedule]:
+        return page_of([row for row in self._chosen() if use in row.uses], "name", after, limit)
+
     def session(self, session_id: str) -> Session | None:
         return self._tables.sessions.get(session_id)
 
@@ -339,6 +360,7 @@ class _Tables:
         self.tokens: dict[str, Token] = {}
         self.sessions: dict[str, Session] = {}
         self.freezes: dict[str, Freeze] = {}
+        self.values: dict[str, Value] = {}
         self.minutes: dict[tuple[int, str], Minute] = {}
         self.hours: dict[Place, Hour] = {}
         self.rolled_through_ms = 0
@@ -649,6 +671,28 @@ class _MemoryTransaction:
 
     def forget_freeze(self, name: str) -> None:
         self._put(self._tables.freezes, name, None)
+
+    # what triggers name
+
+    def value(self, use: Use) -> Value | None:
+        revisions = (each for each in self._tables.values.values() if each.use == use)
+        return max(revisions, key=lambda each: each.rev, default=None)
+
+    def value_shared(self, use: Use) -> Value | None:
+        return self.value(use)
+
+    def values_at(self, ids: Collection[str]) -> list[Value]:
+        return [self._tables.values[each] for each in ids if each in self._tables.values]
+
+    def add_value(self, value: Value) -> None:
+        self._put(self._tables.values, value.id, value)
+
+    def change_value(self, value: Value) -> None:
+        self._put(self._tables.values, value.id, value)
+
+    def forget_values(self, ids: Collection[str]) -> None:
+        for each in ids:
+            self._put(self._tables.values, each, None)
 
     # what happened
 

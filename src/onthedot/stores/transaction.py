@@ -27,9 +27,11 @@ from onthedot.model.run import Run, UnreadableRun
 from onthedot.model.schedule import Schedule, ScheduleSummary
 from onthedot.model.states import LIVE, State
 from onthedot.model.token import Session, Token
+from onthedot.model.value import Value
 from onthedot.model.values import make
 from onthedot.rules.effects import Effects
 from onthedot.stores.base import Change, LogLine, TaskInfo
+from onthedot.triggers.pinned import Use
 
 T = TypeVar("T")
 
@@ -327,6 +329,27 @@ class Transaction(Protocol):
 
     def forget_freeze(self, name: str) -> None:
         """Delete, if it is there."""
+
+    # what triggers name
+
+    def value(self, use: Use) -> Value | None:
+        """Lock the last revision, also where it says that it is gone: nobody else puts or deletes it, nor puts a
+        schedule that rests on it."""
+
+    def value_shared(self, use: Use) -> Value | None:
+        """The same; any number of transactions may that put schedules."""
+
+    def values_at(self, ids: Collection[str]) -> list[Value]:
+        """Those of these revisions that are there; they never change."""
+
+    def add_value(self, value: Value) -> None:
+        """Insert, as the last of its name. The same one in two transactions: the second is `TryAgain`."""
+
+    def change_value(self, value: Value) -> None:
+        """Write how a revision stands, which is there."""
+
+    def forget_values(self, ids: Collection[str]) -> None:
+        """Delete revisions, if they are there."""
 
     # what happened
 

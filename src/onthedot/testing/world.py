@@ -28,6 +28,7 @@ from onthedot.execution.targets import Target
 from onthedot.model.decision import Decision
 from onthedot.model.ids import seeded
 from onthedot.model.run import Run
+from onthedot.model.value import Value
 from onthedot.model.values import replace as with_fields
 from onthedot.moments import ceil_ms, from_ms
 from onthedot.node.node import NodeRunner
@@ -39,6 +40,8 @@ from onthedot.testing.virtual_node import VirtualNode
 from onthedot.testing.virtual_store import NEVER, VirtualStore
 from onthedot.testing.virtual_time import WorldClock
 from onthedot.testing.virtual_worker import Script, Takes, VirtualWorker
+from onthedot.triggers.codec import decode, encode
+from onthedot.triggers.pinned import Pin, Use
 from onthedot.triggers.stable_hash import spread_over
 
 _MOST_PASSES = 3000
@@ -64,6 +67,7 @@ def simulate(
     `takes` says, by the name of a schedule or task, and otherwise no time.
     """
     made = World(app, ceil_ms(start), Cast(takes or {}, call, tasks or {}), seed)
+    made.lend(app.values_in_use())
     with seeded(seed), app.standing_on(made.store, made.clock):
         made.open(nodes)
         yield made
@@ -104,6 +108,15 @@ class World:
         self._emitter.subscribe(Failure, self._failures.append)
         for kind in TOPICS.values() if cast.call else ():
             self._emitter.subscribe(kind, app.events.emit)
+
+    def lend(self, values: Sequence[Value]) -> None:
+        """The calendars and named triggers that the app's own store keeps; calendars first, which triggers name."""
+        by, pins = Author("simulate", "testing", "lend"), dict[Use, Pin]()
+        for each in sorted(values, key=lambda value: value.use):
+            content = dict(each.content)
+            if "trigger" in content:
+                content["trigger"] = encode(decode(content["trigger"]).with_pins(pins))
+            pins[each.use] = self.store.put_value(each.use, content, by).pin
 
     def open(self, nodes: int) -> None:
         """Write down what the app declares, and start the nodes."""

@@ -6,5 +6,6 @@ from onthedot.triggers.codec import decode, encode
 from onthedot.triggers.cron.trigger import cron
 from onthedot.triggers.dates import calendar, dates
 from onthedot.triggers.every import every
+from onthedot.triggers.named import named
 
-__all__ = ["Trigger", "at", "calendar", "cron", "dates", "decode", "encode", "every"]
+__all__ = ["Trigger", "at", "calendar", "cron", "dates", "decode", "encode", "every", "named"]

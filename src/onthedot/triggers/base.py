@@ -13,6 +13,7 @@ from onthedot.moments import ceil_ms, floor_ms, from_ms
 
 if TYPE_CHECKING:
     from onthedot.triggers.dates import Dates, Excluded
+    from onthedot.triggers.pinned import Pin, Use
 
 
 _MOST_COUNTED = 10_000
@@ -94,6 +95,14 @@ class Trigger(ABC):
 
     def with_calendars(self, calendars: Mapping[str, Dates]) -> Trigger:
         """The same trigger with the content of named calendars handed in."""
+        return self
+
+    def with_pins(self, pins: Mapping[Use, Pin]) -> Trigger:
+        """The same trigger going by these revisions of the calendars and named triggers in it."""
+        return self
+
+    def plain(self) -> Trigger:
+        """The same ticks without named triggers: cron texts, intervals, moments, unions and exclusions of these."""
         return self
 
     @property

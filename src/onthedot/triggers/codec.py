@@ -7,6 +7,7 @@ leaves it to nodes that know it.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from onthedot.durations import format_duration, to_duration_ms
@@ -18,6 +19,8 @@ from onthedot.triggers.combine import Exclusion, Union, exclude, union
 from onthedot.triggers.cron.trigger import Cron, cron
 from onthedot.triggers.dates import Calendar, Dates, calendar, dates
 from onthedot.triggers.every import Every
+from onthedot.triggers.named import Named, named
+from onthedot.triggers.pinned import Pin
 
 VERSION = 1
 
@@ -26,8 +29,18 @@ Encodable = Trigger | Dates | Calendar
 
 
 def encode(trigger: Trigger) -> Json:
-    """A dict of JSON values. The content of calendars is not part of it: a calendar is kept by its name."""
+    """A dict of JSON values. The content of calendars and named triggers is not part of it: they are kept by their
+    name, and by the revision that is pinned, if one is."""
     return {"v": VERSION, **_encode(trigger)}
+
+
+def without_pins(value: Any) -> Any:
+    """An encoded trigger as somebody says it, who names no revisions."""
+    if isinstance(value, Mapping):
+        names = value.get("type") in ("calendar", "named")
+        left_out = ("rev", "digest") if names else ()
+        return {key: without_pins(each) for key, each in value.items() if key not in left_out}
+    return [without_pins(each) for each in value] if isinstance(value, list) else value
 
 
 def decode(value: object) -> Trigger:
@@ -78,9 +91,21 @@ def _encode(item: Encodable) -> Json:
         case Dates():
             return {"type": "dates", "dates": item.texts()}
         case Calendar():
-            return {"type": "calendar", "name": item.name}
+            return {"type": "calendar", "name": item.name, **_pin(item.pin)}
+        case Named(without=()):
+            return _filled(type="named", name=item.name, **_pin(item.pin), key=item.key)
+        case Named():
+            return {
+                "type": "exclusion",
+                "base": _encode(replace(item, without=())),
+                "without": [_encode(each) for each in item.without],
+            }
         case _:
             raise TriggerError(f"a {type(item).__name__} cannot be encoded")
+
+
+def _pin(pin: Pin | None) -> Json:
+    return {} if pin is None else {"rev": pin.rev, "digest": pin.digest}
 
 
 def _filled(**fields: Any) -> Json:
@@ -146,8 +171,20 @@ def _read_dates(*, dates: list[str]) -> Dates:
     return _dates(*dates)
 
 
-def _read_calendar(*, name: str) -> Calendar:
-    return calendar(name)
+def _read_calendar(*, name: str, rev: int | None = None, digest: str = "") -> Calendar:
+    return Calendar(calendar(name).name, pin=_read_pin(rev, digest))
+
+
+def _read_named(*, name: str, rev: int | None = None, digest: str = "", key: str = "") -> Trigger:
+    return replace(named(name), key=key, pin=_read_pin(rev, digest))
+
+
+def _read_pin(rev: object, digest: object) -> Pin | None:
+    if rev is None:
+        return None
+    if not isinstance(rev, int) or isinstance(rev, bool) or not isinstance(digest, str):
+        raise TriggerError(f"a revision is a number with the digest of its content, not {rev!r} and {digest!r}")
+    return Pin(rev, digest)
 
 
 def _trigger(value: Json) -> Trigger:
@@ -170,4 +207,5 @@ _READERS: dict[str, Callable[..., Encodable]] = {
     "exclusion": _read_exclusion,
     "dates": _read_dates,
     "calendar": _read_calendar,
+    "named": _read_named,
 }

@@ -14,6 +14,8 @@ from onthedot.triggers.base import Trigger
 from onthedot.triggers.cron.trigger import Cron
 from onthedot.triggers.dates import Calendar, Dates, Excluded, dates, refuse_lazy
 from onthedot.triggers.every import Every
+from onthedot.triggers.named import Named
+from onthedot.triggers.pinned import Pin, Use
 from onthedot.triggers.zones import Zone
 
 if TYPE_CHECKING:
@@ -47,6 +49,8 @@ def exclude(base: Trigger, without: object) -> Trigger:
             )
         without = dates(without)
     match base:
+        case Named():
+            return base if without in base.without else replace(base, without=(*base.without, without))
         case Union():
             return union(*(exclude(part, without) for part in base.parts))
         case Exclusion():
@@ -112,6 +116,12 @@ class Union(Trigger):
 
     def with_calendars(self, calendars: Mapping[str, Dates]) -> Trigger:
         return union(*(part.with_calendars(calendars) for part in self.parts))
+
+    def with_pins(self, pins: Mapping[Use, Pin]) -> Trigger:
+        return union(*(part.with_pins(pins) for part in self.parts))
+
+    def plain(self) -> Trigger:
+        return union(*(part.plain() for part in self.parts))
 
     def describe(self) -> str:
         return "; or ".join(part.describe() for part in self.parts)
@@ -193,6 +203,14 @@ class Exclusion(Trigger):
     def with_calendars(self, calendars: Mapping[str, Dates]) -> Exclusion:
         return Exclusion(self.base, tuple(_filled(item, calendars) for item in self.without))
 
+    def with_pins(self, pins: Mapping[Use, Pin]) -> Exclusion:
+        return Exclusion(self.base, tuple(item.with_pins(pins) for item in self.without))
+
+    def plain(self) -> Exclusion:
+        if not any(isinstance(item, Trigger) for item in self.without):
+            return self
+        return Exclusion(self.base, tuple(item.plain() if isinstance(item, Trigger) else item for item in self.without))
+
     def describe(self) -> str:
         items = (f"({item.describe()})" if isinstance(item, Trigger) else item.describe() for item in self.without)
         return f"{self.base.describe()}, except {' and '.join(items)}"
@@ -221,15 +239,17 @@ def _ticks_a_day(base: Simple) -> int:
             return 1
 
 
-def calendars_in(item: Trigger | Excluded) -> list[str]:
-    """The names of the calendars that it needs, also inside what it excludes."""
+def uses_of(item: Trigger | Excluded) -> list[Use]:
+    """The calendars and triggers that it names, also inside what it excludes."""
     match item:
-        case Calendar(name=name):
-            return [name]
+        case Calendar():
+            return [item.use]
+        case Named(without=without):
+            return [item.use, *(use for each in without for use in uses_of(each))]
         case Union(parts=parts):
-            return [name for part in parts for name in calendars_in(part)]
+            return [use for part in parts for use in uses_of(part)]
         case Exclusion(without=without):
-            return [name for each in without for name in calendars_in(each)]
+            return [use for each in without for use in uses_of(each)]
         case _:
             return []
 
@@ -246,15 +266,15 @@ def _taken(items: tuple[Trigger | Excluded, ...], zone: Zone) -> Triggers:
 def _expression(trigger: Trigger) -> Triggers:
     from onthedot.triggers.exclusions.expression import Either, Just, Minus, Other
 
-    match trigger:
+    match trigger.plain():
         case Union(parts=parts):
             return Either(tuple(map(_expression, parts)))
         case Exclusion(base=base, without=without):
             return Minus(Just(base), _taken(without, base.zone))
-        case Cron() | Every() | At():
-            return Just(trigger)
-        case _:
-            return Just(Other(trigger))
+        case Cron() | Every() | At() as simple:
+            return Just(simple)
+        case other:
+            return Just(Other(other))
 
 
 def _filled(item: Trigger | Excluded, calendars: Mapping[str, Dates]) -> Trigger | Excluded:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from datetime import date, datetime
 
 from onthedot.errors import TriggerError
+from onthedot.triggers.pinned import Pin, Pinned, Use
 
 _EPOCH = date(1970, 1, 1).toordinal()
 
@@ -26,9 +27,11 @@ def dates(*items: DateLike | Dates | Iterable[DateLike]) -> Dates:
 
 
 def calendar(name: str) -> Calendar:
-    """A calendar by name. Its content is handed in as a value: `trigger.with_calendars({name: dates(…)})`."""
+    """A calendar by name, as `app.calendars` keeps it. Without a store: `trigger.with_calendars({name: dates(…)})`."""
     if not isinstance(name, str) or not name.strip():
         raise TriggerError(f"a calendar is named by text, not {name!r}", hint='write calendar("de")')
+    if "/" in name:
+        raise TriggerError(f"the name of a calendar has no slash: {name!r}")
     return Calendar(name)
 
 
@@ -50,6 +53,10 @@ class Dates:
         """Itself, as a calendar has its dates."""
         return self
 
+    def with_pins(self, pins: Mapping[Use, Pin]) -> Dates:
+        """Itself: dates name nothing."""
+        return self
+
     def describe(self) -> str:
         """ "2026-12-25 and 2 more dates" and the like."""
         texts = self.texts()
@@ -59,7 +66,9 @@ class Dates:
 
     def texts(self) -> list[str]:
         """Each range as `dates()` reads it."""
-        return [_iso(first) if first == last else f"{_iso(first)}..{_iso(last)}" for first, last in self.ranges]
+        return [
+            iso_day(first) if first == last else f"{iso_day(first)}..{iso_day(last)}" for first, last in self.ranges
+        ]
 
     def __str__(self) -> str:
         return f"dates({', '.join(repr(text) for text in self.texts())})"
@@ -71,16 +80,27 @@ class Calendar:
 
     name: str
     content: Dates | None = field(default=None, compare=False)
+    pin: Pin | None = field(default=None, compare=False)
+    """The revision that a schedule goes by."""
+
+    @property
+    def use(self) -> Use:
+        """What it names."""
+        return Use("calendar", self.name)
 
     @property
     def dates(self) -> Dates:
         """What it holds; an error while the content is not handed in."""
-        if self.content is None:
+        if self.content is not None:
+            return self.content
+        if self.pin is None:
             raise TriggerError(
                 f"calendar {self.name!r} has no content",
                 hint=f'hand it in: trigger.with_calendars({{"{self.name}": dates(…)}})',
             )
-        return self.content
+        from onthedot.triggers.calendar_days import days_of
+
+        return days_of(Pinned(self.use, self.pin))
 
     def span_of(self, day: int) -> tuple[int, int] | None:
         """The range that holds the day, or None; an error while the content is not handed in."""
@@ -89,6 +109,10 @@ class Calendar:
     def filled(self, calendars: Mapping[str, Dates]) -> Calendar:
         """Itself with its content, if that is among them."""
         return Calendar(self.name, calendars[self.name]) if self.name in calendars else self
+
+    def with_pins(self, pins: Mapping[Use, Pin]) -> Calendar:
+        """Itself at that revision, if one is told."""
+        return Calendar(self.name, pin=pins[self.use]) if self.use in pins else self
 
     def describe(self) -> str:
         """ "the dates of calendar de"."""
@@ -156,5 +180,6 @@ def _merged(ranges: list[tuple[int, int]]) -> Iterable[tuple[int, int]]:
     yield first, last
 
 
-def _iso(day: int) -> str:
+def iso_day(day: int) -> str:
+    """A day since 1970 as ISO text."""
     return date.fromordinal(day + _EPOCH).isoformat()

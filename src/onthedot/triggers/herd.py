@@ -84,7 +84,8 @@ def _herd(kinds: Mapping[Trigger, int], at_ms: int) -> Herd:
     return Herd(at_ms, sum(here.values()), leader, here[leader])
 
 
-def _is_spread(trigger: Trigger) -> bool:
+def _is_spread(given: Trigger) -> bool:
+    trigger = given.plain()
     return trigger.fields.hashed if isinstance(trigger, Cron) else isinstance(trigger, Every) and trigger.spread
 
 

@@ -50,19 +50,20 @@ def goes_on_after_ms(old: Trigger, new: Trigger, last_tick_ms: int | None, now_m
 
 def _end_of_tick(trigger: Trigger, tick_ms: int) -> int | None:
     """The latest end of what made the tick; None where nothing ends it."""
-    if not isinstance(trigger, Union):
-        return trigger.end_ms
-    ends = [_end_of_tick(part, tick_ms) for part in trigger.parts if part.ticks_at(tick_ms)]
+    plain = trigger.plain()
+    if not isinstance(plain, Union):
+        return plain.end_ms
+    ends = [_end_of_tick(part, tick_ms) for part in plain.parts if part.ticks_at(tick_ms)]
     return None if None in ends or not ends else max(end for end in ends if end is not None)
 
 
 def _simple_parts(trigger: Trigger) -> Iterator[Simple]:
     """The cron texts, intervals and moments that a trigger is made of; what it excludes does not count."""
-    match trigger:
+    match trigger.plain():
         case Union(parts=parts):
             for part in parts:
                 yield from _simple_parts(part)
         case Exclusion(base=base):
             yield base
-        case Cron() | Every() | At():
-            yield trigger
+        case Cron() | Every() | At() as simple:
+            yield simple

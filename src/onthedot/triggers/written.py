@@ -26,6 +26,8 @@ def written(value: Mapping[str, Any]) -> str:
             return ", ".join(map(str, days))
         case {"type": "calendar", "name": name}:
             return f"calendar {name}"
+        case {"type": "named", "name": name}:
+            return f"trigger {name}"
         case _:
             return str(value.get("type", "?"))
 

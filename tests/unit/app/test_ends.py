@@ -7,6 +7,7 @@ import pytest
 from onthedot import App, Trigger, TriggerError, at, calendar, cron, dates, every
 from onthedot.app.schedules import Put
 from onthedot.clock import ManualClock
+from onthedot.errors import ValueNotFound
 from onthedot.model.values import replace
 from onthedot.moments import ceil_ms
 from onthedot.rules.effects import Before, Effects
@@ -148,18 +149,9 @@ def test_what_code_declares_and_can_never_fire_at_any_time_is_refused(app: App) 
     ],
     ids=str,
 )
-def test_a_calendar_is_refused_until_stores_keep_its_dates_and_the_error_says_what_works(
-    app: App, trigger: Trigger
-) -> None:
-    with pytest.raises(TriggerError) as caught:
+def test_a_calendar_that_no_store_keeps_is_refused_and_the_error_says_what_to_do(app: App, trigger: Trigger) -> None:
+    with pytest.raises(ValueNotFound) as caught:
         app.schedules.put("open", "work", trigger)
     assert str(caught.value) == (
-        "open: calendar 'de' cannot be scheduled yet: no store keeps its dates;"
-        ' write them out: trigger - dates("2026-12-25", "2026-12-26")'
+        "open: no calendar named 'de'. Put it first: app.calendars.put(\"de\", …), or onthedot calendars put."
     )
-
-
-def test_what_the_error_about_calendars_proposes_works(app: App) -> None:
-    app.schedules.put("open", "work", cron("0 9 * * *") - dates("2026-12-25", "2026-12-26"))
-    coming = app.schedules.next("open", 60)
-    assert {str(moment.date()) for moment in coming} & {"2026-12-24", "2026-12-25", "2026-12-26"} == {"2026-12-24"}

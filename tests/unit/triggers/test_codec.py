@@ -253,7 +253,7 @@ def test_what_cannot_be_read_is_a_trigger_error_and_nothing_else(value: dict[str
 def test_an_unknown_type_names_those_there_are() -> None:
     with pytest.raises(TriggerError, match="no trigger of type 'moon'") as caught:
         decode({"v": 1, "type": "moon"})
-    assert caught.value.hint == "there are cron, every, at, union, exclusion, dates, calendar"
+    assert caught.value.hint == "there are cron, every, at, union, exclusion, dates, calendar, named"
 
 
 def test_an_unknown_field_is_named() -> None:

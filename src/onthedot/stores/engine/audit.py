@@ -12,6 +12,7 @@ from onthedot.model.node import Node
 from onthedot.model.run import Run
 from onthedot.model.schedule import Schedule
 from onthedot.model.token import Token
+from onthedot.model.value import Value
 from onthedot.stores.base import Author, Change
 
 _UNREMARKABLE = frozenset(
@@ -119,6 +120,14 @@ def _of_freeze(freeze: Freeze | None) -> dict[str, Any]:
         return {}
     window = {"start_ms": freeze.start_ms, "end_ms": freeze.end_ms}
     return {**window, "tag": freeze.tag, "pattern": freeze.pattern}
+
+
+def value_changed(before: Value | None, after: Value | None, by: Author, now_ms: int) -> Change:
+    """The line of a calendar or named trigger that was put or deleted: by its revisions, which are kept."""
+    changed = after or before
+    assert changed is not None
+    told = {changed.kind: changed.name} | ({} if after is None else {"rev": after.rev})
+    return _of_no_schedule({} if before is None else {"rev": before.rev}, told, by, now_ms)
 
 
 def _of_no_schedule(before: Mapping[str, Any], after: Mapping[str, Any], by: Author, now_ms: int) -> Change:

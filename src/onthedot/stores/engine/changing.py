@@ -12,12 +12,15 @@ from onthedot.rules.effects import Before, Edit, Effects
 from onthedot.stores.base import Author, Change
 from onthedot.stores.engine.audit import schedule_changed
 from onthedot.stores.engine.settling import write
+from onthedot.stores.engine.valuing import check_pins
+from onthedot.stores.known_values import learn
 from onthedot.stores.transaction import Transaction, TryAgain
 
 
 def change(tx: Transaction, names: Sequence[str], edit: Edit, by: Author) -> list[Effects]:
     """Lock, edit, write, and keep who did what."""
     found = tx.schedules_named(names)
+    learn(tx, found.values())
     live = _by_schedule(tx.live_of([schedule.id for schedule in found.values()]))
     freezes = tuple(tx.freezes())
     befores = [
@@ -25,6 +28,7 @@ def change(tx: Transaction, names: Sequence[str], edit: Edit, by: Author) -> lis
         for name in names
     ]
     all_effects = [_watched(before, edit(before, tx.now_ms), tx.now_ms) for before in befores]
+    check_pins(tx, befores, all_effects)
     _lock_what_changes(tx, befores, all_effects)
     write(tx, all_effects)
     lines: list[Change] = []

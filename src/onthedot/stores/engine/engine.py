@@ -17,6 +17,7 @@ from onthedot.model.outcome import Outcome
 from onthedot.model.run import Run, for_slot
 from onthedot.model.states import State
 from onthedot.model.token import Session, Token
+from onthedot.model.value import Value
 from onthedot.model.values import replace
 from onthedot.rules import edits
 from onthedot.rules.ahead import Ahead
@@ -34,12 +35,14 @@ from onthedot.stores.engine import (
     planning,
     rerouting,
     starting,
+    valuing,
     waking,
 )
 from onthedot.stores.engine.apart import in_parts, is_of_the_store
 from onthedot.stores.engine.flow_watch import FlowWatch, flows_of
 from onthedot.stores.engine.lookout import Lookout, LookPass
 from onthedot.stores.transaction import AheadTransaction, Claim, Transaction, TryAgain, once_more_if_cut_off
+from onthedot.triggers.pinned import Content, Use, direct_pins, remember
 
 T = TypeVar("T")
 
@@ -484,6 +487,28 @@ class Engine(Store):
             self.change(names, edits.refreeze(), Author(freeze.by, "node", "freeze"))
         self._transact(lambda tx: freezing.walked(tx, freeze, page, limit))
         return freezing.to_walk(self.freezes(), self.now_ms()) is not None
+
+    # what triggers name
+
+    def put_value(self, use: Use, content: Content, by: Author) -> Value:
+        put = self._transact(lambda tx: valuing.put_value(tx, use, content, by))
+        remember(put.pinned, put.content)
+        self.notify()
+        return put
+
+    def remove_value(self, use: Use, by: Author) -> Value:
+        def users() -> list[str]:
+            named = [
+                each.name
+                for each in self.values()
+                if use in (pinned.use for pinned in direct_pins(each.content.get("trigger")))
+            ]
+            return [*(f"trigger {name}" for name in named), *(each.name for each in self.users(str(use), limit=4))]
+
+        return self._transact(lambda tx: valuing.remove_value(tx, use, users, by))
+
+    def settle_value(self, value: Value) -> bool:
+        return self._transact(lambda tx: valuing.settle_value(tx, value))
 
     # after an end
 

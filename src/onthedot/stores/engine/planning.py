@@ -16,6 +16,7 @@ from onthedot.rules.effects import Before, Decide, Effects, Situation
 from onthedot.rules.routing import BY_LOAD
 from onthedot.stores.base import Planned
 from onthedot.stores.engine.settling import write
+from onthedot.stores.known_values import learn
 from onthedot.stores.transaction import AheadTransaction, LiveRuns, Transaction
 
 _ON_TIME_MS = 10_000
@@ -72,6 +73,7 @@ def _decide(tx: Transaction, node_id: str, due: Sequence[Schedule], free_workers
     node = alive(tx, node_id)
     if not due:
         return []
+    learn(tx, due)
     live = tx.live_beside(due)
     nothing = LiveRuns()
     befores = [Before(each.name, each, *live.get(each.id, nothing)) for each in due]

@@ -24,6 +24,7 @@ from onthedot.model.run import Run
 from onthedot.model.schedule import Schedule, ScheduleSummary
 from onthedot.model.states import State
 from onthedot.model.token import Session, Token
+from onthedot.model.value import Value
 from onthedot.stores import mapping
 from onthedot.stores.asking import folded, is_late
 from onthedot.stores.base import Change, LogLine, TaskInfo
@@ -37,6 +38,7 @@ _NODE = ("_id", *mapping.NODE[1:])
 _KEY = ("_id", *mapping.KEY[1:])
 _TOKEN = ("_id", *mapping.TOKEN[1:])
 _SESSION = ("_id", *mapping.SESSION[1:])
+_VALUE = ("_id", *mapping.VALUE[1:])
 _DECISION = ("_id", *mapping.DECISION[1:])
 _CHANGE = ("_id", *mapping.CHANGE[1:])
 MARK = ("_id", *(each.name for each in fields(Mark) if each.name != "id"))
@@ -270,6 +272,16 @@ def revision_from(document: Document) -> Schedule:
 def token_document(token: Token) -> Document:
     """All of it."""
     return dict(zip(_TOKEN, mapping.token_row(token), strict=True))
+
+
+def value_document(value: Value) -> Document:
+    """One revision of what triggers name."""
+    return dict(zip(_VALUE, mapping.value_row(value), strict=True))
+
+
+def value_from(document: Document) -> Value:
+    """The revision of a document."""
+    return mapping.value_from(_values(document, _VALUE))
 
 
 def token_from(document: Document) -> Token:

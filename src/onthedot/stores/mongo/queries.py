@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TypeVar
 
 from pymongo.client_session import ClientSession
@@ -17,6 +17,7 @@ from onthedot.model.run import Run
 from onthedot.model.schedule import Facet, Mode, Order, Schedule
 from onthedot.model.states import State
 from onthedot.model.token import Session, Token
+from onthedot.model.value import Value
 from onthedot.stores.answerable import answerable
 from onthedot.stores.base import (
     COUNTED,
@@ -31,11 +32,13 @@ from onthedot.stores.base import (
     Ticks,
 )
 from onthedot.stores.engine import Engine
+from onthedot.stores.known_values import with_values
 from onthedot.stores.mongo import mapping as documents
 from onthedot.stores.mongo import run_queries, schedule_queries, schema
 from onthedot.stores.mongo.connect import Opened
 from onthedot.stores.mongo.mapping import AT_ONCE, Document
 from onthedot.stores.mongo.schema import PLANNABLE, READY
+from onthedot.triggers.pinned import Use
 
 T = TypeVar("T")
 
@@ -48,6 +51,7 @@ class Queries(Engine):
         """Do the work, once more while the primary changes."""
 
     @answerable
+    @with_values
     def schedules(
         self,
         *,
@@ -80,6 +84,7 @@ class Queries(Engine):
         return self._reading(lambda opened: schedule_queries.demands(opened.database, tasks))
 
     @answerable
+    @with_values
     def overdue(self, before_ms: int, limit: int = 100) -> list[Schedule]:
         if limit <= 0:
             return []
@@ -90,6 +95,7 @@ class Queries(Engine):
             return 0
         return self._reading(lambda opened: schedule_queries.count_overdue(opened.database, before_ms, most))
 
+    @with_values
     def revisions(self, schedule_id: str) -> list[Schedule]:
         found = self._all(schema.REVISIONS, {"schedule_id": schedule_id}, [("revision", 1), ("seq", 1)])
         return [documents.revision_from(each) for each in found]
@@ -106,6 +112,7 @@ class Queries(Engine):
             wanted["seq"] = {"$lt": last[0]["seq"]}
         return [documents.change_from(each) for each in self._all(schema.CHANGES, wanted, [("seq", -1)], limit)]
 
+    @with_values
     def coming(self, after_ms: int, until_ms: int, known: Mapping[str, int]) -> list[Schedule]:
         return self._reading(lambda opened: _coming(opened.database, after_ms, until_ms, known))
 
@@ -187,6 +194,23 @@ class Queries(Engine):
 
     def freezes(self) -> list[Freeze]:
         return [documents.freeze_from(each) for each in self._all(schema.FREEZES, {}, [("_id", 1)])]
+
+    def values(self, use: Use | None = None, *, new: bool = False) -> list[Value]:
+        states = ["new"] if new else ["new", "latest"]
+        wanted: Document = {"state": {"$in": states}}
+        if use is not None:
+            wanted |= {"kind": use.kind, "name": use.name}
+        return [documents.value_from(each) for each in self._all(schema.VALUES, wanted, [("kind", 1), ("name", 1)])]
+
+    def values_at(self, ids: Collection[str]) -> list[Value]:
+        return [
+            documents.value_from(each) for each in self._all(schema.VALUES, {"_id": {"$in": sorted(ids)}}, [("_id", 1)])
+        ]
+
+    @answerable
+    @with_values
+    def users(self, use: str, *, after: str = "", limit: int = 500) -> list[Schedule]:
+        return self._reading(lambda opened: schedule_queries.users(opened.database, use, after, limit))
 
     def session(self, session_id: str) -> Session | None:
         found = self._all(schema.SESSIONS, {"_id": session_id}, [("_id", 1)], 1)

@@ -205,6 +205,14 @@ def overdue(database: Database[Document], before_ms: int, limit: int) -> list[Sc
     return _schedules(found.hint(schema.SCHEDULES_DUE))
 
 
+def users(database: Database[Document], use: str, after: str, limit: int) -> list[Schedule]:
+    """Those that name this calendar or trigger, a page of them by name."""
+    word = {"uses": {"$regex": re.escape(word_in_words(use))}}
+    wanted = {"$and": [schema.USING, word, schema.KEPT, {"name": {"$gt": after}}]}
+    found = database[schema.SCHEDULES].find(wanted, batch_size=AT_ONCE).hint(schema.SCHEDULES_USES)
+    return _schedules(found.sort(_BY_NAME).limit(limit)) if limit > 0 else []
+
+
 def count_overdue(database: Database[Document], before_ms: int, most: int) -> int:
     """Up to so many."""
     return database[schema.SCHEDULES].count_documents(_overdue(before_ms), limit=most, hint=schema.SCHEDULES_DUE)

@@ -40,6 +40,8 @@ TOKENS = f"{PREFIX}tokens"
 SESSIONS = f"{PREFIX}sessions"
 FREEZES = f"{PREFIX}freezes"
 """Windows in which schedules are frozen: few, and read with every change of a schedule."""
+VALUES = f"{PREFIX}values"
+"""What triggers name, each revision of it."""
 MINUTES = f"{PREFIX}minutes"
 """What nodes count."""
 HOURS = f"{PREFIX}hours"
@@ -57,6 +59,8 @@ KEPT: Document = {"deleted": 0}
 """Schedules that are no tombstones."""
 PARKED: Document = {**KEPT, "error": {"$gte": ""}}
 DISABLED: Document = {**KEPT, "enabled": 0}
+USING: Document = {"uses": {"$lt": "[]"}}
+"""A list of words that has any begins with a quotation mark."""
 DECLARED: Document = {"declared_seen_ms": {"$gt": 0}}
 LEFT_OUT: Document = {"left_out_ms": {"$gt": 0}}
 WATCHED: Document = {"watch_ms": {"$gt": 0}}
@@ -84,6 +88,7 @@ SCHEDULES_DISABLED = "disabled"
 SCHEDULES_DECLARED = "declared"
 SCHEDULES_LEFT_OUT = "left_out"
 SCHEDULES_WATCHED = "watched"
+SCHEDULES_USES = "uses"
 RUNS_DUE = "due"
 RUNS_MOMENTS = "moments"
 RUNS_ROUTED = "routed"
@@ -113,6 +118,8 @@ INDEXES: dict[str, list[IndexModel]] = {
         _index(SCHEDULES_TASK, "task", "name", only=KEPT),
         # In which names or tasks is this text, and which have this tag? All are looked at, but in the index alone.
         _index(SCHEDULES_WORDS, "name", "words", "tags", only=KEPT),
+        # Which name this calendar, or this trigger? Most name none, and are not in it.
+        _index(SCHEDULES_USES, "uses", "name", only=USING),
         # Which are parked, and which paused? Nearly all are in neither.
         _index(SCHEDULES_PARKED, "name", only=PARKED),
         _index(SCHEDULES_DISABLED, "name", only=DISABLED),
@@ -175,6 +182,8 @@ INDEXES: dict[str, list[IndexModel]] = {
     TOKENS: [],
     SESSIONS: [_index("token", "token", "expires_ms")],
     FREEZES: [],
+    # Which is the last revision of its name, and which are new?
+    VALUES: [_index("state", "state", "kind", "name")],
     # What was counted in these minutes, and what of it is old?
     MINUTES: [_index("minute", "minute_ms", "node_id")],
     # A schedule's hours, in order; and how old is the oldest?

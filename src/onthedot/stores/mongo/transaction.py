@@ -22,6 +22,7 @@ from onthedot.model.run import Run
 from onthedot.model.schedule import Schedule, ScheduleSummary
 from onthedot.model.states import State
 from onthedot.model.token import Session, Token
+from onthedot.model.value import Value, ValueState
 from onthedot.model.values import replace
 from onthedot.rules.effects import Effects
 from onthedot.stores import mapping
@@ -37,6 +38,7 @@ from onthedot.stores.mongo.schema import OWNED, PLANNABLE, ROUTED
 from onthedot.stores.mongo.writes import Writes
 from onthedot.stores.no_flows import NoFlows
 from onthedot.stores.transaction import Claim, LiveRuns, TryAgain, in_the_way, readable, still_live
+from onthedot.triggers.pinned import Use
 
 _LIVES = {"state": {"$in": ["alive", "draining"]}}
 _HELD = dict.fromkeys(("_id", *COLUMNS[1:]), 1)
@@ -500,6 +502,33 @@ class MongoTransaction(NoFlows):
     def forget_freeze(self, name: str) -> None:
         self._writes.delete(schema.FREEZES, name)
 
+    # what triggers name
+
+    def value(self, use: Use) -> Value | None:
+        """Whatever rests on it must clash with its end: so it is touched."""
+        heads = [*self._reads.find(schema.VALUES, {"state": {"$in": _HEADS}, "kind": use.kind, "name": use.name})]
+        if not heads:
+            return None
+        newest = max(heads, key=lambda each: int(each["rev"]))
+        self._writes.touch(schema.VALUES, [newest["_id"]])
+        return documents.value_from(newest)
+
+    def value_shared(self, use: Use) -> Value | None:
+        return self.value(use)
+
+    def values_at(self, ids: Collection[str]) -> list[Value]:
+        return [documents.value_from(each) for each in self._reads.look(schema.VALUES, {"_id": {"$in": sorted(ids)}})]
+
+    def add_value(self, value: Value) -> None:
+        self._writes.insert(schema.VALUES, documents.value_document(value), value.id)
+
+    def change_value(self, value: Value) -> None:
+        self._writes.change(schema.VALUES, value.id, {"state": value.state.value})
+
+    def forget_values(self, ids: Collection[str]) -> None:
+        for each in ids:
+            self._writes.delete(schema.VALUES, each)
+
     # what happened
 
     def last_decisions(self, schedule_ids: Collection[str]) -> dict[str, Decision]:
@@ -530,6 +559,9 @@ class MongoTransaction(NoFlows):
 
     def add_revision(self, schedule: Schedule) -> None:
         self._writes.insert(schema.REVISIONS, documents.revision_document(schedule, sequence(self.now_ms)))
+
+
+_HEADS = [ValueState.NEW.value, ValueState.LATEST.value, ValueState.GONE.value]
 
 
 def _among(ids: Iterable[str]) -> Document:

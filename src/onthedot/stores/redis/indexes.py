@@ -30,6 +30,7 @@ The labels of schedules, in order of their names: so a page may begin anywhere, 
 
     listed         all of them
     local, tag:T   those of that mode or tag              task:T    those of task T
+    uses:U         those that name calendar or trigger U
     standing:X     those that are paused, parked or ended never     those that have no next moment
 
 And by when that was:
@@ -48,6 +49,11 @@ Who may use the HTTP API:
 Windows in which schedules are frozen:
 
     freezes        by name; at its empty field how often they were changed
+What triggers name:
+
+    values         each revision, by its id               value_heads   by kind and name: the id of the last revision
+    values_new     those that schedules may not go by yet values_gone   those that were deleted
+    value_touched  changed by whoever puts a schedule that rests on it, so that a deletion notices
 
 What is only appended stands in lists:
 
@@ -104,6 +110,8 @@ def schedule_entries(row: Schedule) -> IndexEntries:
         entries["left_out", row.id] = row.left_out_ms
     if row.watch_ms is not None:
         entries["watched", row.id] = row.watch_ms
+    for use in row.uses:
+        entries[f"uses:{use}", label] = 0
     for tag in row.tags:
         entries[f"tag:{tag}", label] = 0
     state = row.state

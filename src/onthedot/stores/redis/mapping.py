@@ -26,6 +26,7 @@ from onthedot.model.run import Run
 from onthedot.model.schedule import Schedule
 from onthedot.model.states import State
 from onthedot.model.token import Session, Token
+from onthedot.model.value import Value
 from onthedot.model.values import make
 from onthedot.rules.counting import End
 from onthedot.stores.base import Author, Change, LogLine, TaskInfo
@@ -38,6 +39,8 @@ from onthedot.stores.mapping import (
     token_row,
     unreadable_node,
     unreadable_run,
+    value_from,
+    value_row,
 )
 from onthedot.stores.mapping import schedule_from as row_to_schedule
 
@@ -286,6 +289,16 @@ def token_of(name: str, text: str) -> Token:
         return token_from(_decode(text))
     except UNREADABLE:
         return token_from((name, "", "", 0, 0))
+
+
+def value_text(value: Value) -> str:
+    """All but how it stands, which sets tell."""
+    return _encode([*value_row(value)[:-1], ""])
+
+
+def value_of(text: str, state: str) -> Value:
+    """What `value_text` gave."""
+    return value_from([*_decode(text)[:-1], state])
 
 
 def session_text(session: Session) -> str:

@@ -7,11 +7,13 @@ from collections.abc import Mapping, Sequence
 from onthedot.model.minute import Minute
 from onthedot.model.node import Node
 from onthedot.model.schedule import Schedule
+from onthedot.model.value import Value, ValueState
 from onthedot.stores.base import Change, TaskInfo
 from onthedot.stores.redis import mapping
 from onthedot.stores.redis.remembered import Remembered
 from onthedot.stores.redis.server import AT_ONCE, Server
 from onthedot.stores.redis.tables import STAMP
+from onthedot.triggers.pinned import Use
 
 _PAGE = 1000
 
@@ -44,6 +46,36 @@ def tasks(server: Server) -> list[TaskInfo]:
     _, ids, _ = server.read_script("living")
     published = {task.name: task for text in server.rows("tasks", ids) if text for task in mapping.tasks_from(text)}
     return [published[name] for name in sorted(published)]
+
+
+def values(server: Server, use: Use | None, *, new: bool) -> list[Value]:
+    """The last revision of each that is there, by kind and name."""
+    if new:
+        ids = server.ask("SMEMBERS", "values_new")
+    elif use is not None:
+        ids = [server.ask("HGET", "value_heads", str(use))]
+    else:
+        ids = server.ask("HVALS", "value_heads")
+    found = [each for each in values_of(server, [each for each in ids if each]) if each.is_there]
+    return sorted((each for each in found if use in (None, each.use)), key=lambda each: each.use)
+
+
+def values_of(server: Server, ids: Sequence[str]) -> list[Value]:
+    """These revisions, with how each of them stands."""
+    if not ids:
+        return []
+    wanted = list(zip(ids, server.ask("HMGET", "values", *ids), strict=True))
+    new, gone = (set(server.ask("SMEMBERS", index)) for index in ("values_new", "values_gone"))
+    heads = set(server.ask("HVALS", "value_heads"))
+
+    def state(value_id: str) -> ValueState:
+        if value_id in gone:
+            return ValueState.GONE
+        if value_id not in heads:
+            return ValueState.OLD
+        return ValueState.NEW if value_id in new else ValueState.LATEST
+
+    return [mapping.value_of(text, state(each)) for each, text in wanted if text]
 
 
 def coming(

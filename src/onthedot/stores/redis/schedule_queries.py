@@ -123,6 +123,13 @@ def _by_name(server: Server, asked: Asked, after: str, also: Sequence[str] = ())
         yield from (row for row in _schedules(ids, texts) if row in asked)
 
 
+def users(server: Server, use: str, after: str, limit: int) -> list[Schedule]:
+    """Those that name this calendar or trigger, a page of them by name."""
+    asked = Asked(None, None, None, None, None, "", "name", after, limit)
+    found = _by_name(server, asked, after, [f"uses:{use}"])
+    return list(islice((row for row in found if use in row.uses), limit)) if limit > 0 else []
+
+
 # by next moment
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from random import uniform
 from threading import Event, Lock, local
@@ -18,6 +18,7 @@ from onthedot.model.run import Run
 from onthedot.model.schedule import Facet, Mode, Order, Schedule
 from onthedot.model.states import State
 from onthedot.model.token import Session, Token
+from onthedot.model.value import Value
 from onthedot.stores.answerable import answerable
 from onthedot.stores.asking import bounds
 from onthedot.stores.base import (
@@ -38,6 +39,7 @@ from onthedot.stores.base import (
     Ticks,
 )
 from onthedot.stores.engine import Engine
+from onthedot.stores.known_values import with_values
 from onthedot.stores.prune import Pruner
 from onthedot.stores.redis import mapping, queries, run_queries, schedule_queries
 from onthedot.stores.redis.notify import Subscription
@@ -48,6 +50,7 @@ from onthedot.stores.redis.server import Server
 from onthedot.stores.redis.transaction import RedisTransaction
 from onthedot.stores.roll_up import roll_up
 from onthedot.stores.transaction import TryAgain
+from onthedot.triggers.pinned import Use
 
 _LONGEST_PAUSE_MS = 64
 _TURN_S = 0.5
@@ -110,6 +113,7 @@ class RedisStore(Engine):
     # reading
 
     @answerable
+    @with_values
     def schedules(
         self,
         *,
@@ -137,12 +141,14 @@ class RedisStore(Engine):
         return [each for each in schedule_queries.demands(self._server) if each.task in tasks]
 
     @answerable
+    @with_values
     def overdue(self, before_ms: int, limit: int = 100) -> list[Schedule]:
         return schedule_queries.overdue(self._server, before_ms, limit)
 
     def count_overdue(self, before_ms: int, most: int = COUNTED) -> int:
         return schedule_queries.count_overdue(self._server, before_ms, most)
 
+    @with_values
     def revisions(self, schedule_id: str) -> list[Schedule]:
         texts = self._server.ask("LRANGE", f"revisions:{schedule_id}", 0, -1)
         return [mapping.schedule_from(schedule_id, text) for text in texts]
@@ -153,6 +159,7 @@ class RedisStore(Engine):
 
     plans_ahead = True
 
+    @with_values
     def coming(self, after_ms: int, until_ms: int, known: Mapping[str, int]) -> list[Schedule]:
         return queries.coming(self._server, self._memory.schedules, after_ms, until_ms, known)
 
@@ -237,6 +244,17 @@ class RedisStore(Engine):
 
     def freezes(self) -> list[Freeze]:
         return mapping.freezes_of(self._server.ask("HGETALL", "freezes"))
+
+    def values(self, use: Use | None = None, *, new: bool = False) -> list[Value]:
+        return queries.values(self._server, use, new=new)
+
+    def values_at(self, ids: Collection[str]) -> list[Value]:
+        return queries.values_of(self._server, sorted(ids))
+
+    @answerable
+    @with_values
+    def users(self, use: str, *, after: str = "", limit: int = 500) -> list[Schedule]:
+        return schedule_queries.users(self._server, use, after, limit)
 
     def session(self, session_id: str) -> Session | None:
         text = self._server.ask("HGET", "sessions", session_id)

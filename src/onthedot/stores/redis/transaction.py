@@ -22,12 +22,13 @@ from onthedot.model.run import Run, UnreadableRun
 from onthedot.model.schedule import Schedule, ScheduleSummary
 from onthedot.model.states import FINAL, LIVE, State
 from onthedot.model.token import Session, Token
+from onthedot.model.value import Value, ValueState
 from onthedot.model.values import replace
 from onthedot.rules.effects import Effects
 from onthedot.stores.base import Change, LogLine, TaskInfo
 from onthedot.stores.mapping import freeze_row
 from onthedot.stores.no_flows import NoFlows
-from onthedot.stores.redis import mapping
+from onthedot.stores.redis import mapping, queries
 from onthedot.stores.redis.commit import Commit, TooMuch
 from onthedot.stores.redis.indexes import AWAITED, lanes_of, word
 from onthedot.stores.redis.remembered import Memory
@@ -43,6 +44,7 @@ from onthedot.stores.transaction import (
     readable,
     still_live,
 )
+from onthedot.triggers.pinned import Use
 
 T = TypeVar("T")
 
@@ -424,6 +426,39 @@ class RedisTransaction(NoFlows):
         count = int(self._server.ask("HGET", "freezes", "") or 0)
         self._commit.expect_values("freezes", {"": str(count or "")})
         self._commit.write("HSET", "freezes", "", str(count + 1))
+
+    # what triggers name
+
+    def value(self, use: Use) -> Value | None:
+        touched = self._server.ask("HGET", "value_touched", str(use))
+        self._commit.expect_values("value_touched", {str(use): touched or ""})
+        return self._head(use)
+
+    def value_shared(self, use: Use) -> Value | None:
+        self._commit.write("HSET", "value_touched", str(use), self._stamp)
+        return self._head(use)
+
+    def _head(self, use: Use) -> Value | None:
+        value_id = self._server.ask("HGET", "value_heads", str(use))
+        self._commit.expect_values("value_heads", {str(use): value_id or ""})
+        found = queries.values_of(self._server, [value_id] if value_id else [])
+        return found[0] if found else None
+
+    def values_at(self, ids: Collection[str]) -> list[Value]:
+        return queries.values_of(self._server, sorted(ids))
+
+    def add_value(self, value: Value) -> None:
+        self._commit.write("HSET", "values", value.id, mapping.value_text(value))
+        self._commit.write("HSET", "value_heads", str(value.use), value.id)
+        self.change_value(value)
+
+    def change_value(self, value: Value) -> None:
+        for state, index in ((ValueState.NEW, "values_new"), (ValueState.GONE, "values_gone")):
+            self._commit.write("SADD" if value.state is state else "SREM", index, value.id)
+
+    def forget_values(self, ids: Collection[str]) -> None:
+        if ids:
+            self._commit.write("HDEL", "values", *ids)
 
     # what happened
 

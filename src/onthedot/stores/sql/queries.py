@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from sqlalchemy import (
+    Column,
     ColumnElement,
     CompoundSelect,
     Connection,
@@ -168,9 +169,7 @@ def _following(statement: Select[Any], moment: ColumnElement[int], after: tuple[
 
 def _narrowed(statement: Select[Any], wanted: WantedSchedules) -> Select[Any]:
     if wanted.tag is not None:
-        # Longer than without the word: the word is in it. The same on every database, and it minds the case.
-        without = func.replace(_schedules.tags, word_in_words(wanted.tag), "")
-        statement = statement.where(func.length(without) < func.length(_schedules.tags))
+        statement = statement.where(_has_word(_schedules.tags, wanted.tag))
     if wanted.task is not None:
         statement = statement.where(exactly(_schedules.task, wanted.task))
     if wanted.mode is not None:
@@ -183,10 +182,21 @@ def _narrowed(statement: Select[Any], wanted: WantedSchedules) -> Select[Any]:
     return statement
 
 
+def _has_word(column: Column[str], word: str) -> ColumnElement[bool]:
+    """Longer than without the word: the word is in it. The same on every database, and it minds the case."""
+    without = func.replace(column, word_in_words(word), "")
+    return func.length(without) < func.length(column)
+
+
 def _of_facet(facet: Facet, now_ms: int) -> ColumnElement[bool]:
     if facet == "undeclared":
         return _schedules.declared_seen_ms < since(now_ms).declared_before_ms
     return _schedules.left_out_ms >= since(now_ms).left_out_from_ms if facet == "leaving_out" else _STATES[facet]
+
+
+def users(use: str, after: str, limit: int) -> Select[Any]:
+    """A page of those that name this calendar or trigger, in the order of their names."""
+    return LISTED.where(tables.USING, _has_word(_schedules.uses, use), _schedules.name > after).limit(limit)
 
 
 def some_with(wanted: WantedSchedules) -> Select[Any]:

@@ -341,6 +341,21 @@ LOCK_FREEZE = FREEZES.where(exactly(_freezes.name, bindparam("name"))).with_for_
 INSERT_FREEZES = Batch(insert(tables.freezes), mapping.FREEZE)
 CHANGE_FREEZES = changing(_freezes.name, mapping.FREEZE[1:])
 DELETE_FREEZES = deleting(_freezes.name)
+# what triggers name
+
+_values = tables.values.c
+VALUES = select(*_columns(tables.values, mapping.VALUE)).order_by(_values.kind, _values.name)
+_HEADS = VALUES.where(_values.state.in_(["new", "latest", "gone"]))
+HEADS = VALUES.where(_values.state.in_(["new", "latest"]))
+NEW_VALUES = VALUES.where(_values.state == literal_column("'new'"))
+_HEAD = _HEADS.where(_values.kind == bindparam("kind"), exactly(_values.name, bindparam("name")))
+HEAD = _HEAD
+LOCK_HEAD = _HEAD.with_for_update()
+SHARE_HEAD = _HEAD.with_for_update(read=True)
+VALUES_BY_ID = VALUES.where(in_list(_values.id))
+INSERT_VALUES = Batch(insert(tables.values), mapping.VALUE)
+CHANGE_VALUES = changing(_values.id, ("state",))
+DELETE_VALUES = deleting(_values.id)
 
 # append only
 

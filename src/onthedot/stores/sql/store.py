@@ -27,6 +27,7 @@ from onthedot.model.run import Run
 from onthedot.model.schedule import Facet, Mode, Order, Schedule
 from onthedot.model.states import State
 from onthedot.model.token import Session, Token
+from onthedot.model.value import Value, ValueState
 from onthedot.stores import mapping
 from onthedot.stores.answerable import answerable
 from onthedot.stores.asking import bounds, since
@@ -50,6 +51,7 @@ from onthedot.stores.base import (
 from onthedot.stores.claimed_runs import ClaimedRuns
 from onthedot.stores.engine import Engine, enqueuing, finishing
 from onthedot.stores.kept_graphs import Graphs
+from onthedot.stores.known_values import with_values
 from onthedot.stores.prune import Pruner
 from onthedot.stores.roll_up import roll_up
 from onthedot.stores.sql import counts, driver, health, lane_statements, queries, schema, statements, ticks
@@ -62,6 +64,7 @@ from onthedot.stores.sql.prune import SqlForgetting
 from onthedot.stores.sql.roll_up import SqlRolling
 from onthedot.stores.sql.transaction import SqlTransaction, in_chunks
 from onthedot.stores.transaction import CutOff, Transaction, TryAgain
+from onthedot.triggers.pinned import Use
 
 T = TypeVar("T")
 
@@ -302,6 +305,7 @@ class SqlStore(Engine):
     # reading
 
     @answerable
+    @with_values
     def schedules(
         self,
         *,
@@ -334,6 +338,7 @@ class SqlStore(Engine):
         return counts.demands(self._all(counts.DEMANDS, {"tasks": tasks}))
 
     @answerable
+    @with_values
     def overdue(self, before_ms: int, limit: int = 100) -> list[Schedule]:
         rows = self._all(statements.OVERDUE, {"before_ms": before_ms, "most": limit})
         return [mapping.schedule_from(row) for row in rows]
@@ -342,6 +347,7 @@ class SqlStore(Engine):
         ((found,),) = self._all(counts.OVERDUE, {"before_ms": before_ms, "most": most})
         return int(found)
 
+    @with_values
     def revisions(self, schedule_id: str) -> list[Schedule]:
         texts = self._all(statements.REVISIONS, {"schedule_id": schedule_id})
         return [mapping.revision_from(schedule_id, text) for (text,) in texts]
@@ -363,6 +369,7 @@ class SqlStore(Engine):
 
     plans_ahead = True
 
+    @with_values
     def coming(self, after_ms: int, until_ms: int, known: Mapping[str, int]) -> list[Schedule]:
         asked = {"from_ms": after_ms + 1, "until_ms": until_ms, "most": _MOST_COMING}
         found = self._all(statements.COMING, asked)
@@ -474,6 +481,26 @@ class SqlStore(Engine):
 
     def freezes(self) -> list[Freeze]:
         return [mapping.freeze_from(*row) for row in self._all(statements.FREEZES)]
+
+    def values(self, use: Use | None = None, *, new: bool = False) -> list[Value]:
+        if use is None:
+            rows = self._all(statements.NEW_VALUES if new else statements.HEADS)
+        else:
+            rows = self._all(statements.HEAD, {"kind": use.kind, "name": use.name})
+        found = (each for each in map(mapping.value_from, rows) if each.is_there)
+        # Sorted here: to MySQL blanks at the end of a name are nothing.
+        return sorted((each for each in found if not new or each.state is ValueState.NEW), key=lambda each: each.use)
+
+    def values_at(self, ids: Collection[str]) -> list[Value]:
+        most = self._dialect.most_values
+        rows = self._reading(lambda each: [*in_chunks(each, statements.VALUES_BY_ID, ids, most=most)])
+        return [mapping.value_from(row) for row in rows]
+
+    @answerable
+    @with_values
+    def users(self, use: str, *, after: str = "", limit: int = 500) -> list[Schedule]:
+        found = self._reading(lambda connection: connection.execute(queries.users(use, after, limit)).all())
+        return [mapping.schedule_from(row) for row in found]
 
     def session(self, session_id: str) -> Session | None:
         rows = self._all(statements.SESSION, {"session_id": session_id})

@@ -97,6 +97,7 @@ schedules = Table(
     _text("policy"),
     _text("tags"),
     _word("mode"),
+    _text("uses"),
     _text("definition"),  # all else that only a put changes: see docs/decisions/0042-one-definition.md
     _count("revision"),
     _ms("created_ms"),
@@ -161,6 +162,10 @@ Index("onthedot_schedules_deleted", schedules.c.deleted, schedules.c.updated_ms)
 # be told from others; but not first, or SQLite would take it for all that asks for no tombstones.
 LISTED = schedules.c.deleted == literal_column("0")
 Index("onthedot_schedules_task", schedules.c.task, schedules.c.name, schedules.c.deleted)
+# Which name this calendar, or this trigger? Most name none, and are not in it.
+USING = and_(LISTED, schedules.c.uses != literal_column("'[]'"))
+Index("onthedot_schedules_uses", schedules.c.name, sqlite_where=USING, postgresql_where=USING).ddl_if(callable_=_partly)
+Index("onthedot_schedules_using", schedules.c.uses, mysql_length={"uses": 3}).ddl_if(dialect="mysql")
 # Which are parked, paused, or have ended? Nearly all are active, and in none of these. MariaDB and MySQL find the
 # paused and the ended ones in the index of what can be planned.
 PARKED = and_(LISTED, schedules.c.error.is_not(None))
@@ -512,6 +517,20 @@ Index("onthedot_sessions_token", sessions.c.token, sessions.c.expires_ms)
 
 # Windows in which schedules are frozen: few, and read with every change of a schedule.
 freezes = Table(f"{PREFIX}freezes", metadata, Column("name", _string(200), primary_key=True), _text("content"))
+# What triggers name, each revision of it. Who is the last of its name, and which are new?
+values = Table(
+    f"{PREFIX}values",
+    metadata,
+    Column("id", _string(250), primary_key=True),
+    _word("kind"),
+    _name("name"),
+    _count("rev"),
+    _text("content"),
+    Column("digest", _string(16), nullable=False),
+    _ms("created_ms"),
+    _word("state"),
+)
+Index("onthedot_values_state", values.c.state, values.c.kind, values.c.name)
 
 # One row: the version of these tables. Alembic keeps it there too, so there are no two truths.
 meta = Table(f"{PREFIX}meta", metadata, Column("version_num", String(32), primary_key=True))

@@ -17,6 +17,7 @@ from onthedot.model.run import Run
 from onthedot.model.schedule import Schedule, ScheduleSummary
 from onthedot.model.states import State
 from onthedot.model.token import Session, Token
+from onthedot.model.value import Value
 from onthedot.rules.effects import Effects
 from onthedot.rules.precedence import foremost, turn_of
 from onthedot.stores import mapping
@@ -42,6 +43,7 @@ from onthedot.stores.transaction import (
     readable,
     still_live,
 )
+from onthedot.triggers.pinned import Use
 
 _USUALLY_LIVE = 2
 """Of a schedule; where all together have more than that and a few, those with a crowd are asked one by one."""
@@ -539,6 +541,31 @@ class SqlTransaction:
 
     def forget_freeze(self, name: str) -> None:
         statements.DELETE_FREEZES.run(self._connection, [(name,)])
+
+    # what triggers name
+
+    def value(self, use: Use) -> Value | None:
+        return self._head(statements.LOCK_HEAD, use)
+
+    def value_shared(self, use: Use) -> Value | None:
+        return self._head(statements.SHARE_HEAD, use)
+
+    def _head(self, statement: Select[Any], use: Use) -> Value | None:
+        rows = self._connection.execute(statement, {"kind": use.kind, "name": use.name}).all()
+        heads = [mapping.value_from(row) for row in rows]
+        return max(heads, key=lambda each: each.rev, default=None)
+
+    def values_at(self, ids: Collection[str]) -> list[Value]:
+        return [mapping.value_from(row) for row in self._chunks(statements.VALUES_BY_ID, ids)]
+
+    def add_value(self, value: Value) -> None:
+        statements.INSERT_VALUES.run(self._connection, [mapping.value_row(value)])
+
+    def change_value(self, value: Value) -> None:
+        statements.CHANGE_VALUES.run(self._connection, [(value.state.value, value.id)])
+
+    def forget_values(self, ids: Collection[str]) -> None:
+        statements.DELETE_VALUES.run(self._connection, [(each,) for each in ids])
 
     # what happened
 

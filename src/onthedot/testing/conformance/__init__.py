@@ -43,6 +43,7 @@ _TOPICS = (
     "scene",
     "schedules",
     "statistics",
+    "values",
 )
 # Before they are imported: a failing assert then shows its values.
 pytest.register_assert_rewrite(*(f"{__name__}.{topic}" for topic in _TOPICS))
@@ -125,6 +126,7 @@ from onthedot.testing.conformance.schedules import (  # noqa: E402
     TestRescheduling,
 )
 from onthedot.testing.conformance.statistics import TestStatistics  # noqa: E402
+from onthedot.testing.conformance.values import TestCarrying, TestValues  # noqa: E402
 
 __all__ = [
     "START_MS",
@@ -138,6 +140,7 @@ __all__ = [
     "TestBadRows",
     "TestBroadcast",
     "TestCancelling",
+    "TestCarrying",
     "TestChains",
     "TestCover",
     "TestCrashes",
@@ -198,6 +201,7 @@ __all__ = [
     "TestTokens",
     "TestTriggering",
     "TestUntil",
+    "TestValues",
     "TestVersions",
     "TestWaking",
 ]

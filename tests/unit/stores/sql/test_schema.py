@@ -45,6 +45,7 @@ def _is_of_sqlite(_thing: object, name: str | None, *_: object) -> bool:
         "onthedot_schedules_mode",
         "onthedot_schedules_deleted",
         "onthedot_schedules_error",
+        "onthedot_schedules_using",
         "onthedot_history_moment",
     )
 

@@ -155,6 +155,7 @@ def upgrade() -> None:
         sa.Column("policy", _LONG, nullable=False),
         sa.Column("tags", _LONG, nullable=False),
         sa.Column("mode", sa.String(length=20), nullable=False),
+        sa.Column("uses", _LONG, nullable=False),
         sa.Column("definition", _LONG, nullable=False),
         sa.Column("revision", sa.Integer(), nullable=False),
         sa.Column("created_ms", sa.BigInteger(), nullable=False),
@@ -198,6 +199,13 @@ def upgrade() -> None:
             postgresql_where=_LOCAL,
         )
         op.create_index(
+            "onthedot_schedules_uses",
+            "onthedot_schedules",
+            ["name"],
+            sqlite_where=sa.text("deleted = 0 AND uses != '[]'"),
+            postgresql_where=sa.text("deleted = 0 AND uses != '[]'"),
+        )
+        op.create_index(
             "onthedot_schedules_tombstones",
             "onthedot_schedules",
             ["updated_ms"],
@@ -214,6 +222,7 @@ def upgrade() -> None:
             )
     else:
         op.create_index("onthedot_schedules_error", "onthedot_schedules", ["error"], mysql_length={"error": 1})
+        op.create_index("onthedot_schedules_using", "onthedot_schedules", ["uses"], mysql_length={"uses": 3})
         op.create_index("onthedot_schedules_deleted", "onthedot_schedules", ["deleted", "updated_ms"])
         op.create_index(
             "onthedot_schedules_plannable", "onthedot_schedules", ["enabled", "deleted", "mode", "next_run_ms", "id"]
@@ -259,6 +268,19 @@ def upgrade() -> None:
         sa.Column("expires_ms", sa.BigInteger(), nullable=True),
         sa.PrimaryKeyConstraint("name"),
     )
+    _create_table(
+        "onthedot_values",
+        sa.Column("id", _string(250), nullable=False),
+        sa.Column("kind", sa.String(length=20), nullable=False),
+        sa.Column("name", _string(200), nullable=False),
+        sa.Column("rev", sa.Integer(), nullable=False),
+        sa.Column("content", _LONG, nullable=False),
+        sa.Column("digest", _string(16), nullable=False),
+        sa.Column("created_ms", sa.BigInteger(), nullable=False),
+        sa.Column("state", sa.String(length=20), nullable=False),
+        sa.PrimaryKeyConstraint("id"),
+    )
+    op.create_index("onthedot_values_state", "onthedot_values", ["state", "kind", "name"])
 
 
 def _create_runs() -> None:
