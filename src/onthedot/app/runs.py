@@ -87,13 +87,16 @@ class Runs:
         """The run in a few sentences, as `onthedot runs show` prints it; `RunNotFound`."""
         return read_run_story(self._open_store(), self.get(run_id))
 
-    def cancel(self, run_id: str, *, reason: str = "cancelled by an operator") -> Run:
-        """A waiting run ends at once; a running one is asked to stop, and shows it when it has."""
+    def cancel(self, run_id: str, *, reason: str = "cancelled by an operator", now: bool = False) -> Run:
+        """A waiting run ends at once; a running one is asked to stop, and shows it when it has.
+
+        Of a flow the steps are stopped, but closing ones still run; with `now` not even those.
+        """
         kept = text_of(reason, "cancel: reason")
         if not can_be_kept(run_id):
             raise RunNotFound(run_id)
         try:
-            return self._open_store().request_cancel(run_id, kept, self._by("cancel"))
+            return self._open_store().request_cancel(run_id, kept, self._by("cancel"), now=now)
         except RunNotFound:
             self._refuse_unreadable(self.get(run_id))
             raise

@@ -269,8 +269,8 @@ class Tasks:
         return len(self._by_name)
 
     def names(self) -> tuple[str, ...]:
-        """All names and aliases that this process can run."""
-        return tuple(sorted({*self._by_name, *self._aliases}))
+        """All names and aliases that this process can run, and the flows that it can begin."""
+        return tuple(sorted({*self._by_name, *self._aliases, *(flow.run_name for flow in self._flows.values())}))
 
     def infos(self) -> list[TaskInfo]:
         """What this process publishes. Kept until a task comes or goes: nodes ask with every pass."""

@@ -109,10 +109,16 @@ def show_one(run_id: RunId, *, store: StoreUrl = None, as_json: AsJson = False) 
 
 
 @group.command("cancel")
-def cancel(run_id: RunId, *, store: StoreUrl = None, as_json: AsJson = False) -> None:
+def cancel(
+    run_id: RunId,
+    *,
+    now: Annotated[bool, typer.Option("--now", help="Of a flow: stop its closing steps too.")] = False,
+    store: StoreUrl = None,
+    as_json: AsJson = False,
+) -> None:
     """End a waiting run, or ask a running one to stop."""
     with closing(open_app(store)) as app:
-        _show_changed(app.runs.cancel(_find(app, run_id).id), as_json)
+        _show_changed(app.runs.cancel(_find(app, run_id).id, now=now), as_json)
 
 
 @group.command("retry")

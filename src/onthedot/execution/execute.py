@@ -134,7 +134,7 @@ def _succeeded(context: Context, result: Any) -> Outcome:
 
 
 def _outcome(context: Context, ending: Any, **fields: Any) -> Outcome:
-    return Outcome(context.run.id, context.run.claim_no, ending, **fields)
+    return Outcome(context.run.id, context.run.claim_no, ending, flow=context.flow, **fields)
 
 
 def _kept(result: Any) -> Any:

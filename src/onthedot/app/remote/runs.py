@@ -70,8 +70,8 @@ class RemoteRuns(Runs):
             more = at is not None and at != before  # or it would never end
         return Page(found, at)
 
-    def cancel(self, run_id: str, *, reason: str = "cancelled by an operator") -> Run:
-        return run_of(self._connection.post("runs", run_id, "cancel", body={"reason": reason}))
+    def cancel(self, run_id: str, *, reason: str = "cancelled by an operator", now: bool = False) -> Run:
+        return run_of(self._connection.post("runs", run_id, "cancel", body={"reason": reason, "now": now}))
 
     def retry(self, run_id: str, *, claim_no: int | None = None) -> Run:
         return run_of(self._connection.post("runs", run_id, "retry", body={"claim_no": claim_no}))

@@ -92,6 +92,8 @@ class Reason(Given):
     """Why."""
 
     reason: str = "cancelled by an operator"
+    now: bool = False
+    """Of a flow: stop its closing steps too."""
 
 
 class Again(Given):

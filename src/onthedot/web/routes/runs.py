@@ -105,7 +105,8 @@ def show_story(app: TheApp, run_id: str) -> models.RunStory:
 @router.post("/runs/{run_id}/cancel", **OPERATOR)
 def cancel(app: TheApp, run_id: str, given: models.Reason | None = None) -> models.Run:
     """A waiting run ends at once; a running one is asked to stop."""
-    return run_model(app.runs.cancel(run_id, reason=(given or models.Reason()).reason))
+    asked = given or models.Reason()
+    return run_model(app.runs.cancel(run_id, reason=asked.reason, now=asked.now))
 
 
 @router.post("/runs/{run_id}/retry", **OPERATOR)
