@@ -36,6 +36,8 @@ _SORTED = (
     "left_out",
     "watched",
     "parent:",
+    "items:",
+    "bounded",
     "task_runs:",
     "node_runs:",
     "marks:",
@@ -64,7 +66,8 @@ def check_indexes(url: str) -> None:
         assert client.hgetall(prefix + "labels") == {row.id: label_of(row) for row in rows["schedules"].values()}
         assert sorted(client.hkeys(prefix + "minute")) == sorted(client.zrange(prefix + "minutes", 0, -1))
         kept = {name: int(count) for name, count in client.zrange(prefix + "kept", 0, -1, withscores=True) if count}
-        assert kept == Counter(kept_by(run) for run in runs if run.state in FINAL)
+        assert kept == Counter(kept_by(run) for run in runs if run.state in FINAL and not run.is_step)
+        _check_steps(client, prefix, runs)
         load = Counter(run.owner for run in runs if run.state is State.RUNNING and run.owner is not None)
         assert dict(client.zrange(prefix + "load", 0, -1, withscores=True)) == load
         nodes = rows["nodes"].values()
@@ -86,6 +89,17 @@ def _check_lanes(client: Any, prefix: str, runs: Iterable[Run]) -> None:
     assert client.zrange(prefix + "lanes", 0, -1) == sorted(tracks)
     kept = {key.removeprefix(f"{prefix}tracks:"): client.smembers(key) for key in _keys(client, f"{prefix}tracks:")}
     assert kept == tracks
+
+
+def _check_steps(client: Any, prefix: str, runs: Iterable[Run]) -> None:
+    """Every step that lives is one of its flow, and so is every one that has ended and was not told."""
+    names = {key.removeprefix(f"{prefix}steps:"): client.smembers(key) for key in _keys(client, f"{prefix}steps:")}
+    kept = {(flow, step) for flow, steps in names.items() for step in steps}
+    untold = {tuple(member.split("\n")) for member in client.zrange(prefix + "untold", 0, -1)}
+    steps = {(run.parent_id, run.id): run.is_final for run in runs if run.is_step}
+    assert kept - untold == {step for step, has_ended in steps.items() if not has_ended}
+    assert untold <= kept
+    assert all(steps[step] for step in untold)
 
 
 def _check_lists(client: Any, prefix: str) -> None:

@@ -27,8 +27,9 @@ from onthedot.model.token import Session, Token
 from onthedot.model.value import Value
 from onthedot.stores import mapping
 from onthedot.stores.asking import folded, is_late
-from onthedot.stores.base import Change, LogLine, TaskInfo
+from onthedot.stores.base import LATE_MS, Change, LogLine, TaskInfo
 from onthedot.stores.json_text import UNREADABLE, encode, policy_from
+from onthedot.stores.transaction import StepRow
 
 Document = dict[str, Any]
 
@@ -108,21 +109,43 @@ def summary_from(document: Document) -> ScheduleSummary:
 
 def run_from(document: Document) -> Run:
     """The run of a document, live or ended."""
-    return mapping.run_from(_values(document, _RUN))
+    values = _values(document, _RUN)
+    if document.get("had_by") is not None:
+        values[_OWNER] = document["had_by"]
+    return mapping.run_from(values)
+
+
+_OWNER = _RUN.index("owner")
+_STEP = ("_id", *mapping.STEP[1:])
+
+
+def step_from(document: Document) -> StepRow | None:
+    """The step of a document, of which at least these fields were read: see `mapping.step_from`."""
+    had_by = document.get("had_by")
+    return mapping.step_from(_values(document if had_by is None else {**document, "owner": had_by}, _STEP))
 
 
 def live_document(run: Run) -> Document:
     """All of a live run: what it has not, it lacks."""
-    fields = {name: value for name, value in zip(_RUN, mapping.run_row(run), strict=True) if value is not None}
+    fields = dict(zip(_RUN, mapping.run_row(run), strict=True))
     apart = "" if run.cause == "tick" and not run.is_shard else run.id
-    return {**fields, "priority": run.policy.priority, "apart": apart, **_where_it_waits(run), **FREE}
+    known = {name: value for name, value in {**fields, **_places(run)}.items() if value is not None}
+    return {**known, "priority": run.policy.priority, "apart": apart, **_where_it_waits(run), **FREE}
 
 
 def live_moves(run: Run) -> Document:
     """What starting, retrying, cancelling and taking over change."""
     columns = zip((*mapping.RUN_MOVING, "id"), mapping.run_moving_row(run), strict=True)
     fields = {name: value for name, value in columns if name in _MOVING}
-    return {**fields, **_where_it_waits(run), **FREE}
+    return {**fields, **_where_it_waits(run), **_places(run), **FREE}
+
+
+def _places(run: Run) -> Document:
+    """For the indexes of steps that have ended, and of what has a moment to end by; see `flows`."""
+    if run.is_final:
+        return {"owner": None, "had_by": run.owner, "untold": run.parent_id, "bounded_ms": None}
+    bounded = {"bounded_ms": run.until_ms if run.state is State.WAITING or run.is_flow else None}
+    return {**bounded, "had_by": None, "untold": None} if run.is_step else bounded
 
 
 _MOVING = frozenset(mapping.RUN_MOVING) & frozenset(mapping.RUN)
@@ -169,6 +192,18 @@ def ended_document(run: Run) -> Document:
     if run.state is not State.SUCCEEDED:
         document["wrong"] = 1
     if is_late(run):
+        document["late"] = 1
+    return document
+
+
+def told_document(live: Document) -> Document:
+    """Of an ended step in history, by what was kept of it among the live ones."""
+    document = {name: live[name] for name in _RUN if live.get(name) is not None} | {"kept_by": ""}
+    if live.get("had_by") is not None:
+        document["owner"] = live["had_by"]
+    if live.get("state") != State.SUCCEEDED.value:
+        document["wrong"] = 1
+    if live.get("started_ms") is not None and live["started_ms"] - live["due_ms"] > LATE_MS:
         document["late"] = 1
     return document
 

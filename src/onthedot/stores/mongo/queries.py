@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from pymongo.client_session import ClientSession
 from pymongo.database import Database
@@ -33,8 +33,8 @@ from onthedot.stores.base import (
 )
 from onthedot.stores.engine import Engine
 from onthedot.stores.known_values import with_values
+from onthedot.stores.mongo import flows, run_queries, schedule_queries, schema
 from onthedot.stores.mongo import mapping as documents
-from onthedot.stores.mongo import run_queries, schedule_queries, schema
 from onthedot.stores.mongo.connect import Opened
 from onthedot.stores.mongo.mapping import AT_ONCE, Document
 from onthedot.stores.mongo.schema import PLANNABLE, READY
@@ -137,6 +137,12 @@ class Queries(Engine):
     ) -> list[Run]:
         wanted = run_queries.Wanted(ids, schedule, task, node, parent, state, late, since_ms, until_ms, before, limit)
         return self._in_snapshot(lambda database, session: run_queries.page(database, session, wanted))
+
+    @answerable
+    def results(self, flow_id: str, step: str, first: int = 0, limit: int = 1000) -> list[tuple[int, State, Any]]:
+        return self._in_snapshot(
+            lambda database, session: flows.results(database, session, flow_id, step, first=first, limit=limit)
+        )
 
     def count_runs(self, most: int = COUNTED) -> RunCounts:
         return self._reading(lambda opened: run_queries.counts(opened.database, most))

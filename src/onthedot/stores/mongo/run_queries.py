@@ -43,8 +43,8 @@ def page(database: Database[Document], session: ClientSession, wanted: Wanted) -
     found: list[Run] = []
     if wanted.limit <= 0:  # which the server would take for no limit
         return found
-    if wanted.state is None or wanted.state in LIVE:
-        found += _found(database, session, schema.RUNS, _live_filter(wanted), wanted.limit)
+    # Steps that have ended stay among the live ones until their flow is told.
+    found += _found(database, session, schema.RUNS, _live_filter(wanted), wanted.limit)
     if wanted.state is None or wanted.state not in LIVE:
         found += _found(database, session, schema.HISTORY, _ended_filter(wanted), wanted.limit)
     return sorted(found, key=lambda run: run.id, reverse=True)[: wanted.limit]
@@ -62,6 +62,11 @@ def _live_filter(wanted: Wanted) -> Document:
     matching = _both(wanted)
     if wanted.schedule is not None:
         matching["schedule"] = wanted.schedule
+    if wanted.node is not None:
+        del matching["owner"]
+        matching["$or"] = [{"owner": wanted.node}, {**schema.UNTOLD, "had_by": wanted.node}]
+    if wanted.state is not None and wanted.state not in LIVE:
+        matching |= schema.UNTOLD  # says nothing new, but names the partial index
     return {**matching, **_BEGAN_LATE} if wanted.late else matching
 
 

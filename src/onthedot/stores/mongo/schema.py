@@ -50,6 +50,8 @@ ROLLED = f"{PREFIX}rolled"
 """Up to which moment ends are counted."""
 WAKES = f"{PREFIX}wakes"
 """One of each process that had news, for the others to see; see `notify`."""
+GRAPHS = f"{PREFIX}graphs"
+"""What flows are, by hash."""
 META = f"{PREFIX}meta"
 
 _TEXT: Document = {"$gt": ""}
@@ -66,6 +68,12 @@ LEFT_OUT: Document = {"left_out_ms": {"$gt": 0}}
 WATCHED: Document = {"watch_ms": {"$gt": 0}}
 HAS_PARENT: Document = {"parent_id": _TEXT}
 """Parts of broadcasts, and runs that follow others."""
+STEP: Document = {"step": _TEXT}
+"""Runs that are a part of a flow."""
+UNTOLD: Document = {"untold": _TEXT}
+"""Those of them that have ended, and whose flow does not know."""
+BOUNDED: Document = {"bounded_ms": {"$gt": 0}}
+"""Runs that wait, or stand for steps, until a moment."""
 READY: Document = {"ready_for": {"$gte": ""}}
 """Runs that wait for nothing but their moment and a node."""
 ROUTED: Document = {"ready_for": _TEXT}
@@ -95,6 +103,9 @@ RUNS_ROUTED = "routed"
 RUNS_AWAITED = "awaited"
 RUNS_SCHEDULE = "schedule"
 RUNS_OWNER = "owner"
+RUNS_PARENT = "parent"
+RUNS_UNTOLD = "untold"
+RUNS_BOUNDED = "bounded"
 DECISIONS_SCHEDULE = "schedule"
 
 
@@ -147,7 +158,11 @@ INDEXES: dict[str, list[IndexModel]] = {
         # What does a node run? Asked at every renewal. How many does each?
         _index(RUNS_OWNER, "owner", "_id", only=OWNED),
         # Which are the parts of a broadcast, or follow a run? Most are neither.
-        _index("parent", "parent_id", "_id", only=HAS_PARENT),
+        _index(RUNS_PARENT, "parent_id", "_id", only=HAS_PARENT),
+        # Which flows have steps that have ended? And which steps are these?
+        _index(RUNS_UNTOLD, "untold", "_id", only=UNTOLD),
+        # Which have waited, or gone on, for too long?
+        _index(RUNS_BOUNDED, "bounded_ms", "_id", only=BOUNDED),
         # No two runs in one slot.
         _index("slot", "slot", unique=True, only={"slot": _TEXT}),
     ],
@@ -166,9 +181,12 @@ INDEXES: dict[str, list[IndexModel]] = {
         _index("owner", "owner", "_id", only=OWNED),
         # Which were the parts of a broadcast, or followed a run?
         _index("parent", "parent_id", "_id", only=HAS_PARENT),
+        # What did the runs of a step return, in their order?
+        _index("step", "parent_id", "step", "item", only=STEP),
         # What became of a schedule's ticks, newest moment first? Shards lie apart: a tick may have a thousand.
         _index("ticks", "schedule_id", "shard", "scheduled_ms", "_id", only={"schedule_id": _TEXT}),
     ],
+    GRAPHS: [],
     KEYS: [_index("expires", "expires_ms", only={"expires_ms": {"$gt": 0}})],
     # Who has long been gone?
     NODES: [_index("state", "state", "renewed_ms")],

@@ -24,11 +24,11 @@ from onthedot.model.finding import Finding
 from onthedot.model.hour import Hour
 from onthedot.model.minute import Minute
 from onthedot.model.run import Run
-from onthedot.model.states import State
 from onthedot.stores.answerable import answerable
 from onthedot.stores.base import MINUTES_KEPT_MS, OLD_MS, Author, Pruned, Retention, RolledUp
 from onthedot.stores.claimed_runs import ClaimedRuns
 from onthedot.stores.engine.enqueuing import enqueue
+from onthedot.stores.kept_graphs import Graphs
 from onthedot.stores.mongo import mapping as documents
 from onthedot.stores.mongo import schema
 from onthedot.stores.mongo.abandoned import AbandonedTransactions
@@ -87,6 +87,7 @@ class MongoStore(Queries):
         """How many lived when they were last read."""
         self._crowd = 0
         self._claimed_runs = ClaimedRuns()
+        self._graphs = Graphs()
         self._rolling = MongoRolling(self._asking, self._in_transaction)
         self._pruner = Pruner(MongoForgetting(self._asking, self._in_transaction), self._rolling)
 
@@ -134,7 +135,13 @@ class MongoStore(Queries):
             reservations = Reservations(opened.database, session, now_ms, name)
             _start(session)
             tx = MongoTransaction(
-                opened.database, session, now_ms, reservations, manners, claimed_runs=self._claimed_runs
+                opened.database,
+                session,
+                now_ms,
+                reservations,
+                manners,
+                claimed_runs=self._claimed_runs,
+                graphs=self._graphs,
             )
             try:
                 yield tx
@@ -226,7 +233,9 @@ class MongoStore(Queries):
         now_ms = StoreTime(self.now_ms, self.now_ms)
         reservations = Reservations(database, session, now_ms, "")
         manners = Manners(0, reserves=False, waits=False)
-        return MongoTransaction(database, session, now_ms, reservations, manners, claimed_runs=ClaimedRuns())
+        return MongoTransaction(
+            database, session, now_ms, reservations, manners, claimed_runs=ClaimedRuns(), graphs=Graphs()
+        )
 
     # the collections
 
@@ -250,9 +259,6 @@ class MongoStore(Queries):
         replaced = [ReplaceOne({"_id": each["_id"]}, each, upsert=True) for each in kept]
         forgotten: DeleteMany = DeleteMany({"minute_ms": {"$lt": oldest_ms}})
         self._reading(lambda opened: opened.database[schema.MINUTES].bulk_write([*replaced, forgotten]))
-
-    def results(self, flow_id: str, step: str, first: int = 0, limit: int = 1000) -> list[tuple[int, State, Any]]:
-        return []
 
     def prune(self, keep: Retention, limit: int = 5000, *, thorough: bool = False) -> Pruned:
         return self._pruner.prune(self.now_ms(), keep, limit, thorough=thorough)

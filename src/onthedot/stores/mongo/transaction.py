@@ -16,6 +16,7 @@ from pymongo.database import Database
 
 from onthedot.model.decision import Decision
 from onthedot.model.freeze import Freeze
+from onthedot.model.graph import Graph
 from onthedot.model.key import Key
 from onthedot.model.node import Node
 from onthedot.model.run import Run
@@ -28,7 +29,8 @@ from onthedot.rules.effects import Effects
 from onthedot.stores import mapping
 from onthedot.stores.base import Change, LogLine, TaskInfo
 from onthedot.stores.claimed_runs import COLUMNS, ClaimedRuns
-from onthedot.stores.mongo import awaited, beside, schema
+from onthedot.stores.kept_graphs import Graphs
+from onthedot.stores.mongo import awaited, beside, flows, schema
 from onthedot.stores.mongo import mapping as documents
 from onthedot.stores.mongo.candidates import IN_TURN, OLDEST, Candidates, Manners
 from onthedot.stores.mongo.mapping import Document
@@ -36,8 +38,7 @@ from onthedot.stores.mongo.reads import Part, Reads, StoreTime
 from onthedot.stores.mongo.reservations import Reservations
 from onthedot.stores.mongo.schema import OWNED, PLANNABLE, ROUTED
 from onthedot.stores.mongo.writes import Writes
-from onthedot.stores.no_flows import NoFlows
-from onthedot.stores.transaction import Claim, LiveRuns, TryAgain, in_the_way, readable, still_live
+from onthedot.stores.transaction import Claim, LiveRuns, StepRow, TryAgain, in_the_way, readable, still_live
 from onthedot.triggers.pinned import Use
 
 _LIVES = {"state": {"$in": ["alive", "draining"]}}
@@ -56,7 +57,7 @@ def sequence(now_ms: int) -> int:
     return now_ms << 20 | next(_numbers) & (1 << 20) - 1
 
 
-class MongoTransaction(NoFlows):
+class MongoTransaction:
     """Remembers what it has read: those documents exist, so only what moved is written, without asking again."""
 
     def __init__(
@@ -68,6 +69,7 @@ class MongoTransaction(NoFlows):
         manners: Manners,
         *,
         claimed_runs: ClaimedRuns,
+        graphs: Graphs,
     ) -> None:
         self.database = database
         self.session = session
@@ -75,6 +77,7 @@ class MongoTransaction(NoFlows):
         self._reservations = reservations
         self._manners = manners
         self._claimed_runs = claimed_runs
+        self._graphs = graphs
         self._candidates = Candidates(database, reservations, manners, now_ms)
         self._writes = Writes(database, session)
         self._reads = Reads(database, session, self._writes, now_ms)
@@ -330,6 +333,7 @@ class MongoTransaction(NoFlows):
 
     def save_runs(self, runs: Sequence[Run]) -> None:
         for run in runs:
+            assert type(run) is not StepRow, "a step as `steps_of` gives it is not whole"
             known = self._read_runs.get(run.id)
             if known is None:
                 self._writes.insert(schema.RUNS, documents.live_document(run), run.id)
@@ -337,7 +341,9 @@ class MongoTransaction(NoFlows):
                 self._writes.change(schema.RUNS, run.id, documents.live_moves(run))
             self._note(known, run)
             self._read_runs[run.id] = run
-            if run.state is State.RUNNING and run.owner is not None:
+            if run.is_final:
+                self.ended.append(run.id)
+            elif run.state is State.RUNNING and run.owner is not None:
                 self.started.append(run)
 
     def _note(self, known: Run | None, run: Run) -> None:
@@ -350,11 +356,12 @@ class MongoTransaction(NoFlows):
             self._claims_for.update([run.owner] if claimed and run.owner is not None else ())
 
     def end_runs(self, runs: Sequence[Run]) -> None:
+        flows.tell(self._reads, self._writes, [run.id for run in runs if isinstance(run, StepRow)])
         for run in runs:
-            self._writes.delete(schema.RUNS, run.id)
-            self._writes.insert(
-                schema.HISTORY, documents.ended_document(run if run.slot is None else replace(run, slot=None)), run.id
-            )
+            if not isinstance(run, StepRow):
+                self._writes.delete(schema.RUNS, run.id)
+                ended = documents.ended_document(run if run.slot is None else replace(run, slot=None))
+                self._writes.insert(schema.HISTORY, ended, run.id)
             self._note(None, run)
             self._read_runs.pop(run.id, None)
             self.ended.append(run.id)
@@ -373,6 +380,23 @@ class MongoTransaction(NoFlows):
                 self._reserved_runs.add(each["_id"])
         self._read_runs.update((run.id, run) for run in read)
         return read
+
+    # flows
+
+    def graphs(self, hashes: Collection[str]) -> dict[str, Graph]:
+        return flows.graphs_of(self._reads, self._graphs, hashes)
+
+    def save_graphs(self, graphs: Sequence[Graph]) -> None:
+        flows.save_graphs(self._reads, self._writes, graphs, self.now_ms)
+
+    def steps_of(self, flow_ids: Collection[str]) -> list[StepRow]:
+        return flows.steps_of(self._reads, flow_ids)
+
+    def untold(self, limit: int, after: str = "") -> list[str]:
+        return flows.untold(self._reads, limit, after)
+
+    def past_until(self, limit: int) -> list[Run]:
+        return readable(flows.past_until(self._reads, self.now_ms, limit))
 
     # keys
 

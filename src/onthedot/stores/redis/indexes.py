@@ -14,6 +14,9 @@ All keys have one hash tag in front, so that they lie in one slot of a cluster. 
     state:X        runs by id                             ended:G   ended runs by id, of a schedule or a task
     task_runs:T    ended runs of task T by id             node_runs:N  those that node N had last, by id
     parent:R       the parts of run R, and what followed it, by id
+    steps:F        the steps of flow F that are not in history   untold    those of them that have ended, by flow
+    items:F S      runs of step S of flow F by item       bounded   runs that wait, or stand for steps, by how long
+    graphs         graphs of flows by hash                graphs_seen  when somebody last asked to keep each
     late           runs that began late, by id            marks:S   the ended ticks of schedule S by scheduled moment
     finished       ended runs by when, and of what        kept      how many ended runs a schedule or task has
     names          ids of schedules, tombstones included  labels    name and task of each, by id
@@ -146,9 +149,13 @@ def run_entries(run: Run) -> IndexEntries:
         entries["parent:" + run.parent_id, run.id] = 0
     if run.started_ms is not None and run.started_ms - run.due_ms > LATE_MS:  # `is_late`, at half the time
         entries["late", run.id] = 0
+    if run.step is not None and run.parent_id is not None:
+        entries[items_of(run.parent_id, run.step), run.id] = run.item or 0
     if state is not _WAITING and state is not _RUNNING:
         entries.update(_ended_entries(run))
         return entries
+    if run.until_ms is not None and (state is _WAITING or run.is_flow):
+        entries["bounded", run.id] = run.until_ms
     if run.schedule_id is not None:
         entries[f"live:{run.schedule_id}", run.id] = RUNS_FIRST if state is _RUNNING else run.due_ms
     track = track_of(run)
@@ -165,12 +172,10 @@ def run_entries(run: Run) -> IndexEntries:
 
 def _ended_entries(run: Run) -> IndexEntries:
     group = kept_by(run)
-    of = f"{run.id}\0{run.owner or ''}\0{run.task}{_behind(run.parent_id)}"
-    entries: IndexEntries = {
-        (f"ended:{group}", of): 0,
-        ("finished", f"{run.id}\n{group}"): run.finished_ms or 0,
-        (f"task_runs:{run.task}", run.id): 0,
-    }
+    of = f"{run.id}\0{run.owner or ''}\0{run.task}{_behind(run.parent_id)}{_behind(run.step)}"
+    entries: IndexEntries = {(f"ended:{group}", of): 0, (f"task_runs:{run.task}", run.id): 0}
+    if not run.is_step:  # which goes with its flow
+        entries["finished", f"{run.id}\n{group}"] = run.finished_ms or 0
     if run.owner is not None:
         entries[f"node_runs:{run.owner}", run.id] = 0
     if run.schedule_id is not None and not run.is_shard:
@@ -178,8 +183,13 @@ def _ended_entries(run: Run) -> IndexEntries:
     return entries
 
 
-def _behind(parent_id: str | None) -> str:
-    return "" if parent_id is None else f"\0{parent_id}"
+def _behind(name: str | None) -> str:
+    return "" if name is None else f"\0{name}"
+
+
+def items_of(flow_id: str, step: str) -> str:
+    """The index of a step's runs."""
+    return f"items:{flow_id}\n{step}"
 
 
 class Track(NamedTuple):
@@ -231,7 +241,11 @@ def _in_turn(run: Run) -> str:
 
 
 def kept_by(run: Run) -> str:
-    """Under what a run's history is counted. No name has a slash, so a task and a schedule never share it."""
+    """Under what a run's history stands, and is counted where it is no step. No name has a slash, so a task, a schedule
+    and a flow never share it.
+    """
+    if run.is_step:
+        return f"//{run.parent_id}"
     return f"/{run.task}" if run.schedule is None else run.schedule
 
 

@@ -39,9 +39,10 @@ from onthedot.stores.base import (
     Ticks,
 )
 from onthedot.stores.engine import Engine
+from onthedot.stores.kept_graphs import Graphs
 from onthedot.stores.known_values import with_values
 from onthedot.stores.prune import Pruner
-from onthedot.stores.redis import mapping, queries, run_queries, schedule_queries
+from onthedot.stores.redis import flows, mapping, queries, run_queries, schedule_queries
 from onthedot.stores.redis.notify import Subscription
 from onthedot.stores.redis.prune import RedisForgetting
 from onthedot.stores.redis.remembered import nothing
@@ -66,6 +67,7 @@ class RedisStore(Engine):
         self._turn = Lock()
         self._here = local()
         self._memory = nothing()
+        self._graphs = Graphs()
         self._rolling = RedisRolling(server)
         self._pruner = Pruner(RedisForgetting(server), self._rolling)
 
@@ -79,7 +81,7 @@ class RedisStore(Engine):
         clashes: int = getattr(self._here, "clashes", 0)
         self._here.clashes = 0
         with self._one_after_the_other(clashes):
-            tx = RedisTransaction(self._server, self._read_clock, self._memory, clashes)
+            tx = RedisTransaction(self._server, self._read_clock, self._memory, clashes, graphs=self._graphs)
             try:
                 yield tx
                 tx.commit()
@@ -260,8 +262,9 @@ class RedisStore(Engine):
         text = self._server.ask("HGET", "sessions", session_id)
         return mapping.session_of(text) if text else None
 
+    @answerable
     def results(self, flow_id: str, step: str, first: int = 0, limit: int = 1000) -> list[tuple[int, State, Any]]:
-        return []
+        return flows.results(self._server, flow_id, step, first, limit)
 
     def prune(self, keep: Retention, limit: int = 5000, *, thorough: bool = False) -> Pruned:
         return self._pruner.prune(self.now_ms(), keep, limit, thorough=thorough)

@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 from onthedot.errors import StoreError
 from onthedot.model.decision import Decision
 from onthedot.model.freeze import Freeze
+from onthedot.model.graph import Graph
 from onthedot.model.key import Key
 from onthedot.model.node import Node
 from onthedot.model.run import Run, UnreadableRun
@@ -26,9 +27,9 @@ from onthedot.model.value import Value, ValueState
 from onthedot.model.values import replace
 from onthedot.rules.effects import Effects
 from onthedot.stores.base import Change, LogLine, TaskInfo
+from onthedot.stores.kept_graphs import Graphs
 from onthedot.stores.mapping import freeze_row
-from onthedot.stores.no_flows import NoFlows
-from onthedot.stores.redis import mapping, queries
+from onthedot.stores.redis import flows, mapping, queries
 from onthedot.stores.redis.commit import Commit, TooMuch
 from onthedot.stores.redis.indexes import AWAITED, lanes_of, word
 from onthedot.stores.redis.remembered import Memory
@@ -38,6 +39,7 @@ from onthedot.stores.redis.tables import KEYS, NODES, RUNS, SCHEDULES, Table
 from onthedot.stores.transaction import (
     Claim,
     LiveRuns,
+    StepRow,
     TryAgain,
     in_the_way,
     most_waiting,
@@ -54,14 +56,23 @@ TOLD = 24
 """Of how many live runs of a schedule we are told along with its row: enough for nearly every decision."""
 
 
-class RedisTransaction(NoFlows):
+class RedisTransaction:
     """`clashes` is how often this transaction was overtaken already: it then takes less at once."""
 
-    def __init__(self, server: Server, read_clock: Callable[[], int] | None, memory: Memory, clashes: int = 0) -> None:
+    def __init__(
+        self,
+        server: Server,
+        read_clock: Callable[[], int] | None,
+        memory: Memory,
+        clashes: int = 0,
+        *,
+        graphs: Graphs,
+    ) -> None:
         self._server = server
         self._read_clock = read_clock
         self._memory = memory
         self._clashes = clashes
+        self._graphs = graphs
         self._now_ms: int | None = None
         self._schedules = Table(SCHEDULES, memory.schedules)
         self._runs = Table(RUNS, memory.runs)
@@ -276,11 +287,17 @@ class RedisTransaction(NoFlows):
 
     def save_runs(self, runs: Sequence[Run]) -> None:
         for run in runs:
+            assert type(run) is not StepRow, "a step as `steps_of` gives it is not whole"
+            if run.is_step:
+                flows.note_saved(self._commit, self._runs.before(run.id), run)
             self._runs.write(run.id, run)
 
     def end_runs(self, runs: Sequence[Run]) -> None:
         for run in runs:
-            self._runs.write(run.id, run if run.slot is None else replace(run, slot=None))
+            if run.is_step:
+                flows.note_told(self._commit, run)
+            if not isinstance(run, StepRow):  # whose row stays as it is
+                self._runs.write(run.id, run if run.slot is None else replace(run, slot=None))
 
     def revive_runs(self, runs: Sequence[Run]) -> None:
         self.save_runs(runs)
@@ -316,6 +333,26 @@ class RedisTransaction(NoFlows):
         return {
             each.id: _bounded(each, in_the_way(map(self._with_slot, self._runs.known(part)))) for each, part in parts
         }
+
+    # flows
+
+    def graphs(self, hashes: Collection[str]) -> dict[str, Graph]:
+        return flows.graphs_of(self._server, self._graphs, hashes)
+
+    def save_graphs(self, graphs: Sequence[Graph]) -> None:
+        flows.save_graphs(self._server, self._commit, graphs, self.now_ms)
+
+    def steps_of(self, flow_ids: Collection[str]) -> list[StepRow]:
+        # Not compared: whoever tells a flow writes it, and what has not ended is read again by who changes it.
+        return flows.step_rows(self._found(self._server.read_script("steps_of", *flow_ids))) if flow_ids else []
+
+    def untold(self, limit: int, after: str = "") -> list[str]:
+        return list(self._server.read_script("untold", limit, after))
+
+    def past_until(self, limit: int) -> list[Run]:
+        if limit <= 0:
+            return []
+        return readable(self._found(self._server.read_script("members", "runs", "bounded", self.now_ms, limit)))
 
     # keys
 

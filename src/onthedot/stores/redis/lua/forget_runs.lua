@@ -18,11 +18,17 @@ local function note_all(id, group)
   note('marks:' .. groups[group], id)
   if found ~= id then return end
   local owner, others = head(rest)
-  local task, parent = head(others)
+  local task, behind = head(others)
+  local parent, step = head(behind)
   note('ended:' .. group, of)
   note('task_runs:' .. task, id)
   if owner ~= '' then note('node_runs:' .. owner, id) end
   if parent ~= '' then note('parent:' .. parent, id) end
+  if step ~= '' then
+    note('items:' .. parent .. '\n' .. step, id)
+    note('untold', parent .. '\n' .. id)
+    redis.call('SREM', KEYS[1] .. 'steps:' .. parent, id)
+  end
 end
 
 for i = states + 2, #ARGV, 2 do
