@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from threading import Event
 from typing import Any
@@ -12,9 +12,10 @@ import pytest
 from tests.flows import shop
 from tests.patience import LONGEST, LONGEST_S
 
-from onthedot import App, Conflict, Context, Flow, SettingsError, Skip, every
+from onthedot import App, ArgumentsError, Conflict, Context, Flow, OnthedotError, SettingsError, Skip, every
 from onthedot.model.run import Run
 from onthedot.model.states import State
+from onthedot.web.serving import Place, WebServer
 
 
 @pytest.fixture
@@ -316,23 +317,79 @@ def test_a_map_over_an_argument_or_its_default_counts_its_items(app: App) -> Non
         assert states(app, ended(app, flow, args={"numbers": []})) == {"double": "succeeded"}
 
 
-def test_a_step_that_depends_on_a_schedule_that_there_is_not_is_refused(app: App) -> None:
+def test_a_schedule_of_a_flow_is_exported_with_its_graph_and_runs_where_it_is_imported(
+    app: App, tmp_path: Path
+) -> None:
+    def declare(app: App) -> Flow[...]:
+        @app.task
+        def greet(name: str) -> str:
+            return f"hello {name}"
+
+        inner = app.flow("inner")
+        inner.step(greet, args={"name": inner.arg("name")})
+        outer = app.flow("outer")
+        outer.step(inner, args={"name": "ann"})
+        return outer
+
+    app.open_store(create=True)
+    app.schedules.put("hourly", declare(app), every("1h"))
+    document = app.schedules.export()
+    assert [graph["name"] for graph in document["graphs"]] == ["inner", "outer"]
+
+    other = App(f"sqlite:///{tmp_path}/other.db")
+    other.open_store(create=True)
+    with pytest.raises(OnthedotError, match="schedule hourly: the graph of its flow is not in the file"):
+        other.schedules.import_document({**document, "graphs": []}, path="export.json")
+    other.schedules.import_document(document, path="export.json")
+    declare(other)
+    with other.running():
+        run = other.runs.wait(other.schedules.trigger("hourly").id, timeout=LONGEST)
+        assert run.state is State.SUCCEEDED, run.error
+    other.close()
+
+
+def test_an_update_cannot_give_a_flow_what_belongs_to_its_steps(app: App) -> None:
     app.open_store(create=True)
 
     @app.task
     def load() -> None: ...
 
     flow = app.flow("etl")
-    flow.step(load, depends_on="nightly", within="1h")
-    refused = "flow 'etl': load: depends_on: there is no schedule 'nightly'; put it first, or leave it out"
-    acts: list[Callable[[], Any]] = [
-        lambda: app.enqueue(flow),
-        lambda: app.schedules.put("etl", flow, every("1h")),
-        app.sync,
-    ]
-    for act in acts:
-        with pytest.raises(SettingsError) as raised:
-            act()
-        assert str(raised.value) == refused
-    app.schedule(every("1h"), name="nightly")(load)
-    app.sync()
+    flow.step(load)
+    app.schedules.put("etl", flow, every("1h"), overlap="discard")
+    with pytest.raises(SettingsError, match="etl: retries belongs to the steps of a flow"):
+        app.schedules.update("etl", retries=3)
+    changed = app.schedules.update("etl", timeout="1h")
+    assert (changed.graph, changed.policy.timeout_ms) == (flow.graph.hash, 3_600_000)
+
+
+def test_over_http_a_flow_is_enqueued_put_and_cancelled_as_on_the_store(app: App) -> None:
+    inside = Event()
+
+    @app.task
+    def greet(ctx: Context, name: str) -> str:
+        if name == "slow":
+            inside.set()
+            ctx.sleep("1h")
+        return f"hello {name}"
+
+    @app.flow
+    def hello(name: str = "ann") -> None:
+        greet(name)
+
+    server = WebServer(app, Place(port=0))
+    with app.running(), server.beside():
+        remote = App(server.address, token=app.tokens.create("shop", "admin").text)
+        for flow in ("hello", hello):
+            run = ended(remote, flow, args={"name": "bea"})
+            assert (run.state, run.task, results(app, run, "greet")) == (State.SUCCEEDED, "@hello", ["hello bea"])
+        with pytest.raises(ArgumentsError, match="has no parameter 'nmae'"):
+            remote.enqueue("hello", args={"nmae": "ann"})
+        assert remote.schedules.put("hourly", "hello", every("1h")).task == "@hello"
+        assert remote.runs.wait(remote.schedules.trigger("hourly").id, timeout=LONGEST).state is State.SUCCEEDED
+        slow = remote.enqueue("hello", args={"name": "slow"})
+        assert inside.wait(LONGEST_S)
+        remote.runs.cancel(slow.id, now=True)
+        assert remote.runs.wait(slow.id, timeout=LONGEST).state is State.CANCELLED
+        assert remote.runs.retry(slow.id).state is State.WAITING
+        remote.runs.cancel(slow.id, now=True)

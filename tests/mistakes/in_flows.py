@@ -79,6 +79,10 @@ FLOWS = Section(
             "tidy.options(overlap='discard')()",
             "flow 'etl': tidy: overlap belongs to the flow; give it to @app.flow or put",
         ),
+        _drawn(
+            "tidy.options(depends_on='nightly')()",
+            "flow 'etl': tidy: depends_on belongs to the flow; give it to @app.flow or put",
+        ),
         _drawn("tidy.options(on='fail')()", "flow 'etl': tidy: on: 'fail' is not known; did you mean failure?"),
         _drawn("tidy.options(on='any')()", "flow 'etl': tidy: on='any' joins branches; say which: after=[a, b]"),
         _drawn(

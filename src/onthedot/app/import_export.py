@@ -9,6 +9,7 @@ from typing import Any, get_args
 from onthedot.app.arguments import Signature, check_size
 from onthedot.app.enabled import and_pause
 from onthedot.app.files.names import name_problem
+from onthedot.app.flows.document import exported_graphs, read_graphs
 from onthedot.app.freezes_document import exported_freezes, new_freezes, read_freezes
 from onthedot.app.options import OF_THE_SCHEDULE, checked, policy_of
 from onthedot.app.remedies import did_you_mean
@@ -52,15 +53,18 @@ class Imported:
 
 
 def exported(store: Store) -> Document:
-    """Every schedule's definition and pause, and the freezes that are not over; no runs, no history."""
-    freezes = exported_freezes(store)
+    """Every schedule's definition and pause, the graphs of flows, and the freezes that are not over; no runs, no
+    history."""
     schedules = [_document(each) for each in _all(store)]
-    return {"onthedot": VERSION, "schedules": schedules, **({"freezes": freezes} if freezes else {})}
+    graphs = exported_graphs(store, {item["graph"] for item in schedules})
+    others = {"graphs": graphs, "freezes": exported_freezes(store)}
+    return {"onthedot": VERSION, "schedules": schedules, **{name: each for name, each in others.items() if each}}
 
 
 def imported(store: Store, document: object, by: Author, *, path: str, dry_run: bool, max_args_bytes: int) -> Imported:
     """Compare, and unless it is a dry run write what differs, in batches."""
     wanted = _read(document, path, max_args_bytes)
+    graphs = read_graphs(store, document, wanted, path)
     freezes = new_freezes(store, read_freezes(document, path))
     held = {each.name: each for each in _all(store)}
     created = [name for name in wanted if name not in held]
@@ -70,6 +74,7 @@ def imported(store: Store, document: object, by: Author, *, path: str, dry_run: 
         if name in held and (fields := _differences(_document(held[name]), item))
     ]
     if not dry_run:
+        store.save_graphs(graphs)
         for freeze in freezes:  # first, so that what is created has them
             store.put_freeze(freeze, by)
         _write(store, [*created, *(each.name for each in changed)], wanted, by)

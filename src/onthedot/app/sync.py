@@ -128,7 +128,7 @@ class Declarations:
     def sync(self, *, prune: bool = False) -> Synced:
         """Create what is new, update what was changed in its declaration; an operator's edits and pauses stay."""
         store = self._open_store()
-        self._tasks.save_all_graphs(self._by_name)
+        self._tasks.save_all_graphs()
         self._put_values(store)
         meant = {name: self._meant(declared) for name, declared in self._by_name.items()}
         held = {each.name: each for batch in _batches([*meant]) for each in store.schedules(names=batch, limit=BATCH)}
@@ -148,7 +148,7 @@ class Declarations:
 
     def touch(self) -> None:
         """Tell the store that these schedules are still meant."""
-        self._tasks.save_all_graphs(self._by_name)
+        self._tasks.save_all_graphs()
         hashes = {name: self._meant(each).definition.declared_hash for name, each in self._by_name.items()}
         self._touch(self._open_store(), hashes)
 

@@ -15,7 +15,7 @@ from onthedot.app.callables import described, identity_of, is_async, place_of, u
 from onthedot.app.files.names import name_problem
 from onthedot.app.flows import drawing
 from onthedot.app.flows.calling import StepCall
-from onthedot.app.flows.checks import named_tasks, refuse_unknown_schedules
+from onthedot.app.flows.checks import named_tasks
 from onthedot.app.flows.flow import PREFIX, Flow
 from onthedot.app.options import Options, policy_of
 from onthedot.errors import Conflict, SettingsError, TaskNotFound
@@ -221,14 +221,10 @@ class Tasks:
         """The task or flow of that name, if this process has it."""
         return self.lookup(name) or self.flow(name)
 
-    def save_all_graphs(self, schedules: Iterable[str]) -> None:
-        """Keep the graphs of all flows that this process has, before schedules and runs refer to them. These schedules
-        are declared with them."""
-        store = self._open_store()
-        for flow in self._flows.values():
-            refuse_unknown_schedules(store, flow, schedules)
+    def save_all_graphs(self) -> None:
+        """Keep the graphs of all flows that this process has, before schedules and runs refer to them."""
         if self._flows:
-            store.save_graphs([graph for flow in self._flows.values() for graph in flow.graphs])
+            self._open_store().save_graphs([graph for flow in self._flows.values() for graph in flow.graphs])
 
     def save_graphs(self, name: str, *, unchecked: bool) -> None:
         """The same for the flow that runs of this task are, if this process has it: nodes keep what they publish.
@@ -243,7 +239,6 @@ class Tasks:
         store = self._open_store()
         saved = self._saved.setdefault(store, {})
         if store.now_ms() - saved.get(flow.graph.hash, 0) > _SAVED_MS:
-            refuse_unknown_schedules(store, flow)
             store.save_graphs(flow.graphs)
             saved[flow.graph.hash] = store.now_ms()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
+from onthedot.app.flows.policies import checked_for_flow
 from onthedot.app.options import OF_THE_SCHEDULE, Options, field_names, of_the_schedule, policy_of
 from onthedot.model.definition_json import DEFAULTS
 from onthedot.model.policy import Policy
@@ -28,6 +29,8 @@ class Said:
     def of(self, schedule: Schedule) -> Definition[Trigger]:
         """The definition after it."""
         old = edits.definition_of(schedule)
+        if old.graph is not None:
+            checked_for_flow(self.given, schedule.name)
         return replace(
             old,
             args=old.args if self.args is None else self.args,

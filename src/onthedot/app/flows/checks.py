@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from onthedot.app.options import policy_of
 from onthedot.errors import SettingsError
 from onthedot.model.graph import DEEPEST, MOST_BYTES, MOST_STEPS, Graph, Step
 from onthedot.model.policy import Policy
-from onthedot.stores.base import Store
 
 if TYPE_CHECKING:
     from onthedot.app.flows.flow import Flow
@@ -73,21 +72,6 @@ def named_tasks(flow: Flow[...]) -> Iterator[tuple[str, str]]:
         for step, callee in each.drawn.callees.items():
             if isinstance(callee, str):
                 yield step, callee
-
-
-def refuse_unknown_schedules(store: Store, flow: Flow[...], declared: Iterable[str] = ()) -> None:
-    """`SettingsError` where a step waits for a schedule that there is not, nor is declared beside it."""
-    awaited = {
-        name: step.name for graph in flow.graphs for step in graph.steps for name in step.policy.get("depends_on", ())
-    }
-    asked = sorted(awaited.keys() - set(declared))
-    found = {schedule.name for schedule in store.schedules(names=asked)} if asked else set()
-    for name in asked:
-        if name not in found:
-            raise SettingsError(
-                f"flow {flow.name!r}: {awaited[name]}: depends_on: there is no schedule {name!r};"
-                " put it first, or leave it out"
-            )
 
 
 def _depth(flow: Flow[...]) -> int:

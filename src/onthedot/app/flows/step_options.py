@@ -23,9 +23,11 @@ OF_THE_FLOW = {
     "max_waiting",
     "max_concurrent_runs",
     "jitter",
+    "depends_on",
+    "within",
     *OF_THE_SCHEDULE,
 }
-"""What concerns ticks: a step has none."""
+"""What concerns ticks, and when they may begin: a step has none, and waits for steps."""
 OF_THE_STEP = ("name", "after", "on", "when", "may_fail", "parallel")
 _ONS: tuple[On, ...] = ("success", "any", "failure", "end")
 

@@ -224,7 +224,6 @@ def test_conditions_are_joined() -> None:
         ({"timeout": "90s", "retries": 0}, {"timeout_ms": 90_000, "retries": 0}),
         ({"route": "hash", "group": "eu", "pool": "slow"}, {"route": "hash", "group": "eu", "pool": "slow"}),
         ({"priority": 5, "delivery": "at_most_once"}, {"priority": 5, "delivery": "at_most_once"}),
-        ({"depends_on": "nightly", "within": "1h"}, {"depends_on": ["nightly"], "within_ms": 3_600_000}),
         (
             {"backoff": "1s", "max_backoff": "5s", "crash_retries": 1},
             {"backoff_ms": 1000, "max_backoff_ms": 5000, "crash_retries": 1},
