@@ -2,7 +2,8 @@
 
     scripts/storm [--store URL] [--seconds 120] [--kill-every 5] [--schedules 100] [--processes 2]
 
-Exit code 0 only if each tick of each schedule became one run, and all of them succeeded.
+Exit code 0 only if each tick of each schedule became one run, all of them succeeded, and the checker finds no broken
+promise in what the store holds and in the journals that the tasks wrote.
 """
 
 from __future__ import annotations
@@ -19,18 +20,28 @@ from collections import Counter
 from pathlib import Path
 
 from onthedot import App
+from onthedot.clock import SystemClock
 from onthedot.stores.open import open_store
+from onthedot.testing.history import verify
+
+_MEMORY = "/dev/shm" if Path("/dev/shm").is_dir() else None
+"""Where journals are: processes are killed here and the machine is not, and disks are for the store."""
+_BEFORE_MS = 60_000
+"""The store's clock may be so far behind."""
 
 PROGRAM = """
 import asyncio
 import os
 from onthedot import App, Context, every
 from onthedot.node.settings import NodeSettings
+from onthedot.testing.history import Journal
 
+journal = Journal(os.environ["STORM_JOURNAL"])
 app = App(os.environ["STORM_URL"], node=NodeSettings(lease_ms=6000, heartbeat_ms=2000))
 
 async def work(ctx: Context) -> int:
-    await asyncio.sleep(0.3)  # so that kills find runs under way
+    with journal.entry(ctx):
+        await asyncio.sleep(0.3)  # so that kills find runs under way
     return ctx.attempt
 
 app.task(name="work")(work)
@@ -50,17 +61,24 @@ def main() -> int:
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--seed", type=int, default=random.randrange(1 << 30))
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
+    began_ms = SystemClock().now_ms()
+    with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory(dir=_MEMORY) as journal:
         url = options.store or f"sqlite:///{folder}/storm.db"
         print(f"{options.processes} processes, {options.schedules} schedules a second, seed {options.seed}", flush=True)
-        kills = _rage(Path(folder), url, options)
-        return _account(url, kills)
+        kills = _rage(Path(folder), url, journal, options)
+        unaccounted = _account(url, kills)
+        return int(_judge(url, journal, began_ms) or unaccounted)
 
 
-def _rage(folder: Path, url: str, options: argparse.Namespace) -> int:
+def _rage(folder: Path, url: str, journal: str, options: argparse.Namespace) -> int:
     program, dice = folder / "storm_jobs.py", random.Random(options.seed)
     program.write_text(PROGRAM)
-    environment = {**os.environ, "STORM_URL": url, "STORM_SCHEDULES": str(options.schedules)}
+    environment = {
+        **os.environ,
+        "STORM_URL": url,
+        "STORM_SCHEDULES": str(options.schedules),
+        "STORM_JOURNAL": journal,
+    }
 
     def start() -> subprocess.Popen[bytes]:
         return subprocess.Popen([sys.executable, str(program)], env=environment)
@@ -83,7 +101,18 @@ def _rage(folder: Path, url: str, options: argparse.Namespace) -> int:
     return kills
 
 
-def _account(url: str, kills: int) -> int:
+def _judge(url: str, journal: str, began_ms: int) -> bool:
+    """Whether a promise was broken; says which, with the history that shows it."""
+    store = open_store(url, create=False)
+    verdict = verify(
+        store, since_ms=began_ms - _BEFORE_MS, journal=journal, journalled=["work"], explained=20, is_over=True
+    )
+    store.close()
+    print(verdict)
+    return not verdict.holds
+
+
+def _account(url: str, kills: int) -> bool:
     app = App(url, store=open_store(url, create=False))
     left_out, twice, missing, again, runs = 0, 0, 0, 0, 0
     otherwise: Counter[str] = Counter()
@@ -103,7 +132,7 @@ def _account(url: str, kills: int) -> int:
         f" {left_out} left out, not succeeded: {dict(otherwise) or 'none'}"
     )
     left_waiting = otherwise.pop("waiting", 0)  # of the last moment, when all nodes had begun to stop
-    return int(bool(twice or missing or left_out or otherwise or left_waiting > len(schedules)))
+    return bool(twice or missing or left_out or otherwise or left_waiting > len(schedules))
 
 
 if __name__ == "__main__":
