@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from onthedot.insight.explain import explain
+from onthedot.model.mark import Mark
 from onthedot.model.node import Node
 from onthedot.model.run import Run, UnreadableRun
 from onthedot.model.schedule import Schedule
@@ -46,6 +47,8 @@ class ScheduleReader:
         self._nodes = tuple(nodes)
         self.pruned_through_ms: int | None = None
         """Up to where ticks cannot be judged, since history is forgotten; None where nothing is."""
+        self._kept, self._oldest_end_ms = 0, NEVER
+        """Of tick runs: how many are kept, and when the first of them ended."""
         self.ticks = self.told = 0
         """Of how many ticks it could be asked why they did or did not run, and of how many it was."""
 
@@ -54,11 +57,11 @@ class ScheduleReader:
         now_ms = self._store.now_ms()
         borders = self._borders()
         since_ms = self._judged_from()
-        share = -(-self._how.explained // max(len(borders) - 1, 1))
         carried: tuple[Run, ...] = ()
-        for first_ms, last_ms in pairwise(borders):
+        for number, (first_ms, last_ms) in enumerate(pairwise(borders), 1):
             page = self._page(now_ms, first_ms, last_ms, carried)
-            page = self._with_told(self._in_time(page, max(since_ms, first_ms)), share)
+            share = self._how.explained * number // (len(borders) - 1) - self.told
+            page = self._with_told(_with(page, since_ms=max(since_ms, first_ms)), share)
             yield page
             carried = _still_under_way((*carried, *page.runs), last_ms)
 
@@ -66,14 +69,22 @@ class ScheduleReader:
         """Nominal moments with about a page of runs between them, the first and last included."""
         borders, last_ms = [NEVER], NEVER
         while True:
-            found = self._store.ticks(
-                [self._schedule.id], first_ms=self._how.since_ms + 1, last_ms=last_ms, each=self._how.page
-            )
-            if len(found.marks) < self._how.page:
+            first_ms = self._how.since_ms + 1
+            marks = self._store.ticks(
+                [self._schedule.id], first_ms=first_ms, last_ms=last_ms, each=self._how.page
+            ).marks
+            if len(marks) < self._how.page:
+                self._note_kept(marks)
                 return [self._how.since_ms, *reversed(borders)]
-            oldest = min(mark.scheduled_ms for mark in found.marks)
+            oldest = min(mark.scheduled_ms for mark in marks)
             last_ms = oldest if oldest < last_ms else oldest - 1
+            self._note_kept([mark for mark in marks if mark.scheduled_ms > last_ms])
             borders.append(last_ms)
+
+    def _note_kept(self, marks: Sequence[Mark]) -> None:
+        ends = [mark.finished_ms or NEVER for mark in marks if mark.cause == "tick"]
+        self._kept += len(ends)
+        self._oldest_end_ms = min([self._oldest_end_ms, *ends])
 
     def _page(self, now_ms: int, first_ms: int, last_ms: int, carried: tuple[Run, ...]) -> History:
         store, schedule = self._store, self._schedule
@@ -120,33 +131,16 @@ class ScheduleReader:
         """Since when nothing is forgotten. The oldest end that is kept says how far pruning has come, whether it goes
         by age, by number or by id: what was due after it has ended after it."""
         schedule, since_ms = self._schedule, self._how.since_ms
+        judged_ms = max(since_ms, self._decisions_kept_from())
         older = self._store.ticks([schedule.id], last_ms=since_ms, each=1)
-        kept_ms = self._decisions_kept_from()
-        if older.marks and kept_ms is None:
-            return since_ms
-        ends = self._ends_kept()
-        if ends is None or len(ends) >= schedule.planned_runs or older.marks:
-            judged_ms = max(since_ms, kept_ms or 0)
-        else:
-            judged_ms = max(since_ms, kept_ms or 0, min(ends, default=schedule.settled_ms))
+        if not older.marks and self._kept < schedule.planned_runs:
+            judged_ms = max(judged_ms, min(self._oldest_end_ms, schedule.settled_ms))
         self.pruned_through_ms = judged_ms if judged_ms > max(since_ms, schedule.created_ms) else None
         return judged_ms
 
-    def _decisions_kept_from(self) -> int | None:
+    def _decisions_kept_from(self) -> int:
         decisions = self._store.decisions(self._schedule.id, limit=_MOST_DECISIONS)
-        return min(each.last_ms for each in decisions) if len(decisions) >= _NEARLY_ALL else None
-
-    def _ends_kept(self) -> list[int] | None:
-        """When tick runs ended that are kept, now where they have not; None where more were kept than are looked at."""
-        most = 20 * self._how.page
-        marks = self._store.ticks([self._schedule.id], each=most).marks
-        if len(marks) == most:
-            return None
-        return [mark.finished_ms or NEVER for mark in marks if mark.cause == "tick"]
-
-    @staticmethod
-    def _in_time(page: History, since_ms: int) -> History:
-        return _with(page, since_ms=since_ms)
+        return min(each.last_ms for each in decisions) if len(decisions) >= _NEARLY_ALL else 0
 
     # why
 
@@ -155,8 +149,7 @@ class ScheduleReader:
         decided = [each.first_ms for each in page.decisions] + [each.last_ms for each in page.decisions]
         ended = [moment for moment, runs in page.tick_runs.items() if all(run.is_final for run in runs)]
         moments = sorted({each for each in (*decided, *ended) if page.since_ms < each <= page.until_ms})
-        step = max(-(-len(moments) // share), 1) if share else 0
-        chosen = moments[::step] if step else []
+        chosen = moments[:: max(-(-len(moments) // share), 1)] if share > 0 else []
         self.ticks += len(moments)
         self.told += len(chosen)
         return _with(page, told={each: explain(self._store, self._schedule, each).text for each in chosen})
