@@ -67,7 +67,10 @@ def _act(world: World, dice: random.Random) -> None:
     schedules, name = world.app.schedules, dice.choice(NAMES)
     soon = world.now.replace(microsecond=0) + timedelta(seconds=dice.randrange(1, 60))
     with suppress(OnthedotError):
-        match dice.choice(["advance"] * 5 + ["pause", "resume", "trigger", "move", "edit", "kill", "start", "delete"]):
+        match dice.choice(
+            ["advance"] * 6
+            + ["pause", "resume", "trigger", "move", "skip", "freeze", "edit", "kill", "start", "delete"]
+        ):
             case "advance":
                 world.advance(f"{dice.randrange(1, 60)}s")
             case "pause":
@@ -78,6 +81,10 @@ def _act(world: World, dice: random.Random) -> None:
                 schedules.trigger(name)
             case "move":
                 schedules.reschedule(name, soon)
+            case "skip":
+                schedules.skip_next(name, dice.randrange(4))
+            case "freeze":
+                world.app.freeze(f"for {name}", soon, soon + timedelta(seconds=30), where={"name": name})
             case "edit":
                 schedules.update(name, trigger=dice.choice(TRIGGERS))
             case "kill":

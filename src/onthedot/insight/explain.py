@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from onthedot.errors import TriggerError
@@ -57,13 +58,13 @@ def explain(store: Store, schedule: Schedule, moment_ms: int) -> Explanation:
     """What became of the tick at that moment."""
     facts = Facts(store, schedule.name, around_ms=moment_ms)
     runs = tuple(facts.of_tick(schedule.id, moment_ms))
-    if runs:
-        in_order = sorted(runs, key=lambda run: (run.is_shard, run.shard or 0, run.id))
-        return Explanation("; ".join(describe_run(run, facts) for run in in_order), runs)
-    found = store.decisions(schedule.id, first_ms=moment_ms, last_ms=moment_ms)
+    found = [] if _is_done(runs) else store.decisions(schedule.id, first_ms=moment_ms, last_ms=moment_ms)
     decisions = tuple(each for each in found if _is_about(each, moment_ms, store))
-    if decisions:
-        return Explanation(_left_out(decisions[0], moment_ms, facts), (), decisions)
+    in_order = sorted(runs, key=lambda run: (run.is_shard, run.shard or 0, run.id))
+    told = [_left_out(each, moment_ms, facts) for each in decisions[:1]]
+    told += [describe_run(run, facts) for run in in_order]
+    if told:
+        return Explanation("; ".join(told), runs, decisions)
     return Explanation(_without_trace(store, schedule, moment_ms, facts))
 
 
@@ -90,6 +91,11 @@ def _without_trace(store: Store, schedule: Schedule, moment_ms: int, facts: Fact
 
 
 # a tick that became no run
+
+
+def _is_done(runs: Sequence[Run]) -> bool:
+    """Whether the tick itself was run, or filled in later. A run by hand of the same moment is another matter."""
+    return any(run.cause in ("tick", "backfill") for run in runs)
 
 
 def _is_about(decision: Decision, moment_ms: int, store: Store) -> bool:

@@ -18,6 +18,8 @@ _WORDS = {
     "paused": "paused",
     "overlap": "overlap policy left it out",
     "rescheduled": "moved to another moment",
+    "skipped": "asked to skip it",
+    "frozen": "frozen",
     "replaced": "changed before it was planned",
     "undeclared": "no live node declared",
     "deleted": "deleted",
@@ -36,14 +38,14 @@ def explain_is_true(history: History) -> Iterator[Broken]:
             if missing:
                 lines = [run_line(run), *(line for each in run.attempts for line in attempt_lines(run, each))]
                 yield _untrue(history, moment, text, f"it does not say {missing[0]!r}", lines)
-        if not history.tick_runs.get(moment):
+        filled_in = any(run.cause == "backfill" and run.scheduled_ms == moment for run in history.runs)
+        if not history.tick_runs.get(moment) and not filled_in:
             yield from _of_decision(history, moment, text)
         yield from _of_holders(history, moment, text)
 
 
 def _must_say(run: Run) -> Iterator[str]:
-    kind = "broadcast" if run.is_broadcast else "run"
-    yield f"{kind} {run.id} "
+    yield f" {run.id} "
     yield f" {run.state}"
     if run.owner is not None and run.started_ms is not None and run.state is not State.SKIPPED:
         yield f"begun {iso(run.started_ms)}"
@@ -56,7 +58,7 @@ def _of_decision(history: History, moment: int, text: str) -> Iterator[Broken]:
     for each in history.decisions:
         if not each.first_ms <= moment <= each.last_ms:
             continue
-        missing = [said for said in (f"did not run at {iso(moment)}", _WORDS[each.reason]) if said not in text]
+        missing = [said for said in (f"did not run at {iso(moment)}", _WORDS.get(each.reason, "")) if said not in text]
         if missing:
             yield _untrue(history, moment, text, f"it does not say {missing[0]!r}", [decision_line(each)])
         return

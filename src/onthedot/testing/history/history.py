@@ -11,10 +11,12 @@ from typing import NamedTuple
 from onthedot.errors import TriggerError
 from onthedot.model.attempt import Attempt
 from onthedot.model.decision import Decision
+from onthedot.model.freeze import Freeze
 from onthedot.model.node import Node
 from onthedot.model.policy import Policy
 from onthedot.model.run import Run
 from onthedot.model.schedule import Schedule
+from onthedot.model.states import State
 from onthedot.stores.base import Change
 from onthedot.testing.history.journal import Entry
 from onthedot.triggers.base import Trigger
@@ -61,6 +63,8 @@ class History:
     """The audit, oldest first."""
     changes_since_ms: int = 0
     """What was changed before is forgotten."""
+    freezes: tuple[Freeze, ...] = ()
+    """Those that the store still knows."""
     nodes: tuple[Node, ...] = ()
     """All that the store remembers, living or gone."""
     journal: tuple[Entry, ...] = ()
@@ -179,9 +183,10 @@ def is_part(run: Run) -> bool:
 
 
 def holds_of(run: Run, now_ms: int) -> Iterator[Hold]:
-    """When this run was under way."""
+    """When this run was under way. Of what has no owner only its last beginning is kept: where it was begun again, when
+    it stood still between is not known, and nothing is said."""
     if run.is_broadcast or run.is_flow:
-        if run.started_ms is not None:
+        if run.started_ms is not None and run.state is not State.WAITING and run.claim_no <= 1:
             yield Hold(run.started_ms, _or_now(run.finished_ms, run.started_ms, now_ms), run, None)
         return
     for attempt in run.attempts:

@@ -9,7 +9,7 @@ from onthedot.testing.history.broken import Broken
 from onthedot.testing.history.execution import each_claim_once, what_is_recorded_was_done
 from onthedot.testing.history.explanations import explain_is_true
 from onthedot.testing.history.history import History
-from onthedot.testing.history.starts import limits_held, never_early, no_overlap, pause_held
+from onthedot.testing.history.starts import freeze_held, limits_held, never_early, no_overlap, pause_held
 from onthedot.testing.history.ticks import (
     decided_once,
     no_decision_without_cause,
@@ -27,6 +27,7 @@ JUDGES: tuple[Judge, ...] = (
     never_early,
     no_overlap,
     pause_held,
+    freeze_held,
     no_superseded_outcome,
     attempts_bounded,
     each_claim_once,

@@ -12,7 +12,7 @@ from onthedot.model.node import Node
 from onthedot.model.run import Run, UnreadableRun
 from onthedot.model.schedule import Schedule
 from onthedot.stores.base import Change, Store
-from onthedot.testing.history.history import NEVER, History
+from onthedot.testing.history.history import NEVER, History, is_part
 from onthedot.testing.history.journal_index import JournalIndex
 
 PAGE = 1000
@@ -20,7 +20,7 @@ _MOST_CHANGES = 10_000
 _MOST_DECISIONS = 10_000
 _NEARLY_ALL = 9000
 """From so many kept decisions on, older ones may have been pruned."""
-_SHARDS = 2000
+_PARTS = 2000
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +103,7 @@ class ScheduleReader:
             decisions=tuple(decisions),
             changes=tuple(reversed(changes)),
             changes_since_ms=changes[-1].at_ms if len(changes) == _MOST_CHANGES else 0,
+            freezes=tuple(store.freezes()),
             nodes=self._nodes,
             journal=self._how.journal.of([run.id for run in runs]),
             journalled=self._how.journalled,
@@ -111,19 +112,20 @@ class ScheduleReader:
         )
 
     def _whole(self, ids: Sequence[str]) -> tuple[Run, ...]:
-        """The runs, with the shards of broadcasts; those that cannot be read are left out."""
+        """The runs, with the shards and steps that they stand for; those that cannot be read are left out."""
         size = self._how.page
         found = [
             run for at in range(0, len(ids), size) for run in self._store.runs(ids=ids[at : at + size], limit=size)
         ]
-        shards = [
+        parts = [
             each
             for run in found
-            if run.is_broadcast
-            for each in self._store.runs(parent=run.id, limit=_SHARDS)
-            if each.is_shard
+            if run.is_broadcast or run.is_flow
+            for each in self._store.runs(parent=run.id, limit=_PARTS)
+            if is_part(each)
         ]
-        return tuple(run for run in (*found, *shards) if not isinstance(run, UnreadableRun))
+        known = {run.id: run for run in (*parts, *found)}
+        return tuple(run for run in known.values() if not isinstance(run, UnreadableRun))
 
     # what is forgotten
 
@@ -162,7 +164,7 @@ def _with(page: History, **values: object) -> History:
 
 
 def _still_under_way(runs: Sequence[Run], at_ms: int) -> tuple[Run, ...]:
-    return tuple(run for run in runs if not run.is_shard and (run.finished_ms or NEVER) > at_ms)
+    return tuple(run for run in runs if not is_part(run) and (run.finished_ms or NEVER) > at_ms)
 
 
 # runs of all schedules, and of none

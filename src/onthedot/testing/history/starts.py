@@ -25,6 +25,7 @@ EARLY = "never early"
 OVERLAP = "no overlap where the rule forbids it"
 LIMIT = "limits are held"
 PAUSE = "pause means pause"
+FREEZE = "freezes are held"
 
 
 def never_early(history: History) -> Iterator[Broken]:
@@ -158,3 +159,21 @@ def pause_held(history: History) -> Iterator[Broken]:
                     lines = (*_hold_lines(history, hold), *map(change_line, changes))
                     what = f"run {run.id} began at {iso(hold.first_ms)}, in a pause"
                     yield Broken(PAUSE, what, history.name, in_order(lines))
+
+
+def freeze_held(history: History) -> Iterator[Broken]:
+    """No tick run begins in a freeze, once that was written into the schedules. One that was changed or ended since is
+    not judged: when it was what is not kept."""
+    for freeze in history.freezes:
+        concerned = all(freeze.concerns(each.name, each.tags) for each in history.definitions)
+        if freeze.revision > 1 or not freeze.walks or not history.definitions or not concerned:
+            continue
+        first_ms = max(freeze.start_ms, freeze.walked_ms) + history.slack_ms
+        for run in history.runs:
+            if run.cause != "tick" or run.exempt or is_part(run):
+                continue
+            for hold in holds_of(run, history.now_ms):
+                if first_ms <= hold.first_ms < freeze.end_ms:
+                    line = Line(freeze.start_ms, f"freeze {freeze.name} from here to {iso(freeze.end_ms)}")
+                    what = f"run {run.id} began at {iso(hold.first_ms)}, in freeze {freeze.name}"
+                    yield Broken(FREEZE, what, history.name, in_order((line, *_hold_lines(history, hold))))

@@ -195,6 +195,11 @@ def _missing_cause(history: History, each: Decision) -> str | None:
         case "rescheduled":
             moved = any(change.after.get("rescheduled") is True for change in history.changes)
             return None if forgotten or moved else "nobody had moved it"
+        case "skipped":
+            asked = any(change.after.get("skips") for change in history.changes)
+            return None if forgotten or asked else "nobody had asked for it"
+        case "frozen":
+            return _missing_freeze(history, each)
         case "max_runs":
             limited = revision is None or any(known.max_runs is not None for known in history.definitions)
             return None if limited else "it may have any number of runs"
@@ -214,6 +219,15 @@ def _was_in_the_way(history: History, each: Decision) -> bool:
         return any(made - slack_ms <= last_ms and (end is None or end + slack_ms >= first_ms) for made, end in lives)
 
     return lived(each.decided_ms, each.decided_ms) and lived(each.first_ms, each.decided_ms)
+
+
+def _missing_freeze(history: History, each: Decision) -> str | None:
+    """One that is forgotten, was changed or ended is not judged."""
+    for freeze in history.freezes:
+        whole = freeze.name == each.detail and freeze.revision == 1 and not freeze.thawed
+        if whole and not (freeze.start_ms <= each.decided_ms and each.first_ms < freeze.end_ms):
+            return f"freeze {freeze.name} is from {iso(freeze.start_ms)} to {iso(freeze.end_ms)}"
+    return None
 
 
 def _is_paused(history: History, at_ms: int) -> bool:

@@ -11,6 +11,7 @@ import pytest
 from onthedot import every
 from onthedot.model.attempt import Attempt
 from onthedot.model.decision import Decision
+from onthedot.model.freeze import Freeze
 from onthedot.model.node import Node, NodeState
 from onthedot.model.policy import Policy
 from onthedot.model.run import Run
@@ -23,7 +24,7 @@ from onthedot.testing.history import Entry, History, Judge, judge
 from onthedot.testing.history.attempts import attempts_bounded, no_superseded_outcome, nothing_after_drain
 from onthedot.testing.history.execution import each_claim_once, what_is_recorded_was_done
 from onthedot.testing.history.explanations import explain_is_true
-from onthedot.testing.history.starts import limits_held, never_early, no_overlap, pause_held
+from onthedot.testing.history.starts import freeze_held, limits_held, never_early, no_overlap, pause_held
 from onthedot.testing.history.ticks import (
     decided_once,
     no_decision_without_cause,
@@ -266,6 +267,27 @@ WRONG: list[tuple[str, Judge, Callable[[], History], tuple[str, ...]]] = [
         ("run-4", "audit: pause by ana (cli)"),
     ),
     (
+        "a run that began in a freeze",
+        freeze_held,
+        lambda: with_runs(freezes=(Freeze("ball", tick(1), tick(2), walks=1, walked_ms=T0),)),
+        ("run-1", "freeze ball"),
+    ),
+    (
+        "a tick that was frozen outside its freeze",
+        no_decision_without_cause,
+        lambda: a_history(
+            decisions=(left_out("frozen", 3, 3, tick(3), detail="ball"),),
+            freezes=(Freeze("ball", tick(8), tick(9), walks=1),),
+        ),
+        ("ball",),
+    ),
+    (
+        "a skip that nobody asked for",
+        no_decision_without_cause,
+        lambda: a_history(decisions=(left_out("skipped", 3, 5, tick(6)),)),
+        ("nobody had asked",),
+    ),
+    (
         "two owners",
         no_superseded_outcome,
         lambda: with_runs(with_fields(AGAIN, started_ms=tick(1) + 500)),
@@ -354,7 +376,7 @@ WRONG: list[tuple[str, Judge, Callable[[], History], tuple[str, ...]]] = [
         "an explanation of another run",
         explain_is_true,
         lambda: a_history(told={tick(1): "run run-9 succeeded, begun 2026-01-01T00:01:00Z on node one, attempt 1"}),
-        ("does not say 'run run-1 '", "explain: run run-9"),
+        ("does not say ' run-1 '", "explain: run run-9"),
     ),
     (
         "an explanation by another reason",
