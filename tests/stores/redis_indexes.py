@@ -37,6 +37,7 @@ _SORTED = (
     "watched",
     "parent:",
     "items:",
+    "graph_runs:",
     "bounded",
     "task_runs:",
     "node_runs:",

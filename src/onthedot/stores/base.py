@@ -243,7 +243,7 @@ class Retention:
 
     history_ms: int = 30 * _DAY_MS
     """Ended runs with their logs, decisions, and definitions that were replaced; these also while a run or a decision
-    that is kept needs them."""
+    that is kept needs them. The steps of a flow are kept as long as the flow, and a graph while anything needs it."""
     per_schedule: int = 1000
     """So many ended runs of each schedule, and of each task that runs without one; at times a tenth more."""
     decisions_per_schedule: int = 10_000
@@ -283,6 +283,8 @@ class Pruned:
     nodes: int = 0
     hours: int = 0
     """Of statistics."""
+    graphs: int = 0
+    """Of flows."""
     refused: tuple[str, ...] = ()
     """What the database would not delete, one line each with its reason; it is passed over from now on."""
     more: bool = False

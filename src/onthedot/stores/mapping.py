@@ -298,12 +298,12 @@ def result_from(state: str, result: str | None) -> tuple[State, Any]:
     return _STATES.get(state, State.FAILED), None if result is None else _or(None, lambda: decode(result), "", [])
 
 
-GRAPH = ("hash", "content", "seen_ms")
+GRAPH = ("hash", "name", "content", "seen_ms")
 
 
 def graph_row(graph: Graph, seen_ms: int) -> Columns:
     """The columns of `GRAPH`."""
-    return graph.hash, graph.text, seen_ms
+    return graph.hash, graph.name, graph.text, seen_ms
 
 
 _TEXTS = ("id", "task", "cause")

@@ -347,6 +347,8 @@ class _Tables:
         self.slots: dict[str, str] = {}
         self.graphs: dict[str, tuple[Graph, int]] = {}
         """Each with when it was last asked to be kept."""
+        self.forgotten: dict[str, None] = {}
+        """Flows whose steps are to follow them."""
         self.history = EndedRuns()
         self.succeeded: dict[str, int] = {}
         """When each schedule last did: a look through the whole history would grow with every run."""

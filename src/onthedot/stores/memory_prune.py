@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from onthedot.heap import IndexedHeap
 from onthedot.model.decision import Decision
+from onthedot.model.graph import Graph
 from onthedot.model.hour import Hour
 from onthedot.model.key import Key
 from onthedot.model.run import Run
@@ -47,10 +48,14 @@ class EndedRuns(dict[str, Run]):
         return run
 
 
+_OF_FLOWS = ""
+"""Where all steps stand."""
+
+
 def _kept_by(run: Run) -> str:
     """No name has a slash, so a task and a schedule never share it. Steps are kept by their flow."""
     if run.is_step:
-        return ""
+        return _OF_FLOWS
     return f"/{run.task}" if run.schedule is None else run.schedule
 
 
@@ -84,19 +89,60 @@ class MemoryForgetting:
     # runs
 
     def old_runs(self, before_ms: int, most: int) -> list[str]:
-        old = takewhile(lambda run: (run.finished_ms or 0) <= before_ms, self._tables.history.values())
-        return [run.id for run in islice(old, most)]
+        old = takewhile(lambda run: (run.finished_ms or 0) <= before_ms or run.is_step, self._tables.history.values())
+        return [run.id for run in islice((run for run in old if not run.is_step), most)]
 
     def surplus_runs(self, keep: int, most: int, *, thorough: bool, before_ms: int) -> list[str]:
         history = self._tables.history
-        groups = (ids for ids in history.of.values() if len(ids) > keep)
+        groups = (ids for group, ids in history.of.items() if len(ids) > keep and group != _OF_FLOWS)
         surplus = (run_id for ids in groups for run_id in sorted(ids)[: len(ids) - keep])
         return list(islice((each for each in surplus if (history[each].finished_ms or 0) <= before_ms), most))
 
     def forget_runs(self, items: Sequence[str]) -> Pruned:
         history, log = self._tables.history, self._tables.log
+        flows = {run_id: None for run_id in items if run_id in history and history[run_id].is_flow}
+        self._tables.forgotten |= flows
         runs = sum(history.pop(run_id) is not None for run_id in items)
-        return Pruned(runs=runs, logs=sum(len(log.pop(run_id, ())) for run_id in items))
+        return Pruned(runs=runs, logs=sum(len(log.pop(run_id, ())) for run_id in items), more=bool(flows))
+
+    # flows
+
+    def steps_left(self, most: int) -> list[str]:
+        forgotten = self._tables.forgotten
+        if not forgotten:
+            return []
+        steps = (run.id for run in self._tables.history.values() if run.is_step and run.parent_id in forgotten)
+        return list(islice(steps, most))
+
+    def bare_flows(self, most: int) -> list[str]:
+        if not self._tables.forgotten:
+            return []
+        ended = {run.parent_id for run in self._tables.history.values() if run.is_step}
+        bare = (each for each in self._tables.forgotten if each not in ended and each not in self._tables.steps_of)
+        return list(islice(bare, most))
+
+    def forget_flows(self, items: Sequence[str]) -> Pruned:
+        for flow_id in items:
+            self._tables.forgotten.pop(flow_id, None)
+        return Pruned()
+
+    def unused_graphs(self, before_ms: int, most: int, *, thorough: bool) -> list[str]:
+        old = [graph for graph, seen_ms in self._tables.graphs.values() if seen_ms <= before_ms]
+        return list(islice((graph.hash for graph in old if not self._is_used(graph)), most))
+
+    def _is_used(self, graph: Graph) -> bool:
+        tables, task = self._tables, f"@{graph.name}"
+        schedules = [row for row in tables.schedules.values() if row.task == task]
+        definitions = chain(schedules, *(tables.revisions.get(row.id, ()) for row in schedules))
+        runs = chain(tables.runs.values(), tables.history.values())
+        steps = (step for other, _ in tables.graphs.values() for step in other.steps)
+        needed = chain(
+            (each.graph for each in definitions), (run.graph for run in runs), (step.graph for step in steps)
+        )
+        return graph.hash in needed
+
+    def forget_graphs(self, items: Sequence[str]) -> Pruned:
+        return Pruned(graphs=sum(self._tables.graphs.pop(each, None) is not None for each in items))
 
     # decisions: each by its schedule and when it was made, from the oldest of each schedule on
 
@@ -252,5 +298,6 @@ class MemoryRolling:
 
 
 def _end_of(run: Run) -> End:
+    of = f"/{run.task}" if run.is_step else _kept_by(run)
     error = run.error or run.reason
-    return _kept_by(run), run.step or "", run.state.value, run.due_ms, run.started_ms, run.finished_ms, error
+    return of, run.step or "", run.state.value, run.due_ms, run.started_ms, run.finished_ms, error

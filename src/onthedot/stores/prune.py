@@ -13,6 +13,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from onthedot.errors import StoreError, StoreUnavailable
 from onthedot.stores.base import Pruned, Retention, RolledUp, Store
+from onthedot.stores.kept_graphs import KEPT_MS
 from onthedot.stores.roll_up import Rolling, roll_up
 from onthedot.stores.transaction import TryAgain, once_more_if_cut_off
 
@@ -69,7 +70,22 @@ class Forgetting(Protocol):
     def surplus_runs(self, keep: int, most: int, *, thorough: bool, before_ms: int) -> Sequence[Any]:
         """Of those beyond the newest only what ended by then."""
 
-    def forget_runs(self, items: Sequence[Any]) -> Pruned: ...
+    def forget_runs(self, items: Sequence[Any]) -> Pruned:
+        """The steps of a flow go after it, not too many at once: from now on they are `steps_left`."""
+
+    def steps_left(self, most: int) -> Sequence[Any]:
+        """Ended steps of flows that are forgotten. No step is found in any other way: as too old, or one too many."""
+
+    def bare_flows(self, most: int) -> Sequence[Any]:
+        """Flows that are forgotten, and of which no steps are left, live or ended."""
+
+    def forget_flows(self, items: Sequence[Any]) -> Pruned: ...
+
+    def unused_graphs(self, before_ms: int, most: int, *, thorough: bool) -> Sequence[Any]:
+        """Those that nobody has asked to keep since then, and that no run, schedule or other graph refers to, nor a
+        former definition of a schedule of that flow."""
+
+    def forget_graphs(self, items: Sequence[Any]) -> Pruned: ...
 
     def old_decisions(self, before_ms: int, most: int) -> Sequence[Any]: ...
 
@@ -120,6 +136,9 @@ def kinds_of(
     return [
         Kind("run", partial(rows.old_runs, counted_ms), rows.forget_runs),
         Kind("run too many", surplus_runs, rows.forget_runs),
+        Kind("step", rows.steps_left, rows.forget_runs),
+        Kind("flow", rows.bare_flows, rows.forget_flows),
+        Kind("graph", partial(rows.unused_graphs, now_ms - KEPT_MS, thorough=thorough), rows.forget_graphs),
         Kind("decision", partial(rows.old_decisions, before_ms), rows.forget_decisions),
         Kind("decision too many", surplus_decisions, rows.forget_decisions),
         Kind("key", partial(rows.expired_keys, now_ms), rows.forget_keys),
@@ -229,7 +248,7 @@ class Groups(Generic[Item]):
     """How a store finds the groups of a table (a schedule's runs, say), and what they have too many of."""
 
     newest: Callable[[int], Iterable[str]]
-    """The groups of the newest rows, of so many rows."""
+    """The groups of the newest rows, of so many rows. What is in none has an empty name, and is never too many."""
     following: Callable[[str], str | None]
     """The first group after one; the very first after an empty name."""
     beyond: Callable[[str, int, int], Sequence[Item]]
@@ -258,7 +277,7 @@ class Surplus:
     ) -> list[Item]:
         """Up to so many rows that are too many, and that may go."""
         found: dict[Item, None] = {}
-        for group in dict.fromkeys(groups.newest(LOOKS)):
+        for group in filter(None, dict.fromkeys(groups.newest(LOOKS))):
             found.update(dict.fromkeys(_too_many(groups, group, keep, most - len(found), may_go)))
         in_vain = 0
         for group in self._in_turn(groups, thorough=thorough):

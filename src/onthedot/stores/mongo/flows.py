@@ -86,7 +86,7 @@ def save_graphs(reads: Reads, writes: Writes, graphs: Sequence[Graph], now_ms: i
     kept = {each["_id"]: each["seen_ms"] for each in reads.find(schema.GRAPHS, {"_id": {"$in": sorted(given)}})}
     for graph_hash, graph in given.items():
         if graph_hash not in kept:
-            document = {"_id": graph_hash, "content": graph.text, "seen_ms": now_ms}
+            document = {"_id": graph_hash, "name": graph.name, "content": graph.text, "seen_ms": now_ms}
             writes.insert(schema.GRAPHS, document, graph_hash)
         elif is_long_ago(kept[graph_hash], now_ms):
             writes.change(schema.GRAPHS, graph_hash, {"seen_ms": now_ms})

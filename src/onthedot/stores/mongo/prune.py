@@ -32,7 +32,9 @@ class Aging:
     also: Document = field(default_factory=dict)
 
 
-ENDED = Aging(schema.HISTORY, "finished_ms")
+# Steps go with their flow: few are left that are older than it.
+ENDED = Aging(schema.HISTORY, "finished_ms", {"step": None})
+SEEN = Aging(schema.GRAPHS, "seen_ms")
 DECIDED = Aging(schema.DECISIONS, "decided_ms")
 # Keys of ticks (t:…) go only with their schedule: they are what keeps a backfill from running twice.
 EXPIRED = Aging(schema.KEYS, "expires_ms", {"_id": {"$not": {"$regex": "^t:"}}})
@@ -76,6 +78,7 @@ class MongoForgetting:
         self._transact = transact
         self._runs, self._decisions = Surplus(), Surplus()
         self._revisions = Walk(0)
+        self._graphs = Walk("")
 
     # runs
 
@@ -101,10 +104,58 @@ class MongoForgetting:
             if full:
                 wait = set(logs.distinct("run_id", of_runs, session=session))
                 runs = [run_id for run_id in runs if run_id not in wait]
+            are_flows = {"_id": {"$in": runs}, **schema.FLOW}
+            flows = list(database[schema.HISTORY].find(are_flows, {"_id": 1}, session=session))
+            if flows:
+                database[schema.FORGOTTEN].insert_many(flows, session=session)
             _delete(database, session, schema.HISTORY, runs)
-            return Pruned(runs=len(runs), logs=len(lines), more=full)
+            return Pruned(runs=len(runs), logs=len(lines), more=full or bool(flows))
 
         return self._transact(remove)
+
+    # flows
+
+    def steps_left(self, most: int) -> list[Row]:
+        flows = self._forgotten()
+        if not flows:
+            return []
+        steps = {"parent_id": {"$in": flows}, **schema.STEP}
+        return _rows(ENDED, self._find(schema.HISTORY, steps, ("_id", "finished_ms"), most=most))
+
+    def _forgotten(self) -> list[str]:
+        return [each["_id"] for each in self._find(schema.FORGOTTEN, {}, ("_id",), most=BATCH)]
+
+    def bare_flows(self, most: int) -> list[str]:
+        flows = self._forgotten()
+        steps = (self._distinct(name, "parent_id", flows) for name in (schema.RUNS, schema.HISTORY))
+        return sorted(set(flows).difference(*steps))[:most]
+
+    def forget_flows(self, items: Sequence[str]) -> Pruned:
+        self._transact(lambda database, session: _delete(database, session, schema.FORGOTTEN, items))
+        return Pruned()
+
+    def unused_graphs(self, before_ms: int, most: int, *, thorough: bool) -> list[Row]:
+        return self._graphs.find(lambda after: self._unused(after, before_ms), most, thorough=thorough)
+
+    def _unused(self, after: str, before_ms: int) -> tuple[list[Row], str | None]:
+        page = self._find(schema.GRAPHS, {"_id": {"$gt": after}}, ("_id", "name", "seen_ms"), [("_id", 1)], _PAGE)
+        old = [each for each in page if each["seen_ms"] <= before_ms and not self._is_used(each)]
+        return _rows(SEEN, old), page[-1]["_id"] if len(page) == _PAGE else None
+
+    def _is_used(self, graph: Document) -> bool:
+        named = {"$regex": graph["_id"]}
+        schedules = [each["_id"] for each in self._find(schema.SCHEDULES, {"task": f"@{graph['name']}"}, ("_id",))]
+        where: list[tuple[str, Document]] = [
+            (schema.RUNS, {"graph": graph["_id"]}),
+            (schema.HISTORY, {"graph": graph["_id"]}),
+            (schema.SCHEDULES, {"_id": {"$in": schedules}, "definition": named}),
+            (schema.REVISIONS, {"schedule_id": {"$in": schedules}, "body": named}),
+            (schema.GRAPHS, {"_id": {"$ne": graph["_id"]}, "content": named}),
+        ]
+        return any(self._find(collection, matching, ("_id",), most=1) for collection, matching in where)
+
+    def forget_graphs(self, items: Sequence[Row]) -> Pruned:
+        return Pruned(graphs=self._forget(SEEN, items))
 
     # decisions
 

@@ -17,7 +17,7 @@ from onthedot.stores.mongo.prune import Read, Transact
 from onthedot.stores.roll_up import Known
 
 _ENDS = {"_id": "ends"}
-_FIELDS = ("kept_by", "step", "state", "due_ms", "started_ms", "finished_ms", "error", "reason")
+_FIELDS = ("kept_by", "step", "state", "due_ms", "started_ms", "finished_ms", "error", "reason", "task")
 
 
 class MongoRolling:
@@ -89,4 +89,4 @@ def _is_moved(database: Database[Document], session: ClientSession, before_ms: i
 def _end_of(document: Document) -> End:
     error = document.get("error") or document.get("reason")
     of, step, state, due_ms, started_ms, finished_ms = (document.get(name) for name in _FIELDS[:6])
-    return of, step or "", state, due_ms, started_ms, finished_ms, error
+    return f"/{document.get('task', '')}" if step else of, step or "", state, due_ms, started_ms, finished_ms, error

@@ -52,6 +52,8 @@ WAKES = f"{PREFIX}wakes"
 """One of each process that had news, for the others to see; see `notify`."""
 GRAPHS = f"{PREFIX}graphs"
 """What flows are, by hash."""
+FORGOTTEN = f"{PREFIX}forgotten"
+"""Flows that are forgotten, and whose steps are to follow them."""
 META = f"{PREFIX}meta"
 
 _TEXT: Document = {"$gt": ""}
@@ -68,6 +70,8 @@ LEFT_OUT: Document = {"left_out_ms": {"$gt": 0}}
 WATCHED: Document = {"watch_ms": {"$gt": 0}}
 HAS_PARENT: Document = {"parent_id": _TEXT}
 """Parts of broadcasts, and runs that follow others."""
+FLOW: Document = {"graph": _TEXT}
+"""Runs that stand for steps."""
 STEP: Document = {"step": _TEXT}
 """Runs that are a part of a flow."""
 UNTOLD: Document = {"untold": _TEXT}
@@ -163,6 +167,8 @@ INDEXES: dict[str, list[IndexModel]] = {
         _index(RUNS_UNTOLD, "untold", "_id", only=UNTOLD),
         # Which have waited, or gone on, for too long?
         _index(RUNS_BOUNDED, "bounded_ms", "_id", only=BOUNDED),
+        # Does any run need this graph?
+        _index("graph", "graph", only=FLOW),
         # No two runs in one slot.
         _index("slot", "slot", unique=True, only={"slot": _TEXT}),
     ],
@@ -181,12 +187,15 @@ INDEXES: dict[str, list[IndexModel]] = {
         _index("owner", "owner", "_id", only=OWNED),
         # Which were the parts of a broadcast, or followed a run?
         _index("parent", "parent_id", "_id", only=HAS_PARENT),
+        # Does any run need this graph?
+        _index("graph", "graph", only=FLOW),
         # What did the runs of a step return, in their order?
         _index("step", "parent_id", "step", "item", only=STEP),
         # What became of a schedule's ticks, newest moment first? Shards lie apart: a tick may have a thousand.
         _index("ticks", "schedule_id", "shard", "scheduled_ms", "_id", only={"schedule_id": _TEXT}),
     ],
     GRAPHS: [],
+    FORGOTTEN: [],
     KEYS: [_index("expires", "expires_ms", only={"expires_ms": {"$gt": 0}})],
     # Who has long been gone?
     NODES: [_index("state", "state", "renewed_ms")],

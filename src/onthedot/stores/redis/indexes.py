@@ -16,6 +16,7 @@ All keys have one hash tag in front, so that they lie in one slot of a cluster. 
     parent:R       the parts of run R, and what followed it, by id
     steps:F        the steps of flow F that are not in history   untold    those of them that have ended, by flow
     items:F S      runs of step S of flow F by item       bounded   runs that wait, or stand for steps, by how long
+    graph_runs:G   runs, live or ended, of graph G        forgotten  flows whose steps are to follow them
     graphs         graphs of flows by hash                graphs_seen  when somebody last asked to keep each
     late           runs that began late, by id            marks:S   the ended ticks of schedule S by scheduled moment
     finished       ended runs by when, and of what        kept      how many ended runs a schedule or task has
@@ -42,7 +43,8 @@ And by when that was:
     watched        when to see whether they are overdue
 
 What is asked about runs by task and node rests on the indexes of ended ones alone: live ones are few, and are judged by
-their rows. A member of `ended:G` says of which node, task and parent the run is, so that it is forgotten unread.
+their rows. A member of `ended:G` says of which node, task, parent, step and graph the run is, so that it is forgotten
+unread.
 
 Who may use the HTTP API:
 
@@ -149,6 +151,8 @@ def run_entries(run: Run) -> IndexEntries:
         entries["parent:" + run.parent_id, run.id] = 0
     if run.started_ms is not None and run.started_ms - run.due_ms > LATE_MS:  # `is_late`, at half the time
         entries["late", run.id] = 0
+    if run.graph is not None:
+        entries[f"graph_runs:{run.graph}", run.id] = 0
     if run.step is not None and run.parent_id is not None:
         entries[items_of(run.parent_id, run.step), run.id] = run.item or 0
     if state is not _WAITING and state is not _RUNNING:
@@ -172,10 +176,12 @@ def run_entries(run: Run) -> IndexEntries:
 
 def _ended_entries(run: Run) -> IndexEntries:
     group = kept_by(run)
-    of = f"{run.id}\0{run.owner or ''}\0{run.task}{_behind(run.parent_id)}{_behind(run.step)}"
-    entries: IndexEntries = {(f"ended:{group}", of): 0, (f"task_runs:{run.task}", run.id): 0}
-    if not run.is_step:  # which goes with its flow
-        entries["finished", f"{run.id}\n{group}"] = run.finished_ms or 0
+    of = f"{run.id}\0{run.owner or ''}\0{run.task}{_behind(run.parent_id, run.step, run.graph)}"
+    entries: IndexEntries = {
+        (f"ended:{group}", of): 0,
+        ("finished", f"{run.id}\n{group}"): run.finished_ms or 0,
+        (f"task_runs:{run.task}", run.id): 0,
+    }
     if run.owner is not None:
         entries[f"node_runs:{run.owner}", run.id] = 0
     if run.schedule_id is not None and not run.is_shard:
@@ -183,8 +189,9 @@ def _ended_entries(run: Run) -> IndexEntries:
     return entries
 
 
-def _behind(name: str | None) -> str:
-    return "" if name is None else f"\0{name}"
+def _behind(*names: str | None) -> str:
+    """As many of them as there are."""
+    return "".join(f"\0{name or ''}" for name in names).rstrip("\0")
 
 
 def items_of(flow_id: str, step: str) -> str:

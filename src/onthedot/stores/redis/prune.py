@@ -10,11 +10,13 @@ from collections.abc import Iterable, Sequence
 from itertools import takewhile
 from typing import Any
 
+from onthedot.model.graph import Graph
 from onthedot.model.ids import made_ms
 from onthedot.model.states import FINAL
 from onthedot.stores.base import Pruned
 from onthedot.stores.prune import BATCH, Walk
 from onthedot.stores.redis import mapping
+from onthedot.stores.redis.indexes import name_in
 from onthedot.stores.redis.server import Server
 
 Row = tuple[str, str]
@@ -35,7 +37,7 @@ class RedisForgetting:
     # runs
 
     def old_runs(self, before_ms: int, most: int) -> list[Row]:
-        return self._until("finished", before_ms, most)
+        return _pairs(self._server.read_script("old_runs", before_ms, most))
 
     def surplus_runs(self, keep: int, most: int, *, thorough: bool, before_ms: int) -> list[Row]:
         self._server.ask("ZREMRANGEBYSCORE", "kept", "-inf", 0)
@@ -43,8 +45,43 @@ class RedisForgetting:
 
     def forget_runs(self, items: Sequence[Row]) -> Pruned:
         states = [state.value for state in sorted(FINAL)]
-        runs, logs = self._run("forget_runs", [len(states), *states, *_flat(items)])
-        return Pruned(runs=runs, logs=logs)
+        runs, logs, flows = self._run("forget_runs", [len(states), *states, *_flat(items)])
+        return Pruned(runs=runs, logs=logs, more=flows > 0)
+
+    # flows
+
+    def steps_left(self, most: int) -> list[Row]:
+        return _pairs(self._server.read_script("steps_left", most))
+
+    def bare_flows(self, most: int) -> list[str]:
+        """Whoever looks for steps forgets them."""
+        return []
+
+    def forget_flows(self, items: Sequence[str]) -> Pruned:
+        return Pruned()
+
+    def unused_graphs(self, before_ms: int, most: int, *, thorough: bool) -> list[Row]:
+        old = self._until("graphs_seen", before_ms, most)
+        unused = [row for row in old if not self._server.ask("EXISTS", f"graph_runs:{row[0]}")]
+        if not unused:
+            return []
+        texts = self._server.ask("HGETALL", "graphs")
+        return [row for row in unused if row[0] in texts and not self._is_used(row[0], texts)]
+
+    def _is_used(self, graph: str, texts: dict[str, str]) -> bool:
+        if any(graph in text for other, text in texts.items() if other != graph):
+            return True
+        try:
+            labels = self._server.ask("ZRANGE", f"task:@{Graph.from_text(texts[graph]).name}", 0, -1)
+        except mapping.UNREADABLE:
+            return True
+        ids = [each for each in self._server.ask("HMGET", "names", *map(name_in, labels)) if each] if labels else []
+        return any(graph in (text or "") for text in self._server.rows("schedules", ids)) or any(
+            graph in text for each in ids for text in self._server.ask("LRANGE", f"revisions:{each}", 0, -1)
+        )
+
+    def forget_graphs(self, items: Sequence[Row]) -> Pruned:
+        return Pruned(graphs=self._run("forget_graphs", _flat(items)))
 
     # decisions
 

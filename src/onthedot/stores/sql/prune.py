@@ -12,7 +12,7 @@ from onthedot.stores.base import Pruned
 from onthedot.stores.prune import BATCH, Groups, Surplus, Walk, is_needed
 from onthedot.stores.sql import statements
 from onthedot.stores.sql.dialect import Dialect
-from onthedot.stores.sql.statements import Aging, Crowd
+from onthedot.stores.sql.statements import CHUNK, Aging, Crowd
 from onthedot.stores.sql.transaction import in_chunks
 
 T = TypeVar("T")
@@ -37,6 +37,7 @@ class SqlForgetting:
         self._dialect = dialect
         self._runs, self._decisions = Surplus(), Surplus()
         self._revisions = Walk(0)
+        self._graphs = Walk("")
         self._from_ms: dict[Aging, int] = {}
 
     # runs
@@ -60,8 +61,10 @@ class SqlForgetting:
             if full:
                 wait = {run_id for (run_id,) in self._among(connection, statements.WITH_LINES, runs)}
                 runs = [run_id for run_id in runs if run_id not in wait]
+            flows = [(flow_id,) for (flow_id,) in self._among(connection, statements.FLOWS_AMONG, runs)]
+            statements.FORGET_FLOWS.run(connection, flows)
             self._delete(connection, statements.ENDED, runs)
-        return Pruned(runs=len(runs), logs=len(lines), more=full)
+        return Pruned(runs=len(runs), logs=len(lines), more=full or bool(flows))
 
     def _lines(self, connection: Connection, runs: Sequence[str]) -> list[Any]:
         lines: list[Any] = []
@@ -72,6 +75,37 @@ class SqlForgetting:
             if len(lines) >= BATCH:
                 break
         return lines
+
+    # flows
+
+    def steps_left(self, most: int) -> list[Row]:
+        flows = [flow_id for (flow_id,) in self._rows(statements.FORGOTTEN, most=BATCH)]
+        found: list[Row] = []
+        for start in range(0, len(flows), CHUNK):
+            if len(found) < most:
+                asked = {"ids": flows[start : start + CHUNK], "most": most - len(found)}
+                found += [tuple(row) for row in self._rows(statements.STEPS_LEFT, **asked)]
+        return found
+
+    def bare_flows(self, most: int) -> list[str]:
+        return [flow_id for (flow_id,) in self._rows(statements.BARE_FLOWS, most=most)]
+
+    def forget_flows(self, items: Sequence[str]) -> Pruned:
+        with self._write() as connection:
+            statements.DELETE_FORGOTTEN.run(connection, [(flow_id,) for flow_id in items])
+        return Pruned()
+
+    def unused_graphs(self, before_ms: int, most: int, *, thorough: bool) -> list[Row]:
+        return self._graphs.find(lambda after: self._unused(after, before_ms), most, thorough=thorough)
+
+    def _unused(self, after: str, before_ms: int) -> tuple[list[Row], str | None]:
+        page = sorted(self._rows(statements.GRAPHS_PAGE, after=after, most=_PAGE))
+        old = [(graph, seen_ms) for graph, seen_ms, is_used in page if seen_ms <= before_ms and not is_used]
+        unused = [row for row in old if not self._rows(statements.OTHERS_WITH, of=row[0], part=f"%{row[0]}%")]
+        return unused, page[-1][0] if len(page) == _PAGE else None
+
+    def forget_graphs(self, items: Sequence[Row]) -> Pruned:
+        return Pruned(graphs=self._forget(statements.SEEN, items))
 
     # decisions
 

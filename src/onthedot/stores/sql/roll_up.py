@@ -54,7 +54,7 @@ _WENT_WRONG = _history.state.in_([literal_column(f"'{state.value}'") for state i
 # Nothing but what is counted: a whole run takes ten times as long.
 ALL_ENDS: Select[Any] = (
     select(
-        _history.kept_by,
+        case((_history.step.is_(None), _history.kept_by), else_=literal_column("'/'", Text).concat(_history.task)),
         func.coalesce(_history.step, literal_column("''")),
         _history.state,
         _history.due_ms,
@@ -72,7 +72,7 @@ MOVE = (
     .where(_rolled.name == _ENDS, _rolled.through_ms == bindparam("before_ms"))
     .values(through_ms=bindparam("moved_ms"))
 )
-BEGIN = insert(tables.rolled).values(name=_ENDS, through_ms=bindparam("moved_ms"))
+BEGIN = insert(tables.rolled).inline().values(name=_ENDS, through_ms=bindparam("moved_ms"))
 _COLUMNS = [tables.hours.c[name] for name in mapping.HOUR]
 HOURS_AT = select(*_COLUMNS, _hours.seq).where(in_list(_hours.kept_by), _hours.hour_ms == bindparam("hour_ms"))
 HOURS = (

@@ -432,8 +432,51 @@ VERSION = select(tables.meta.c.version_num)
 
 # forgetting
 
-ENDED = Aging(_history.id, _history.finished_ms)
+# Steps go with their flow: few are left that are older than it. Nor are they counted: they are kept by nobody.
+ENDED = Aging(_history.id, _history.finished_ms, _history.step.is_(None))
 ENDED_CROWD = Crowd(_history.kept_by, _history.id, _history.finished_ms)
+FLOWS_AMONG = select(_history.id).where(in_list(_history.id), _history.graph.is_not(None))
+_forgotten = tables.forgotten.c
+FORGET_FLOWS = Batch(insert(tables.forgotten), ("id",))
+FORGOTTEN = select(_forgotten.id).order_by(_forgotten.id).limit(bindparam("most"))
+STEPS_LEFT = (
+    select(_history.id, _history.finished_ms)
+    .where(in_list(_history.parent_id), _history.step.is_not(None))
+    .limit(bindparam("most"))
+)
+BARE_FLOWS = FORGOTTEN.where(
+    ~select(_history.id).where(_history.parent_id == _forgotten.id, _history.step.is_not(None)).exists(),
+    ~select(_runs.id).where(_runs.parent_id == _forgotten.id, _runs.step.is_not(None)).exists(),
+)
+DELETE_FORGOTTEN = deleting(_forgotten.id)
+SEEN = Aging(_graphs.hash, _graphs.seen_ms)
+
+
+def _unused_graphs() -> Select[Any]:
+    """Of a page of graphs: hash, when they were seen, and whether anything but other graphs refers to them."""
+    page = select(_graphs.hash, _graphs.name, _graphs.seen_ms).where(_graphs.hash > bindparam("after"))
+    each = page.order_by(_graphs.hash).limit(bindparam("most")).subquery("each")
+    task = literal_column("'@'", String).concat(each.c.name)
+    named = literal_column("'%'", String).concat(each.c.hash).concat(literal_column("'%'", String))
+    of_flow = select(_schedules.id).where(_schedules.task == task)
+    revised = select(tables.revisions.c.seq).where(
+        tables.revisions.c.schedule_id.in_(of_flow.correlate(each)), tables.revisions.c.body.like(named)
+    )
+    used = or_(
+        select(_runs.id).where(_runs.graph == each.c.hash).exists(),
+        select(_history.id).where(_history.graph == each.c.hash).exists(),
+        of_flow.where(_schedules.definition.like(named)).exists(),
+        revised.exists(),
+    )
+    return select(each.c.hash, each.c.seen_ms, case((used, ONE), else_=literal_column("0")))
+
+
+GRAPHS_PAGE = _unused_graphs()
+OTHERS_WITH = (
+    select(_graphs.hash)
+    .where(_graphs.hash != bindparam("of"), _graphs.content.like(bindparam("part")))
+    .limit(literal_column("1"))
+)
 _logs = tables.logs.c
 # By way of the runs, whose ids are unique: PostgreSQL would else hope to come upon lines by reading all of them.
 LINES = (

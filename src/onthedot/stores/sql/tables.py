@@ -285,6 +285,9 @@ Index("onthedot_runs_untold", runs.c.parent_id, sqlite_where=UNTOLD, postgresql_
 # Which have waited, or gone on, for too long? Most may for ever.
 _BOUNDED = runs.c.until_ms.is_not(None)
 Index("onthedot_runs_until", runs.c.until_ms, sqlite_where=_BOUNDED, postgresql_where=_BOUNDED)
+# Does any run need this graph? Most are no flows.
+_FLOW = runs.c.graph.is_not(None)
+Index("onthedot_runs_graph", runs.c.graph, sqlite_where=_FLOW, postgresql_where=_FLOW)
 _HELD = runs.c.slot.is_not(None)
 Index("onthedot_runs_slot", runs.c.slot, unique=True, sqlite_where=_HELD, postgresql_where=_HELD)
 
@@ -335,6 +338,9 @@ Index(
     sqlite_where=_STEP,
     postgresql_where=_STEP,
 )
+# Does any run need this graph? Most are no flows.
+_OF_GRAPH = history.c.graph.is_not(None)
+Index("onthedot_history_graph", history.c.graph, sqlite_where=_OF_GRAPH, postgresql_where=_OF_GRAPH)
 # What became of a schedule's ticks? One-off runs are not in it, nor the parts of a broadcast.
 TICK = and_(history.c.schedule_id.is_not(None), history.c.shard.is_(None))
 Index(
@@ -351,9 +357,13 @@ graphs = Table(
     f"{PREFIX}graphs",
     metadata,
     Column("hash", _string(64), primary_key=True),
+    _name("name"),
     _text("content"),
     _ms("seen_ms"),  # when somebody last asked to keep it
 )
+
+# Flows that are forgotten, and whose steps are to follow them.
+forgotten = Table(f"{PREFIX}forgotten", metadata, _id("id", primary_key=True))
 
 keys = Table(
     f"{PREFIX}keys",

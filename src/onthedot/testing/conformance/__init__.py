@@ -79,7 +79,13 @@ from onthedot.testing.conformance.dispatch import (  # noqa: E402
     TestGroupLimits,
     TestRouting,
 )
-from onthedot.testing.conformance.flow_rows import TestGraphs, TestResults, TestStepRows, TestUntil  # noqa: E402
+from onthedot.testing.conformance.flow_rows import (  # noqa: E402
+    TestGraphs,
+    TestPruningFlows,
+    TestResults,
+    TestStepRows,
+    TestUntil,
+)
 from onthedot.testing.conformance.flows import (  # noqa: E402
     TestFlows,
     TestFlowsOfSchedules,
@@ -179,6 +185,7 @@ __all__ = [
     "TestProgress",
     "TestPruning",
     "TestPruningDefinitions",
+    "TestPruningFlows",
     "TestPruningNodes",
     "TestPruningTombstones",
     "TestPutting",

@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar, cast
 
+import pytest
+
 from onthedot.model.graph import Graph, Step
 from onthedot.model.ids import new_id
 from onthedot.model.policy import Policy
 from onthedot.model.run import Run
 from onthedot.model.states import State
 from onthedot.model.values import replace
-from onthedot.stores.base import LogLine, RunCounts
+from onthedot.stores.base import LogLine, Retention, RunCounts
 from onthedot.stores.engine import Engine
 from onthedot.stores.transaction import StepRow, Transaction, TryAgain
-from onthedot.testing.conformance.scene import MINUTE, SECOND, Promises, Scene
+from onthedot.testing.conformance.scene import DAY, HOUR, MINUTE, SECOND, Promises, Scene
 
 T = TypeVar("T")
 GRAPH = Graph("etl", (Step("load", "job"), Step("sum", "job", {"parts": {"$result": "load"}}, after=("load",))))
@@ -306,3 +308,100 @@ class TestResults(Promises):
         tell(scene, of)
         assert scene.store.results(of.id, "close") == [(0, State.SUCCEEDED, "second")]
         assert scene.store.results(of.id, "close", 1) == []
+
+
+class TestPruningFlows(Promises):
+    def test_steps_are_kept_as_long_as_their_flow_however_old_or_many(self, scene: Scene) -> None:
+        of = _with_steps(scene, 5)
+        scene.wait(DAY)
+        scene.prune_all(history_ms=HOUR, per_schedule=1)
+        assert len(scene.store.runs(parent=of.id)) == 5, "the flow still runs"
+        _end(scene, of)
+        scene.wait(2 * MINUTE)
+        scene.prune_all(history_ms=HOUR, per_schedule=1)
+        assert len(scene.store.runs(parent=of.id)) == 5, "nor is it old"
+
+    def test_with_a_flow_go_its_steps_those_of_its_sub_flows_and_their_logs(self, scene: Scene) -> None:
+        of = _with_steps(scene, 3)
+        sub = flow(scene, task="@sub", parent_id=of.id, step="sub")
+        node = scene.node("m")
+        steps(scene, sub, 2, "inner")
+        for run in scene.start(node):
+            scene.store.log(node, [LogLine(run.id, run.claim_no, scene.now_ms, "INFO", "x")])
+            scene.end(run)
+        tell(scene, sub)
+        within(scene, lambda tx: tx.save_runs([_ended(scene, tx.live_runs([sub.id])[sub.id])]))
+        tell(scene, of)
+        other = _with_steps(scene, 2)
+        _end(scene, of)
+        scene.wait(DAY)
+        done = scene.prune_all(history_ms=HOUR)
+        assert (done.runs, done.logs) == (1 + 3 + 1 + 2, 2)
+        assert scene.store.runs(parent=of.id) == scene.store.runs(parent=sub.id) == scene.store.runs(ids=[of.id]) == []
+        assert len(scene.store.runs(parent=other.id)) == 2
+        _end(scene, other)
+        scene.wait(DAY)
+        assert scene.prune_all(history_ms=HOUR).runs == 3
+        assert scene.store.runs() == []
+
+    def test_a_flow_too_many_goes_with_its_steps_a_few_at_a_time(self, scene: Scene) -> None:
+        for _ in range(3):
+            _end(scene, _with_steps(scene, 4))
+            scene.wait(SECOND)
+        scene.wait(2 * MINUTE)
+        assert scene.store.prune(Retention(per_schedule=1), limit=5).more
+        while scene.store.prune(Retention(per_schedule=1), limit=5).total:
+            pass
+        assert sorted(run.task for run in scene.store.runs()) == ["@etl", "job", "job", "job", "job"]
+
+    def test_a_flow_that_is_revived_while_it_is_forgotten_loses_no_step(self, scene: Scene) -> None:
+        of = _with_steps(scene, 2)
+        _end(scene, of)
+        scene.wait(DAY)
+        try:
+            with cast(Engine, scene.store).begin() as tx:
+                ended = tx.ended_runs([of.id])[of.id]
+                tx.revive_runs([replace(ended, state=State.RUNNING, finished_ms=None)])
+        except TryAgain:
+            pytest.fail("nobody else is there")
+        scene.prune_all(history_ms=HOUR)
+        assert len(scene.store.runs(parent=of.id)) == 2
+
+    def test_a_graph_is_kept_while_anything_needs_it_and_for_a_day_after_somebody_asked(self, scene: Scene) -> None:
+        inner = Graph("inner", (Step("one", "job"),))
+        outer = Graph("outer", (Step("in", "@inner", graph=inner.hash),))
+        loose, planned = Graph("loose", ()), Graph("planned", ())
+        scene.store.save_graphs([GRAPH, inner, outer, loose, planned])
+        runs = [flow(scene), flow(scene, task="@outer", graph=outer.hash)]
+        scene.put("f", task="@planned", graph=planned.hash)
+        scene.wait(DAY - MINUTE)
+        scene.store.save_graphs([loose])
+        scene.wait(2 * MINUTE)
+        assert scene.prune_all().graphs == 0
+        scene.wait(DAY)
+        assert scene.prune_all().graphs == 1, "only the loose one"
+        for each in runs:
+            _end(scene, each)
+        scene.wait(DAY)
+        assert scene.prune_all(history_ms=HOUR).graphs == 3, "of no run any more; and what only one of them referred to"
+        scene.put("f", task="@planned", graph="another")
+        scene.wait(2 * DAY)
+        assert scene.prune_all(history_ms=HOUR).graphs == 1, "with the last definition that had it"
+
+
+def _with_steps(scene: Scene, count: int) -> Run:
+    """A flow that runs, and of which some steps have ended and are told."""
+    node, of = scene.node(), flow(scene)
+    steps(scene, of, count)
+    for run in scene.start(node):
+        scene.end(run)
+    tell(scene, of)
+    return of
+
+
+def _end(scene: Scene, of: Run) -> None:
+    within(scene, lambda tx: tx.end_runs([_ended(scene, tx.live_runs([of.id])[of.id])]))
+
+
+def _ended(scene: Scene, run: Run) -> Run:
+    return replace(run, state=State.SUCCEEDED, finished_ms=scene.now_ms)

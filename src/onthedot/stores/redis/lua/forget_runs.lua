@@ -1,9 +1,9 @@
 -- Forgets ended runs with their logs, if they still stand in `finished` as they were found there.
 -- It frees before it writes, so that it works on a server that is full.
 -- ARGV: how many states; the states of ended runs; then of each run its member and score
--- Answers how many runs and how many lines of their logs.
+-- Answers how many runs, how many lines of their logs, and how many flows, whose steps are to follow them.
 local states = tonumber(ARGV[1])
-local ids, members, groups, indexes, lines = {}, {}, {}, {}, 0
+local ids, members, groups, indexes, lines, flows = {}, {}, {}, {}, 0, {}
 
 local function note(index, member)
   indexes[index] = indexes[index] or {}
@@ -19,11 +19,16 @@ local function note_all(id, group)
   if found ~= id then return end
   local owner, others = head(rest)
   local task, behind = head(others)
-  local parent, step = head(behind)
+  local parent, rest_of = head(behind)
+  local step, graph = head(rest_of)
   note('ended:' .. group, of)
   note('task_runs:' .. task, id)
   if owner ~= '' then note('node_runs:' .. owner, id) end
   if parent ~= '' then note('parent:' .. parent, id) end
+  if graph ~= '' then
+    note('graph_runs:' .. graph, id)
+    flows[#flows + 1] = id
+  end
   if step ~= '' then
     note('items:' .. parent .. '\n' .. step, id)
     note('untold', parent .. '\n' .. id)
@@ -50,12 +55,13 @@ for_all('ZREM', 'finished', members)
 for_all('ZREM', 'late', ids)
 for i = 2, states + 1 do for_all('ZREM', 'state:' .. ARGV[i], ids) end
 for index, of_index in pairs(indexes) do for_all('ZREM', index, of_index) end
+for_all('SADD', 'forgotten', flows)
 for group in pairs(groups) do
   local left = redis.call('ZCARD', KEYS[1] .. 'ended:' .. group)
-  if left == 0 then
+  if left == 0 or string.sub(group, 1, 2) == '//' then
     redis.call('ZREM', KEYS[1] .. 'kept', group)
   else
     redis.call('ZADD', KEYS[1] .. 'kept', left, group)
   end
 end
-return {#ids, lines}
+return {#ids, lines, #flows}

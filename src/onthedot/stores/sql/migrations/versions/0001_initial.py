@@ -40,10 +40,12 @@ def upgrade() -> None:
     _create_table(
         "onthedot_graphs",
         sa.Column("hash", _string(64), nullable=False),
+        sa.Column("name", _string(200), nullable=False),
         sa.Column("content", _LONG, nullable=False),
         sa.Column("seen_ms", sa.BigInteger(), nullable=False),
         sa.PrimaryKeyConstraint("hash"),
     )
+    _create_table("onthedot_forgotten", sa.Column("id", _string(36), nullable=False), sa.PrimaryKeyConstraint("id"))
     _create_table(
         "onthedot_changes",
         sa.Column("seq", _NUMBER, autoincrement=True, nullable=False),
@@ -396,6 +398,13 @@ def _create_runs() -> None:
         sqlite_where=sa.text("until_ms IS NOT NULL"),
         postgresql_where=sa.text("until_ms IS NOT NULL"),
     )
+    op.create_index(
+        "onthedot_runs_graph",
+        "onthedot_runs",
+        ["graph"],
+        sqlite_where=sa.text("graph IS NOT NULL"),
+        postgresql_where=sa.text("graph IS NOT NULL"),
+    )
     op.create_index("onthedot_runs_schedule", "onthedot_runs", ["schedule_id", "state", "due_ms", "id"])
     op.create_index(
         "onthedot_runs_slot",
@@ -491,6 +500,13 @@ def _create_history() -> None:
         ["parent_id", "id"],
         sqlite_where=sa.text("parent_id IS NOT NULL"),
         postgresql_where=sa.text("parent_id IS NOT NULL"),
+    )
+    op.create_index(
+        "onthedot_history_graph",
+        "onthedot_history",
+        ["graph"],
+        sqlite_where=sa.text("graph IS NOT NULL"),
+        postgresql_where=sa.text("graph IS NOT NULL"),
     )
     op.create_index(
         "onthedot_history_step",
