@@ -9,7 +9,19 @@ from pathlib import Path
 
 from rich.console import Console
 
-from bench import dispatch, documents, execution, planning, pruning, running, simulation, stores, timing, web
+from bench import (
+    dispatch,
+    documents,
+    execution,
+    planning,
+    pruning,
+    running,
+    simulation,
+    statistics,
+    stores,
+    timing,
+    web,
+)
 from bench.places import STORES
 from bench.report import Report, machine
 
@@ -27,6 +39,7 @@ BY_STORE: dict[str, Callable[[Report, Say, str], None]] = {
     "planning": planning.run,
     "running": running.run,
     "pruning": pruning.run,
+    "statistics": statistics.run,
     "web": web.run,
 }
 
@@ -34,7 +47,9 @@ BY_STORE: dict[str, Callable[[Report, Say, str], None]] = {
 def main() -> None:
     parser = argparse.ArgumentParser(prog="scripts/bench", description=__doc__)
     parser.add_argument("topic", choices=[*TOPICS, *BY_STORE])
-    parser.add_argument("--store", choices=STORES, help="for planning, running, pruning and web; sqlite if left out")
+    parser.add_argument(
+        "--store", choices=STORES, help="for planning, running, pruning, statistics and web; sqlite if left out"
+    )
     parser.add_argument("--json", action="store_true", help="print one JSON document instead of tables")
     parser.add_argument("--markdown", type=Path, metavar="FILE", help="write the tables to a page as well")
     options = parser.parse_args()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tests.surfaces.counted_ends import count_ends
 from tests.surfaces.test_operate import Place, refusal
 
 from onthedot import every
@@ -76,3 +77,22 @@ def test_explain_takes_now(place: Place) -> None:
     text = place.printed("explain", "nightly", "now")
     assert "nightly, " in text
     assert "was no moment of nightly" in text
+
+
+def test_stats_tell_how_runs_ended_and_what_went_wrong(place: Place) -> None:
+    assert place.printed("stats").startswith("no run has been counted since ")
+    app = place.app()
+    count_ends(app)
+    app.close()
+    first, *lines = place.printed("stats", "nightly", "--since", "24h").splitlines()
+    assert first.startswith("10 runs of nightly ended since ")
+    assert first.endswith(": 2 failed, 8 succeeded")
+    assert lines[0].split() == ["hour", "ended", "well", "late", "p50", "p95", "p99", "took", "p50", "p95", "p99"]
+    assert "80.0 %" in lines[2]
+    assert lines[-1].split() == ["2", "OSError:", "disk", "#", "is", "<full>"]
+    told = place.document("stats", "nightly")
+    assert (told["total"], told["by"], told["ended"]) == (10, "day", {"succeeded": 8, "failed": 2})
+    assert place.document("stats", "--task", "report")["total"] == 0
+    assert "Did you mean nightly?" in refusal(place.run("stats", "nighly"), 1)
+    assert "must lie in the last 31 days" in refusal(place.run("stats", "--since", "90d"), 2)
+    assert "by= is 'hour' or 'day', not 'week'" in refusal(place.run("stats", "--by", "week"), 2)

@@ -35,6 +35,7 @@ from onthedot.app.remedies import did_you_mean
 from onthedot.app.running import Running
 from onthedot.app.runs import Runs
 from onthedot.app.schedules import Schedules
+from onthedot.app.statistics import MONTH, Since, asked
 from onthedot.app.sync import Declarations, Synced
 from onthedot.app.tasks import Task, Tasks
 from onthedot.app.telemetry.logs import LOGGER, EventLog, event_logger
@@ -49,6 +50,7 @@ from onthedot.events import NAMES, TOPICS, Emitter, Event, Failure, Topic
 from onthedot.execution.around import Around, around_of
 from onthedot.hooks import LAST_WORDS_MS
 from onthedot.insight.minutes import MinuteCounts, read_minutes
+from onthedot.insight.statistics import By, Statistics, read_statistics
 from onthedot.insight.status import Status, read_status
 from onthedot.loop import Loop
 from onthedot.model.freeze import Freeze
@@ -323,6 +325,33 @@ class App(Declaring):
         if not first_ms < end_ms <= first_ms + MINUTES_KEPT_MS:
             raise MomentError("lateness: the end must be later than the beginning, by 7 days at most")
         return read_minutes(self.open_store(), first_ms, end_ms)
+
+    def statistics(
+        self,
+        *,
+        schedule: str | None = None,
+        task: str | None = None,
+        step: str = "",
+        since: Since = MONTH,
+        by: By | None = None,
+        timezone: str | None = None,
+    ) -> Statistics:
+        """How runs ended that ended since then (30 days, if left out): how many and how, how late they began and how
+        long they took, what went wrong, and the same of each hour or day.
+
+        Of a schedule, also of one step of a flow; of the runs that a task has without a schedule; or of everything.
+        Days are those of `timezone`, which is the app's if left out. `ScheduleNotFound`.
+        """
+        zone = timezone or self.timezone
+        wanted = asked(self.now_ms(), zone, schedule=schedule, task=task, step=step, since=since, by=by)
+        if self._connection is not None:
+            from onthedot.app.remote.statistics import statistics
+
+            return statistics(self._connection, wanted, zone)
+        found = read_statistics(self.open_store(), wanted)
+        if schedule is not None and not found.counts.total:
+            self.schedules.get(schedule)  # one that was deleted may have been counted
+        return found
 
     # declared schedules
 

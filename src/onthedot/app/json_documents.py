@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any
 from onthedot.durations import format_duration
 from onthedot.model.definition_json import json_value
 from onthedot.model.schedule import DEFINITION
-from onthedot.moments import iso
+from onthedot.moments import floor_ms, iso
 
 if TYPE_CHECKING:
     from onthedot.app.import_export import Imported
     from onthedot.insight.minutes import MinuteCounts
     from onthedot.insight.pool_use import PoolUse
+    from onthedot.insight.statistics import Counts, Statistics
     from onthedot.insight.status import Status
     from onthedot.insight.ticks import Tick
     from onthedot.model.attempt import Attempt
@@ -198,6 +199,37 @@ def minute_document(minute: MinuteCounts) -> Document:
         "p50_ms": minute.p50_ms,
         "p99_ms": minute.p99_ms,
         "latest": latest,
+    }
+
+
+def statistics_document(statistics: Statistics) -> Document:
+    """What was counted of runs that ended; the beginnings of hours and days have the offset of their zone."""
+    until = statistics.counted_until
+    return {
+        "schedule": statistics.schedule,
+        "task": statistics.task,
+        "step": statistics.step,
+        "since": iso(floor_ms(statistics.since_at)),
+        "until": iso(floor_ms(statistics.until_at)),
+        "counted_until": None if until is None else iso(floor_ms(until)),
+        **counts_document(statistics.counts),
+        "errors": [{"text": each.text, "count": each.count} for each in statistics.errors],
+        "by": statistics.by,
+        "series": [
+            {"start": each.start_at.isoformat(), "end": each.end_at.isoformat(), **counts_document(each.counts)}
+            for each in statistics.series
+        ],
+    }
+
+
+def counts_document(counts: Counts) -> Document:
+    """How runs ended, how late they began and how long they took."""
+    return {
+        "total": counts.total,
+        "ended": dict(counts.ended),
+        "success_rate": counts.success_rate,
+        "lateness": None if counts.lateness is None else asdict(counts.lateness),
+        "duration": None if counts.duration is None else asdict(counts.duration),
     }
 
 

@@ -26,6 +26,7 @@ from onthedot.cli import (
     run,
     runs,
     schedules,
+    stats,
     tokens,
     triggers,
     verify,
@@ -48,6 +49,7 @@ program.command("run")(run.run_app)
 program.command("sync")(run.sync_app)
 program.command("status")(overview.show_status)
 program.command("explain")(explain.show_explanation)
+program.command("stats")(stats.show_statistics)
 program.add_typer(schedules.group, name="schedules")
 program.add_typer(runs.group, name="runs")
 program.command("changes")(changes.show_changes)

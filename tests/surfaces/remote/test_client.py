@@ -18,6 +18,7 @@ from uuid import UUID
 
 import pytest
 from tests.patience import LONGEST_S
+from tests.surfaces.counted_ends import count_ends
 from tests.surfaces.test_operate import Place as Folder
 from tests.surfaces.test_operate import well
 
@@ -423,3 +424,22 @@ def _eventful(app: App) -> Run:
     while not app.status().late and time.monotonic() < end:
         app.runs.wait(run.id, timeout="20ms")
     return app.runs.get(run.id)
+
+
+def test_statistics_are_as_on_the_store(both: Both) -> None:
+    app, remote = both.app, both.remote
+    app.schedules.put("nightly", "report", every("1h"))
+    count_ends(app)
+    questions: tuple[dict[str, Any], ...] = (
+        {"schedule": "nightly", "since": "3h"},
+        {"timezone": "Asia/Kolkata"},
+        {"task": "report"},
+    )
+    for asked in questions:
+        here, there = app.statistics(**asked), remote.statistics(**asked)
+        assert (there.counts, there.errors, there.by) == (here.counts, here.errors, here.by)
+        assert [(each.start_at, each.counts) for each in there.series] == [
+            (each.start_at, each.counts) for each in here.series
+        ]
+    with pytest.raises(ScheduleNotFound, match="Did you mean nightly"):
+        remote.statistics(schedule="nighly")

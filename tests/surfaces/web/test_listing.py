@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from tests.surfaces.counted_ends import count_ends
 from tests.surfaces.web.client import Callers, Client, kind_of
 
 from onthedot import App, at, every
@@ -261,3 +262,37 @@ def test_a_schedule_that_is_named_twice_is_one_schedule(callers: Callers, schedu
     assert callers.operator.post("/bulk", {**given, "expect": 2}).status_code == 409
     done = callers.operator.post("/bulk", {**given, "expect": 1}).json()
     assert [each["name"] for each in done["results"]] == ["alpha"]
+
+
+def test_statistics_tell_how_runs_ended_how_late_they_began_and_how_long_they_took(app: App, callers: Callers) -> None:
+    app.schedules.put("nightly", "report", every("1h"))
+    count_ends(app)
+    count_ends(app, None, good=5, bad=0, ago_ms=2 * MINUTE_MS)
+    told = callers.viewer.get("/statistics", params={"schedule": "nightly", "since": "24h"}).json()
+    assert (told["total"], told["success_rate"], told["by"]) == (10, 0.8, "hour")
+    assert told["errors"] == [{"text": "OSError: disk # is <full>", "count": 2}]
+    assert 100 <= told["lateness"]["p50_ms"] <= 122
+    assert 2000 <= told["duration"]["p99_ms"] <= 2430
+    assert sum(each["total"] for each in told["series"]) == 10
+    days = callers.viewer.get("/statistics", params={"tz": "Europe/Berlin"}).json()
+    assert (days["total"], days["by"], days["schedule"]) == (15, "day", None)
+    assert 30 <= len(days["series"]) <= 32
+    assert all("T00:00:00+0" in each["start"] for each in days["series"])
+    of_task = callers.viewer.get("/statistics", params={"task": "report"}).json()
+    assert (of_task["total"], of_task["success_rate"]) == (5, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("asked", "kind"),
+    [
+        ({"schedule": "nigtly"}, "schedule-not-found"),
+        ({"schedule": "a", "task": "b"}, "settings"),
+        ({"step": "load"}, "settings"),
+        ({"since": "32d"}, "moment"),
+        ({"since": "soon"}, "duration"),
+        ({"tz": "Europe/Nowhere"}, "trigger"),
+        ({"by": "week"}, "request"),
+    ],
+)
+def test_what_statistics_cannot_be_asked_is_refused(callers: Callers, asked: dict[str, str], kind: str) -> None:
+    assert kind_of(callers.viewer.get("/statistics", params=asked)) == kind

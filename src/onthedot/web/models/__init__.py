@@ -74,6 +74,13 @@ from onthedot.web.models.schedules import (
     Skip,
     TriggerArgs,
 )
+from onthedot.web.models.statistics import (
+    EndCounts,
+    ErrorGroup,
+    Percentiles,
+    Period,
+    Statistics,
+)
 from onthedot.web.models.triggers import (
     EncodedTrigger,
     TriggerFields,
@@ -94,7 +101,9 @@ __all__ = [
     "ComingRun",
     "Definition",
     "EncodedTrigger",
+    "EndCounts",
     "Enqueue",
+    "ErrorGroup",
     "Explanation",
     "Fact",
     "Fields",
@@ -121,6 +130,8 @@ __all__ = [
     "Node",
     "Nodes",
     "Note",
+    "Percentiles",
+    "Period",
     "PoolUse",
     "Preview",
     "PreviewOf",
@@ -135,6 +146,7 @@ __all__ = [
     "Session",
     "SignIn",
     "Skip",
+    "Statistics",
     "Task",
     "Tasks",
     "Tick",

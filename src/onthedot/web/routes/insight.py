@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from fastapi import Query, Request
 
 from onthedot.app.app import App
-from onthedot.app.json_documents import finding_document, finite, minute_document, status_document
+from onthedot.app.json_documents import finding_document, finite, minute_document, statistics_document, status_document
 from onthedot.app.outlook import StoreOutlook, needs_of, notes_on, outlook
 from onthedot.clock import SystemClock
 from onthedot.durations import format_duration, to_duration_ms
@@ -65,6 +65,23 @@ def lateness(
         begun=sum(each.begun for each in minutes),
         minutes=[models.MinuteCounts(**minute_document(each)) for each in minutes],
     )
+
+
+@router.get("/statistics", **VIEWER)
+def statistics(
+    app: TheApp,
+    *,
+    schedule: Annotated[str | None, Query(description="Of this schedule.")] = None,
+    task: Annotated[str | None, Query(description="Of the runs that this task has without a schedule.")] = None,
+    step: Annotated[str, Query(description="Of this step of the schedule's flow.")] = "",
+    since: Annotated[str, Query(description="A moment, or how long ago; 31 days at most.")] = "30d",
+    by: Annotated[Literal["hour", "day"] | None, Query(description="By the hour up to two days, if left out.")] = None,
+    tz: Annotated[str | None, Query(description="In which days begin; the server's, if left out.")] = None,
+) -> models.Statistics:
+    """How runs ended, how late they began and how long they took: as a whole and by the hour or day. What ended is
+    counted a minute or two later; `counted_until` says how far that is."""
+    found = app.statistics(schedule=schedule, task=task, step=step, since=since, by=by, timezone=tz)
+    return models.Statistics(**statistics_document(found))
 
 
 @router.get("/forecast", **VIEWER)
