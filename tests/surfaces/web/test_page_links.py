@@ -13,7 +13,18 @@ from onthedot import App, cron, every
 from onthedot.model.node import Node
 
 BROWSER = {"Accept": "text/html"}
-PAGES = ("/", "/timeline", "/schedules", "/schedules/nightly", "/runs", "/nodes", "/tasks", "/changes", "/tokens")
+PAGES = (
+    "/",
+    "/timeline",
+    "/schedules",
+    "/schedules/nightly",
+    "/runs",
+    "/nodes",
+    "/tasks",
+    "/changes",
+    "/tokens",
+    "/statistics",
+)
 _CLASS = re.compile(r"\.([a-zA-Z][\w-]*)")
 
 

@@ -24,6 +24,7 @@ from onthedot.web.dashboard.rules_card import rules_of
 from onthedot.web.dashboard.schedule_rows import when_of
 from onthedot.web.dashboard.schedule_ticks import charts_of, read_ticks
 from onthedot.web.dashboard.spoken import spoken
+from onthedot.web.dashboard.statistics import brief, rate_text
 from onthedot.web.dashboard.zones import zone_of
 from onthedot.web.routes.router import VIEWER
 from onthedot.web.security import TheApp
@@ -75,6 +76,8 @@ def schedule_page(
         gone=_gone(app, schedule, now_ms),
         pause=_pause(app, schedule, now_ms),
         fields=shown_fields(schedule),
+        week=brief(app, name),
+        rate=rate_text,
     )
 
 
