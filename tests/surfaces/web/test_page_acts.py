@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from html import unescape
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 import pytest
 from tests.surfaces.web.client import Callers, Client
@@ -12,6 +12,7 @@ from tests.surfaces.web.client import Callers, Client
 from onthedot import App, every
 from onthedot.errors import StoreUnavailable
 from onthedot.model.node import Node
+from onthedot.moments import iso
 
 NAMES = ("a", "b & <c>", "ü☃'\"")
 
@@ -161,3 +162,29 @@ def test_a_store_that_goes_away_amid_many_acts_is_not_asked_for_each_of_the_rest
     headers = {"Content-Type": "application/x-www-form-urlencoded"}
     answer = page.ask("POST", "/runs-bulk", content="act=cancel&id=1&id=2&id=3", headers=headers)
     assert (answer.status_code, asked) == (503, ["1"])
+
+
+def test_schedules_are_frozen_and_thawed_and_bad_windows_told(three: App, page: Client) -> None:
+    window = [("start", iso(three.now_ms() - 1000)), ("end", iso(three.now_ms() + 3_600_000))]
+    told = _post(page, "/freezes", [("name", "x & <mas>"), *window, ("pattern", "b*")])
+    assert "x &amp; &lt;mas&gt; freezes those named b*" in told
+    assert [bool(each.frozen) for each in three.schedules.list()] == [False, True, False]
+    assert "It is frozen by" in page.ask("GET", f"/schedules/{quote(NAMES[1])}").text
+    assert "frozen</span>" in page.ask("GET", "/schedules").text
+    assert "lasts until" in page.ask("GET", "/freezes").text
+    assert "Thawed" in _post(page, *_undo(told))
+    assert "Nothing is frozen" in page.ask("GET", "/freezes").text
+    headers = {"Content-Type": "application/x-www-form-urlencoded"}
+    wrong = page.ask("POST", "/freezes", content=urlencode([("name", "y"), ("start", "soon")]), headers=headers)
+    assert (wrong.status_code, "&#39;soon&#39; is no moment" in wrong.text) == (422, True)
+
+
+def test_ticks_are_skipped_and_given_back_by_undo(three: App, page: Client) -> None:
+    before = three.schedules.get("a").next_run_ms
+    assert "How many ticks" in page.ask("GET", "/schedules/a/skip").text
+    told = _post(page, "/schedules/a/skip", [("n", "2")])
+    assert "a skips 2 ticks" in told
+    assert three.schedules.get("a").skips == 2
+    assert "2 ticks will be skipped" in page.ask("GET", "/schedules/a").text
+    assert "skips nothing any more" in _post(page, *_undo(told))
+    assert three.schedules.get("a").next_run_ms == before

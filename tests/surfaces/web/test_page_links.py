@@ -24,6 +24,7 @@ PAGES = (
     "/changes",
     "/tokens",
     "/statistics",
+    "/freezes",
 )
 _CLASS = re.compile(r"\.([a-zA-Z][\w-]*)")
 
@@ -39,6 +40,7 @@ def furnished(app: App, node: Node) -> None:
     app.schedules.put("nightly", "report", cron("30 2 * * *", tz="Europe/Berlin"), args={"to": "ann"}, tags=["eu"])
     app.schedules.put("often", "report", every("10s"), args={"to": "ann"})
     app.schedules.trigger("nightly")
+    app.freeze("late", "2199-01-01T00:00Z", "2199-02-01T00:00Z", where={"tag": "eu"})
 
 
 @pytest.mark.parametrize("path", PAGES)

@@ -16,6 +16,7 @@ from onthedot.web.dashboard import (
     asks,
     changes,
     edit,
+    freezes,
     import_page,
     nodes,
     overview,
@@ -41,6 +42,7 @@ _MODULES = (
     timeline,
     asks,  # before the pages of one schedule or run, whose addresses take any name
     acts,
+    freezes,
     edit,
     import_page,
     run_acts,

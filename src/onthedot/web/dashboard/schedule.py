@@ -60,6 +60,7 @@ def schedule_page(
         schedule=schedule,
         state=schedule_state(schedule, now_ms),
         held=why_held(schedule, store.nodes(), now_ms),
+        frozen=schedule.frozen_at(now_ms),
         when=when,
         view=view,
         wide=wide,

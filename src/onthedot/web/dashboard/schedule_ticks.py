@@ -14,6 +14,7 @@ from onthedot.model.mark import Mark
 from onthedot.model.schedule import Schedule
 from onthedot.model.states import State
 from onthedot.moments import iso
+from onthedot.rules.freezing import Open
 from onthedot.stores.base import Store, Ticks
 from onthedot.triggers.base import Trigger
 from onthedot.triggers.codec import decode
@@ -89,8 +90,11 @@ def _coming(schedule: Schedule) -> list[NextTick]:
         trigger = decode(schedule.trigger)
     except TriggerError:
         return []
+    open_trigger = Open(trigger, schedule.frozen) if schedule.frozen else trigger
+    next_ms = schedule.next_run_ms
+    first_ms = open_trigger.next_ms(next_ms) if schedule.frozen_at(next_ms) else next_ms
     left = _NEXT if schedule.max_runs is None else max(schedule.max_runs - schedule.planned_runs, 0)
-    return next_ticks(trigger, islice(_from(trigger, schedule.next_run_ms), min(left, _NEXT)))
+    return next_ticks(trigger, islice(_from(open_trigger, first_ms), min(left, _NEXT)))
 
 
 def _from(trigger: Trigger, tick: int | None) -> Iterator[int]:
