@@ -156,6 +156,19 @@ SCHEDULES = Section(
             "2020-01-01T00:00:00Z is not ahead of 2026-11-16T12:00:00Z in the store; to run it now, use trigger",
         ),
         Mistake(
+            'app.schedules.put("digest", tidy, every("1h"), each={})',
+            "digest: each: it is empty; to have none of its schedules, delete digest[*]",
+        ),
+        Mistake(
+            'app.schedules.put("digest[eu]", tidy, every("1h"), each={"a": {}})',
+            "digest[eu]: each: '[', ']' and '*' cannot stand in the name of a template; its schedules are NAME[KEY]",
+        ),
+        Mistake(
+            'app.schedules.put("digest", tidy, every("1h"), each={"a": {}}, mode="local")',
+            "digest: each: a local schedule is every node's own; write one put for each of them",
+        ),
+        Mistake('app.schedules.pause("nothing-*")', "No schedule named 'nothing-*'."),
+        Mistake(
             'app.schedules.skip_next("nightly", -1)',
             "skip: -1 is not a whole number of 0 or more; 0 takes a skip back",
         ),

@@ -16,9 +16,10 @@ from onthedot.app.enabled import DECLARED_PAUSE
 from onthedot.app.flows.declaring import FlowDeclaring
 from onthedot.app.flows.flow import Flow
 from onthedot.app.options import checked, checked_for_runs, trigger_of
-from onthedot.app.schedules import Put
+from onthedot.app.schedules import Put, template_puts
 from onthedot.app.sync import Declarations, Declared
 from onthedot.app.tasks import Task, Tasks
+from onthedot.app.templates import Each
 from onthedot.errors import SettingsError
 from onthedot.execution.around import Around, around_of
 from onthedot.execution.targets.command import Command
@@ -62,11 +63,18 @@ class Declaring:
         return register if function is None else register(function)
 
     def schedule(
-        self, trigger: Trigger, *, name: str | None = None, args: Mapping[str, Any] | None = None, **options: Any
+        self,
+        trigger: Trigger,
+        *,
+        name: str | None = None,
+        args: Mapping[str, Any] | None = None,
+        each: Each | None = None,
+        **options: Any,
     ) -> Callable[[Callable[P, R]], Task[P, R]]:
         """Declare a schedule for a function, which becomes a task. It is written to the store by `sync`, not here.
 
-        `enabled=False` declares it paused: until the code says otherwise, or somebody resumes it.
+        `enabled=False` declares it paused: until the code says otherwise, or somebody resumes it. `each` declares a
+        template: see `schedules.put`; what it no longer has is undeclared.
         """
         trigger_of(trigger, name or "@app.schedule")
 
@@ -80,7 +88,9 @@ class Declaring:
                 raise SettingsError(f"{task.name!r} has a schedule already; give the second one a name=")
             given = checked(options, schedule_name)
             paused = f"{DECLARED_PAUSE}code" if given.pop("enabled", True) is False else None
-            self._declared.add(Declared(Put(schedule_name, task, trigger, args, given), paused=paused))
+            put = Put(schedule_name, task, trigger, args, given)
+            for one in [put] if each is None else template_puts(put, each):
+                self._declared.add(Declared(one, paused=paused))
             return task
 
         return declare

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from difflib import get_close_matches
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 from onthedot.app.dependencies import warn_of_missing
 from onthedot.app.enabled import as_asked
@@ -34,6 +34,15 @@ from onthedot.app.pinning import names_nothing, pinned_definitions, pinned_trigg
 from onthedot.app.queries import order_of, state_of
 from onthedot.app.tasks import Task, Tasks
 from onthedot.app.telemetry.tracing import Asking, untraced
+from onthedot.app.templates import (
+    Each,
+    items_of,
+    keeping,
+    names_like,
+    of_template,
+    refuse_revision,
+    schedules_of,
+)
 from onthedot.app.updating import Said
 from onthedot.errors import OnthedotError, ScheduleNotFound, SettingsError, StoreError
 from onthedot.events import Event, Paused
@@ -47,6 +56,7 @@ from onthedot.model.run import Run
 from onthedot.model.schedule import Json, Origin, Schedule
 from onthedot.model.values import replace as replace_run
 from onthedot.moments import END_MS, FIRST_MS, ceil_ms, from_ms
+from onthedot.patterns import is_pattern, longest_part
 from onthedot.rules import edits
 from onthedot.rules.effects import Before, Edit, Effects
 from onthedot.storable import can_be_kept
@@ -64,6 +74,7 @@ _TOLD_WELL = 5
 CountedAct = Literal["pause", "resume", "delete"]
 T = TypeVar("T")
 Many = list[Schedule]  # inside the class `list` is a method
+Names = list[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +86,7 @@ class Put:
     trigger: Trigger
     args: Mapping[str, Any] | None = None
     options: Options = field(default_factory=dict)
+    template: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +122,34 @@ class Schedules:
 
     # defining
 
+    @overload
+    def put(
+        self,
+        name: str,
+        task: str | Task[..., Any] | Flow[...],
+        trigger: Trigger,
+        *,
+        args: Mapping[str, Any] | None = None,
+        each: None = None,
+        unchecked: bool = False,
+        revision: int | None = None,
+        **options: Any,
+    ) -> Schedule: ...
+
+    @overload
+    def put(
+        self,
+        name: str,
+        task: str | Task[..., Any] | Flow[...],
+        trigger: Trigger,
+        *,
+        each: Each,
+        args: Mapping[str, Any] | None = None,
+        unchecked: bool = False,
+        revision: int | None = None,
+        **options: Any,
+    ) -> Many: ...
+
     @with_the_latest
     def put(
         self,
@@ -118,23 +158,58 @@ class Schedules:
         trigger: Trigger,
         *,
         args: Mapping[str, Any] | None = None,
+        each: Each | None = None,
         unchecked: bool = False,
         revision: int | None = None,
         **options: Any,
-    ) -> Schedule:
+    ) -> Schedule | Many:
         """Create the schedule, or replace its definition. An operator's pause and its history stay.
 
         `enabled=False` puts it paused, `enabled=True` resumes it; left out, a pause stays as it is.
         `revision` is the one that is to be replaced, 0 for none: `StaleRevision` if it is another by now.
         `TriggerError` if it could never fire again; one that is here already and has come to its end stays as it is.
+
+        `each={"eu": {…}, "us": {…}}` makes a template of it: a schedule `name[eu]`, `name[us]` with these arguments
+        above those of all. Those that it had before and are not in there are deleted. Gives all of them.
         """
+        if each is not None:
+            refuse_revision(revision, name)
+            puts = template_puts(Put(name, task, trigger, args, options), each)
+            return self._put_template(name, puts, unchecked=unchecked)
         said = self.define(Put(name, task, trigger, args, options), unchecked=unchecked)
         definition = pinned_definitions(self._open_store(), {name: said})[name]
         refuse_ended(self._open_store(), {name: definition.trigger})
         warn_of_missing(self._open_store(), {name: definition})
         self._tasks.save_graphs(definition.task, unchecked=unchecked)
-        edit = unless_past(as_asked(edits.put(definition), options, "put"))
+        edit = unless_past(as_asked(keeping(definition), options, "put"))
         return self._change_one(name, edits.expecting(revision, edit), "put")
+
+    def _put_template(self, template: str, puts: Sequence[Put], *, unchecked: bool) -> Many:
+        """All of its schedules in one change: created, updated, and those that it has no more deleted."""
+        defined = self._defined(puts, unchecked=unchecked)
+        wanted = {put.name: put.options for put in puts}
+        gone = [each.name for each in schedules_of(self._open_store(), template) if each.name not in defined]
+
+        def edit(before: Before, now_ms: int) -> Effects:
+            put = None
+            if before.name in defined:
+                put = unless_past(as_asked(edits.put(defined[before.name]), wanted[before.name], "put"))
+            return of_template(template, put)(before, now_ms)
+
+        effects = self._open_store().change([*defined, *gone], edit, self._by("put"))
+        return [self._answer(each) for each in effects[: len(defined)]]
+
+    def _defined(self, puts: Iterable[Put], *, unchecked: bool) -> dict[str, edits.Definition[Trigger]]:
+        """All of them, checked before the first is written."""
+        said = {put.name: self.define(put, unchecked=unchecked) for put in puts}
+        defined = pinned_definitions(self._open_store(), said)
+        triggers = {name: definition.trigger for name, definition in defined.items()}
+        refuse_ended(self._open_store(), triggers)
+        warn_of_herds(self._open_store(), triggers)
+        warn_of_missing(self._open_store(), defined)
+        for task in {definition.task for definition in defined.values()}:
+            self._tasks.save_graphs(task, unchecked=unchecked)
+        return defined
 
     @with_the_latest
     def put_many(self, puts: Iterable[Put], *, unchecked: bool = False) -> list[Schedule]:
@@ -143,17 +218,10 @@ class Schedules:
         Where hundreds of them would begin in one minute, a warning names it, and the `H` that spreads them.
         """
         wanted = {put.name: put for put in puts}
-        said = {name: self.define(put, unchecked=unchecked) for name, put in wanted.items()}
-        defined = pinned_definitions(self._open_store(), said)
-        triggers = {name: definition.trigger for name, definition in defined.items()}
-        refuse_ended(self._open_store(), triggers)
-        warn_of_herds(self._open_store(), triggers)
-        warn_of_missing(self._open_store(), defined)
-        for task in {definition.task for definition in defined.values()}:
-            self._tasks.save_graphs(task, unchecked=unchecked)
+        defined = self._defined(wanted.values(), unchecked=unchecked)
 
         def edit_of(name: str) -> Edit:
-            return unless_past(as_asked(edits.put(defined[name]), wanted[name].options, "put"))
+            return unless_past(as_asked(keeping(defined[name]), wanted[name].options, "put"))
 
         return self._change_many([*defined], edit_of, "put")
 
@@ -213,6 +281,7 @@ class Schedules:
             graph=graph,
             origin=origin,
             declared_hash=declared,
+            template=put.template,
             **of_the_schedule(given),
         )
 
@@ -238,7 +307,8 @@ class Schedules:
     # steering
 
     def pause(self, name: str | None = None, *, where: Mapping[str, str] | None = None, note: str | None = None) -> Any:
-        """After it returns no tick run starts. One name gives the schedule; `where={"tag": …}` a list of them.
+        """After it returns no tick run starts. One name gives the schedule; `where={"tag": …}`, or a name with `*` in
+        it (`digest[*]`) that no schedule has itself, a list of them.
 
         How many waiting runs were skipped, and how many are still running, is in the event "paused" and in the audit.
         """
@@ -249,13 +319,31 @@ class Schedules:
         """Go on from now; what was missed inside the pause is one decision."""
         return self._each(name, where, edits.resume(), "resume")
 
+    def matching(self, pattern: str) -> Sequence[str] | None:
+        """The names that a pattern stands for; None where it is a plain name, or a schedule has it itself.
+        `ScheduleNotFound` where it stands for none."""
+        if not isinstance(pattern, str) or not is_pattern(pattern) or not can_be_kept(pattern):
+            return None
+        names: Names = []
+        cursor: str | None = ""
+        while cursor is not None:
+            page = self.list(q=longest_part(pattern), cursor=cursor, limit=1000)
+            if any(each.name == pattern for each in page):
+                return None
+            names += names_like(pattern, page)
+            cursor = page.cursor
+        if not names:
+            raise ScheduleNotFound(pattern)
+        return names
+
     def reschedule(self, name: str, at: datetime | str) -> Schedule:
         """Run next at this moment instead; it must lie ahead."""
         return self._change_one(name, edits.reschedule(ceil_ms(at)), "reschedule")
 
-    def skip_next(self, name: str, n: int = 1) -> Schedule:
-        """Leave out the next `n` ticks, which are told as skipped; 0 takes that back. A repeat skips no more."""
-        return self._change_one(name, edits.skip_next(skips_of(n)), "skip")
+    def skip_next(self, name: str, n: int = 1) -> Any:
+        """Leave out the next `n` ticks, which are told as skipped; 0 takes that back. A repeat skips no more. Of a
+        pattern of names a list."""
+        return self._each(name, None, edits.skip_next(skips_of(n)), "skip")
 
     def trigger(
         self, name: str, *, args: Mapping[str, Any] | None = None, token: str | None = None, unchecked: bool = False
@@ -271,16 +359,34 @@ class Schedules:
             run = edits.manual_run(schedule, new_id(store.now_ms()), key, values, store.now_ms())
             return store.enqueue([replace_run(run, trace=trace)], by=self._by("trigger"))[0]
 
+    def trigger_all(self, pattern: str, *, token: str | None = None) -> Sequence[Run]:
+        """A run now of each schedule that the pattern of names (`digest[*]`) stands for; see `trigger`."""
+        names = self.matching(pattern)
+        return [self.trigger(name, token=token) for name in ([pattern] if names is None else names)]
+
     def delete(self, name: str, *, revision: int | None = None) -> bool:
-        """Whether there was one. Its history stays, and a later put of the name goes on where it ended.
+        """Whether there was one. Its history stays, and a later put of the name goes on where it ended. A pattern of
+        names (`digest[*]`) deletes all of them.
 
         `revision`: see `put`.
         """
         if not can_be_kept(name):
             return False
+        try:
+            names = self.matching(name)
+        except ScheduleNotFound:
+            return False
+        if names is not None:
+            refuse_revision(revision, name)
+            self._delete_all(names)
+            return True
         edit = edits.expecting(revision, edits.delete())
         effects = self._open_store().change([name], edit, self._by("delete"))
         return effects[0].schedule is not None
+
+    def _delete_all(self, names: Sequence[str]) -> None:
+        for batch in _batches(names):
+            self._open_store().change(batch, edits.delete(), self._by("delete"))
 
     # the same, with what it does to runs; `dry_run` writes nothing
 
@@ -494,7 +600,12 @@ class Schedules:
         if (name is None) == (where is None):
             raise SettingsError(f"{what}: give a name, or where={{'tag': …}}")
         if name is not None:
-            return self._change_one(name, edit, what)
+            matched = self.matching(name)
+            return (
+                self._change_one(name, edit, what)
+                if matched is None
+                else self._change_many(matched, lambda _: edit, what)
+            )
         assert where is not None
         if set(where) != {"tag"}:
             raise SettingsError(f"{what}: where knows only 'tag', not {', '.join(where)}")
@@ -533,6 +644,13 @@ class Schedules:
         assert isinstance(done, edits.AffectedRuns)
         self._emit(Paused(schedule.name, done.skipped, done.running))
         return schedule
+
+
+def template_puts(put: Put, each: Each) -> list[Put]:
+    """One for each schedule of the template that is meant."""
+    if put.options.get("mode") == "local":
+        raise SettingsError(f"{put.name}: each: a local schedule is every node's own; write one put for each of them")
+    return [replace(put, name=name, args=args, template=put.name) for name, args in items_of(put.name, each, put.args)]
 
 
 def _batches(items: Sequence[T]) -> Iterator[Sequence[T]]:

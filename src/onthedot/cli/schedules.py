@@ -165,11 +165,20 @@ def put(
     gap: GapRule = None,
     fold: FoldRule = None,
     arg: Args = None,
+    each: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--each",
+            metavar="KEY=JSON",
+            help="A schedule NAME[KEY] with these arguments; may be repeated.",
+            show_default=False,
+        ),
+    ] = None,
     option: Options = None,
     store: StoreUrl = None,
     as_json: AsJson = False,
 ) -> None:
-    """Create a schedule, or replace its definition."""
+    """Create a schedule, or replace its definition; with --each several that differ in their arguments."""
     trigger = read_schedule_trigger(cron_text=cron, interval=every, moment=at, tz=tz, gap=gap, fold=fold)
     if trigger is None:
         raise typer.BadParameter("one of them is needed", param_hint="'--cron' / '--every' / '--at'")
@@ -179,6 +188,11 @@ def put(
         if _follows_unknown(app, options) and not unchecked:
             _, args = app.tasks.checked(task, args, unchecked=False)
             unchecked = True
+        if each:
+            keyed = read_pairs(each, "--each") or {}
+            made = app.schedules.put(name, task, trigger, args=args, each=keyed, unchecked=unchecked, **options)
+            _show_all_changed(app, made, as_json)
+            return
         _show_changed(app, app.schedules.put(name, task, trigger, args=args, unchecked=unchecked, **options), as_json)
 
 
@@ -221,19 +235,22 @@ def delete(
     store: StoreUrl = None,
     as_json: AsJson = False,
 ) -> None:
-    """Delete a schedule; its history stays."""
+    """Delete a schedule, or all of such a name ('digest[*]'); their history stays."""
     with closing(open_app(store)) as app:
-        app.schedules.get(name)
+        names = app.schedules.matching(name)
+        if names is None:
+            app.schedules.get(name)
         if not yes:
             if not sys.stdin.isatty():
                 raise typer.BadParameter("nobody can be asked here; add it to delete", param_hint="'--yes'")
-            typer.confirm(f"Delete {visible(name)}?", abort=True, err=True)
+            what = visible(name) if names is None else f"{counted(len(names), 'schedule')} named {visible(name)}"
+            typer.confirm(f"Delete {what}?", abort=True, err=True)
         if not app.schedules.delete(name):
             raise ScheduleNotFound(name)
         if as_json:
             show_json({"name": name, "deleted": True})
         else:
-            typer.echo(f"{visible(name)} is deleted")
+            typer.echo(f"{visible(name)} is deleted" if names is None else f"{counted(len(names), 'schedule')} deleted")
 
 
 # steering
@@ -248,7 +265,7 @@ def pause(
     store: StoreUrl = None,
     as_json: AsJson = False,
 ) -> None:
-    """Let a schedule, or all with a tag, start no more runs."""
+    """Let a schedule, all of such a name ('digest[*]'), or all with a tag, start no more runs."""
     where = _where(name, tag)
     done: dict[str, Paused] = {}
     with closing(open_app(store)) as app:
@@ -266,7 +283,7 @@ def pause(
 
 @group.command("resume")
 def resume(name: MaybeName = None, *, tag: Tag = None, store: StoreUrl = None, as_json: AsJson = False) -> None:
-    """Let a paused schedule, or all with a tag, go on from now."""
+    """Let a paused schedule, all of such a name ('digest[*]'), or all with a tag, go on from now."""
     where = _where(name, tag)
     with closing(open_app(store)) as app:
         _show_all_changed(app, _some(app.schedules.resume(name, where=where), tag), as_json)
@@ -274,15 +291,28 @@ def resume(name: MaybeName = None, *, tag: Tag = None, store: StoreUrl = None, a
 
 @group.command("trigger")
 def trigger(name: ScheduleName, *, arg: Args = None, store: StoreUrl = None, as_json: AsJson = False) -> None:
-    """Run a schedule now, also while it is paused; its next run stays where it is."""
+    """Run a schedule, or all of such a name ('digest[*]'), now, also while paused; the next run stays where it is."""
     args = read_pairs(arg, "--arg")
     with closing(open_app(store)) as app:
+        if app.schedules.matching(name) is not None:
+            _trigger_all(app, name, args, as_json)
+            return
         unchecked = args is not None and _is_unknown(app, app.schedules.get(name).task)
         run = app.schedules.trigger(name, args=args, unchecked=unchecked)
         if as_json:
             show_json(run_document(run))
         else:
             typer.echo(f"run {run.id} of {visible(name)} is {run.state}")
+
+
+def _trigger_all(app: App, pattern: str, args: Mapping[str, Any] | None, as_json: bool) -> None:
+    if args is not None:
+        raise typer.BadParameter("arguments go with one schedule", param_hint="'--arg'")
+    runs = app.schedules.trigger_all(pattern)
+    if as_json:
+        show_json({"runs": [run_document(each) for each in runs]})
+    else:
+        typer.echo(f"{counted(len(runs), 'run')} of {visible(pattern)}")
 
 
 @group.command("reschedule")
@@ -307,9 +337,9 @@ def skip(
     store: StoreUrl = None,
     as_json: AsJson = False,
 ) -> None:
-    """Leave out the next tick, or the next N; a repeat leaves out no more."""
+    """Leave out the next tick, or the next N, of a schedule or all of such a name; a repeat leaves out no more."""
     with closing(open_app(store)) as app:
-        _show_changed(app, app.schedules.skip_next(name, count), as_json)
+        _show_all_changed(app, app.schedules.skip_next(name, count), as_json)
 
 
 # what is shown
@@ -324,6 +354,8 @@ def _facts(schedule: Schedule, now_ms: int) -> Iterable[tuple[str, str]]:
         yield "frozen", f"from {iso(window.start_ms)} to {iso(window.end_ms)} by {window.freeze}"
     if schedule.skips:
         yield "skips", counted(schedule.skips, "tick") + " before its next run"
+    if schedule.template is not None:
+        yield "template", schedule.template
     yield "task", schedule.task + "".join(f" {key}={value!r}" for key, value in schedule.args.items())
     yield "trigger", _described(schedule)
     if schedule.next_run_ms is not None:

@@ -63,6 +63,8 @@ class Definition(Generic[TriggerT_co]):
     declared_hash: str | None = None
     uses: tuple[str, ...] = ()
     """The calendars and triggers that its trigger names, as "calendar/de"; for queries, and derived from it."""
+    template: str | None = None
+    """The template that it is one of: see docs/decisions/0054-templates.md."""
 
 
 DEFINITION = tuple(each.name for each in fields(Definition))

@@ -26,6 +26,7 @@ TABLE = {
     " POST bulk, POST check, POST runs, POST runs/{run_id}/cancel,"
     " POST runs/{run_id}/retry, POST nodes/{node}/drain, DELETE nodes/{node}",
     Role.ADMIN: "POST schedules, PUT schedules/{name}, PATCH schedules/{name}, DELETE schedules/{name}, POST import,"
+    " PUT templates/{name},"
     " GET tokens, POST tokens, DELETE tokens/{name}",
 }
 WHO = ("nobody", "viewer", "operator", "admin")

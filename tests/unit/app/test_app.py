@@ -204,7 +204,7 @@ def test_what_is_no_trigger_is_refused_with_what_to_write(app: App, trigger: Any
     with pytest.raises(SettingsError, match=f"nightly: .* is no trigger; {hint}"):
         app.schedules.put("nightly", "job", trigger)
     with pytest.raises(SettingsError, match="is no task"):
-        app.schedules.put("nightly", every("1h"), "job")  # type: ignore[arg-type]
+        app.schedules.put("nightly", every("1h"), "job")  # type: ignore[call-overload]
 
 
 def test_a_follower_that_there_is_not_is_refused(app: App) -> None:

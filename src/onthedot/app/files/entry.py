@@ -64,6 +64,8 @@ class Entry:
     work: Work
     options: Mapping[str, object] = field(default_factory=_nothing)
     line: int | None = None
+    template: str | None = None
+    """The table that has `each`, and stands for several of them."""
 
     @property
     def enabled(self) -> bool:

@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import re
 import tomllib
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
 from onthedot.app.files.declared_targets import WORK_KEYS, read_work
-from onthedot.app.files.entry import Entry, JobFile, Work
+from onthedot.app.files.entry import Entry, JobFile, NamedTask, Work
 from onthedot.app.files.names import name_problem
 from onthedot.app.files.trigger_keys import TRIGGER_KEYS, ZONE_KEYS, read_trigger, read_zone
 from onthedot.app.policies import POLICIES
 from onthedot.app.remedies import did_you_mean
-from onthedot.errors import FileError
+from onthedot.app.templates import items_of
+from onthedot.errors import FileError, SettingsError
 from onthedot.triggers import Trigger
 
 Table = dict[str, Any]
 
 TOP_KEYS = ("store", "timezone", "app", "schedules")
-SCHEDULE_KEYS = (*TRIGGER_KEYS, *ZONE_KEYS, *WORK_KEYS, *POLICIES)
+SCHEDULE_KEYS = (*TRIGGER_KEYS, *ZONE_KEYS, *WORK_KEYS, *POLICIES, "each")
 
 _PLACE = re.compile(r"(.*) \(at (line \d+, column \d+|end of document)\)")
 _HEADING = re.compile(
@@ -71,8 +73,8 @@ class _Reader:
         if not isinstance(schedules, dict):
             self.problems.append("schedules: write each as a table, [schedules.NAME]")
             schedules = {}
-        entries = [self._entry(name, table, zone) for name, table in schedules.items()]
-        return JobFile(path, tuple(entry for entry in entries if entry), store, app, zone)
+        entries = [entry for name, table in schedules.items() for entry in self._entries(name, table, zone)]
+        return JobFile(path, tuple(entries), store, app, zone)
 
     def _text(self, document: Table, key: str) -> str | None:
         value = document.get(key)
@@ -86,6 +88,26 @@ class _Reader:
         if problem:
             self.problems.append(f"timezone: {problem}")
         return name
+
+    def _entries(self, name: str, table: object, zone: str | None) -> list[Entry]:
+        """One, or with `each` one for each of its keys."""
+        entry = self._entry(name, table, zone)
+        if entry is None or not isinstance(table, dict) or "each" not in table:
+            return [] if entry is None else [entry]
+        if not isinstance(entry.work, NamedTask):
+            self.problems.append(f"[schedules.{name}] each: it is about arguments, which go with task")
+            return []
+        try:
+            items = [*items_of(name, table["each"], entry.work.args)]
+        except SettingsError as error:
+            self.problems.append(f"[schedules.{name}] {str(error).removeprefix(f'{name}: ')}")
+            return []
+        works = ((item, NamedTask(entry.work.name, MappingProxyType(args))) for item, args in items)
+        trigger = read_trigger(table, zone, [])
+        assert trigger is not None
+        return [
+            replace(entry, name=item, trigger=trigger.with_key(item), work=work, template=name) for item, work in works
+        ]
 
     def _entry(self, name: str, table: object, zone: str | None) -> Entry | None:
         place = f"[schedules.{name if name.isprintable() else repr(name)}]"

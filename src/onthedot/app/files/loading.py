@@ -98,7 +98,7 @@ class LoadedFile:
             raise Conflict("a schedule of this name is declared elsewhere; give it another name")
         options = {key: value for key, value in entry.options.items() if key != "enabled"}
         named = entry.work if isinstance(entry.work, NamedTask) else NamedTask(entry.name)
-        put = Put(entry.name, named.name, entry.trigger, named.args or None, options)
+        put = Put(entry.name, named.name, entry.trigger, named.args or None, options, entry.template)
         if task is None:  # a command takes no arguments, and is not known yet
             self._schedules.define(put, origin="file", unchecked=True)
         note = None if entry.enabled else f"{DECLARED_PAUSE}{self.path.name}"

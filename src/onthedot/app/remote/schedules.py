@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
+from onthedot.app.bulk import MOST_NAMES
 from onthedot.app.files.names import name_problem
 from onthedot.app.import_export import Changed, Imported
 from onthedot.app.options import checked, count_of, key_of, skips_of, taken_back, text_of, trigger_of
@@ -14,12 +15,14 @@ from onthedot.app.remote.connection import Connection, Document
 from onthedot.app.remote.problems import error_of
 from onthedot.app.remote.values import arguments, change_of, decision_of, plain, run_of, schedule_of
 from onthedot.app.schedules import Affected, Put, Schedules
+from onthedot.app.templates import Each, items_of, refuse_revision
 from onthedot.errors import ScheduleNotFound, SettingsError
 from onthedot.events import Event, Paused
 from onthedot.insight.explain import Explanation
 from onthedot.model.run import Run
 from onthedot.model.schedule import Schedule
 from onthedot.moments import ceil_ms, iso
+from onthedot.patterns import is_pattern
 from onthedot.storable import can_be_kept
 from onthedot.stores.base import Change
 from onthedot.triggers.base import Trigger
@@ -46,6 +49,7 @@ class RemoteSchedules(Schedules):
 
     # defining
 
+    @overload
     def put(
         self,
         name: str,
@@ -53,10 +57,38 @@ class RemoteSchedules(Schedules):
         trigger: Trigger,
         *,
         args: Mapping[str, Any] | None = None,
+        each: None = None,
         unchecked: bool = False,
         revision: int | None = None,
         **options: Any,
-    ) -> Schedule:
+    ) -> Schedule: ...
+
+    @overload
+    def put(
+        self,
+        name: str,
+        task: str | Task[..., Any] | Flow[...],
+        trigger: Trigger,
+        *,
+        each: Each,
+        args: Mapping[str, Any] | None = None,
+        unchecked: bool = False,
+        revision: int | None = None,
+        **options: Any,
+    ) -> Many: ...
+
+    def put(
+        self,
+        name: str,
+        task: str | Task[..., Any] | Flow[...],
+        trigger: Trigger,
+        *,
+        args: Mapping[str, Any] | None = None,
+        each: Each | None = None,
+        unchecked: bool = False,
+        revision: int | None = None,
+        **options: Any,
+    ) -> Schedule | Many:
         _refuse_unchecked(unchecked, "put")
         problem = name_problem(name)
         if problem is not None:
@@ -67,6 +99,11 @@ class RemoteSchedules(Schedules):
             "args": arguments(task, args),
             "options": plain(checked(options, name)),
         }
+        if each is not None:
+            refuse_revision(revision, name)
+            own = {key: arguments(task, values) for key, values in _each_of(name, each)}
+            made = self._connection.put("templates", name, body={**body, "each": own})
+            return [schedule_of(one) for one in made.all("schedules")]
         return schedule_of(self._connection.put("schedules", name, body=body, headers=_expecting(revision)))
 
     def put_many(self, puts: Iterable[Put], *, unchecked: bool = False) -> Many:
@@ -98,15 +135,31 @@ class RemoteSchedules(Schedules):
     # steering
 
     def pause(self, name: str | None = None, *, where: Mapping[str, str] | None = None, note: str | None = None) -> Any:
+        matched = None if name is None or where is not None else self.matching(name)
+        if matched is not None:
+            return [self._paused(each).schedule for each in self._each_of(matched, "pause", note)]
         if name is not None and where is None:
             return self.pause_counted(name, note=note).schedule
         done = self._where("pause", name, where, note)
         return [self._paused(each).schedule for each in done]
 
     def resume(self, name: str | None = None, *, where: Mapping[str, str] | None = None) -> Any:
+        matched = None if name is None or where is not None else self.matching(name)
+        if matched is not None:
+            return [each.schedule for each in self._each_of(matched, "resume", None)]
         if name is not None and where is None:
             return self.resume_counted(name).schedule
         return [each.schedule for each in self._where("resume", name, where, None)]
+
+    def _each_of(self, names: Sequence[str], act: str, note: str | None) -> Sequence[Affected]:
+        """So many at once as the server takes."""
+        done: Documents = []
+        for first in range(0, len(names), MOST_NAMES):
+            done += self._bulk({"act": act, "names": list(names[first : first + MOST_NAMES]), "note": note})
+        return [_affected(each) for each in done]
+
+    def _delete_all(self, names: Sequence[str]) -> None:
+        self._each_of(names, "delete", None)
 
     def _paused(self, affected: Affected) -> Affected:
         self._emit(Paused(affected.schedule.name, affected.skipped, affected.running))
@@ -133,8 +186,11 @@ class RemoteSchedules(Schedules):
         body = {"at": iso(ceil_ms(at))}
         return schedule_of(self._connection.post("schedules", name, "reschedule", body=body))
 
-    def skip_next(self, name: str, n: int = 1) -> Schedule:
-        return schedule_of(self._connection.post("schedules", name, "skip", body={"n": skips_of(n)}))
+    def skip_next(self, name: str, n: int = 1) -> Any:
+        body, names = {"n": skips_of(n)}, self.matching(name)
+        if names is None:
+            return schedule_of(self._connection.post("schedules", name, "skip", body=body))
+        return [schedule_of(self._connection.post("schedules", each, "skip", body=body)) for each in names]
 
     def trigger(
         self, name: str, *, args: Mapping[str, Any] | None = None, token: str | None = None, unchecked: bool = False
@@ -145,6 +201,15 @@ class RemoteSchedules(Schedules):
         return run_of(self._connection.post("schedules", name, "trigger", body=body))
 
     def delete(self, name: str, *, revision: int | None = None) -> bool:
+        if isinstance(name, str) and is_pattern(name):
+            try:
+                names = self.matching(name)
+            except ScheduleNotFound:
+                return False
+            if names is not None:
+                refuse_revision(revision, name)
+                self._delete_all(names)
+                return True
         try:
             self._connection.delete("schedules", name, headers=_expecting(revision))
         except ScheduleNotFound:
@@ -251,6 +316,12 @@ class RemoteSchedules(Schedules):
         names = (tuple(told[kind]) for kind in ("created", "unchanged", "only_here"))
         created, unchanged, only_here = names
         return Imported(created, changed, unchanged, only_here, told["written"], tuple(told.get("freezes", ())))
+
+
+def _each_of(name: str, each: Each) -> list[tuple[str, Mapping[str, Any]]]:
+    """By key the arguments of its own; `SettingsError` as where the store is asked."""
+    list(items_of(name, each, None))
+    return [*each.items()]
 
 
 def _affected(told: Document) -> Affected:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 OTHERS = "others"
-_FIRST_WORD = re.compile(r"([^-_./:\s0-9]+)([-_./:\s]|(?=[0-9]))")
+_FIRST_WORD = re.compile(r"([^-_./:\s0-9\[]+)([-_./:\s\[]|(?=[0-9]))")
 _LAST = "\U0010ffff"
 _MOST = 5
 _LEAST = 2
@@ -50,7 +50,8 @@ def _alike(names: Sequence[str]) -> Iterator[tuple[str, Sequence[str]]]:
         if found is not None:
             beginning = names[first][: found.end() + (not found[2])]  # with the digit, if that ends the word
             last = max(bisect_left(names, beginning + _LAST, first), last)
-        yield (f"{found[1]}{found[2]}*" if found else names[first]), names[first:last]
+        closing = "]" if found is not None and found[2] == "[" else ""  # those of a template: digest[*]
+        yield (f"{found[1]}{found[2]}*{closing}" if found else names[first]), names[first:last]
         first = last
 
 

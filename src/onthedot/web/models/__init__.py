@@ -72,6 +72,8 @@ from onthedot.web.models.schedules import (
     Schedule,
     SchedulePage,
     Skip,
+    Template,
+    TemplateSchedules,
     TriggerArgs,
 )
 from onthedot.web.models.statistics import (
@@ -149,6 +151,8 @@ __all__ = [
     "Statistics",
     "Task",
     "Tasks",
+    "Template",
+    "TemplateSchedules",
     "Tick",
     "Ticks",
     "Token",

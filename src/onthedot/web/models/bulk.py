@@ -30,6 +30,7 @@ class BulkAct(Given):
     names: list[Name] | None = Field(default=None, max_length=MOST_NAMES)
     filter: ScheduleFilter | None = None
     tag: str | None = Field(default=None, description="Short for a filter with this tag.")
+    pattern: str | None = Field(default=None, min_length=1, description="All of such a name: digest[*]")
     note: str | None = None
     expect: int | None = Field(default=None, description="How many schedules were shown; others are a conflict.")
     dry_run: bool = False

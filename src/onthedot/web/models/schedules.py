@@ -72,6 +72,7 @@ class Schedule(BaseModel):
     auto_remove: bool
     then: list[str]
     on_failure: list[str]
+    template: str | None = None
     enabled: bool
     paused_note: str | None
     error: str | None
@@ -83,6 +84,25 @@ class Schedule(BaseModel):
     planned_runs: int
     created_at: str | None
     updated_at: str | None
+
+
+class Template(Definition):
+    """Several schedules that differ in their arguments."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={
+            "examples": [{"task": "report", "trigger": "every 15m", "each": {"eu": {"to": "eu"}, "us": {"to": "us"}}}]
+        },
+    )
+
+    each: dict[str, Json] = Field(description="By key the arguments of each, above those of all.")
+
+
+class TemplateSchedules(BaseModel):
+    """The schedules that a template has."""
+
+    schedules: list[Schedule]
 
 
 class SchedulePage(BaseModel):

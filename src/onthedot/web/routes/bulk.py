@@ -31,8 +31,11 @@ def act_on_many(app: TheApp, caller: TheCaller, given: models.BulkAct) -> models
 
 def _names(app: App, given: models.BulkAct) -> Sequence[str]:
     wanted = given.filter if given.tag is None else models.ScheduleFilter(tag=given.tag)
-    if sum(each is not None for each in (given.names, given.tag, given.filter)) != 1 or wanted == _NOTHING:
-        raise SettingsError("bulk: give names, or a filter with q, state, tag or task")
+    ways = (given.names, given.tag, given.filter, given.pattern)
+    if sum(each is not None for each in ways) != 1 or wanted == _NOTHING:
+        raise SettingsError("bulk: give names, a pattern of names, or a filter with q, state, tag or task")
+    if given.pattern is not None:
+        return app.schedules.matching(given.pattern) or [given.pattern]
     if wanted is None:
         return [*dict.fromkeys(given.names or [])]
     return names_found(app.schedules, **wanted.model_dump(exclude_none=True))

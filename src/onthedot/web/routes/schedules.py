@@ -86,6 +86,16 @@ def put_schedule(
     return _put(app, name, given, revision_of(if_match, if_none_match), response)
 
 
+@router.put("/templates/{name}", **ADMIN)
+def put_template(app: TheApp, name: str, given: models.Template) -> models.TemplateSchedules:
+    """Several schedules `name[key]` that differ in their arguments, together: created, changed, and those that are no
+    longer meant deleted."""
+    options = options_of(given.options)
+    put = app.schedules.put(name, given.task, trigger_of(given.trigger), args=given.args, each=given.each, **options)
+    now_ms = now_ms_of(app)
+    return models.TemplateSchedules(schedules=[schedule_model(each, now_ms) for each in put])
+
+
 @router.patch("/schedules/{name}", **ADMIN)
 def update_schedule(
     app: TheApp, name: str, given: models.Fields, response: Response, if_match: IfMatch = None

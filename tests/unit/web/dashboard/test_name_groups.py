@@ -55,3 +55,12 @@ def test_names_that_begin_alike_but_go_on_otherwise_are_apart() -> None:
         "poll\U0010ffff-1": ("poll\U0010ffff-1",),
     }
     assert name_groups({"a-\U0010ffff": 1, "a-\U0010ffff\U0010ffff": 2})[0].count == 3
+
+
+def test_the_schedules_of_a_template_are_a_group() -> None:
+    counts = {"digest[eu]": 1, "digest[us]": 2, "digest-old": 1, "digestion": 1}
+    assert [(each.label, each.count) for each in name_groups(counts)] == [
+        ("digest[*]", 3),
+        ("digest-old", 1),
+        ("digestion", 1),
+    ]
