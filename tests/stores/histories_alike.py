@@ -8,6 +8,8 @@ from random import Random
 from typing import Any
 
 from onthedot.errors import OnthedotError
+from onthedot.model import graph as graphs
+from onthedot.model.graph import Graph
 from onthedot.model.ids import new_id, seeded
 from onthedot.model.minute import Minute
 from onthedot.model.outcome import Outcome
@@ -21,6 +23,16 @@ from onthedot.triggers import at, every
 
 NAMES = ("a", "B", "b", "a:b", "17:x", "100%_", "it's", 'q"\\', "näh 🕰", "STRASSE", "straße", "two words", "zz")
 TASKS = ("etl.load", "ETL.report", "mail")
+FLOW = Graph(
+    "etl",
+    (
+        graphs.Step("list", "mail"),
+        graphs.Step("load", "etl.load", {"of": {"$item": []}}, ("list",), over={"$result": "list"}, parallel=2),
+        graphs.Step("sum", "mail", after=("load",), may_fail=True),
+        graphs.Step("clean", "mail", on="end", closing=True),
+    ),
+)
+CLAIMED = (*TASKS, "@etl")
 TAGS = ("eu", "EU", "e")
 POOLS = (None, "slow", "Slow")
 _TRIGGERS = (every("1m"), every("90s"), every("5m"), at("2027-01-15T08:03:00Z"))
@@ -86,6 +98,13 @@ class Histories:
         policy = Policy(pool=self.random.choice(POOLS), retries=self.random.choice((0, 2)), backoff_ms=SECOND)
         return lambda scene: scene.waiting_run(task=task, delay_ms=delay_ms, policy=policy)
 
+    def flow(self) -> Step:
+        def step(scene: Scene) -> None:
+            scene.store.save_graphs([FLOW])
+            scene.waiting_run(task="@etl", graph=FLOW.hash)
+
+        return step
+
     def cancel(self) -> Step | None:
         run = self._run()
         return run and (lambda scene: scene.store.request_cancel(run.id, "enough", BY).state)  # type: ignore[return-value]
@@ -107,7 +126,7 @@ class Histories:
 
         def step(scene: Scene) -> str:
             with seeded(seed):
-                return scene.node(name, TASKS)
+                return scene.node(name, CLAIMED)
 
         assert node_id
         return step
@@ -118,15 +137,15 @@ class Histories:
 
     def start(self) -> Step:
         node = self._node()
-        return lambda scene: sorted(run.id for run in scene.start(node, tasks=TASKS))
+        return lambda scene: sorted(run.id for run in scene.start(node, tasks=CLAIMED))
 
     def finish(self) -> Step | None:
         return self._ended(lambda scene, node, outcomes: scene.store.finish(node, outcomes).refused)
 
     def finish_and_start(self) -> Step | None:
         def step(scene: Scene, node: str, outcomes: list[Outcome]) -> object:
-            finished, started = scene.store.finish_and_start(node, outcomes, TASKS, 100)
-            also = scene.start(node, tasks=TASKS)  # what was woken by the end of others, where that is one step
+            finished, started = scene.store.finish_and_start(node, outcomes, CLAIMED, 100)
+            also = scene.start(node, tasks=CLAIMED)  # what was woken by the end of others, where that is one step
             return finished.refused, sorted(run.id for run in (*started.runs, *also))
 
         return self._ended(step)
@@ -142,7 +161,9 @@ class Histories:
         ending = self.random.choice(("succeeded", "failed", "failed", "timed_out", "handed_back", "cancelled"))
         error = "Traceback\nOSError: no route" if ending in ("failed", "timed_out") else None
         final, entered = self.random.random() < 0.2, self.random.random() < 0.5
-        return Outcome(run.id, claim_no, ending, error=error, final=final, entered=entered)  # type: ignore[arg-type]
+        listed = {"result": [1, 2, 3], "size": 3} if run.step == "list" and ending == "succeeded" else {}
+        said = {"error": error, "final": final, "entered": entered, "flow": run.parent_id if run.is_step else None}
+        return Outcome(run.id, claim_no, ending, **said, **listed)  # type: ignore[arg-type]
 
     def say(self) -> Step | None:
         run = self._run(State.RUNNING)
@@ -218,6 +239,7 @@ _HOW_OFTEN: dict[str, tuple[int, Callable[[Histories], Step | None]]] = {
     "park": (1, Histories.park),
     "trigger": (2, Histories.trigger),
     "enqueue": (3, Histories.enqueue),
+    "flow": (2, Histories.flow),
     "cancel": (1, Histories.cancel),
     "retry": (2, Histories.retry),
     "wait": (4, Histories.wait),

@@ -11,7 +11,7 @@ from random import Random
 from typing import Any, TypeVar
 
 import pytest
-from tests.stores.histories_alike import NAMES, TAGS, TASKS, Histories
+from tests.stores.histories_alike import CLAIMED, NAMES, TAGS, TASKS, Histories
 
 from onthedot.model.schedule import Order, Schedule
 from onthedot.model.states import State
@@ -100,6 +100,9 @@ def _compare(memory: Store, other: Store, random: Random, now_ms: int, when: str
     for limit in (0, 1, 1000):
         _alike(memory, other, lambda store: store.overdue(now_ms - 5000, limit), when)  # noqa: B023
         _alike(memory, other, lambda store: store.count_overdue(now_ms - 5000, limit), when)  # noqa: B023
+    for run in memory.runs(task="@etl", limit=1000):
+        for step in ("list", "load", "sum", "clean"):
+            _alike(memory, other, lambda store: store.results(run.id, step), f"{step} of {run.id} {when}")  # noqa: B023
     _alike(memory, other, lambda store: store.minutes(START_MS - 10 * MINUTE, now_ms), when)
 
 
@@ -126,7 +129,7 @@ def _wanted_runs(memory: Store, random: Random, now_ms: int) -> dict[str, Any]:
     drawn = {
         "ids": random.sample(ids, min(len(ids), 5)),
         "schedule": random.choice(NAMES),
-        "task": random.choice(TASKS),
+        "task": random.choice(CLAIMED),
         "node": random.choice(nodes) if nodes else "nobody",
         "parent": random.choice(
             sorted({run.parent_id for run in memory.runs(limit=1000) if run.parent_id}) or ["nobody"]

@@ -27,6 +27,7 @@ _NOUNS = {
     "tombstones": "tombstone",
     "nodes": "node",
     "hours": "statistic",
+    "graphs": "graph",
 }
 
 
