@@ -28,7 +28,7 @@ def what_is_recorded_was_done(history: History) -> Iterator[Broken]:
     for run in history.runs:
         if run.task in history.journalled and run.state is State.SUCCEEDED and run.owner is not None:
             entries = history.entries.get((run.id, run.claim_no), [])
-            if {each.what for each in entries} != {"begin", "end"} and not _is_older(history, run):
+            if {each.what for each in entries} != {"begin", "end"} and _is_in_time(history, run):
                 what = f"run {run.id} succeeded under claim {run.claim_no}, and its task was not seen to do it"
                 yield Broken(DONE, what, history.name, in_order((run_line(run), *map(entry_line, entries))))
         yield from _not_the_owner(history, run)
@@ -50,5 +50,6 @@ def _not_the_owner(history: History, run: Run) -> Iterator[Broken]:
             yield Broken(DONE, what, history.name, in_order((run_line(run), *map(entry_line, entries))))
 
 
-def _is_older(history: History, run: Run) -> bool:
-    return run.created_ms <= history.since_ms
+def _is_in_time(history: History, run: Run) -> bool:
+    """Whether the journal was written then, and had not been read."""
+    return run.created_ms > history.since_ms and (run.finished_ms or 0) + history.slack_ms < history.journal_until_ms

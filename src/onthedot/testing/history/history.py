@@ -70,6 +70,8 @@ class History:
     journal: tuple[Entry, ...] = ()
     journalled: frozenset[str] = frozenset()
     """The tasks that write the journal: of these, what is not in it was not done."""
+    journal_until_ms: int = NEVER
+    """When the journal was read: what ended later may not be in it yet."""
     told: Mapping[int, str] = field(default_factory=dict)
     """What `explain` says of some ticks."""
     slack_ms: int = 0

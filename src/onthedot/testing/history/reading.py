@@ -30,21 +30,24 @@ class Reading:
     since_ms: int
     journal: JournalIndex = field(default_factory=JournalIndex)
     journalled: frozenset[str] = frozenset()
+    journal_until_ms: int = NEVER
     explained: int = 50
-    """Of so many ticks of each schedule, spread over them, it is asked why they did or did not run."""
+    """Of so many ticks of each schedule, at most, it is asked why they did or did not run."""
     slack_ms: int = 100
     is_over: bool = False
     page: int = PAGE
 
 
 class ScheduleReader:
-    """The pages of one schedule's history, oldest first."""
+    """The pages of one schedule's history, oldest first. Of `explained` ticks it is asked why they did or did not run,
+    spread over the pages."""
 
-    def __init__(self, store: Store, schedule: Schedule, how: Reading, nodes: Sequence[Node] = ()) -> None:
+    def __init__(self, store: Store, schedule: Schedule, how: Reading, nodes: Sequence[Node], explained: int) -> None:
         self._store = store
         self._schedule = schedule
         self._how = how
         self._nodes = tuple(nodes)
+        self._explained = explained
         self.pruned_through_ms: int | None = None
         """Up to where ticks cannot be judged, since history is forgotten; None where nothing is."""
         self._kept, self._oldest_end_ms = 0, NEVER
@@ -60,7 +63,7 @@ class ScheduleReader:
         carried: tuple[Run, ...] = ()
         for number, (first_ms, last_ms) in enumerate(pairwise(borders), 1):
             page = self._page(now_ms, first_ms, last_ms, carried)
-            share = self._how.explained * number // (len(borders) - 1) - self.told
+            share = self._explained * number // (len(borders) - 1) - self.told
             page = self._with_told(_with(page, since_ms=max(since_ms, first_ms)), share)
             yield page
             carried = _still_under_way((*carried, *page.runs), last_ms)
@@ -107,6 +110,7 @@ class ScheduleReader:
             nodes=self._nodes,
             journal=self._how.journal.of([run.id for run in runs]),
             journalled=self._how.journalled,
+            journal_until_ms=self._how.journal_until_ms,
             slack_ms=self._how.slack_ms,
             is_over=self._how.is_over,
         )
@@ -136,9 +140,14 @@ class ScheduleReader:
         judged_ms = max(since_ms, self._decisions_kept_from())
         older = self._store.ticks([schedule.id], last_ms=since_ms, each=1)
         if not older.marks and self._kept < schedule.planned_runs:
-            judged_ms = max(judged_ms, min(self._oldest_end_ms, schedule.settled_ms))
+            oldest_ms = min(self._oldest_end_ms, schedule.settled_ms)
+            judged_ms = max(judged_ms, oldest_ms + self._pruned_meanwhile_ms(oldest_ms))
         self.pruned_through_ms = judged_ms if judged_ms > max(since_ms, schedule.created_ms) else None
         return judged_ms
+
+    def _pruned_meanwhile_ms(self, oldest_ms: int) -> int:
+        """Nodes go on to prune while this is read, at times a tenth of what is kept: twice that is left out."""
+        return 0 if self._how.is_over else (self._schedule.settled_ms - oldest_ms) // 5
 
     def _decisions_kept_from(self) -> int:
         decisions = self._store.decisions(self._schedule.id, limit=_MOST_DECISIONS)

@@ -24,6 +24,8 @@ from onthedot.texts import counted
 
 MOST_SHOWN = 100
 """So many broken promises are kept; the others are counted."""
+MOST_EXPLAINED = 5000
+"""Of so many ticks in all it is asked why they did or did not run: an answer costs as much as judging fifty."""
 _PAGE = 500
 
 
@@ -82,9 +84,19 @@ def verify(
     `journalled` names the tasks that write the journal; `is_over` says that all nodes have stopped. Two moments of the
     store may be out of order by `slack_ms`.
     """
+    read_ms = store.now_ms()
     index = _index(store, journal, clock or SystemClock())
     try:
-        how = Reading(since_ms, index, frozenset(journalled), explained, slack_ms, is_over, page)
+        how = Reading(
+            since_ms,
+            index,
+            frozenset(journalled),
+            read_ms,
+            explained=explained,
+            slack_ms=slack_ms,
+            is_over=is_over,
+            page=page,
+        )
         return _Verifying(store, how, without_journal=journal is None).run()
     finally:
         index.close()
@@ -107,6 +119,8 @@ class _Verifying:
         self._how = how
         self._verdict = Verdict(entries=len(how.journal))
         self._nodes: Sequence[Node] = (*store.nodes(), *store.gone_nodes())
+        schedules = max(store.count_schedules().total, 1)
+        self._explained = min(how.explained, max(MOST_EXPLAINED // schedules, 1))
         self._pruned: dict[str, int] = {}
         """By schedule up to where its history is forgotten."""
         self._local: list[str] = []
@@ -129,7 +143,8 @@ class _Verifying:
         return self._verdict
 
     def _judge_schedule(self, schedule: Schedule) -> None:
-        reader = ScheduleReader(self._store, schedule, self._how, self._nodes)
+        explained = min(self._explained, MOST_EXPLAINED - self._verdict.explained)
+        reader = ScheduleReader(self._store, schedule, self._how, self._nodes, explained)
         for page in reader.pages():
             self._verdict.add(judge_apart(page))
         self._ticks += reader.ticks
@@ -164,6 +179,7 @@ class _Verifying:
             nodes=tuple(self._nodes),
             journal=self._how.journal.of([run.id for run in runs]),
             journalled=self._how.journalled,
+            journal_until_ms=self._how.journal_until_ms,
             slack_ms=self._how.slack_ms,
             is_over=self._how.is_over,
         )

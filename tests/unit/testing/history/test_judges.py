@@ -431,6 +431,12 @@ def test_a_retry_that_its_task_or_an_operator_asked_for_is_none_too_many() -> No
     assert list(attempts_bounded(by_hand)) == []
 
 
+def test_what_ended_after_the_journal_was_read_may_not_be_in_it() -> None:
+    read_early = a_history(journal=a_history().journal[:-2], journal_until_ms=tick(6))
+    assert list(what_is_recorded_was_done(read_early)) == []
+    assert list(what_is_recorded_was_done(replace(read_early, journal_until_ms=tick(7))))
+
+
 def test_what_is_frozen_past_its_takeover_is_no_overlap() -> None:
     taken = with_fields(AGAIN, earlier=(replace(AGAIN.earlier[0], outcome="node_died"),))
     late_end = (an_entry(FIRST, "begin", tick(1)), an_entry(FIRST, "end", tick(1) + 5500), *done(AGAIN))
