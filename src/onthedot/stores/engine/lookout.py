@@ -49,12 +49,15 @@ def look(tx: Transaction, flow_ids: Collection[str], facts: StepFacts, tasks: Ta
     """Tell, stop and move those of these flows that run."""
     locked = tx.live_runs(flow_ids)
     flows = [run for _, run in sorted(locked.items()) if run.is_flow and run.state is State.RUNNING]
+    # A flow may write the rows of its sub-flows, where it stops: those are looked at afterwards.
+    later = {run.id for run in flows if run.is_step and run.parent_id in locked}
+    flows = [run for run in flows if run.id not in later]
     if not flows:
         return LookPass()
     rows: dict[str, list[StepRow]] = {}
     for row in tx.steps_of([flow.id for flow in flows]):
         rows.setdefault(row.parent_id or "", []).append(row)
-    work = Lookout(tx, facts)
+    work = Lookout(tx, facts, next=later)
     for flow in flows:
         work.look(flow, rows.get(flow.id, ()))
     return work.write(tasks)

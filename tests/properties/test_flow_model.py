@@ -1,0 +1,55 @@
+"""Flows under random histories: crashes between any two commits, lost answers, rows that others hold, retries, stops.
+
+What is checked stands in `tests.model.flow_oracle`. A broken history says its seed, which gives the same one again.
+That each rule matters is shown by `scripts/sabotage`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from tests.model.flow_oracle import Broken
+from tests.model.flows import history
+
+from onthedot.stores.engine import Engine
+from onthedot.stores.open import open_store
+
+PART = 40
+PARTS = [*range(4), *(pytest.param(part, marks=pytest.mark.slow) for part in range(4, 100))]
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_every_promise_holds_after_every_commit(part: int) -> None:
+    for seed in range(part * PART, (part + 1) * PART):
+        try:
+            history(seed)
+        except Broken as broken:
+            pytest.fail(str(broken), pytrace=False)
+
+
+@pytest.mark.parametrize("seed", [*range(3), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(3, 60))])
+def test_every_promise_holds_with_every_row_in_a_database(seed: int, tmp_path: Path) -> None:
+    def on_file(now_ms: Callable[[], int]) -> Engine:
+        store = open_store(f"sqlite:///{tmp_path}/jobs.db", create=True, now_ms=now_ms)
+        assert isinstance(store, Engine)
+        return store
+
+    try:
+        history(seed, on_file, steps=120)
+    except Broken as broken:
+        pytest.fail(str(broken), pytrace=False)
+
+
+def test_histories_meet_what_they_are_meant_to_meet() -> None:
+    met: Counter[str] = Counter()
+    for seed in range(30):
+        met += history(seed).oracle.counts
+    assert all(met[f"flow {state}"] for state in ("succeeded", "failed", "cancelled", "timed_out")), met
+    assert met["started"] > 10 * 30
+
+
+def test_a_history_is_the_same_in_each_replay() -> None:
+    assert history(7).log == history(7).log
