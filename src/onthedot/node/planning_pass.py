@@ -98,6 +98,7 @@ class PlanningPass:
             self._read_coming(now_ms)
             if parts.worker.executing():
                 self._cancel_asked()
+            self._tend_flows()
         local = parts.local.run_once(self._node_id, now_ms)
         self._emit(local)
         first_ms = self._ring.peek()
@@ -142,11 +143,12 @@ class PlanningPass:
         self._parts.on_doubt()
 
     def finish(self, node_id: str, outcomes: Sequence[Outcome]) -> Finished:
-        """Record outcomes; where runs wait for the places that they leave, start some of those in the same step.
+        """Record outcomes; where runs wait for the places that they leave, or for ends of steps, start some of those
+        in the same step.
 
         Called by another thread than `run_once`; none of them waits for the other, but `run_once` is called again.
         """
-        frees = self._take_limited(outcomes)
+        frees = self._take_limited(outcomes) or any(outcome.flow is not None for outcome in outcomes)
         if (self.agenda.is_hungry or frees) and self._may_start_for(node_id) and self._claiming.acquire(blocking=False):
             try:
                 return self._finish_and_start(node_id, outcomes)
@@ -332,6 +334,15 @@ class PlanningPass:
         self._parts.worker.begin(*started.runs)
         for run in started.skipped:
             self._parts.emitter.emit(RunSkipped(run.id, run.task, run.schedule, run.reason))
+
+    def _tend_flows(self) -> None:
+        """Flows whose steps ended where nobody looked; and where all workers are busy, what needs none of them."""
+        parts = self._parts
+        if parts.store.tend_flows():
+            self.agenda.go_on()
+        flows = [task for task in parts.tasks() if task.startswith("@")]
+        if flows and "execute" in self._settings.roles and not parts.worker.pools.openings(flows):
+            parts.store.start_due(self._node_id, flows, 0)
 
     def _cancel_asked(self) -> None:
         for run_id in self._parts.store.cancels(self._node_id):
