@@ -131,8 +131,8 @@ IN_THE_STORE = (
         name="abandoned-runs-stay",
         rule="Runs of dead nodes whose takeover was cut short are found by the sweep.",
         file="stores/engine/engine.py",
-        find="woken = self._wake_awaited(whats) + self._give_back_abandoned()",
-        replace="woken = self._wake_awaited(whats)",
+        find="found = self._give_back_abandoned() + self._look_for_overdue(limit)",
+        replace="found = self._look_for_overdue(limit)",
         tests=unit("stores/engine/test_refusals.py::test_a_takeover_that_was_cut_short_is_finished_by_the_sweep"),
     ),
 )

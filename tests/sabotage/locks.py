@@ -95,7 +95,8 @@ LOCKS = (
         name="stale-parent-written",
         rule="Decide only on rows that are locked: a broadcast that is asked to stop keeps the count of its shards.",
         file="stores/engine/planning.py",
-        find="            yield replace_run(now, cancel_requested_ms=run.cancel_requested_ms, reason=run.reason)",
+        find="            yield replace_run(now, cancel_requested_ms=run.cancel_requested_ms, reason=run.reason, "
+        "until_ms=until_ms)",
         replace="            yield run",
         tests=unit("stores/engine/test_locks.py"),
     ),

@@ -17,8 +17,8 @@ SLOTS = (
         name="a-limit-is-filled-late",
         rule="Who stands behind a limit begins in the step that frees its place.",
         file="node/planning_pass.py",
-        find="        frees = self._take_limited(outcomes)\n",
-        replace="        frees = False\n",
+        find="        frees = self._take_limited(outcomes) or any(",
+        replace="        frees = any(",
         tests=unit("node/test_node.py::test_a_place_of_a_group_is_taken_in_the_step_that_frees_it"),
     ),
     Sabotage(
@@ -359,8 +359,8 @@ WAKING = (
         name="no-sweep",
         rule="The poll sweeps the rest: what a lost wake-up left behind.",
         file="stores/engine/engine.py",
-        find="woken = self._wake_awaited(whats) + self._give_back_abandoned()",
-        replace="woken = self._give_back_abandoned()",
+        find="woken = self._wake_awaited(whats) + found",
+        replace="woken = found",
         tests=memory("TestWaking::test_a_sweep_finds_what_a_lost_wake_up_left_behind"),
     ),
     Sabotage(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.sabotage import (
     alerting,
     boundaries,
+    flows,
     freezing,
     identity,
     leases,
@@ -45,4 +46,8 @@ SABOTAGES: tuple[Sabotage, ...] = (
     *routing.LOCAL,
     *sql.SQL,
     *alerting.ALERTS,
+    *flows.TELLING,
+    *flows.JUDGING,
+    *flows.STOPPING,
+    *flows.RETRYING,
 )

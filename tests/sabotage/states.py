@@ -86,7 +86,7 @@ CLAIMS = (
         name="fence-stands-still",
         rule="`ctx.fence` grows with every start of the schedule.",
         file="rules/start.py",
-        find="self.schedule = replace(self.schedule, fence=self.schedule.fence + 1, last_run_ms=self.facts.now_ms)",
+        find="self.schedule = replace(self.schedule, fence=fence, last_run_ms=self.facts.now_ms)",
         replace="self.schedule = replace(self.schedule, last_run_ms=self.facts.now_ms)",
         tests=memory("TestPlanning::test_the_fence_grows_with_every_start"),
     ),
