@@ -112,6 +112,10 @@ OF_LEVEL: dict[str, Statement] = {
 }
 WAITING_FOR = _on_servers(lane_statements.WAITING_FOR.oldest, 1)
 BY_SCHEDULE = "onthedot_runs_schedule or onthedot_runs_tick"
+_OF_STEP = (
+    "onthedot_runs_parent or onthedot_runs_untold or onthedot_history_parent or onthedot_history_step",
+    "onthedot_runs_parent or onthedot_history_parent or onthedot_history_step",
+)
 HOT: dict[str, tuple[Statement, str, str]] = {
     "on time": (statements.SCHEDULES_ON_TIME, "onthedot_schedules_due", "onthedot_schedules_plannable"),
     "overdue": (statements.SCHEDULES_OVERDUE, "onthedot_schedules_due", "onthedot_schedules_plannable"),
@@ -124,6 +128,15 @@ HOT: dict[str, tuple[Statement, str, str]] = {
     "upcoming runs": (statements.UPCOMING, "onthedot_runs_moment", "onthedot_runs_ready"),
     **{name: (statement, "onthedot_runs_lane", "onthedot_runs_waiting") for name, statement in DUE.items()},
     **{name: (statement, "onthedot_runs_levels", "onthedot_runs_ranked") for name, statement in OF_LEVEL.items()},
+    "steps": (statements.STEPS_OF, "onthedot_runs_parent or onthedot_runs_untold", "onthedot_runs_parent"),
+    "untold": (
+        statements.UNTOLD,
+        "onthedot_runs_untold",
+        "onthedot_runs_waiting or onthedot_runs_ready or onthedot_runs_ranked or onthedot_runs_parent",
+    ),
+    "past until": (statements.PAST_UNTIL, "onthedot_runs_until", "onthedot_runs_until"),
+    **{f"results, part {number}": (part, *_OF_STEP) for number, part in enumerate(statements.RESULTS)},
+    "steps left": (statements.STEPS_LEFT, *_OF_STEP),
     "free runs": (lane_statements.FREE_RUNS, "onthedot_runs_pkey", "PRIMARY"),
     "waiting for": (WAITING_FOR, "onthedot_runs_lane", "onthedot_runs_waiting"),
     "are awaited": (lane_statements.ARE_AWAITED, "onthedot_runs_lane", "onthedot_runs_waiting or onthedot_runs_ranked"),

@@ -304,7 +304,7 @@ def results(connection: Connection, asked: dict[str, Any]) -> list[tuple[int, St
     found: dict[int, Any] = {}
     for item, state, result, _created_ms in sorted(rows, key=lambda row: row[3]):
         found[item or 0] = state, result
-    return [(item, *mapping.result_from(*found[item])) for item in sorted(found) if item >= asked["first"]][
+    return [(item, *mapping.result_from(*found[item])) for item in sorted(found) if item >= asked["first_item"]][
         : asked["most"]
     ]
 

@@ -255,12 +255,11 @@ def _results(table: Table, *also: Any) -> Select[Any]:
     return select(*columns).where(of_step).order_by(table.c.item, table.c.created_ms.desc()).limit(bindparam("most"))
 
 
-_FROM_ITEM = "first"
 RESULTS = [
     part
     for table, ended in ((tables.runs, tables.HAS_ENDED), (tables.history, None))
     for part in (
-        _results(table, table.c.item >= bindparam(_FROM_ITEM), *([] if ended is None else [ended])),
+        _results(table, table.c.item >= bindparam("first_item"), *([] if ended is None else [ended])),
         _results(table, table.c.item.is_(None), *([] if ended is None else [ended])),
     )
 ]

@@ -409,7 +409,7 @@ class SqlStore(Engine):
 
     @answerable
     def results(self, flow_id: str, step: str, first: int = 0, limit: int = 1000) -> list[tuple[int, State, Any]]:
-        asked = {"flow_id": flow_id, "step": step, "first": first, "most": limit}
+        asked = {"flow_id": flow_id, "step": step, "first_item": first, "most": limit}
         return self._reading(lambda connection: queries.results(connection, asked), snapshot=True)
 
     def graph(self, graph_hash: str) -> Graph | None:
