@@ -136,6 +136,7 @@ def run_document(run: Run) -> Document:
         "shard": run.shard,
         "shards": run.shards,
         "blocked": run.blocked,
+        "until_at": moment(run.until_ms),
         "cancel_requested_at": moment(run.cancel_requested_ms),
         "result": run.result,
         "error": run.error,

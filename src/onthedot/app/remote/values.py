@@ -105,6 +105,7 @@ def run_of(said: Document) -> Run:
         created_ms=ms(said["created_at"]) or 0,
         started_ms=ms(said["started_at"]),
         finished_ms=ms(said["finished_at"]),
+        until_ms=ms(said.get("until_at")),
         cancel_requested_ms=ms(said["cancel_requested_at"]),
         earlier=_earlier(said.get("attempts") or (), said),
     )

@@ -49,6 +49,7 @@ class Run(BaseModel):
     shard: int | None
     shards: int | None
     blocked: bool
+    until_at: str | None
     cancel_requested_at: str | None
     result: Any
     error: str | None
