@@ -393,3 +393,4 @@ def test_over_http_a_flow_is_enqueued_put_and_cancelled_as_on_the_store(app: App
         assert remote.runs.wait(slow.id, timeout=LONGEST).state is State.CANCELLED
         assert remote.runs.retry(slow.id).state is State.WAITING
         remote.runs.cancel(slow.id, now=True)
+        remote.close()

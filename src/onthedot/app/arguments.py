@@ -17,9 +17,10 @@ from onthedot.app.callables import underlying
 from onthedot.durations import format_duration, to_duration_ms
 from onthedot.errors import ArgumentsError, OnthedotError
 from onthedot.execution.context import Context
-from onthedot.storable import MOST_DEPTH, NotStorable, brief, json_size, label_problem, shown, text_problem
+from onthedot.storable import MOST_DEPTH, NotStorable, beginning, brief, json_size, label_problem, shown, text_problem
 
 MISSING = inspect.Parameter.empty
+_MOST_ANNOTATION_BYTES = 200
 _BY_PLACE = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.VAR_POSITIONAL)
 """Arguments have names: what takes none is left as it is."""
 
@@ -115,6 +116,14 @@ def signature_of(function: Callable[..., Any]) -> Signature:
         elif parameter.kind not in _BY_PLACE:
             parameters.append(Parameter(name, parameter.default is MISSING, annotation))
     return Signature(tuple(parameters), context, is_open)
+
+
+def annotation_text(annotation: Any) -> str:
+    """An annotation as nodes publish it."""
+    if annotation is MISSING:
+        return ""
+    text = annotation if isinstance(annotation, str) else getattr(annotation, "__name__", None)
+    return beginning(shown(annotation) if text is None else text, _MOST_ANNOTATION_BYTES)
 
 
 def to_json(value: Any, where: str, depth: int = 1) -> Any:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from onthedot.model.policy import Policy
     from onthedot.model.run import Run
     from onthedot.model.schedule import Schedule
+    from onthedot.model.step_status import StepStatus
     from onthedot.stores.base import Change, LogLine, TaskInfo
 
 Document = dict[str, Any]
@@ -135,6 +136,10 @@ def run_document(run: Run) -> Document:
         "parent_id": run.parent_id,
         "shard": run.shard,
         "shards": run.shards,
+        "graph": run.graph,
+        "step": run.step,
+        "item": run.item,
+        "steps": [step_document(each) for each in run.steps],
         "blocked": run.blocked,
         "until_at": moment(run.until_ms),
         "cancel_requested_at": moment(run.cancel_requested_ms),
@@ -144,6 +149,22 @@ def run_document(run: Run) -> Document:
         "trace": run.trace,
         "progress": run.progress,
         "attempts": [attempt_document(each) for each in run.attempts],
+    }
+
+
+def step_document(step: StepStatus) -> Document:
+    """How far a flow is with one of its steps."""
+    return {
+        "name": step.name,
+        "task": step.task,
+        "state": step.state,
+        "total": step.total,
+        "succeeded": step.succeeded,
+        "failed": step.failed,
+        "skipped": step.skipped,
+        "after": list(step.after),
+        "closing": step.closing,
+        "problem": step.problem,
     }
 
 

@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any, Generic, ParamSpec, TypeVar, overload
 from weakref import WeakKeyDictionary
 
-from onthedot.app.arguments import MISSING, Parameter, Signature, check_size, signature_of
+from onthedot.app.arguments import Parameter, Signature, annotation_text, check_size, signature_of
 from onthedot.app.callables import described, identity_of, is_async, place_of, underlying
 from onthedot.app.files.names import name_problem
 from onthedot.app.flows import drawing
@@ -26,10 +26,9 @@ from onthedot.execution.targets.command import Command
 from onthedot.execution.targets.http import HttpCall
 from onthedot.model.graph import Graph
 from onthedot.model.policy import Policy
-from onthedot.storable import beginning, shown
+from onthedot.storable import beginning
 from onthedot.stores.base import Store, TaskInfo
 
-_MOST_ANNOTATION_BYTES = 200
 _SAVED_MS = 3_600_000
 
 P = ParamSpec("P")
@@ -133,7 +132,7 @@ class Task(Generic[P, R]):
     def info(self) -> TaskInfo:
         """What a node publishes of it."""
         parameters = tuple(
-            {"name": each.name, "required": each.required, "annotation": _annotation_text(each.annotation)}
+            {"name": each.name, "required": each.required, "annotation": annotation_text(each.annotation)}
             for each in self.signature.parameters
         )
         named = self.is_command or self.is_http
@@ -348,10 +347,3 @@ def identity(task: Task[..., Any] | Flow[...]) -> tuple[str, ...]:
         kind = type(task.function).__name__
         return ("" if task.declared_in == "__main__" else task.declared_in, f"{kind} {task.name}")
     return identity_of(task.function)
-
-
-def _annotation_text(annotation: Any) -> str:
-    if annotation is MISSING:
-        return ""
-    text = annotation if isinstance(annotation, str) else getattr(annotation, "__name__", None)
-    return beginning(shown(annotation) if text is None else text, _MOST_ANNOTATION_BYTES)

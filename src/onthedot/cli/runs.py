@@ -21,6 +21,7 @@ from onthedot.errors import Conflict, RunNotFound
 if TYPE_CHECKING:
     from onthedot.app.app import App
     from onthedot.model.run import Run
+from onthedot.model.step_status import StepStatus
 
 group = typer.Typer(help="Look at runs, cancel or retry them.")
 
@@ -173,7 +174,7 @@ def _find(app: App, text: str) -> Run:
         raise Conflict(
             f"{text!r} stands for {len(found)} runs, such as {found[0].id} and {found[1].id}; write more of it"
         )
-    return found[0]
+    return app.runs.get(found[0].id) if found[0].is_flow else found[0]
 
 
 def _facts(run: Run, app: App) -> Iterable[tuple[str, str]]:
@@ -183,6 +184,8 @@ def _facts(run: Run, app: App) -> Iterable[tuple[str, str]]:
     yield "state", str(run.state) + (" (asked to stop)" if run.cancel_requested_ms and not run.is_final else "")
     if run.reason:
         yield "why", run.reason
+    if run.step is not None:
+        yield "flow", f"{run.parent_id}, step {run.step}" + ("" if run.item is None else f"[{run.item}]")
     yield "task", run.task + "".join(f" {key}={value!r}" for key, value in run.args.items())
     if run.schedule is not None:
         yield "schedule", f"{run.schedule} ({run.cause})"
@@ -199,6 +202,16 @@ def _facts(run: Run, app: App) -> Iterable[tuple[str, str]]:
         yield "finished", utc_text(run.finished_ms, seconds=True) + (f", after {took}" if took else "")
     if run.result is not None:
         yield "result", f"{run.result!r}"
+    for step in run.steps:
+        yield "step", _step_text(step)
+
+
+def _step_text(step: StepStatus) -> str:
+    if step.total is None:
+        return f"{step.name}: {step.state}" + (", closes the flow" if step.closing else "")
+    counts = f" {step.ended} of {step.total}" if step.total != 1 and step.state == "running" else ""
+    bad = f", {step.failed} of {step.total} badly" if step.failed and step.total != 1 else ""
+    return f"{step.name}: {step.state}{counts}{bad}" + (f": {step.problem}" if step.problem else "")
 
 
 def _show_changed(run: Run, as_json: bool) -> None:

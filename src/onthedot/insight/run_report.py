@@ -100,7 +100,7 @@ def read_report(store: Store, run: Run) -> RunReport:
         asked_by=None if run.cause == "tick" else facts.history.asked_for(run.id),
         holder=_holder(run, nodes),
         shards=tuple(_shard(each, nodes) for each in sorted(children, key=_by_need) if each.is_shard),
-        followers=tuple(each for each in children if not each.is_shard),
+        followers=tuple(each for each in children if not each.is_shard and not each.is_step),
     )
 
 

@@ -15,6 +15,7 @@ from onthedot.texts import counted
 
 ON_THE_DOT_MS = 1000
 """What begins within this of its moment is on the dot."""
+_MOST_NAMES = 5
 _ORDINALS = ("", "first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
 _LATER = {
     "manual": "after it was asked for",
@@ -57,7 +58,7 @@ def tell(run: Run, known: Known) -> str:
         return _sentence(f"its row cannot be read, so it is never started: {last_line(run.error)}")
     if run.is_broadcast:
         return " ".join([_broadcast(run), *([_sentence(_end_of_all(run, known))] if run.is_final else [])])
-    told = [_beginning(run, known)] if run.attempts else []
+    told = [_beginning(run, known)] if run.attempts else [*_flow(run)]
     clauses = [*_earlier(run.earlier), *_present(run, known)]
     return " ".join(_sentence(each) for each in [_shard(run), *told, _joined(clauses)] if each)
 
@@ -94,6 +95,20 @@ def _beginning(run: Run, known: Known) -> str:
     else:
         told = f"began {_said(late_ms)} late"
     return f"{told}: {known.why_late}" if known.why_late and late_ms > ON_THE_DOT_MS else told
+
+
+def _flow(run: Run) -> Iterator[str]:
+    """How far a flow is: what runs, what went wrong, what waits."""
+    if run.state is not State.RUNNING:
+        return
+    waits = [step.name for step in run.steps if step.state == "waiting" and not step.closing]
+    for step in run.steps:
+        bad = f", {step.failed} badly" if step.failed else ""
+        if step.state == "running":
+            far = "runs" if step.total == 1 else f"has ended {step.ended} of {step.total} times{bad}"
+            yield f"step {step.name} {far}"
+    if waits:
+        yield f"still to come: {', '.join(waits[:_MOST_NAMES])}{' and others' if len(waits) > _MOST_NAMES else ''}"
 
 
 def _shard(run: Run) -> str:
@@ -187,7 +202,7 @@ def _runs(run: Run, known: Known, who: str) -> str:
 
 
 def _failed(run: Run, known: Known, who: str) -> str:
-    if not run.attempts:
+    if not _began(run):
         return f"it could not be started{_because(known)}"
     if run.state is State.TIMED_OUT:
         limit = run.policy.timeout_ms
@@ -199,7 +214,7 @@ def _failed(run: Run, known: Known, who: str) -> str:
 
 def _cancelled(run: Run, known: Known) -> str:
     by = f" by {known.stopped_by}" if known.stopped_by else ""
-    if not run.attempts:
+    if not _began(run):
         return f"cancelled{by} before it began{_because(known)}"
     when = _after(run) if _holds_its_last(run) else " before its next attempt"
     return f"it was cancelled{by}{when}{_because(known)}"
@@ -207,7 +222,12 @@ def _cancelled(run: Run, known: Known) -> str:
 
 def _holds_its_last(run: Run) -> bool:
     """Whether it ended in an attempt, and not while it waited for the next."""
-    return run.owner is not None and run.duration_ms is not None
+    return (run.owner is not None or run.is_flow) and run.duration_ms is not None
+
+
+def _began(run: Run) -> bool:
+    """Whether anything of it was done; a flow has no node of its own."""
+    return bool(run.attempts) or (run.is_flow and run.started_ms is not None)
 
 
 def _after(run: Run) -> str:

@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Generic, ParamSpec
 
-from onthedot.app.arguments import MISSING, Parameter, Signature, signature_of, to_json
+from onthedot.app.arguments import MISSING, Parameter, Signature, annotation_text, signature_of, to_json
 from onthedot.app.callables import described, identity_of, is_async, place_of
 from onthedot.app.flows.calling import StepCall
 from onthedot.app.flows.checks import check_graph
@@ -167,7 +167,10 @@ class Flow(Generic[P]):
 
     def info(self) -> TaskInfo:
         """What a node publishes of it."""
-        parameters = tuple({"name": each.name, "required": each.required} for each in self._parameters.values())
+        parameters = tuple(
+            {"name": each.name, "required": each.required, "annotation": annotation_text(each.annotation)}
+            for each in self._parameters.values()
+        )
         doc = inspect.getdoc(self.function) if self.function is not None else ""
         policy = {**policy_of(self.policies).as_json(), "graph": self.graph.hash}
         return TaskInfo(self.run_name, parameters, beginning(doc or ""), policy)

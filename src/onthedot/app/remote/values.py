@@ -24,6 +24,7 @@ from onthedot.model.policy import Policy
 from onthedot.model.run import Run
 from onthedot.model.schedule import DEFINITION, Schedule
 from onthedot.model.states import State
+from onthedot.model.step_status import StepStatus
 from onthedot.model.token import Role, Token
 from onthedot.moments import ceil_ms, iso
 from onthedot.stores.base import Author, Change, LogLine, TaskInfo
@@ -36,7 +37,7 @@ _POLICY = Policy.__dataclass_fields__
 _SAME_IN_RUNS = (
     *("id", "task", "cause", "args", "schedule_id", "schedule", "revision", "key", "target", "parent_id", "shard"),
     *("shards", "owner", "claim_no", "attempt", "crashes", "fence", "waits_for", "result", "error", "reason", "trace"),
-    "progress",
+    *("progress", "graph", "step", "item"),
 )
 _SAME_IN_SCHEDULES = ("id", "name", "revision", "enabled", "paused_note", "error", "planned_runs")
 
@@ -96,8 +97,8 @@ def policy_of(said: Document) -> Policy:
 
 @of_onthedot
 def run_of(said: Document) -> Run:
-    """A run."""
-    return Run(
+    """A run, a flow's with its steps."""
+    run = Run(
         **{name: said[name] for name in _SAME_IN_RUNS if name in said},
         state=State(said["state"]),
         scheduled_ms=ms(said["scheduled_at"]) or 0,
@@ -109,6 +110,8 @@ def run_of(said: Document) -> Run:
         cancel_requested_ms=ms(said["cancel_requested_at"]),
         earlier=_earlier(said.get("attempts") or (), said),
     )
+    steps = tuple(StepStatus(**{**each, "after": tuple(each["after"])}) for each in said.get("steps") or ())
+    return run.with_steps(steps) if steps else run
 
 
 @of_onthedot

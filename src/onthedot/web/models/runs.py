@@ -21,8 +21,24 @@ class Attempt(BaseModel):
     error: str | None
 
 
+class Step(BaseModel):
+    """How far a flow is with one of its steps; `total` is null before it begins."""
+
+    name: str
+    task: str
+    state: str
+    total: int | None
+    succeeded: int
+    failed: int
+    skipped: int
+    after: list[str]
+    closing: bool
+    problem: str | None
+
+
 class Run(BaseModel):
-    """A run. `progress` is how far its latest attempt said that it was; `attempts` are all that are kept."""
+    """A run. `step` and `item` say which part of the flow `parent_id` it is; `steps` are those of a flow that was asked
+    for by its id. `progress` is how far its latest attempt said that it was; `attempts` are all that are kept."""
 
     id: str
     state: str
@@ -48,6 +64,10 @@ class Run(BaseModel):
     parent_id: str | None
     shard: int | None
     shards: int | None
+    graph: str | None
+    step: str | None
+    item: int | None
+    steps: list[Step]
     blocked: bool
     until_at: str | None
     cancel_requested_at: str | None

@@ -1,0 +1,112 @@
+"""A flow as it is seen: over HTTP, on the pages, on the command line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from threading import Event
+
+import httpx
+import pytest
+from tests.patience import LONGEST, LONGEST_S
+from tests.surfaces.test_operate import Place as Folder
+
+from onthedot import App, Context, every
+from onthedot.model.run import Run
+from onthedot.model.states import State
+from onthedot.web.serving import Place, WebServer
+
+
+@dataclass
+class Shown:
+    """A flow that runs, with one item that has ended badly and one that still runs."""
+
+    app: App
+    run: Run
+    goes_on: Event
+    server: str
+    token: str
+    folder: Folder
+
+    def page(self, path: str) -> str:
+        answer = httpx.get(f"{self.server}{path}", headers={"Authorization": f"Bearer {self.token}"}, timeout=LONGEST_S)
+        assert answer.status_code == 200, answer.text
+        return answer.text
+
+
+@pytest.fixture(scope="module")
+def shown(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shown]:
+    path = tmp_path_factory.mktemp("shown")
+    app = App(f"sqlite:///{path}/jobs.db")
+    inside, goes_on = Event(), Event()
+
+    @app.task
+    def names() -> list[str]:
+        return ["bad", "slow"]
+
+    @app.task
+    def greet(ctx: Context, name: str) -> str:
+        if name == "bad":
+            raise RuntimeError("no manners")
+        inside.set()
+        assert goes_on.wait(LONGEST_S)
+        return name
+
+    @app.task
+    def tell(said: list[str]) -> None: ...
+
+    @app.task
+    def clean() -> None: ...
+
+    @app.flow(every("10000d"))
+    def hello() -> None:
+        tell(greet.map(names()))
+        clean.options(on="end")()
+
+    server = WebServer(app, Place(port=0))
+    with app.running(), server.beside():
+        run = app.schedules.trigger("hello")
+        assert inside.wait(LONGEST_S)
+        while not any(step.failed for step in app.runs.get(run.id).steps):
+            goes_on.wait(0.01)
+        token = app.tokens.create("shop", "admin").text
+        yield Shown(app, run, goes_on, server.address, token, Folder(path))
+        goes_on.set()
+
+
+def test_the_steps_of_a_flow_are_the_same_over_http(shown: Shown, request: pytest.FixtureRequest) -> None:
+    remote = App(shown.server, token=shown.token)
+    request.addfinalizer(remote.close)
+    here, there = shown.app.runs.get(shown.run.id), remote.runs.get(shown.run.id)
+    assert [each.name for each in there.steps] == ["names", "greet", "tell", "clean"]
+    assert (there.steps, there.graph) == (here.steps, here.graph)
+    (step,) = [each for each in remote.runs.list(parent=shown.run.id) if each.item == 1]
+    assert (step.step, step.parent_id, step.cause) == ("greet", shown.run.id, "step")
+
+
+def test_a_running_flow_says_how_far_it_is(shown: Shown) -> None:
+    told = shown.app.runs.story(shown.run.id).text
+    assert "Step greet has ended 1 of 2 times, 1 badly. Still to come: tell." in told
+    out = shown.folder.run("runs", "show", shown.run.id).stdout
+    assert "greet: running 1 of 2, 1 of 2 badly" in out
+    assert "clean: waiting, closes the flow" in out
+
+
+def test_the_pages_show_flows_and_steps(shown: Shown) -> None:
+    page = shown.page(f"/runs/{shown.run.id}")
+    assert "Steps" in page
+    assert "1 of 2" in page
+    for path in ("/", "/runs", f"/runs?parent={shown.run.id}", "/tasks", "/schedules", "/schedules/hello", "/timeline"):
+        shown.page(path)
+    for step in shown.app.runs.list(parent=shown.run.id):
+        assert "step of a flow" in shown.page(f"/runs/{step.id}")
+
+
+def test_a_flow_that_failed_tells_what_went_wrong(shown: Shown) -> None:
+    shown.goes_on.set()
+    run = shown.app.runs.wait(shown.run.id, timeout=LONGEST)
+    assert run.state is State.FAILED
+    told = shown.app.runs.story(run.id).text
+    assert told.startswith("It failed after ")
+    assert told.endswith(": greet: 1 of 2 went wrong.")
+    assert "Steps" in shown.page(f"/runs/{run.id}")
