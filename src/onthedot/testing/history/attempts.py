@@ -71,7 +71,9 @@ def attempts_bounded(history: History) -> Iterator[Broken]:
         if run.crashes > run.policy.crash_retries + 1:
             what = f"run {run.id} survived {run.crashes} crashes, of {run.policy.crash_retries} that it may"
             yield _bounded(history, what, run)
-        for one, other in pairwise(run.attempts):
+        for one, other in pairwise(
+            () if run.is_step else run.attempts
+        ):  # a retry of its flow leaves no line of its own
             if _is_one_too_many(history, run, one, by_hand):
                 what = f"attempt {one.number} of run {run.id} was its last, with retries={run.policy.retries}"
                 yield _bounded(history, what, run, *attempt_lines(run, one), *attempt_lines(run, other))

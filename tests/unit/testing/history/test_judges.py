@@ -449,3 +449,10 @@ def test_a_flow_holds_its_slot_and_its_steps_do_not() -> None:
     assert list(no_overlap(with_runs(flow, step))) == []
     assert list(one_run_per_tick(with_runs(flow, step))) == []
     assert list(no_overlap(with_runs(with_fields(flow, finished_ms=tick(2) + 1))))
+
+
+def test_a_step_whose_flow_was_retried_is_not_one_attempt_too_many() -> None:
+    raised = an_entry(FIRST, "end", tick(1), raised="OSError")
+    step = with_fields(AGAIN, step="load", cause="step", parent_id="run-0")
+    assert list(attempts_bounded(with_runs(AGAIN, journal=(raised,))))
+    assert list(attempts_bounded(with_runs(step, journal=(raised,)))) == []
