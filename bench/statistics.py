@@ -49,8 +49,9 @@ def run(report: Report, say: Say, kind: str) -> None:
         raise SystemExit(f"error: statistics are measured on {' and '.join(_NUMBERS)}")
     counting = report.section(
         f"Counting ends on {NAMES[kind]}",
-        f"{ENDS:,} ended runs of {SCHEDULES:,} schedules in {DAYS} days, one in fifty failed, nothing else runs; one "
-        "process counts them, 10,000 at a time. Processor time is that of this process; the server has its own.",
+        f"{ENDS:,} ended runs of {SCHEDULES:,} schedules in {DAYS} days, one in fifty failed, nobody else uses the "
+        "store; one process counts them, 10,000 at a time. Processor time is that of this process; a server has its "
+        "own. The load above tells what else the machine did.",
         *("ends", "seconds", "ends a second", "ends a second of processor time", "longest call, ms"),
     )
     reading = report.section(

@@ -49,6 +49,11 @@ def memory(*tests: str) -> tuple[str, ...]:
     return tuple(f"tests/stores/test_memory.py::{each}" for each in tests)
 
 
+def sqlite(*tests: str) -> tuple[str, ...]:
+    """The same on SQLite: for what memory cannot break, since it has one lock for all."""
+    return tuple(f"tests/stores/test_sqlite.py::{each}" for each in tests)
+
+
 def unit(*tests: str) -> tuple[str, ...]:
     """Of the unit tests."""
     return tuple(f"tests/unit/{each}" for each in tests)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.sabotage import (
     alerting,
     boundaries,
+    counting,
     flows,
     freezing,
     identity,
@@ -36,6 +37,7 @@ SABOTAGES: tuple[Sabotage, ...] = (
     *timing.CLOCK,
     *timing.MISFIRES,
     *timing.DEPENDENCIES,
+    *counting.STATISTICS,
     *freezing.FREEZES,
     *freezing.SKIPS,
     *boundaries.ITEMS,

@@ -17,7 +17,7 @@ from tests.stores.copying_statements import copying_statements
 from tests.stores.full_tables import GIVEN, LEVELS, NOW_MS, fill
 
 from onthedot.stores.open import open_store
-from onthedot.stores.sql import counts, lane_statements, postgres_batches, queries, statements, ticks
+from onthedot.stores.sql import counts, lane_statements, postgres_batches, queries, roll_up, statements, ticks
 from onthedot.stores.sql.batches import Batch
 from onthedot.stores.sql.mysql import MYSQL
 from onthedot.stores.sql.postgresql import POSTGRESQL, SESSION
@@ -245,6 +245,7 @@ ASKED: dict[str, tuple[Statement, str, str]] = {
     "changes before": (statements.CHANGES_BEFORE, "onthedot_changes_id", ""),
     "changes of one before": (statements.CHANGES_OF_BEFORE, "onthedot_changes_id", ""),
     "minutes": (statements.MINUTES, "onthedot_minutes_pkey", "PRIMARY"),
+    "ends to be counted": (roll_up.ENDS, "onthedot_history_finished", "onthedot_history_finished"),
 }
 """What people ask for; MariaDB makes no plan for what is before a line that is not there."""
 

@@ -74,7 +74,12 @@ MOVE = (
 )
 BEGIN = insert(tables.rolled).inline().values(name=_ENDS, through_ms=bindparam("moved_ms"))
 _COLUMNS = [tables.hours.c[name] for name in mapping.HOUR]
-HOURS_AT = select(*_COLUMNS, _hours.seq).where(in_list(_hours.kept_by), _hours.hour_ms == bindparam("hour_ms"))
+# As a range, so that SQLite looks up each place, and does not read all that is of the hour.
+HOURS_AT = select(*_COLUMNS, _hours.seq).where(
+    in_list(_hours.kept_by),
+    in_list(_hours.step, "steps"),
+    _hours.hour_ms.between(bindparam("hour_ms"), bindparam("hour_ms")),
+)
 HOURS = (
     select(*_COLUMNS)
     .where(
@@ -107,10 +112,11 @@ class SqlRolling:
         return self._read(lambda connection: driver.fetch(connection, ALL_ENDS, asked))
 
     def hours_at(self, hour_ms: int, places: Sequence[tuple[str, str]]) -> list[Known]:
-        of = {each for each, _ in places}
+        of, steps = (sorted(set(each)) for each in zip(*places, strict=True))
+        asked = {"hour_ms": hour_ms, "steps": steps}
 
         def found(connection: Connection) -> list[Known]:
-            rows = in_chunks(connection, HOURS_AT, of, {"hour_ms": hour_ms}, self._dialect.most_values)
+            rows = in_chunks(connection, HOURS_AT, of, asked, self._dialect.most_values)
             return [(mapping.hour_from(columns), seq) for *columns, seq in rows]
 
         return self._read(found)

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+import pytest
+
 from onthedot.model.histogram import bucket_of
 from onthedot.model.hour import EVERYTHING, Hour
 from onthedot.model.ids import new_id
 from onthedot.model.run import Run
 from onthedot.model.states import State
+from onthedot.rules.counting import End
+from onthedot.rules.counting import counted as hours_of
+from onthedot.stores import roll_up
 from onthedot.stores.base import ROLL_UP_AFTER_MS, Pruned, Retention, RolledUp, Store
 from onthedot.testing.conformance.concurrency import together
 from onthedot.testing.conformance.scene import BY, DAY, HOUR, MINUTE, SECOND, START_MS, Promises, Scene
@@ -101,9 +108,46 @@ class TestStatistics(Promises):
         assert counted(scene.store) == {"cancelled": 60}
         assert counted(scene.store, "/job") == {"cancelled": 60}
 
+    def test_who_comes_second_with_the_same_ends_counts_nothing(
+        self, scene: Scene, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        scene.ended_runs(5)
+        scene.wait(ROLL_UP_AFTER_MS)
+        inside: list[bool] = []
+
+        def overtaken(ends: Sequence[End]) -> list[Hour]:
+            """Somebody else counts, when ours are read and not kept yet."""
+            if not inside:
+                inside.append(True)
+                assert scene.store.roll_up() == RolledUp(5)
+            return hours_of(ends)
+
+        monkeypatch.setattr(roll_up, "counted", overtaken)
+        assert scene.store.roll_up() == RolledUp()
+        assert inside
+        assert counted(scene.store) == counted(scene.store, "/job") == {"succeeded": 5}
+
+    def test_a_crash_before_the_commit_leaves_everything_to_be_counted(
+        self, scene: Scene, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        scene.ended_runs(5)
+        scene.wait(ROLL_UP_AFTER_MS)
+
+        def die(ends: Sequence[End]) -> list[Hour]:
+            raise KeyboardInterrupt
+
+        with monkeypatch.context() as dying:
+            dying.setattr(roll_up, "counted", die)
+            with pytest.raises(KeyboardInterrupt):
+                scene.store.roll_up()
+        assert (scene.store.rolled_through(), scene.store.hours("/job")) == (0, [])
+        assert scene.store.roll_up() == RolledUp(5)
+        assert counted(scene.store) == {"succeeded": 5}
+
     def test_a_run_is_not_forgotten_before_it_is_counted(self, scene: Scene) -> None:
         scene.ended_runs(5)
-        assert scene.prune(history_ms=0, per_schedule=1) == Pruned()
+        assert scene.prune(history_ms=0) == Pruned()
+        assert scene.prune(per_schedule=1) == Pruned()
         scene.wait(ROLL_UP_AFTER_MS)
         assert scene.prune(history_ms=0, per_schedule=1).runs == 5
         assert counted(scene.store, "/job") == {"succeeded": 5}

@@ -150,6 +150,8 @@ def _ask(store: Store) -> None:
     store.count_runs()
     store.load()
     store.minutes(START_MS, START_MS)
+    store.roll_up()
+    store.hours("task")
 
 
 MANY = 200

@@ -14,7 +14,7 @@ from tests.stores.full_tables import GIVEN, LEVELS, NOW_MS, fill
 
 from onthedot.model.schedule import Facet
 from onthedot.model.states import State
-from onthedot.stores.sql import counts, lane_statements, queries, statements, tables, ticks
+from onthedot.stores.sql import counts, lane_statements, queries, roll_up, statements, tables, ticks
 from onthedot.stores.sql.sqlite import SQLITE
 
 Statement = sqlalchemy.Select[Any] | sqlalchemy.CompoundSelect[Any]
@@ -234,6 +234,7 @@ ASKED: dict[str, tuple[Statement, str]] = {
     "changes before": (statements.CHANGES_BEFORE, "INDEX onthedot_changes_id"),
     "changes of a schedule before": (statements.CHANGES_OF_BEFORE, "INDEX onthedot_changes_schedule"),
     "minutes": (statements.MINUTES, "INDEX sqlite_autoindex_onthedot_minutes_1"),
+    "hours": (roll_up.HOURS, "INDEX onthedot_hours_place"),
 }
 
 
@@ -251,6 +252,10 @@ def test_the_local_schedules_are_found_without_reading_the_others(connection: Co
 
 
 OF_PRUNING = {
+    "ends to be counted": (roll_up.ENDS, "onthedot_history_finished"),
+    "ends of one moment": (roll_up.ALL_ENDS, "onthedot_history_finished"),
+    "known hours": (roll_up.HOURS_AT, "onthedot_hours_place"),
+    "old hours": (statements.COUNTED.oldest, "onthedot_hours_hour"),
     "old runs": (statements.ENDED.oldest, "onthedot_history_finished"),
     "locked runs": (statements.ENDED.locked, "sqlite_autoindex_onthedot_history_1"),
     "groups of the newest runs": (statements.ENDED_CROWD.newest, "onthedot_history_finished"),
