@@ -134,6 +134,9 @@ class FlowOracle:
     def _check_parents(self, flow: Run, step: Step, run: Run) -> None:
         how = [self.status(flow, name) for name in step.after]
         self._require("pending" not in how, f"a step began before its parents ended ({how})", run)
+        above = self.graph(flow).ancestors[step.name]
+        beside = [each.step for each in self.of(flow) if each.step in above and self.is_live(each)]
+        self._require(not beside, f"a step began beside {beside}, which come before it", run)
         if run.claim_no <= 1:
             self._require(met(step, how), f"a step ({step.on}) began after {how}", run)
 

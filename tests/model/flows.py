@@ -70,7 +70,7 @@ class Watched:
         self.events += [("revive", run) for run in runs]
 
     def live_runs_if_free(self, ids: Collection[str]) -> dict[str, Run]:
-        held = {run_id for run_id in sorted(ids) if self._world.happens(0.1)}
+        held = {run_id for run_id in sorted(ids) if self._world.happens(0.25)}
         return self._tx.live_runs_if_free([run_id for run_id in ids if run_id not in held])
 
 

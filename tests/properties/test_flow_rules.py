@@ -70,6 +70,8 @@ class Life:
         assert not self.live.intersection((name, item) for name, item in self.live if name in before), "too early"
         if step.closing:
             return
+        assert step.name not in self.kept, f"{step.name} had ended well, and is done again"
+        assert not {name for name, _ in self.live} & self.graph.ancestors[step.name], "beside an ancestor"
         assert self.flow.cancel_requested_ms is None, "made although the flow shall stop"
         how = [self.status(name) for name in step.after]
         assert "pending" not in how, f"{step.name} began before its parents ended: {how}"

@@ -82,7 +82,7 @@ TELLING = (
         rule="A step's run id is made from flow, step, item (and round).",
         file="rules/flows/making.py",
         find='    text = f"{flow_id}:{name}[{item}]{again}"',
-        replace='    text = f"{flow_id}:{name}[{item}]{again}{object()!r}"',
+        replace="    text = f'{flow_id}:{name}[{item}]{again}{__import__(chr(111) + chr(115)).urandom(9)!r}'",
         tests=unit("rules/test_flow_making.py"),
     ),
     Sabotage(

@@ -7,6 +7,8 @@ finishing   outcomes
 leases      joining, renewing, leaving, taking over
 changing    schedules put, paused, deleted; enqueuing one-off runs; operating: cancel, retry
 rerouting   another node for what its node did not take
+lookout     flows are told of ended steps, stopped, and moved on; flow_watch: which of them, and when
+step_facts  what the runs of steps are made with
 settling    the one place where runs end or wait again, with their slots, places, shards and keys
 waking      who waited behind what was freed
 limits      the places of groups

@@ -159,6 +159,19 @@ class Lookout:
 
     # stopping
 
+    def ask(self, stopping: Sequence[Run]) -> list[Run]:
+        """Flows that others wish to stop are looked at next; those that were moved here are asked as they are now. The
+        rest, to be written by the caller."""
+        moved = {flow.id: number for number, flow in enumerate(self.flows)}
+        ended = {flow.id for flow in self.ended}
+        others = [run for run in stopping if run.id not in moved and run.id not in ended]
+        for run in stopping:
+            if run.id in moved:
+                self.flows[moved[run.id]] = asked(self.flows[moved[run.id]], run.reason, self.tx.now_ms)
+            if run.is_flow and run.id not in ended:
+                self.next.add(run.id)
+        return others
+
     def _stop(self, flow: Run, graph: Graph | None, ledger: Ledger, live: Sequence[Run]) -> tuple[Run, Ledger]:
         """Those that wait end, those that run are asked. Carried out when none was passed over as another had it."""
         level = stop_level(flow, ledger)

@@ -173,9 +173,10 @@ class _Work:
     def write(self, elsewhere: Sequence[Run], tasks: Tasks) -> LookPass:
         """In the order of the locks. Shards of a broadcast that is asked to stop end with it, and do not begin."""
         stopped = {run.id for run in self.stopping}
-        self.begun = [run for run in self.begun if run.parent_id not in stopped]
-        self.changed = [run for run in self.changed if run.parent_id not in stopped]
+        self.begun = [run for run in self.begun if not (run.is_shard and run.parent_id in stopped)]
+        self.changed = [run for run in self.changed if not (run.is_shard and run.parent_id in stopped)]
         self._lock_what_changes()
+        self.stopping = self.lookout.ask(self.stopping)
         self.tx.save_schedules(self.touched)
         self.limits.save()
         ask_to_stop(self.tx, self.stopping)
