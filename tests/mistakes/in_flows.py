@@ -160,6 +160,10 @@ FLOWS = Section(
             "flow.step(tidy, after='note'); flow.step(note, args={'value': 1}, after='tidy'); flow.graph",
             "flow 'etl': tidy and note wait for each other; take one after= out",
         ),
+        _built(
+            "flow.step(tidy)\napp.schedules.put('job', tidy, every('1h'), then=['etl'])",
+            "job: then: etl is a flow; name a task, which may enqueue it",
+        ),
         _built("flow.step(flow)", "flow 'etl': a flow cannot be a step of itself"),
         _built(
             "flow.step(len)", "flow 'etl': the function len is no task; give its name, or what @app.task has made of it"

@@ -319,7 +319,9 @@ class Tasks:
         return Policy.from_json({**policy_of(defaults).as_json(), **published})
 
     def check_known(self, name: str, where: str, *, unchecked: bool) -> None:
-        """`TaskNotFound` if nobody has such a task, unless that is not asked."""
+        """`TaskNotFound` if nobody has such a task, unless that is not asked; `SettingsError` if it is a flow."""
+        if name.startswith(PREFIX) or (self.lookup(name) is None and self.flow(name) is not None):
+            raise SettingsError(f"{where}: {name.removeprefix(PREFIX)} is a flow; name a task, which may enqueue it")
         if not unchecked and self.lookup(name) is None:
             self._published(name, where)
 

@@ -28,7 +28,7 @@ def runs_table(runs: Iterable[Run]) -> Table:
         table.add_row(
             short_id(run.id),
             str(run.state),
-            visible(run.schedule or run.task),
+            visible(run.title),
             utc_text(run.scheduled_ms, seconds=True),
             took_text(run),
             visible(why(run))[:200],

@@ -219,7 +219,7 @@ def _show_changed(run: Run, as_json: bool) -> None:
         show_json(run_document(run))
     else:
         asked = " and asked to stop" if run.cancel_requested_ms is not None and not run.is_final else ""
-        typer.echo(f"run {run.id} of {visible(run.schedule or run.task)} is {run.state}{asked}")
+        typer.echo(f"run {run.id} of {visible(run.title)} is {run.state}{asked}")
 
 
 def _kept(line: str) -> str:

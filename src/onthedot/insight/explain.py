@@ -324,8 +324,7 @@ def _waits_for(run: Run, facts: Facts) -> str:
 def _held_by(runs: list[Run], waiting: Run) -> str:
     holders = [run for run in runs if run.state is State.RUNNING and run.id != waiting.id and not run.is_shard]
     named = [
-        f"run {run.id}" if run.schedule == waiting.schedule else f"run {run.id} of {run.schedule or run.task}"
-        for run in holders[:3]
+        f"run {run.id}" if run.schedule == waiting.schedule else f"run {run.id} of {run.title}" for run in holders[:3]
     ]
     more = f" and {len(holders) - 3:,} more" if len(holders) > 3 else ""
     return f": {', '.join(named)}{more}" if named else ""

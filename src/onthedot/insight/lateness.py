@@ -261,7 +261,7 @@ def _told(run: Run) -> str:
 
 
 def _of(run: Run) -> str:
-    return f"run {run.id} of {run.schedule or run.task}"
+    return f"run {run.id} of {run.title}"
 
 
 def _ran_in(run: Run, moment_ms: int, now_ms: int) -> bool:

@@ -186,6 +186,13 @@ class Run:
         return self.graph is not None
 
     @property
+    def title(self) -> str:
+        """What people call it: the schedule, else the step, with the number of its item, else the task or the flow."""
+        if self.schedule is not None or self.step is None:
+            return self.schedule or self.task.removeprefix("@")
+        return self.step if self.item is None else f"{self.step}[{self.item}]"
+
+    @property
     def steps(self) -> tuple[StepStatus, ...]:
         """How far each step of a flow is; only of a run that `app.runs.get` gave."""
         found: tuple[StepStatus, ...] = self.__dict__.get("_steps", ())

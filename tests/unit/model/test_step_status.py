@@ -6,6 +6,7 @@ from onthedot.model.graph import Graph, Step
 from onthedot.model.ledger import Entry, Ledger
 from onthedot.model.run import Run
 from onthedot.model.step_status import statuses
+from onthedot.model.values import replace
 
 GRAPH = Graph(
     "etl",
@@ -42,3 +43,9 @@ def test_a_flow_that_has_not_begun_waits_with_all_steps_and_other_runs_have_none
     run = Run("r", "t", "enqueue", 0, 0)
     assert run.steps == ()
     assert run.with_steps(statuses(GRAPH, None)) == run
+
+
+def test_a_run_is_called_by_its_schedule_its_step_or_its_task() -> None:
+    run = Run("r", "@etl", "enqueue", 0, 0)
+    assert (run.title, replace(run, schedule="nightly").title) == ("etl", "nightly")
+    assert (replace(run, step="load").title, replace(run, step="load", item=17).title) == ("load", "load[17]")

@@ -131,7 +131,7 @@ def _show_lines(app: App, end: float | None) -> None:
             if run.id not in shown:
                 shown.add(run.id)
                 late = "" if run.lateness_ms is None else f"{run.lateness_ms} ms late"
-                name = f"{run.schedule or run.task:<12}"
+                name = f"{run.title:<12}"
                 screen.print(Text.assemble(name, (f"{run.state:<10}", STYLES.get(run.state, "")), (late, "dim")))
         time.sleep(_FRAME_S * 2)
     facts = read(app)

@@ -160,9 +160,7 @@ def running_table(facts: Facts, lines: int) -> Table:
         full = round(part * _BAR)
         bar = Text("█" * full, "cyan") + Text("░" * (_BAR - full), "grey35")
         again = Text(f"attempt {run.attempt}", "yellow") if run.attempt > 1 else Text("")
-        table.add_row(
-            Text(run.schedule or run.task, "bold"), bar, f"{part:4.0%}", Text(facts.node_name(run.owner), "dim"), again
-        )
+        table.add_row(Text(run.title, "bold"), bar, f"{part:4.0%}", Text(facts.node_name(run.owner), "dim"), again)
     return table
 
 
@@ -171,7 +169,7 @@ def outcomes_table(facts: Facts, lines: int) -> Table:
     table = _grid(10, 10, None)
     for run in facts.ended[: max(lines, 1)]:
         ago_s = (facts.now_ms - (run.finished_ms or 0)) / 1000
-        table.add_row(Text(f"{ago_s:4.0f} s ago", "dim"), Text(run.schedule or run.task, "bold"), _outcome(run))
+        table.add_row(Text(f"{ago_s:4.0f} s ago", "dim"), Text(run.title, "bold"), _outcome(run))
     return table
 
 

@@ -212,7 +212,7 @@ def _undo_of(act: str, results: Sequence[Done], revisions: dict[str, int], note:
 def cancel(request: Request, app: TheApp, form: TheForm, caller: TheCaller, run_id: str) -> Response:
     """A waiting run ends at once; a running one is asked to stop."""
     run = app.runs.cancel(run_id, reason=form["reason"] or f"cancelled by {caller.name}")
-    name = run.schedule or run.task
+    name = run.title
     told = f"Cancelled {name}" if run.is_final else f"{name} is asked to stop"
     undo = Undo(f"/runs/{run_id}/retry", word="Run it after all") if run.is_final else None
     return done(request, told, undo, to=f"/runs/{run_id}")
@@ -223,7 +223,7 @@ def retry(request: Request, app: TheApp, form: TheForm, run_id: str) -> Response
     """Have it done again, if it is still as it was seen."""
     run = app.runs.retry(run_id, claim_no=form.number("claim_no"))
     undo = Undo(f"/runs/{run_id}/cancel", {"reason": "retried by mistake"}, "Cancel it")
-    return done(request, f"{run.schedule or run.task} is tried again", undo, to=f"/runs/{run_id}")
+    return done(request, f"{run.title} is tried again", undo, to=f"/runs/{run_id}")
 
 
 @router.post("/runs-bulk", **OPERATOR)

@@ -200,7 +200,7 @@ def ask_cancel(request: Request, app: TheApp, run_id: str) -> HTMLResponse:
     run = app.runs.get(run_id)
     said = "It waits: it ends at once." if run.state == "waiting" else "It is asked to stop, and shows it when it has."
     reason = Input("reason", "Why? Kept with the run")
-    name = run.schedule or run.task
+    name = run.title
     return ask(
         request,
         Question(

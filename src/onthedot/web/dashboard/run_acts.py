@@ -152,4 +152,4 @@ def _joined(told: Sequence[str]) -> str:
 
 
 def _name(run: Run) -> str:
-    return run.schedule or run.task
+    return run.title
