@@ -19,7 +19,7 @@ from onthedot.triggers.base import Trigger
 from onthedot.triggers.dates import Calendar, Dates
 
 MOST_KEY_CHARACTERS = 400
-_DURATIONS = {"grace", "catch_up_window", "timeout", "within", "jitter", "backoff", "max_backoff"}
+_DURATIONS = {"grace", "catch_up_window", "timeout", "expires", "within", "jitter", "backoff", "max_backoff"}
 
 Options = Mapping[str, Any]
 

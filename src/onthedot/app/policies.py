@@ -89,6 +89,7 @@ POLICIES: dict[str, Check] = {
     "backoff": _duration,
     "max_backoff": _duration,
     "timeout": _duration,
+    "expires": _duration,
     "delivery": _one_of("at_least_once", "at_most_once"),
     "depends_on": _texts,
     "within": _duration,

@@ -32,6 +32,7 @@ _REASONS = {
     "undeclared": "no live node declared the schedule any more",
     "deleted": "the schedule was deleted",
     "covered": "a newer run took its place",
+    "expired": "it could not begin before it expired",
     "dependency": "what it depends on did not succeed in time",
     "parked": "the schedule could not be planned, and was parked",
     "max_runs": "the schedule had had all of its runs",

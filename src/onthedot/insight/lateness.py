@@ -13,7 +13,7 @@ from onthedot.model.node import Node
 from onthedot.model.run import Run
 from onthedot.model.states import State
 from onthedot.rules import routing
-from onthedot.rules.start import waits_at_most_ms
+from onthedot.rules.expiry import waits_at_most_ms
 from onthedot.texts import counted
 
 LATE_MS = 1000

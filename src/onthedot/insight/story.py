@@ -38,6 +38,7 @@ _LEFT_OUT = {
     "undeclared": "No live node declared it any more.",
     "deleted": "It was deleted.",
     "covered": "A newer run took its place.",
+    "expired": "It could not begin before it expired.",
     "dependency": "What it depends on did not succeed in time.",
     "parked": "It could not be planned.",
     "max_runs": "It had had all of its runs.",

@@ -33,6 +33,8 @@ class Policy:
     backoff_ms: int = 10 * SECOND
     max_backoff_ms: int = HOUR
     timeout_ms: int | None = None
+    expires_ms: int | None = None
+    """So long after it was due a run is still worth beginning."""
     delivery: Delivery = "at_least_once"
     depends_on: tuple[str, ...] = ()
     within_ms: int | None = None

@@ -18,6 +18,7 @@ from onthedot.model.schedule import ScheduleSummary
 from onthedot.model.states import State
 from onthedot.moments import iso
 from onthedot.rules.alerts import Notice
+from onthedot.rules.expiry import bounded
 from onthedot.texts import counted
 
 BAD = frozenset({State.FAILED, State.TIMED_OUT, State.LOST})
@@ -57,7 +58,7 @@ def followers(
     if not named:
         return []
     published = policies()
-    return [
+    made = (
         Run(
             id=new_id(now_ms),
             task=each.task,
@@ -71,7 +72,8 @@ def followers(
             trace=None if each.after is None else each.after.trace,
         )
         for each in named
-    ]
+    )
+    return [bounded(run) for run in made]
 
 
 def _of_ends(ended: Sequence[Run], schedules: Mapping[str, ScheduleSummary]) -> Iterable[_Follower]:

@@ -15,6 +15,7 @@ from onthedot.model.states import State
 from onthedot.model.values import replace
 from onthedot.rules import routing
 from onthedot.rules.effects import Before, Decide, Effects, Situation
+from onthedot.rules.expiry import bounded
 from onthedot.rules.freezing import Open, pieces, undecided
 from onthedot.rules.misfire import Selection, select
 from onthedot.rules.overlap import Slot, asked_to_stop, gives_way_to, slot_for, waits
@@ -306,7 +307,7 @@ class _Work:
 
     def _new_run(self, tick: int) -> Run:
         schedule = self.schedule
-        return replace(
+        run = replace(
             _BLANK,
             id=self.make_id(),
             task=schedule.task,
@@ -320,6 +321,7 @@ class _Work:
             graph=schedule.graph,
             created_ms=self.now_ms,
         )
+        return bounded(run)
 
     def _routed(self, run: Run) -> Run:
         if not routing.is_routed(run):

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from onthedot.model.policy import Policy
 from onthedot.model.run import Run, for_limit, for_resume, for_slot, for_success
 from onthedot.model.schedule import Schedule
 from onthedot.model.states import State
 from onthedot.model.values import replace
+from onthedot.rules.expiry import is_gated, until_ms_of, why_late
 from onthedot.rules.overlap import asked_to_stop, holds_back, slot_for, waits
 
 
@@ -17,7 +17,6 @@ def _always(run: Run) -> bool:
     return True
 
 
-DEFAULT_WITHIN_MS = 86_400_000
 FENCES = 1 << 20
 """How many fences of its schedule a flow reserves for its steps when it begins."""
 
@@ -60,6 +59,7 @@ def started(run: Run, node_id: str, now_ms: int, *, fence: int = 0, slot: str | 
         fence=fence,
         slot=slot,
         waits_for=None,
+        until_ms=None,
         started_ms=now_ms,
     )
 
@@ -132,6 +132,9 @@ class _Judging:
     def _must_skip(self, run: Run) -> str | None:
         if self.schedule.deleted:
             return "deleted"
+        late = why_late(run, self.facts.now_ms, unmet=self.facts.unmet is not None)
+        if late == "expired":
+            return late
         if not (run.cause == "tick" and run.never_begun and not run.exempt):
             return None
         if not self.schedule.enabled:
@@ -140,15 +143,14 @@ class _Judging:
             return "frozen"
         if run.is_shard:
             return None
-        late_ms = self.facts.now_ms - run.due_ms
-        if self._waits_for_others(run) and late_ms > waits_at_most_ms(run.policy):
-            return "dependency"
+        if late is not None:
+            return late
         if not any(_replaces(other, run) and other.due_ms <= self.facts.now_ms for other in self.live):
             return None
         if self.schedule.policy.overlap == "cover":
             return "covered"
-        late = late_ms > run.policy.grace_ms and run.policy.misfire != "catch_up"
-        return "misfire: a newer tick was due before it could start" if late else None
+        too_late = self.facts.now_ms - run.due_ms > run.policy.grace_ms and run.policy.misfire != "catch_up"
+        return "misfire: a newer tick was due before it could start" if too_late else None
 
     def _held_by(self, run: Run) -> str | None:
         if holds_back(run, self.schedule, self.facts.now_ms):
@@ -159,10 +161,8 @@ class _Judging:
         return None
 
     def _waits_for_others(self, run: Run) -> bool:
-        """Whether it depends on a success that has not come. What an operator asked for waits for nobody, and what had
-        begun once is not judged again."""
-        free = run.cause != "tick" or run.exempt or run.is_shard or not run.never_begun
-        return bool(run.policy.depends_on) and self.facts.unmet is not None and not free
+        """Whether it depends on a success that has not come."""
+        return self.facts.unmet is not None and is_gated(run)
 
     def _without_slot(self, run: Run) -> None:
         if self.schedule.policy.overlap == "discard" and run.is_waiting_tick and not self.kept:
@@ -192,15 +192,12 @@ class _Judging:
         return sum(not run.is_flow for run in self.begun)
 
     def _wait(self, run: Run, waits_for: str | None) -> None:
-        if run.waits_for != waits_for:
-            self.changed[run.id] = replace(run, waits_for=waits_for)
+        """It goes on waiting, for this; once its dependencies are met, no longer for them."""
+        until_ms = until_ms_of(run, gated=self._waits_for_others(run))
+        if run.waits_for != waits_for or run.until_ms != until_ms:
+            self.changed[run.id] = replace(run, waits_for=waits_for, until_ms=until_ms)
 
 
 def _replaces(newer: Run, run: Run) -> bool:
     waiting = newer.state is State.WAITING and newer.cause == "tick" and not newer.is_shard
     return waiting and newer.scheduled_ms > run.scheduled_ms
-
-
-def waits_at_most_ms(policy: Policy) -> int:
-    """How old the success that a run depends on may be, and how long it waits for one."""
-    return DEFAULT_WITHIN_MS if policy.within_ms is None else policy.within_ms

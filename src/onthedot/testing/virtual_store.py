@@ -12,7 +12,7 @@ from onthedot.model.run import Run
 from onthedot.model.schedule import Mode, Schedule
 from onthedot.model.states import State
 from onthedot.rules.effects import Edit, Effects
-from onthedot.rules.start import waits_at_most_ms
+from onthedot.rules.expiry import waits_at_most_ms
 from onthedot.stores.base import Author, Pruned, Retention, RolledUp
 from onthedot.stores.memory import MemoryStore
 
@@ -69,20 +69,21 @@ class VirtualStore(MemoryStore):
         return min((head for head in heads if head is not None and head > after_ms), default=None)
 
     def next_look_ms(self) -> int | None:
-        """When a node's regular look will find what nothing else tells of: a cancellation, or a dependency."""
+        """When a node's regular look will find what nothing else tells of: a cancellation, a dependency, or what has
+        waited too long."""
         return min((self._look_ms(run) for run in self._tables.runs.values()), default=None)
 
     def _look_ms(self, run: Run) -> int:
         now_ms = self.now_ms()
         if run.cancel_requested_ms is not None and run.state is State.RUNNING and not run.is_broadcast:
             return now_ms
+        until_ms = NEVER if run.until_ms is None or run.is_final else max(run.until_ms, now_ms)
         if not (run.blocked and run.policy.depends_on):
-            return NEVER
-        patience_ms = waits_at_most_ms(run.policy)
-        since_ms = now_ms - patience_ms
+            return until_ms
+        since_ms = now_ms - waits_at_most_ms(run.policy)
         if all(self._tables.succeeded.get(name, -1) >= since_ms for name in run.policy.depends_on):
             return now_ms
-        return max(run.due_ms + patience_ms + 1, now_ms)
+        return until_ms
 
     # what is advanced in bulk
 

@@ -72,6 +72,7 @@ class Maker:
             fence=ledger.fence,
             trace=flow.trace,
             args=self._args,
+            until_ms=None if policy.expires_ms is None else now_ms + policy.expires_ms,
         )
 
     def id_of(self, item: int) -> str:

@@ -11,6 +11,7 @@ from onthedot.model.schedule import Schedule
 from onthedot.model.states import State
 from onthedot.model.values import replace
 from onthedot.rules import routing
+from onthedot.rules.expiry import bounded
 from onthedot.stores.base import Author
 from onthedot.stores.engine.audit import run_changed
 from onthedot.stores.engine.settling import raise_versions
@@ -26,7 +27,7 @@ def enqueue(tx: Transaction, runs: Sequence[Run], by: Author | None = None) -> l
     wanted = [run.id if run.key is None else id_of.setdefault(run.key, run.id) for run in runs]
     known = _known(tx, wanted, list(keys.values()))
     asked = {run.id: run for run, run_id in zip(runs, wanted, strict=True) if run_id == run.id}
-    fresh = [replace(run, created_ms=tx.now_ms, due_ms=run.due_ms or tx.now_ms) for run in asked.values()]
+    fresh = [bounded(replace(run, created_ms=tx.now_ms, due_ms=run.due_ms or tx.now_ms)) for run in asked.values()]
     added = _add(tx, [run for run in fresh if run.id not in known], schedules, by)
     return [known[run_id] if run_id in known else added[run_id] for run_id in wanted]
 

@@ -10,7 +10,8 @@ from typing import Any, Protocol
 
 from onthedot.model.run import Run
 from onthedot.model.states import State
-from onthedot.rules.flows.telling import EXPIRED
+from onthedot.model.values import replace
+from onthedot.rules.expiry import is_gated, until_ms_of, waits_at_most_ms, why_late
 from onthedot.rules.start import skipped
 from onthedot.stores.base import TaskInfo
 from onthedot.stores.engine.apart import in_parts
@@ -106,7 +107,9 @@ class FlowWatch:
         def work(tx: Transaction) -> list[Run]:
             waiting = [run for run in tx.live_runs(ids).values() if run.state is State.WAITING]
             late = [run for run in waiting if run.until_ms is not None and run.until_ms <= tx.now_ms]
-            ended = [skipped(run, EXPIRED, tx.now_ms) for run in late]
+            reasons = {run.id: why_late(run, tx.now_ms, unmet=is_gated(run) and _is_unmet(tx, run)) for run in late}
+            tx.save_runs([replace(run, until_ms=until_ms_of(run, gated=False)) for run in late if not reasons[run.id]])
+            ended = [skipped(run, why, tx.now_ms) for run in late if (why := reasons[run.id])]
             for run in ended:
                 end_waiting(tx, run, self._around.tasks)
             return ended
@@ -116,6 +119,12 @@ class FlowWatch:
             self._around.after_flows(ended, made=False)
             self.look({run.parent_id for run in ended if run.is_step and run.parent_id is not None})
         return ended
+
+
+def _is_unmet(tx: Transaction, run: Run) -> bool:
+    """Whether a schedule that it depends on has not succeeded in time."""
+    since_ms = tx.now_ms - waits_at_most_ms(run.policy)
+    return any(not tx.succeeded_since(name, since_ms) for name in run.policy.depends_on)
 
 
 def flows_of(runs: Iterable[Run]) -> set[str]:

@@ -14,6 +14,7 @@ from onthedot.model.states import State
 from onthedot.model.values import replace
 from onthedot.rules import routing, start
 from onthedot.rules.broadcast import expanded
+from onthedot.rules.expiry import waits_at_most_ms, why_late
 from onthedot.rules.precedence import turn_of
 from onthedot.stores.base import Started
 from onthedot.stores.engine.finishing import Tasks
@@ -114,6 +115,10 @@ class _Work:
         """A one-off run, or a step: nothing holds it but its group's limit."""
         if run.state is not State.WAITING or (self.workers >= self.limit and not run.is_flow):
             return
+        if why_late(run, self.tx.now_ms, unmet=False) is not None:
+            if not run.is_step:  # what becomes of a step, its flow is told by the poll
+                self.skipped.append(start.skipped(run, "expired", self.tx.now_ms))
+            return
         if self.limits.admits(run):
             self._begin(run)
         else:
@@ -155,7 +160,7 @@ class _Work:
         self.stopping += starts.stopping
 
     def _unmet(self, schedule: Schedule) -> str | None:
-        since_ms = self.tx.now_ms - start.waits_at_most_ms(schedule.policy)
+        since_ms = self.tx.now_ms - waits_at_most_ms(schedule.policy)
         unmet = (name for name in schedule.policy.depends_on if not self.tx.succeeded_since(name, since_ms))
         return next(unmet, None)
 

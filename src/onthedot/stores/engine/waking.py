@@ -13,10 +13,10 @@ from onthedot.model.run import Run, for_limit, for_slot, for_success
 from onthedot.model.schedule import Schedule
 from onthedot.model.states import State
 from onthedot.model.values import replace
+from onthedot.rules.expiry import waits_at_most_ms
 from onthedot.rules.overlap import free_slots, waits
 from onthedot.rules.precedence import foremost, turn_of
 from onthedot.rules.routing import Router, is_whole
-from onthedot.rules.start import waits_at_most_ms
 from onthedot.stores.engine.limits import Limits
 from onthedot.stores.engine.settling import raise_versions
 from onthedot.stores.transaction import Claim, LiveRuns, Transaction
@@ -111,15 +111,10 @@ def _admitted(tx: Transaction, group: str, limits: Limits, router: Router) -> li
 
 
 def _behind_success(tx: Transaction, name: str) -> list[Run]:
-    """Those for whom it has come, and those who have waited for it too long, which will be skipped."""
+    """Those for whom it has come. Who has waited for it too long is found by that (`Transaction.past_until`)."""
     waiting = tx.waiting_for(for_success(name), CROWD)
     succeeded = cache(lambda patience_ms: tx.succeeded_since(name, tx.now_ms - patience_ms))
-
-    def is_judged_again(run: Run) -> bool:
-        patience_ms = waits_at_most_ms(run.policy)
-        return tx.now_ms > run.due_ms + patience_ms or bool(succeeded(patience_ms))
-
-    return [run for run in waiting if is_judged_again(run)]
+    return [run for run in waiting if succeeded(waits_at_most_ms(run.policy))]
 
 
 def _behind_slots(tx: Transaction, schedules: Sequence[Schedule]) -> list[Run]:

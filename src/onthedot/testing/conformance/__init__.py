@@ -76,6 +76,7 @@ from onthedot.testing.conformance.dispatch import (  # noqa: E402
     TestCover,
     TestDependencies,
     TestDraining,
+    TestExpiry,
     TestGroupLimits,
     TestRouting,
 )
@@ -156,6 +157,7 @@ __all__ = [
     "TestDependencies",
     "TestDraining",
     "TestEveryTickIsDecided",
+    "TestExpiry",
     "TestFinishing",
     "TestFinishingAndStarting",
     "TestFlows",

@@ -452,6 +452,35 @@ class TestDependencies(Promises):
         assert scene.start(node) == []
         assert (scene.run(run).state, scene.run(run).reason) == (State.SKIPPED, "dependency")
 
+    def test_where_nobody_can_take_it_a_run_whose_dependency_does_not_come_is_skipped_all_the_same(
+        self, scene: Scene
+    ) -> None:
+        node = scene.node()
+        scene.put("after", task="nobodys", depends_on=("before",), within_ms=30 * SECOND)
+        scene.wait(MINUTE)
+        (run,) = scene.plan(node)
+        scene.wait(30 * SECOND)
+        assert scene.store.tend_flows() == 0
+        scene.wait(1)
+        assert scene.store.tend_flows() == 1
+        assert (scene.run(run).state, scene.run(run).reason) == (State.SKIPPED, "dependency")
+
+    def test_once_its_dependency_has_succeeded_a_run_may_wait_for_other_things_as_long_as_it_likes(
+        self, scene: Scene
+    ) -> None:
+        node = scene.node()
+        scene.put("before")
+        scene.put("after", task="nobodys", depends_on=("before",), within_ms=5 * MINUTE)
+        scene.wait(MINUTE)
+        scene.plan(node)
+        scene.wait(4 * MINUTE)
+        scene.renew(node)
+        scene.end(scene.start(node)[0])
+        scene.wait(2 * MINUTE)
+        scene.store.tend_flows()
+        (run,) = scene.runs("after")
+        assert (run.state, run.until_ms) == (State.WAITING, None)
+
     def test_a_run_that_had_begun_is_not_judged_again(self, scene: Scene) -> None:
         node = scene.node()
         scene.put("before")
@@ -470,6 +499,55 @@ class TestDependencies(Promises):
         scene.put(depends_on=("before",))
         run = scene.trigger("by-hand")
         assert [each.id for each in scene.start(node)] == [run.id]
+
+
+class TestExpiry(Promises):
+    def test_a_run_that_waits_longer_than_it_is_worth_is_skipped_by_anybodys_poll(self, scene: Scene) -> None:
+        """Also where nobody can take it: it frees its place."""
+        node = scene.node()
+        scene.put(task="nobodys", expires_ms=30 * SECOND, grace_ms=0)
+        scene.wait(MINUTE)
+        (run,) = scene.plan(node)
+        assert run.until_ms == run.due_ms + 30 * SECOND
+        scene.wait(30 * SECOND - 1)
+        assert scene.store.tend_flows() == 0
+        scene.wait(1)
+        assert scene.store.tend_flows() == 1
+        assert (scene.run(run).state, scene.run(run).reason) == (State.SKIPPED, "expired")
+        assert scene.store.tend_flows() == 0
+
+    def test_an_expired_run_is_not_started(self, scene: Scene) -> None:
+        node = scene.node()
+        scene.put(expires_ms=30 * SECOND)
+        alone = scene.waiting_run(policy=Policy(expires_ms=10 * SECOND))
+        scene.wait(MINUTE)
+        (run,) = scene.plan(node)
+        scene.wait(30 * SECOND)
+        assert scene.start(node) == []
+        assert [scene.run(each).reason for each in (run, alone)] == ["expired", "expired"]
+
+    def test_what_has_begun_expires_no_more(self, scene: Scene) -> None:
+        node = scene.node()
+        scene.put(expires_ms=30 * SECOND, retries=1, backoff_ms=MINUTE)
+        scene.wait(MINUTE)
+        scene.plan(node)
+        (run,) = scene.start(node)
+        assert run.until_ms is None
+        scene.end(run, "failed")
+        scene.wait(2 * MINUTE)
+        scene.renew(node)
+        scene.store.tend_flows()
+        assert run.id in [each.id for each in scene.start(node)]
+
+    def test_what_somebody_asks_for_expires_too_and_can_be_asked_for_again(self, scene: Scene) -> None:
+        node = scene.node()
+        scene.put(expires_ms=30 * SECOND, task="nobodys")
+        run = scene.trigger("by-hand")
+        scene.wait(30 * SECOND)
+        assert scene.store.tend_flows() == 1
+        retried = scene.store.retry(run.id, scene.run(run).claim_no, BY)
+        assert (retried.state, retried.until_ms) == (State.WAITING, None)
+        assert scene.start(node) == []  # nobody's still
 
 
 class TestChains(Promises):

@@ -139,7 +139,7 @@ class TestStepRows(Promises):
 
     def test_a_step_that_has_ended_and_was_not_told_runs_and_waits_nowhere(self, scene: Scene) -> None:
         node, of = scene.node(), flow(scene, until_ms=scene.now_ms)
-        steps(scene, of, 2, until_ms=scene.now_ms)
+        steps(scene, of, 2, until_ms=scene.now_ms + 1)
         for run in scene.start(node):
             scene.end(run)
         assert scene.store.count_runs() == RunCounts(0, 0)
@@ -254,7 +254,7 @@ class TestUntil(Promises):
         node, now_ms = scene.node(), scene.now_ms
         late = scene.waiting_run(delay_ms=MINUTE, until_ms=now_ms + 2 * SECOND)
         later = scene.waiting_run(delay_ms=MINUTE, until_ms=now_ms + 3 * SECOND)
-        scene.waiting_run(until_ms=now_ms)
+        scene.waiting_run(until_ms=now_ms + 1)
         (running,) = scene.start(node)
         stopping = flow(scene, until_ms=now_ms + SECOND)
         scene.waiting_run(delay_ms=MINUTE, until_ms=now_ms + MINUTE)
