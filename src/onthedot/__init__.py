@@ -25,16 +25,19 @@ from onthedot.errors import (
 from onthedot.triggers import Trigger, at, calendar, cron, dates, every, named
 
 if typing.TYPE_CHECKING:
+    from onthedot.app.alerting import alert
     from onthedot.app.app import App
     from onthedot.app.calendar_sources import holidays_of, ics
     from onthedot.app.flows.flow import Flow
     from onthedot.app.flows.references import item
     from onthedot.app.tasks import Task
     from onthedot.execution.context import Context, GiveUp, Retry, Skip, current
+    from onthedot.model.alert import Alert
     from onthedot.model.run import Run
     from onthedot.model.schedule import Schedule
 
 __all__ = [
+    "Alert",
     "App",
     "ArgumentsError",
     "Conflict",
@@ -62,6 +65,7 @@ __all__ = [
     "Trigger",
     "TriggerError",
     "TriggerTooNew",
+    "alert",
     "at",
     "calendar",
     "cron",
@@ -80,12 +84,14 @@ _LATER = {
     "App": "onthedot.app.app",
     "Flow": "onthedot.app.flows.flow",
     "item": "onthedot.app.flows.references",
+    "alert": "onthedot.app.alerting",
     "Task": "onthedot.app.tasks",
     "Context": "onthedot.execution.context",
     "GiveUp": "onthedot.execution.context",
     "Retry": "onthedot.execution.context",
     "Skip": "onthedot.execution.context",
     "current": "onthedot.execution.context",
+    "Alert": "onthedot.model.alert",
     "Run": "onthedot.model.run",
     "Schedule": "onthedot.model.schedule",
     "holidays_of": "onthedot.app.calendar_sources",

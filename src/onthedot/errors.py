@@ -15,6 +15,7 @@
     │   ├── NodeNotFound
     │   ├── TokenNotFound
     │   ├── ValueNotFound                  no calendar, or no trigger, of that name
+    │   ├── AlertNotFound
     │   └── FreezeNotFound
     ├── SettingsError                      an unknown setting or option, or a value that it cannot have
     ├── Conflict                           somebody else was first: look again
@@ -228,6 +229,15 @@ class FreezeNotFound(NotFound):
         there = _known(name, known) or " `onthedot freezes list` shows them."
         super().__init__(f"No freeze named {name!r}.{there}")
         self.name = name
+
+
+class AlertNotFound(NotFound):
+    """No schedule and no app has an alert of that name."""
+
+    def __init__(self, name: str, known: Iterable[str] = ()) -> None:
+        self.name, self.known = name, tuple(known)
+        near = f" Did you mean {' or '.join(self.known)}?" if self.known else " No schedule has any."
+        super().__init__(f"No alert named {name!r}.{near} `onthedot alerts list` shows them.")
 
 
 class SettingsError(OnthedotError):

@@ -19,6 +19,8 @@ from threading import current_thread, main_thread
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from onthedot.app.acting import author
+from onthedot.app.alerting import AppAlerts
+from onthedot.app.alerts import Alerts
 from onthedot.app.callables import check_hook
 from onthedot.app.declaring import Declaring
 from onthedot.app.files import JobFile
@@ -46,13 +48,15 @@ from onthedot.app.values import Calendars, NamedTriggers
 from onthedot.clock import Clock, SystemClock
 from onthedot.durations import to_duration_ms
 from onthedot.errors import DurationError, MomentError, OnthedotError, SettingsError, TriggerError
-from onthedot.events import NAMES, TOPICS, Emitter, Event, Failure, Topic
+from onthedot.events import NAMES, TOPICS, Emitter, Event, Failure, RunStarted, Topic
 from onthedot.execution.around import Around, around_of
+from onthedot.execution.targets.ping import Ping
 from onthedot.hooks import LAST_WORDS_MS
 from onthedot.insight.minutes import MinuteCounts, read_minutes
 from onthedot.insight.statistics import By, Statistics, read_statistics
 from onthedot.insight.status import Status, read_status
 from onthedot.loop import Loop
+from onthedot.model.alert import ping_task
 from onthedot.model.freeze import Freeze
 from onthedot.model.ids import new_id
 from onthedot.model.run import Run
@@ -137,6 +141,8 @@ class App(Declaring):
             traces = Tracing()
             self._asking = traces.asking
             self._arounds.append(around_of(traces.around))
+        self._alerts = AppAlerts()
+        self._pings_starts = False
         self._compose()
         self._declared = Declarations(self.open_store, self.schedules, self._by, self.tasks)
         self.calendars.declares = self.triggers.declares = self._declared.add_value
@@ -158,9 +164,11 @@ class App(Declaring):
             self._by,
             emit=self._emitter.emit,
             asking=self._asking,
+            alerts=self._alerts,
         )
         self.runs = Runs(self.open_store, self._clock, self._by)
         self.nodes = Nodes(self.open_store, self._by)
+        self.alerts = Alerts(self.open_store, self.schedules, self._alerts, self._by)
         self.tokens = Tokens(self.open_store, self._by)
         self.freezes = Freezes(self.open_store, self._by)
         self.calendars = Calendars(self.open_store, self._by, self.timezone)
@@ -174,6 +182,7 @@ class App(Declaring):
         self.schedules = remote.RemoteSchedules(connection, self.timezone, self._emitter.emit)
         self.runs = remote.RemoteRuns(connection, self._clock)
         self.nodes = remote.RemoteNodes(connection)
+        self.alerts = remote.RemoteAlerts(connection)
         self.tokens = remote.RemoteTokens(connection)
         self.freezes = remote.RemoteFreezes(connection)
         self.calendars = Calendars(self.open_store, self._by, self.timezone)
@@ -369,7 +378,9 @@ class App(Declaring):
         A line of a crontab that is wrong is left out alone, logged, and among `refused` of what this gives.
         A node that is started looks at the file once a second, and takes what it says then.
         """
-        loaded = LoadedFile(path, self.tasks, self.schedules, self._declared, self._arounds)
+        loaded = LoadedFile(
+            path, self.tasks, self.schedules, self._declared, arounds=self._arounds, alerts=self._alerts
+        )
         job_file = loaded.load()
         self._files.append(loaded)
         return job_file
@@ -391,7 +402,21 @@ class App(Declaring):
             self._watching = Loop("files", watch.run_once, self._clock, self._on_failure)
             self._watching.start()
 
+    def _hear_starts(self) -> None:
+        """Beginnings of runs are listened to only where somebody wants to be pinged of them."""
+        wanted = (task.function for task in self.tasks.own(ping_task("")) if isinstance(task.function, Ping))
+        if not self._pings_starts and any("start" in each.urls for each in wanted):
+            self._pings_starts = True
+            self._emitter.hook(RunStarted, self._ping_start)
+
+    def _ping_start(self, started: RunStarted) -> None:
+        """In the hook's own thread: as well as it goes, and never in the way of the run."""
+        task = None if started.schedule is None else self.tasks.lookup(ping_task(started.schedule))
+        if task is not None and isinstance(task.function, Ping):
+            task.function.tell_of_start()
+
     def _resync(self) -> Synced:
+        self._hear_starts()
         if self._runner is not None:
             self._runner.publish_tasks()
         return self._declared.sync()
@@ -471,6 +496,7 @@ class App(Declaring):
     def _start(self, loop: asyncio.AbstractEventLoop | None) -> None:
         self.open_store(create=True)
         self.sync()
+        self._hear_starts()
         self._runner = NodeRunner(
             self.open_store(create=True),
             self._clock,

@@ -58,6 +58,7 @@ def http_of(
     body: str | bytes | None,
     json: Any,
     expect: Iterable[int] | int,
+    sign: str | None = None,
 ) -> HttpCall:
     """An HTTP call."""
     if not isinstance(method, str) or not method.isalpha():
@@ -73,8 +74,10 @@ def http_of(
     codes = (expect,) if isinstance(expect, int) else tuple(expect)
     if not all(isinstance(code, int) and 100 <= code <= 599 for code in codes):
         raise SettingsError(f"{name!r}: expect takes status codes, like [200, 204], not {expect!r}")
+    if sign is not None and (not isinstance(sign, str) or not sign):
+        raise SettingsError(f"{name!r}: sign takes the name of a secret, 'env:HOOK_SECRET', not {brief(sign)}")
     require_httpx(name)
-    return HttpCall(method.upper(), url, _texts(name, "headers", headers), body, json, codes)
+    return HttpCall(method.upper(), url, _texts(name, "headers", headers), body, json, codes, sign)
 
 
 def _texts(name: str, what: str, given: Mapping[str, str] | None) -> dict[str, str]:

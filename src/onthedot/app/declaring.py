@@ -10,12 +10,15 @@ from datetime import timedelta
 from functools import partial
 from typing import Any, ParamSpec, TypeVar, overload
 
+from onthedot.app.alerting import AppAlerts, alert
 from onthedot.app.callables import check_callable, described, is_importable, name_of
+from onthedot.app.declared_mail import mail_of
 from onthedot.app.declared_targets import command_of, http_of
 from onthedot.app.enabled import DECLARED_PAUSE
 from onthedot.app.flows.declaring import FlowDeclaring
 from onthedot.app.flows.flow import Flow
 from onthedot.app.options import checked, checked_for_runs, trigger_of
+from onthedot.app.pings import with_pings
 from onthedot.app.schedules import Put, template_puts
 from onthedot.app.sync import Declarations, Declared
 from onthedot.app.tasks import Task, Tasks
@@ -24,6 +27,8 @@ from onthedot.errors import SettingsError
 from onthedot.execution.around import Around, around_of
 from onthedot.execution.targets.command import Command
 from onthedot.execution.targets.http import HttpCall
+from onthedot.execution.targets.mail import Mail
+from onthedot.model.alert import Alert
 from onthedot.triggers.base import Trigger
 
 P = ParamSpec("P")
@@ -35,6 +40,7 @@ class Declaring:
     """What an app declares is kept in memory; nothing here touches a store."""
 
     tasks: Tasks
+    _alerts: AppAlerts
     _declared: Declarations
     _arounds: list[Around]
 
@@ -86,11 +92,12 @@ class Declaring:
             schedule_name = task.name if name is None else name
             if schedule_name in self._declared and name is None and isinstance(function, Task):
                 raise SettingsError(f"{task.name!r} has a schedule already; give the second one a name=")
-            given = checked(options, schedule_name)
+            given, module = checked(options, schedule_name), _caller()
             paused = f"{DECLARED_PAUSE}code" if given.pop("enabled", True) is False else None
             put = Put(schedule_name, task, trigger, args, given)
             for one in [put] if each is None else template_puts(put, each):
-                self._declared.add(Declared(one, paused=paused))
+                pinging = with_pings(self.tasks, one.name, dict(one.options), module)
+                self._declared.add(Declared(replace(one, options=pinging), paused=paused))
             return task
 
         return declare
@@ -161,19 +168,65 @@ class Declaring:
         body: str | bytes | None = None,
         json: Any = None,
         expect: Sequence[int] | int = (),
+        sign: str | None = None,
         aliases: Sequence[str] = (),
         **options: Any,
     ) -> Task[..., Any]:
         """Register an HTTP call as a task. It succeeds if the status is one of `expect` (200 to 299 if none is named).
 
-        `env:NAME` in the url and in headers is read from the node's environment at each run, and masked wherever it
-        would show. Its time-out is one minute unless another is named.
+        `env:NAME` in the url, in headers and in `sign` is read from the node's environment at each run, and masked
+        wherever it would show. `sign` is the secret with which requests are signed, in the header Onthedot-Signature.
+        What an alert tells is sent as JSON where no body is named. Its time-out is one minute unless another is named.
         """
-        work = http_of(name, method, url, headers=headers, body=body, json=json, expect=expect)
+        work = http_of(name, method, url, headers=headers, body=body, json=json, expect=expect, sign=sign)
         return self._work(name, work, aliases, {"timeout": "1m"} | options)
 
+    def mail(
+        self,
+        name: str,
+        to: Sequence[str] | str,
+        *,
+        sender: str,
+        host: str,
+        port: int | None = None,
+        security: str = "starttls",
+        user: str | None = None,
+        password: str | None = None,
+        subject: str | None = None,
+        text: str | None = None,
+        aliases: Sequence[str] = (),
+        **options: Any,
+    ) -> Task[..., Any]:
+        """Register a mail as a task. `security` is starttls (port 587), tls (465) or none (25).
+
+        `env:NAME` in user and password is read from the node's environment at each run, and masked wherever it would
+        show. Where no subject or text is named, the mail says what an alert tells. Its time-out is one minute.
+        """
+        given = {"port": port, "security": security, "user": user, "password": password}
+        work = mail_of(name, to, sender=sender, host=host, subject=subject, text=text, **given)
+        return self._work(name, work, aliases, {"timeout": "1m"} | options)
+
+    def alert(
+        self,
+        name: str,
+        *,
+        task: str | Task[..., Any],
+        on: Sequence[str] | str = "failure",
+        after: int = 1,
+        every: timedelta | str = "1h",
+        overdue: timedelta | str | None = None,
+        default: bool = True,
+    ) -> Alert:
+        """Tell somebody when schedules of this app go wrong: all those that name no `alerts` of their own.
+
+        With `default=False` only those that name it: `alerts=["ops"]`. See `onthedot.alert` for the rest.
+        """
+        made = alert(name, task=task, on=on, after=after, every=every, overdue=overdue)
+        self._alerts.add(made, default=default)
+        return made
+
     def _work(
-        self, name: str, work: Command | HttpCall, aliases: Sequence[str], options: Mapping[str, Any]
+        self, name: str, work: Command | HttpCall | Mail, aliases: Sequence[str], options: Mapping[str, Any]
     ) -> Task[..., Any]:
         given = checked_for_runs(options, name)
         if given.get("pool") == "process":

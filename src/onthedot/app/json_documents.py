@@ -14,6 +14,7 @@ from onthedot.moments import floor_ms, iso
 
 if TYPE_CHECKING:
     from onthedot.app.import_export import Imported
+    from onthedot.insight.alerts import AlertStanding, ScheduleAlert
     from onthedot.insight.minutes import MinuteCounts
     from onthedot.insight.pool_use import PoolUse
     from onthedot.insight.statistics import Counts, Statistics
@@ -252,6 +253,32 @@ def counts_document(counts: Counts) -> Document:
         "success_rate": counts.success_rate,
         "lateness": None if counts.lateness is None else asdict(counts.lateness),
         "duration": None if counts.duration is None else asdict(counts.duration),
+    }
+
+
+def alert_document(standing: AlertStanding) -> Document:
+    """An alert, of whom it tells, and what it has told."""
+    return {
+        **standing.alert.as_json(),
+        "overdue": None if standing.alert.overdue_ms is None else format_duration(standing.alert.overdue_ms),
+        "schedules": list(standing.schedules),
+        "failing": list(standing.failing),
+        "late": list(standing.overdue),
+        "sent_at": moment(standing.sent_ms),
+        "held_back": standing.held_back,
+    }
+
+
+def schedule_alert_document(each: ScheduleAlert) -> Document:
+    """An alert of one schedule, and what it has told of it."""
+    return {
+        **each.alert.as_json(),
+        "overdue": None if each.alert.overdue_ms is None else format_duration(each.alert.overdue_ms),
+        "bad_ends": each.bad_ends,
+        "is_failing": each.told.open,
+        "is_late": each.told.late,
+        "sent_at": moment(each.told.sent_ms),
+        "held_back": each.told.held,
     }
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import timedelta
 
+from onthedot.app.alerting import alerts_problem, ping_problem
 from onthedot.app.remedies import did_you_mean
 from onthedot.durations import to_duration_ms
 from onthedot.errors import DurationError
@@ -102,4 +103,6 @@ POLICIES: dict[str, Check] = {
     "enabled": _yes_or_no,
     "then": _texts,
     "on_failure": _texts,
+    "alerts": alerts_problem,
+    "ping": ping_problem,
 }

@@ -9,6 +9,7 @@ from difflib import get_close_matches
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
+from onthedot.app.alerting import TOLD, AppAlerts
 from onthedot.app.dependencies import warn_of_missing
 from onthedot.app.enabled import as_asked
 from onthedot.app.ends import check_fires, refuse_ended, unless_past
@@ -50,6 +51,7 @@ from onthedot.insight.explain import Explanation, explain
 from onthedot.insight.held import coming_ticks, why_held
 from onthedot.insight.schedule_history import read_history
 from onthedot.insight.ticks import MOST_TICKS, Tick, read_beads, read_ticks
+from onthedot.model.alert import Alert
 from onthedot.model.ids import new_id
 from onthedot.model.policy import Policy
 from onthedot.model.run import Run
@@ -111,6 +113,7 @@ class Schedules:
         *,
         emit: Callable[[Event], None],
         asking: Asking = untraced,
+        alerts: AppAlerts | None = None,
     ) -> None:
         self._open_store = open_store
         self._tasks = tasks
@@ -119,6 +122,7 @@ class Schedules:
         self._by = by
         self._emit = emit
         self._asking = asking
+        self._alerts = alerts or AppAlerts()
 
     # defining
 
@@ -248,6 +252,7 @@ class Schedules:
             given=given,
             taken_back=back,
             otherwise=self._tasks.policy_of(task, self._defaults) if back else Policy(),
+            alerts=self._default_alerts(name, unchecked=unchecked) if "alerts" in back else (),
         )
         if said.trigger is not None:
             refuse_ended(self._open_store(), {name: said.trigger})
@@ -266,6 +271,7 @@ class Schedules:
             raise SettingsError(f"schedule: {problem}")
         task, args = self._tasks.checked(put.task, put.args, unchecked=unchecked)
         given = self._given(put.name, put.options, unchecked=unchecked)
+        given.setdefault("alerts", self._default_alerts(put.name, unchecked=unchecked))
         local = self._tasks.find(task)
         policy = policy_of(self._defaults, {} if local is None else local.policies, given)
         graph = self._tasks.graph_of(task)
@@ -276,7 +282,7 @@ class Schedules:
             trigger=self._trigger(put.trigger, put.name),
             args=args,
             policy=policy,
-            given=tuple(sorted(given)),
+            given=tuple(sorted({*given} - ({"alerts"} - {*put.options}))),
             kind="task" if graph is None else "flow",
             graph=graph,
             origin=origin,
@@ -302,7 +308,25 @@ class Schedules:
         for option in ("then", "on_failure"):
             for task in texts_of(given.get(option, ())):
                 self._tasks.check_known(task, f"{name}: {option}", unchecked=unchecked)
+        if isinstance(given.get("ping"), Mapping):
+            raise SettingsError(
+                f"{name}: ping: urls are said in code or a file, @app.schedule(…, ping={{…}}), and not kept in a store;"
+                " here write the kinds, ['success', 'fail']"
+            )
+        if "alerts" in given:
+            given["alerts"] = self._alerts.resolved(given["alerts"], f"{name}: alerts")
+            self._check_alerts(name, given["alerts"], unchecked=unchecked)
         return given
+
+    def _default_alerts(self, name: str, *, unchecked: bool) -> tuple[Alert, ...]:
+        """The app's, for a schedule that names none of its own."""
+        self._check_alerts(name, self._alerts.defaults, unchecked=unchecked)
+        return self._alerts.defaults
+
+    def _check_alerts(self, name: str, alerts: Sequence[Alert], *, unchecked: bool) -> None:
+        for each in alerts:
+            self._tasks.check_known(each.task, f"{name}: alert {each.name}", unchecked=unchecked)
+            self._tasks.check_takes(each.task, TOLD, f"{name}: alert {each.name}")
 
     # steering
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Generic, ParamSpec, TypeVar, overload
@@ -18,12 +18,15 @@ from onthedot.app.flows.calling import StepCall
 from onthedot.app.flows.checks import named_tasks
 from onthedot.app.flows.flow import PREFIX, Flow
 from onthedot.app.options import Options, policy_of
-from onthedot.errors import Conflict, SettingsError, TaskNotFound
+from onthedot.errors import ArgumentsError, Conflict, SettingsError, TaskNotFound
 from onthedot.execution.around import Around, within_async, within_sync
 from onthedot.execution.context import Context
 from onthedot.execution.pools import pool_by_rule
 from onthedot.execution.targets.command import Command
 from onthedot.execution.targets.http import HttpCall
+from onthedot.execution.targets.mail import Mail
+from onthedot.execution.targets.ping import Ping
+from onthedot.model.alert import ping_task
 from onthedot.model.graph import Graph
 from onthedot.model.policy import Policy
 from onthedot.storable import beginning
@@ -31,13 +34,16 @@ from onthedot.stores.base import Store, TaskInfo
 
 _SAVED_MS = 3_600_000
 
+OWN = ping_task("")
+"""With this begin the names of tasks that users do not see: what sends pings."""
+
 P = ParamSpec("P")
 R = TypeVar("R")
 
 
 @dataclass(slots=True)
 class Task(Generic[P, R]):
-    """Something registered by its name: a function, which can still be called as it is, a command, or an HTTP call."""
+    """Something registered by its name: a function, which can still be called as it is, a command, a call, a mail."""
 
     name: str
     function: Callable[P, R]
@@ -97,6 +103,11 @@ class Task(Generic[P, R]):
         return isinstance(self.function, HttpCall)
 
     @property
+    def is_declared(self) -> bool:
+        """Whether it is a command, an HTTP call or a mail: something said, rather than a function."""
+        return isinstance(self.function, Command | HttpCall | Mail | Ping)
+
+    @property
     def stops_itself(self) -> bool:
         """Whether it ends by itself when its run should stop: commands and HTTP calls do."""
         return self.is_command or self.is_http
@@ -109,12 +120,12 @@ class Task(Generic[P, R]):
     @property
     def place(self) -> str:
         """Where it is written."""
-        place = None if self.stops_itself else place_of(self.function)
+        place = None if self.is_declared else place_of(self.function)
         return place or f"{self.function} in {self.declared_in}"
 
     def call(self, context: Context, args: Mapping[str, Any]) -> Any | Awaitable[Any]:
         """Call it for a run: with its context if it asks for one, and arguments as objects."""
-        values = self.signature.objects(args)
+        values = self.signature.objects(self._taken(context, args))
         if self.signature.context is not None:
             values[self.signature.context] = context
         call: Callable[..., Any] = self.function
@@ -122,6 +133,15 @@ class Task(Generic[P, R]):
             within = within_async if self.is_async else within_sync
             return within(self.arounds, context, lambda: call(**values))
         return call(**values)
+
+    def _taken(self, context: Context, args: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Of what an alert tells, what the function asks for; a command or a call finds it with its run."""
+        if self.is_declared:
+            return {}
+        if context.run.cause != "alert" or self.signature.open:
+            return args
+        known = {parameter.name for parameter in self.signature.parameters}
+        return {name: value for name, value in args.items() if name in known}
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickled by where it is written: the other process imports it from there."""
@@ -135,8 +155,7 @@ class Task(Generic[P, R]):
             {"name": each.name, "required": each.required, "annotation": annotation_text(each.annotation)}
             for each in self.signature.parameters
         )
-        named = self.is_command or self.is_http
-        doc = f"{self.function}" if named else inspect.getdoc(underlying(self.function)) or ""
+        doc = f"{self.function}" if self.is_declared else inspect.getdoc(underlying(self.function)) or ""
         policy = policy_of(self.policies).as_json()
         return TaskInfo(self.name, parameters, beginning(doc), policy, pool_by_rule(self))
 
@@ -176,7 +195,8 @@ class Tasks:
     def add(self, task: Task[..., Any]) -> None:
         """Register. The same function again (a reloaded module, a notebook cell) replaces itself."""
         for name in (task.name, *task.aliases):
-            check_name(name)
+            if not isinstance(task.function, Ping):
+                check_name(name)
             self._refuse_flow(name, task.place)
         self._refuse_taken_alias(task)
         held = self._by_name.get(task.name)
@@ -259,6 +279,10 @@ class Tasks:
         """The task of that name or alias, if this process has it."""
         return self._by_name.get(self._aliases.get(name, name))
 
+    def own(self, prefix: str) -> list[Task[..., Any]]:
+        """Those of this process whose names begin so."""
+        return [task for name, task in self._by_name.items() if name.startswith(prefix)]
+
     def __len__(self) -> int:
         return len(self._by_name)
 
@@ -276,7 +300,7 @@ class Tasks:
     def list(self) -> tuple[TaskInfo, ...]:
         """All tasks that live nodes publish, and those of this process."""
         known = {info.name: info for info in (*self._open_store().tasks(), *self.infos())}
-        return tuple(known[name] for name in sorted(known))
+        return tuple(known[name] for name in sorted(known) if not name.startswith(OWN))
 
     def checked(
         self, task: str | Task[..., Any] | Flow[...], args: Mapping[str, Any] | None, *, unchecked: bool
@@ -325,6 +349,17 @@ class Tasks:
         if not unchecked and self.lookup(name) is None:
             self._published(name, where)
 
+    def check_takes(self, name: str, told: Collection[str], where: str) -> None:
+        """`ArgumentsError` if the function here needs what it is not told."""
+        local = self.lookup(name)
+        if local is None or local.is_declared:
+            return
+        needs = next(
+            (each.name for each in local.signature.parameters if each.required and each.name not in told), None
+        )
+        if needs is not None:
+            raise ArgumentsError(f"{where}: task {name!r} needs {needs}, and is told {', '.join(told)}")
+
     def _published(self, name: str, where: str = "") -> TaskInfo:
         published = {info.name: info for info in self._open_store().tasks()}
         if name not in published:
@@ -345,7 +380,7 @@ def identity(task: Task[..., Any] | Flow[...]) -> tuple[str, ...]:
     """What it has in common with itself when it is declared again; no other has it."""
     if isinstance(task, Flow):
         return task.identity
-    if task.is_command or task.is_http:
+    if task.is_declared:
         kind = type(task.function).__name__
         return ("" if task.declared_in == "__main__" else task.declared_in, f"{kind} {task.name}")
     return identity_of(task.function)

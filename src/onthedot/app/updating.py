@@ -7,6 +7,7 @@ from typing import Any
 
 from onthedot.app.flows.policies import checked_for_flow
 from onthedot.app.options import OF_THE_SCHEDULE, Options, field_names, of_the_schedule, policy_of
+from onthedot.model.alert import Alert
 from onthedot.model.definition_json import DEFAULTS
 from onthedot.model.policy import Policy
 from onthedot.model.schedule import Definition, Json, Schedule
@@ -25,6 +26,8 @@ class Said:
     """Options of which the schedule itself says nothing any more."""
     otherwise: Policy
     """What then counts: that of its task and the app."""
+    alerts: tuple[Alert, ...] = ()
+    """The same of alerts."""
 
     def of(self, schedule: Schedule) -> Definition[Trigger]:
         """The definition after it."""
@@ -38,7 +41,7 @@ class Said:
             policy=replace(old.policy, **_some(policy_of(self.given), self.given), **self._followed()),
             given=tuple(sorted({*old.given, *self.given} - self.taken_back)),
             **of_the_schedule(self.given),
-            **{name: DEFAULTS[name] for name in self.taken_back & OF_THE_SCHEDULE},
+            **{name: {**DEFAULTS, "alerts": self.alerts}[name] for name in self.taken_back & OF_THE_SCHEDULE},
         )
 
     def _followed(self) -> dict[str, Any]:

@@ -11,6 +11,7 @@ import typer
 
 from onthedot import __version__
 from onthedot.cli import (
+    alerts,
     changes,
     dashboard,
     demo,
@@ -55,6 +56,7 @@ program.add_typer(runs.group, name="runs")
 program.command("changes")(changes.show_changes)
 program.add_typer(nodes.group, name="nodes")
 program.add_typer(freezes.group, name="freezes")
+program.add_typer(alerts.group, name="alerts")
 program.add_typer(tokens.group, name="tokens")
 program.command("dashboard")(dashboard.serve)
 program.command("tasks")(overview.show_tasks)

@@ -466,6 +466,7 @@ def _follows_unknown(app: App, options: Mapping[str, Any]) -> bool:
     known = {each.name for each in app.tasks.list()}
     named = [(option, options[option]) for option in ("then", "on_failure") if option in options]
     tasks = [(option, task) for option, value in named for task in (value if isinstance(value, list) else [value])]
+    tasks += [("alerts", each.get("task")) for each in options.get("alerts", ()) if isinstance(each, dict)]
     unknown = [(option, task) for option, task in tasks if isinstance(task, str) and task not in known]
     for option, task in unknown:
         show_note(f"{option}: no live node has a task {task!r} yet; it waits for one")

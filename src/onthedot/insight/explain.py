@@ -247,7 +247,7 @@ def describe_run(run: Run, facts: Facts) -> str:
     """Where it was, how it went, which nodes died under it, and why it was late."""
     because = why_so(run, facts)
     told = [f"{_course(run, facts)}: {because}" if because else _course(run, facts)]
-    return "; ".join([*told, *hindrances(run, facts)])
+    return "; ".join([*told, *hindrances(run, facts), *facts.alerts_of(run)])
 
 
 def hindrances(run: Run, facts: Facts) -> list[str]:

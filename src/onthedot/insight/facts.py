@@ -6,6 +6,7 @@ from functools import cached_property
 
 from onthedot.insight.node_history import NodeHistory, read_nodes
 from onthedot.insight.schedule_history import MOST_CHANGES, ScheduleHistory, read_history
+from onthedot.model.alert import is_held_back
 from onthedot.model.ids import least_id
 from onthedot.model.run import Run
 from onthedot.model.states import State
@@ -17,6 +18,7 @@ _WITNESSES = 50
 _SHARDS = 2000
 """Shards are made with their broadcast."""
 _NEIGHBOURS = 2000
+_LINES = 1000
 LOOK_PAST_MS = 60_000
 
 
@@ -62,6 +64,14 @@ class Facts:
 
     def _shards(self, run: Run) -> list[Run]:
         return [each for each in self._store.runs(parent=run.id, limit=_SHARDS) if each.is_shard]
+
+    def alerts_of(self, run: Run) -> list[str]:
+        """What alerts its end sent, and which were held back: "alert ops was sent"."""
+        if run.schedule_id is None or not run.is_final:
+            return []
+        sent = [each for each in self._store.runs(parent=run.id, limit=_NEAR) if each.cause == "alert"]
+        told = [f"alert {each.args.get('alert')} was sent: run {each.id} {each.state}" for each in reversed(sent)]
+        return told + [line.text for line in self._store.logs(run.id, limit=_LINES) if is_held_back(line.text)]
 
     @cached_property
     def nodes(self) -> NodeHistory:

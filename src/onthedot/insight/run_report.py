@@ -68,14 +68,14 @@ class RunStory:
     node: str | None
     """What people call the node that has it, or had it last."""
     notes: tuple[str, ...]
-    """Attempts that failed, nodes that died or stopped while they had it, and why it was late."""
+    """Attempts that failed, nodes that died or stopped while they had it, why it was late, and alerts."""
 
 
 def read_run_story(store: Store, run: Run) -> RunStory:
     """As things stand now."""
     facts = Facts(store, run.schedule)
     node = None if run.owner is None else facts.nodes.name(run.owner)
-    return RunStory(read_report(store, run).story, node, tuple(hindrances(run, facts)))
+    return RunStory(read_report(store, run).story, node, (*hindrances(run, facts), *facts.alerts_of(run)))
 
 
 def read_report(store: Store, run: Run) -> RunReport:

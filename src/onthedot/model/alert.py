@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field
+from hashlib import sha256
 from typing import Any, Literal, NamedTuple
 
+from onthedot.durations import format_duration, to_duration_ms
 from onthedot.model.policy import HOUR
 
 AlertKind = Literal["failure", "recovery", "misfire", "overdue"]
@@ -30,24 +33,20 @@ class Alert:
     """So long after the latest success the schedule is overdue."""
 
     def as_json(self) -> dict[str, Any]:
-        """Only what differs from the defaults."""
-        said = {each.name: getattr(self, each.name) for each in fields(self)}
-        kept = {name: value for name, value in said.items() if name not in _DEFAULTS or value != _DEFAULTS[name]}
-        return {**kept, "on": list(self.on)} if "on" in kept else kept
+        """As users write it, in stores, exports and documents alike."""
+        said = {"name": self.name, "task": self.task, "on": list(self.on), "after": self.after}
+        overdue = {} if self.overdue_ms is None else {"overdue": format_duration(self.overdue_ms)}
+        return {**said, "every": format_duration(self.every_ms), **overdue}
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Alert:
-        """What `as_json` gave, of this or an earlier version; names of a later one are left out."""
-        known = {each.name: values[each.name] for each in fields(cls) if each.name in values}
-        if not isinstance(known.get("name"), str) or not isinstance(known.get("task"), str):
+        """What `as_json` gave; `ValueError` or `TypeError` if that cannot be what was written."""
+        name, task, on, after = (values.get(each) for each in ("name", "task", "on", "after"))
+        if not (isinstance(name, str) and isinstance(task, str) and isinstance(on, list) and isinstance(after, int)):
             raise TypeError(f"{values!r} is no alert")
-        if "on" in known:
-            known["on"] = tuple(known["on"])
-        return cls(**known)
-
-
-_DEFAULTS = asdict(Alert("", ""))
-del _DEFAULTS["name"], _DEFAULTS["task"]
+        overdue = values.get("overdue")
+        overdue_ms = None if overdue is None else to_duration_ms(overdue)
+        return cls(name, task, tuple(on), after, to_duration_ms(values.get("every", "1h")), overdue_ms)
 
 
 class Followers(NamedTuple):
@@ -84,9 +83,50 @@ class AlertState:
     told: Mapping[str, Told] = field(default_factory=dict)
     """By the alert's name."""
 
+    def to_text(self) -> str:
+        """As a key keeps it."""
+        told = {name: list(each) for name, each in self.told.items()}
+        return json.dumps({"bad": self.bad, "good": self.good_ms, "told": told}, separators=(",", ":"))
+
+    @classmethod
+    def from_text(cls, text: str | None) -> AlertState:
+        """What a key keeps; what cannot be read is told anew."""
+        try:
+            said = json.loads(text or "{}")
+            told = {name: Told(*each) for name, each in said.get("told", {}).items()}
+            return cls(said.get("bad", 0), said.get("good"), told)
+        except (ValueError, TypeError, AttributeError):
+            return cls()
+
+
+_HELD_BACK = "was held back: it was sent less than its every= ago"
+
+
+def held_back_text(alert: Alert) -> str:
+    """The line in the log of the run that would have sent it."""
+    return f"alert {alert.name} {_HELD_BACK}"
+
+
+def is_held_back(line: str) -> bool:
+    """Whether the line of a log is such a one."""
+    return line.startswith("alert ") and line.endswith(_HELD_BACK)
+
+
+def ends_key(schedule_id: str) -> str:
+    """The key that keeps what the ends of a schedule's runs have told."""
+    return f"a:{schedule_id}"
+
+
+def plans_key(schedule_id: str) -> str:
+    """The same of its planners."""
+    return f"am:{schedule_id}"
+
+
+_MOST_OF_A_NAME = 180
+"""Of 200 that a task's name may have."""
+
 
 def ping_task(schedule: str) -> str:
     """The task that sends the pings of a schedule. Only nodes that declare the schedule have it."""
-    from hashlib import sha256
-
-    return f"@ping:{schedule}" if len(schedule) <= 180 else f"@ping:{sha256(schedule.encode()).hexdigest()}"
+    short = len(schedule) <= _MOST_OF_A_NAME
+    return f"@ping:{schedule}" if short else f"@ping:{sha256(schedule.encode()).hexdigest()}"

@@ -60,9 +60,9 @@ def after_misfire(alerts: Sequence[Alert], state: AlertState, now_ms: int) -> Ju
     return _each(alerts, state, state, judge)
 
 
-def when_overdue(alerts: Sequence[Alert], state: AlertState, since_ms: int, now_ms: int) -> Judged:
+def when_overdue(schedule: Schedule, state: AlertState, now_ms: int) -> Judged:
     """Somebody looks whether the schedule is overdue. It is told once, until a run has ended well."""
-    last_ms = max(since_ms, state.good_ms or 0)
+    last_ms = since_ms(schedule, state, now_ms)
 
     def judge(alert: Alert, told: Told) -> _Verdict:
         late = alert.overdue_ms is not None and now_ms >= last_ms + alert.overdue_ms
@@ -70,7 +70,7 @@ def when_overdue(alerts: Sequence[Alert], state: AlertState, since_ms: int, now_
             return told._replace(late=late and told.late), None, False
         return told._replace(late=True), Notice(alert, "overdue", state.bad, 0), False
 
-    return _each(alerts, state, state, judge)
+    return _each(schedule.alerts, state, state, judge) if _is_watched(schedule) else Judged(state)
 
 
 def _failed(alert: Alert, told: Told, in_a_row: int, now_ms: int) -> _Verdict:
@@ -117,15 +117,22 @@ def watched(old: Schedule | None, new: Schedule, now_ms: int) -> Schedule:
         return replace_schedule(new, watch_ms=None, watched_ms=None)
     if old is not None and _is_watched(old) and old.alerts == new.alerts:
         return replace_schedule(new, watch_ms=old.watch_ms, watched_ms=old.watched_ms)
-    since_ms = now_ms if old is None or old.watched_ms is None else old.watched_ms
-    return replace_schedule(new, watch_ms=max(now_ms, since_ms + _shortest(new)), watched_ms=since_ms)
+    began_ms = now_ms if old is None or old.watched_ms is None else old.watched_ms
+    return replace_schedule(new, watch_ms=max(now_ms, began_ms + _shortest(new)), watched_ms=began_ms)
+
+
+def since_ms(schedule: Schedule, state: AlertState, now_ms: int) -> int:
+    """From when on patience counts: its latest success, the end of its latest freeze (which may lie ahead), or the
+    moment from which it is watched."""
+    thaws = [each.end_ms for each in schedule.frozen if each.start_ms <= now_ms]
+    return max(schedule.watched_ms or 0, state.good_ms or 0, *thaws)
 
 
 def next_look_ms(schedule: Schedule, state: AlertState, now_ms: int) -> int | None:
     """When to look again whether it is overdue; None where it need not be watched."""
     if not _is_watched(schedule):
         return None
-    last_ms = max(schedule.watched_ms or 0, state.good_ms or 0)
+    last_ms = since_ms(schedule, state, now_ms)
     looks = [last_ms + alert.overdue_ms for alert in schedule.alerts if alert.overdue_ms is not None]
     return min((each if each > now_ms else now_ms + LOOK_AGAIN_MS for each in looks), default=None)
 

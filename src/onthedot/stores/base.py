@@ -22,6 +22,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any, NamedTuple
 
 from onthedot.errors import StoreError
+from onthedot.model.alert import AlertState
 from onthedot.model.decision import Decision
 from onthedot.model.finding import Finding
 from onthedot.model.freeze import Freeze
@@ -376,6 +377,10 @@ class Store(ABC):
     @abstractmethod
     def count_overdue(self, before_ms: int, most: int = COUNTED) -> int:
         """How many of them there are, up to so many."""
+
+    @abstractmethod
+    def alert_states(self, schedule_ids: Sequence[str]) -> dict[str, AlertState]:
+        """What has been told of these schedules, by id; those of which nothing was are left out."""
 
     @abstractmethod
     def revisions(self, schedule_id: str) -> list[Schedule]:

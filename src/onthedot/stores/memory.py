@@ -10,6 +10,7 @@ from threading import RLock
 from typing import Any, TypeVar
 
 from onthedot.heap import IndexedHeap
+from onthedot.model.alert import AlertState, ends_key
 from onthedot.model.decision import Decision
 from onthedot.model.freeze import Freeze
 from onthedot.model.graph import Graph
@@ -285,6 +286,11 @@ class MemoryStore(Engine):
                 task.name: task for node_id, tasks in self._tables.tasks.items() if node_id in live for task in tasks
             }
         return [published[name] for name in sorted(published)]
+
+    def alert_states(self, schedule_ids: Sequence[str]) -> dict[str, AlertState]:
+        with self._lock:
+            found = {each: self._tables.keys.get(ends_key(each)) for each in schedule_ids}
+        return {each: AlertState.from_text(key.state) for each, key in found.items() if key is not None}
 
     def tokens(self, name: str | None = None) -> list[Token]:
         with self._lock:

@@ -80,6 +80,7 @@ TABLE = (
     _Row(errors.NodeNotFound, 404, "node-not-found", ("node",)),
     _Row(errors.TokenNotFound, 404, "token-not-found", ("name",)),
     _Row(errors.FreezeNotFound, 404, "freeze-not-found", ("name",)),
+    _Row(errors.AlertNotFound, 404, "alert-not-found", ("name", "known")),
     _Row(errors.NotFound, 404, "not-found"),
     _Row(errors.SettingsError, 422, "settings"),
     _Row(errors.NotAllowed, 403, "not-allowed"),

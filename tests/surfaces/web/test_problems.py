@@ -27,6 +27,7 @@ CASES: list[tuple[errors.OnthedotError, int, dict[str, Any]]] = [
     (E.NodeNotFound("n"), 404, {"node": "n"}),
     (E.TokenNotFound("t"), 404, {"name": "t"}),
     (E.FreezeNotFound("xmas"), 404, {"name": "xmas"}),
+    (E.AlertNotFound("opps", ("ops",)), 404, {"name": "opps", "known": ("ops",)}),
     (E.SettingsError("no option"), 422, {}),
     (E.NotAllowed("admin is needed"), 403, {}),
     (E.Conflict("first"), 409, {}),

@@ -20,10 +20,11 @@ TABLE = {
     " GET schedules/{name}/next, GET schedules/{name}/explain, GET schedules/{name}/changes, GET changes, POST preview,"
     " GET export, GET runs, GET runs/{run_id}, GET runs/{run_id}/logs,"
     " GET runs/{run_id}/story, GET nodes, GET tasks, GET status, GET doctor,"
-    " GET forecast, GET lateness, GET statistics, GET schedules/{name}/ticks, GET events, GET freezes",
+    " GET forecast, GET lateness, GET statistics, GET schedules/{name}/ticks, GET events, GET freezes,"
+    " GET alerts, GET schedules/{name}/alerts",
     Role.OPERATOR: "POST schedules/{name}/pause, POST schedules/{name}/resume, POST schedules/{name}/trigger,"
     " POST schedules/{name}/reschedule, POST schedules/{name}/skip, PUT freezes/{name}, DELETE freezes/{name},"
-    " POST bulk, POST check, POST runs, POST runs/{run_id}/cancel,"
+    " POST bulk, POST check, POST runs, POST runs/{run_id}/cancel, POST alerts/{name}/test,"
     " POST runs/{run_id}/retry, POST nodes/{node}/drain, DELETE nodes/{node}",
     Role.ADMIN: "POST schedules, PUT schedules/{name}, PATCH schedules/{name}, DELETE schedules/{name}, POST import,"
     " PUT templates/{name},"

@@ -7,16 +7,17 @@ from types import MappingProxyType
 from typing import Any
 
 from onthedot.app.arguments import Signature
-from onthedot.app.files.entry import Command, Http, NamedTask, Shell, Work
+from onthedot.app.declared_mail import MAIL_KEYS, mail_of
+from onthedot.app.files.entry import Command, Http, Mail, NamedTask, Shell, Work
 from onthedot.app.files.names import name_problem
 from onthedot.app.remedies import did_you_mean, exactly_one
 from onthedot.durations import to_duration_ms
-from onthedot.errors import ArgumentsError, DurationError
+from onthedot.errors import ArgumentsError, DurationError, SettingsError
 from onthedot.storable import NotStorable, brief, json_size
 
 Table = dict[str, Any]
 
-HTTP_KEYS = ("method", "url", "headers", "body", "json", "expect")
+HTTP_KEYS = ("method", "url", "headers", "body", "json", "expect", "sign")
 _BESIDE_COMMANDS = ("env", "cwd", "kill_after")
 
 
@@ -113,9 +114,24 @@ def _http(value: object, table: Table) -> Work:
         json_size(value.get("json"))
     except NotStorable as error:
         raise _Wrong(f"json: it is no JSON value: {error}") from None
+    if not isinstance(value.get("sign", ""), str):
+        raise _Wrong(f'sign: {value["sign"]!r} is not text; write the name of a secret, "env:HOOK_SECRET"')
     _expect(value.get("expect", []))
     options = {key: item for key, item in value.items() if key not in {"method", "url"}}
     return Http(method.upper(), url, MappingProxyType(options))
+
+
+def _mail(value: object, table: Table) -> Work:
+    if not isinstance(value, dict) or "to" not in value:
+        raise _Wrong('write { to = "ops@example.org", sender = "jobs@example.org", host = "smtp.example.org" }')
+    for key in value:
+        if key not in MAIL_KEYS:
+            raise _Wrong(f"{key}: unknown key; {did_you_mean(key, MAIL_KEYS)}")
+    try:
+        mail_of("mail", **value)
+    except SettingsError as error:
+        raise _Wrong(str(error).removeprefix("'mail': ")) from None
+    return Mail(MappingProxyType(value))
 
 
 def _expect(value: object) -> None:
@@ -128,6 +144,7 @@ _READERS: dict[str, Callable[[object, Table], Work]] = {
     "command": _command,
     "shell": _shell,
     "http": _http,
+    "mail": _mail,
     "task": _task,
 }
 WORK_KEYS = (*_READERS, "args", *_BESIDE_COMMANDS)

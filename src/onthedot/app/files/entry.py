@@ -45,6 +45,13 @@ class Http:
 
 
 @dataclass(frozen=True, slots=True)
+class Mail:
+    """One mail; `options` are all that is said of it, as written."""
+
+    options: Mapping[str, Any] = field(default_factory=_nothing)
+
+
+@dataclass(frozen=True, slots=True)
 class NamedTask:
     """A task by its name, which this process need not know, and its arguments."""
 
@@ -52,7 +59,21 @@ class NamedTask:
     args: Mapping[str, object] = field(default_factory=_nothing)
 
 
-Work = Command | Shell | Http | NamedTask
+Work = Command | Shell | Http | Mail | NamedTask
+
+
+@dataclass(frozen=True, slots=True)
+class AlertEntry:
+    """An alert of a file: who tells of it, and when; `options` are as written."""
+
+    name: str
+    work: Work
+    options: Mapping[str, Any] = field(default_factory=_nothing)
+
+    @property
+    def task(self) -> str:
+        """The task that tells of it."""
+        return self.work.name if isinstance(self.work, NamedTask) else f"alert-{self.name}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +121,7 @@ class JobFile:
     notes: tuple[str, ...] = ()
     refused: tuple[Refused, ...] = ()
     is_crontab: bool = False
+    alerts: tuple[AlertEntry, ...] = ()
 
     @property
     def problems(self) -> tuple[str, ...]:

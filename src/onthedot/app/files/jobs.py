@@ -8,8 +8,9 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
+from onthedot.app.alerting import read_alert
 from onthedot.app.files.declared_targets import WORK_KEYS, read_work
-from onthedot.app.files.entry import Entry, JobFile, NamedTask, Work
+from onthedot.app.files.entry import AlertEntry, Entry, JobFile, NamedTask, Work
 from onthedot.app.files.names import name_problem
 from onthedot.app.files.trigger_keys import TRIGGER_KEYS, ZONE_KEYS, read_trigger, read_zone
 from onthedot.app.policies import POLICIES
@@ -20,7 +21,8 @@ from onthedot.triggers import Trigger
 
 Table = dict[str, Any]
 
-TOP_KEYS = ("store", "timezone", "app", "schedules")
+TOP_KEYS = ("store", "timezone", "app", "alerts", "schedules")
+ALERT_KEYS = (*WORK_KEYS, "on", "after", "every", "overdue", "default")
 SCHEDULE_KEYS = (*TRIGGER_KEYS, *ZONE_KEYS, *WORK_KEYS, *POLICIES, "each")
 
 _PLACE = re.compile(r"(.*) \(at (line \d+, column \d+|end of document)\)")
@@ -74,7 +76,28 @@ class _Reader:
             self.problems.append("schedules: write each as a table, [schedules.NAME]")
             schedules = {}
         entries = [entry for name, table in schedules.items() for entry in self._entries(name, table, zone)]
-        return JobFile(path, tuple(entries), store, app, zone)
+        return JobFile(path, tuple(entries), store, app, zone, alerts=self._alerts(document.get("alerts", {})))
+
+    def _alerts(self, tables: object) -> tuple[AlertEntry, ...]:
+        if not isinstance(tables, dict) or not all(isinstance(table, dict) for table in tables.values()):
+            self.problems.append("alerts: write each as a table, [alerts.NAME]")
+            return ()
+        found = [self._alert(name, table) for name, table in tables.items()]
+        return tuple(each for each in found if each is not None)
+
+    def _alert(self, name: str, table: Table) -> AlertEntry | None:
+        found = [f"{key}: unknown key; {did_you_mean(key, ALERT_KEYS)}" for key in table if key not in ALERT_KEYS]
+        work = read_work(table, found)
+        options: Table = {key: table[key] for key in ("on", "after", "every", "overdue") if key in table}
+        if not isinstance(table.get("default", True), bool):
+            found.append(f"default: {table['default']!r} is neither true nor false")
+        try:
+            read_alert({"name": name, "task": "any", **options})
+        except SettingsError as error:
+            found.append(str(error).removeprefix(f"alert {name!r}: "))
+        self.problems += [f"[alerts.{name}] {' '.join(problem.split())}" for problem in found]
+        default = {"default": table.get("default", True)}
+        return None if work is None else AlertEntry(name, work, MappingProxyType({**options, **default}))
 
     def _text(self, document: Table, key: str) -> str | None:
         value = document.get(key)

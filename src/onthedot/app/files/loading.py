@@ -3,26 +3,31 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import Any, assert_never
 
+from onthedot.app.alerting import AppAlerts, read_alert
+from onthedot.app.declared_mail import mail_of
 from onthedot.app.declared_targets import command_of, http_of
 from onthedot.app.enabled import DECLARED_PAUSE
-from onthedot.app.files.entry import Command, Entry, Http, JobFile, NamedTask, Refused, Shell
+from onthedot.app.files.entry import AlertEntry, Command, Entry, Http, JobFile, Mail, NamedTask, Refused, Shell
 from onthedot.app.files.from_crontab import from_crontab
 from onthedot.app.files.open import read_file
+from onthedot.app.pings import pings_of
 from onthedot.app.schedules import Put, Schedules
 from onthedot.app.sync import Declarations, Declared
 from onthedot.app.tasks import Task, Tasks
 from onthedot.errors import Conflict, FileError, OnthedotError
 from onthedot.execution.around import Around
+from onthedot.model.alert import Alert
 
 _log = logging.getLogger("onthedot.files")
 
-_HTTP_TIMEOUT = {"timeout": "1m"}
+_ALONE = {"timeout": "1m"}
 
 
 class LoadedFile:
@@ -34,13 +39,17 @@ class LoadedFile:
         tasks: Tasks,
         schedules: Schedules,
         declarations: Declarations,
+        *,
         arounds: Sequence[Around],
+        alerts: AppAlerts,
     ) -> None:
         self.path = Path(path)
         self._tasks = tasks
         self._schedules = schedules
         self._declarations = declarations
         self._arounds = arounds
+        self._alerts = alerts
+        self._alert_names: tuple[str, ...] = ()
         self._task_names: tuple[str, ...] = ()
         self.names: tuple[str, ...] = ()
         """The schedules that it declares."""
@@ -54,7 +63,8 @@ class LoadedFile:
         Of a crontab only the lines that are wrong are left out, and told: a schedule of such a line stays as it was.
         """
         read = read_file(self.path)
-        job_file, own, declared = self._taken(from_crontab(read) if read.is_crontab else read)
+        with self._alerts_of(read):
+            job_file, own, declared = self._taken(from_crontab(read) if read.is_crontab else read)
         stays = {each.name for each in job_file.refused} & {*self.names}
         self._tasks.replace([name for name in self._task_names if name not in stays], own)
         self._declarations.replace([name for name in self.names if name not in stays], declared)
@@ -65,12 +75,26 @@ class LoadedFile:
             _log.error("%s; the other lines count", problem)
         return job_file
 
+    @contextmanager
+    def _alerts_of(self, job_file: JobFile) -> Iterator[None]:
+        """Its alerts are the app's while it is taken, and stay so if it is."""
+        before = self._alerts.copy()
+        made = [(_alert_of(each), bool(each.options["default"])) for each in job_file.alerts]
+        try:
+            self._alerts.replace(self._alert_names, made)
+            yield
+        except BaseException:
+            self._alerts.restore(before)
+            raise
+        self._alert_names = tuple(each.name for each in job_file.alerts)
+
     def _taken(self, job_file: JobFile) -> tuple[JobFile, list[Task[..., Any]], list[Declared]]:
         """The file without what does not fit the app, and the tasks and declarations of the rest."""
         entries: list[Entry] = []
         own: list[Task[..., Any]] = []
         declared: list[Declared] = []
         wrong: list[tuple[Entry, str]] = []
+        own += [_task_of(each, str(self.path), self._arounds) for each in job_file.alerts if _brings_task(each)]
         for entry in job_file.entries:
             try:
                 task = self._task(entry)
@@ -80,6 +104,7 @@ class LoadedFile:
             else:
                 entries.append(entry)
                 own += [] if task is None else [task]
+                own += pings_of(entry.name, entry.options.get("ping"), str(self.path))
         if wrong and not (job_file.is_crontab and entries):
             raise FileError(str(self.path), [f"[schedules.{entry.name}] {reason}" for entry, reason in wrong])
         refused = [Refused(entry.line or 0, reason, entry.name) for entry, reason in wrong]
@@ -97,6 +122,8 @@ class LoadedFile:
         if entry.name not in self.names and entry.name in self._declarations:
             raise Conflict("a schedule of this name is declared elsewhere; give it another name")
         options = {key: value for key, value in entry.options.items() if key != "enabled"}
+        if "ping" in options:
+            options["ping"] = [*options["ping"]]  # type: ignore[misc]  # checked when read
         named = entry.work if isinstance(entry.work, NamedTask) else NamedTask(entry.name)
         put = Put(entry.name, named.name, entry.trigger, named.args or None, options, entry.template)
         if task is None:  # a command takes no arguments, and is not known yet
@@ -105,21 +132,32 @@ class LoadedFile:
         return Declared(put, "file", note, unchecked=True)
 
 
-def _task_of(entry: Entry, path: str, arounds: Sequence[Around]) -> Task[..., Any]:
-    work = entry.work
+def _alert_of(entry: AlertEntry) -> Alert:
+    options = {key: value for key, value in entry.options.items() if key != "default"}
+    return read_alert({"name": entry.name, "task": entry.task, **options})
+
+
+def _brings_task(entry: AlertEntry) -> bool:
+    return not isinstance(entry.work, NamedTask)
+
+
+def _task_of(entry: Entry | AlertEntry, path: str, arounds: Sequence[Around]) -> Task[..., Any]:
+    work, name = entry.work, entry.name if isinstance(entry, Entry) else entry.task
     match work:
         case Command():
-            command = command_of(entry.name, work.words, shell=False, **_beside(work))
-            return Task(entry.name, command, declared_in=path, arounds=arounds)
+            command = command_of(name, work.words, shell=False, **_beside(work))
+            return Task(name, command, declared_in=path, arounds=arounds)
         case Shell():
-            command = command_of(entry.name, (), shell=work.text, **_beside(work))
-            return Task(entry.name, command, declared_in=path, arounds=arounds)
+            command = command_of(name, (), shell=work.text, **_beside(work))
+            return Task(name, command, declared_in=path, arounds=arounds)
         case Http():
             options = {"headers": None, "body": None, "json": None, "expect": (), **work.options}
-            call = http_of(entry.name, work.method, work.url, **options)  # type: ignore[arg-type]  # checked when read
-            return Task(entry.name, call, policies=_HTTP_TIMEOUT, declared_in=path, arounds=arounds)
+            call = http_of(name, work.method, work.url, **options)  # type: ignore[arg-type]  # checked when read
+            return Task(name, call, policies=_ALONE, declared_in=path, arounds=arounds)
+        case Mail():
+            return Task(name, mail_of(name, **work.options), policies=_ALONE, declared_in=path, arounds=arounds)
         case NamedTask():
-            raise AssertionError(f"{entry.name} only names its task")
+            raise AssertionError(f"{name} only names its task")
         case _:
             assert_never(work)
 

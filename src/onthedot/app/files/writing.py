@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from onthedot.app.files.entry import Command, Entry, Http, JobFile, NamedTask, Shell
+from onthedot.app.files.entry import AlertEntry, Command, Entry, Http, JobFile, Mail, NamedTask, Shell
 from onthedot.errors import OnthedotError
 from onthedot.triggers.codec import encode
 
@@ -22,6 +22,9 @@ def write_jobs(job_file: JobFile) -> str:
         lines.append("")
     tops = {"store": job_file.store, "timezone": job_file.timezone, "app": job_file.app}
     lines += [f"{key} = {_value(value)}" for key, value in tops.items() if value is not None]
+    for alert in job_file.alerts:
+        lines += ["", f"[alerts.{_key(alert.name)}]"]
+        lines += [f"{_key(key)} = {_value(value)}" for key, value in {**_work(alert), **alert.options}.items()]
     for entry in job_file.entries:
         lines += ["", *_entry(entry, job_file.timezone)]
     return "\n".join(lines).lstrip("\n") + "\n"
@@ -45,7 +48,7 @@ def _trigger(entry: Entry, zone: str | None) -> dict[str, Any]:
     return named
 
 
-def _work(entry: Entry) -> dict[str, Any]:
+def _work(entry: Entry | AlertEntry) -> dict[str, Any]:
     work = entry.work
     match work:
         case Command():
@@ -54,6 +57,8 @@ def _work(entry: Entry) -> dict[str, Any]:
             return {"shell": work.text, **_environment(work.environment), **work.options}
         case Http():
             return {"http": {"method": work.method, "url": work.url, **work.options}}
+        case Mail():
+            return {"mail": work.options}
         case NamedTask():
             return {"task": work.name, **({"args": work.args} if work.args else {})}
 

@@ -10,6 +10,7 @@ from onthedot.app.enabled import DECLARED_PAUSE
 from onthedot.app.flows.flow import Flow
 from onthedot.app.flows.policies import checked_for_flow
 from onthedot.app.options import OF_THE_SCHEDULE, checked_for_runs, trigger_of
+from onthedot.app.pings import with_pings
 from onthedot.app.schedules import Put
 from onthedot.app.sync import Declarations, Declared
 from onthedot.app.tasks import Task, Tasks
@@ -55,6 +56,7 @@ class FlowDeclaring:
         self._tasks.add_flow(flow)
         if trigger is not None:
             trigger_of(trigger, called)
+            given = with_pings(self._tasks, called, given, getattr(function, "__module__", ""))
             paused = f"{DECLARED_PAUSE}code" if given.pop("enabled", True) is False else None
             self._declared.add(Declared(Put(called, flow, trigger, args, given), paused=paused))
         return flow

@@ -1,5 +1,6 @@
 """The same `app.*` over HTTP, for programs that cannot reach the database: `App("https://jobs.example", token=…)`."""
 
+from onthedot.app.remote.alerts import RemoteAlerts
 from onthedot.app.remote.connection import Connection
 from onthedot.app.remote.enqueuing import enqueue
 from onthedot.app.remote.freezes import RemoteFreezes
@@ -11,6 +12,7 @@ from onthedot.app.remote.tokens import RemoteTokens
 
 __all__ = [
     "Connection",
+    "RemoteAlerts",
     "RemoteFreezes",
     "RemoteNodes",
     "RemoteRuns",

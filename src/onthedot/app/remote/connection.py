@@ -12,6 +12,7 @@ from urllib.parse import quote, urlsplit
 from onthedot import __version__
 from onthedot.app.remote.problems import error_of
 from onthedot.errors import (
+    AlertNotFound,
     ExtraMissing,
     FreezeNotFound,
     MomentError,
@@ -44,6 +45,7 @@ _MISSING: Mapping[str, Callable[[str], NotFound]] = {
     "nodes": NodeNotFound,
     "tokens": TokenNotFound,
     "freezes": FreezeNotFound,
+    "alerts": AlertNotFound,
 }
 
 Document = dict[str, Any]

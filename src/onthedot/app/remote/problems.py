@@ -40,6 +40,7 @@ _MAKERS: Mapping[str, Callable[[Values], OnthedotError]] = {
     "node-not-found": _named(errors.NodeNotFound, "node"),
     "token-not-found": _named(errors.TokenNotFound, "name"),
     "freeze-not-found": _named(errors.FreezeNotFound, "name"),
+    "alert-not-found": _named(errors.AlertNotFound, "name", "known"),
     "not-found": _named(errors.NotFound, "detail"),
     "no-such-path": _named(errors.NotFound, "detail"),
     "settings": _named(errors.SettingsError, "detail"),

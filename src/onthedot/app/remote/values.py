@@ -15,6 +15,7 @@ from onthedot.durations import format_duration, to_duration_ms
 from onthedot.errors import StoreUnavailable
 from onthedot.insight.pool_use import PoolUse
 from onthedot.insight.run_report import RunStory
+from onthedot.model.alert import Alert
 from onthedot.model.attempt import Attempt
 from onthedot.model.decision import Decision
 from onthedot.model.definition_json import DEFAULTS, LISTS
@@ -66,6 +67,7 @@ def schedule_of(said: Document) -> Schedule:
     definition = {name: said[name] for name in DEFINITION if name in said and name != "policy"}
     for name in LISTS & definition.keys():
         definition[name] = tuple(definition[name])
+    definition["alerts"] = tuple(Alert.from_json(each) for each in definition.get("alerts", ()))
     return Schedule(
         **{**DEFAULTS, **definition, "policy": policy_of(said["policy"])},
         **{name: said[name] for name in _SAME_IN_SCHEDULES},
@@ -243,6 +245,8 @@ def plain(value: Any) -> Any:
     match value:
         case Task() | Flow():
             return value.name
+        case Alert():
+            return value.as_json()
         case timedelta():
             return format_duration(round(value / timedelta(milliseconds=1)))
         case datetime():

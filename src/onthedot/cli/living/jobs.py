@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
+from onthedot.app.alerting import alert
 from onthedot.app.app import App
 from onthedot.execution.context import Context
 from onthedot.node.settings import NodeSettings
@@ -82,9 +83,14 @@ def _failing(app: App) -> None:
         if ctx.attempt < 3:
             raise RuntimeError(f"attempt {ctx.attempt} failed")
 
-    @app.schedule(every("15s"))
+    @app.task
+    def tell_ops(ctx: Context, text: str) -> None:
+        """Where a page or a mail would be sent."""
+        ctx.log.warning(text)
+
+    @app.schedule(every("15s"), alerts=[alert("ops", task=tell_ops, on=["failure", "recovery"], after=3, every="1m")])
     def broken() -> None:
-        """Fails each time."""
+        """Fails each time; after three times in a row somebody is told."""
         raise RuntimeError("no such host: example.invalid")
 
 

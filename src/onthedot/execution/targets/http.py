@@ -1,7 +1,9 @@
-"""HTTP calls: one request, on the event loop, so that a time-out or a cancel really ends it."""
+"""HTTP calls: one request, on the event loop, so that a time-out or a cancel really ends it. Signed, where asked."""
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 import json as json_module
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -24,6 +26,10 @@ MOST_CHARACTERS = 4096
 _READ_BYTES = 4 * MOST_CHARACTERS
 """More is read: what is cut off must not begin within a secret."""
 
+SIGNATURE = "Onthedot-Signature"
+"""The header that proves who sends a request: `t=SECONDS,v1=HEX`, the HMAC-SHA256 of `SECONDS.BODY`."""
+_WITHOUT_A_BODY = frozenset({"GET", "HEAD"})
+
 _tls: list[ssl.SSLContext] = []
 """Made once: reading the certificates costs more than most calls."""
 
@@ -39,6 +45,8 @@ class HttpCall:
     json: Any = None
     expect: tuple[int, ...] = ()
     """The status codes that count as success; none: all from 200 to 299."""
+    sign: str | None = None
+    """The secret that requests are signed with, or `env:NAME`."""
 
     def __str__(self) -> str:
         return f"{self.method} {literal_secrets_masked(self.url)}"
@@ -52,9 +60,12 @@ class HttpCall:
         headers = of_run(context) | {
             name: secrets.read(value, f"the header {name} of {self}") for name, value in self.headers.items()
         }
-        content, kind = self._content()
+        content, kind = self._content(context.run.args)
         if kind is not None and not any(name.lower() == "content-type" for name in headers):
             headers["Content-Type"] = kind
+        if self.sign is not None:
+            secret = secrets.read(self.sign, f"the secret of {self}")
+            headers[SIGNATURE] = signature(secret, _bytes(content), (context.run.started_ms or 0) // 1000)
         try:
             async with (
                 httpx.AsyncClient(verify=_tls_context(), timeout=None) as client,
@@ -72,7 +83,10 @@ class HttpCall:
             raise WorkFailed(secrets.masked(self._unexpected(response)), result)
         return result
 
-    def _content(self) -> tuple[str | bytes | None, str | None]:
+    def _content(self, args: Mapping[str, Any]) -> tuple[str | bytes | None, str | None]:
+        """What is sent: what was declared; else what the run is about, as an alert says it."""
+        if self.json is None and self.body is None and args and self.method not in _WITHOUT_A_BODY:
+            return json_module.dumps(dict(args)), "application/json"
         if self.json is not None:
             return json_module.dumps(self.json), "application/json"
         return self.body, "text/plain; charset=utf-8" if isinstance(self.body, str) else None
@@ -84,6 +98,16 @@ class HttpCall:
         wanted = " or ".join(map(str, self.expect)) or "200 to 299"
         moved = f"; it redirects to {response.headers['location']}" if response.has_redirect_location else ""
         return f"{self} answered {response.status_code} {response.reason_phrase}, and {wanted} was expected{moved}"
+
+
+def signature(secret: str, body: bytes, at_s: int) -> str:
+    """What `SIGNATURE` says. The moment is signed too, so that an old request cannot be sent again unnoticed."""
+    told = hmac.new(secret.encode(), f"{at_s}.".encode() + body, hashlib.sha256).hexdigest()
+    return f"t={at_s},v1={told}"
+
+
+def _bytes(content: str | bytes | None) -> bytes:
+    return content.encode() if isinstance(content, str) else content or b""
 
 
 def require_httpx(name: str) -> None:

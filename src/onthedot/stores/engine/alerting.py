@@ -6,11 +6,9 @@ are counted one after the other. What planners tell has a key of its own, so tha
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from onthedot.model.alert import Alert, AlertState, Told
+from onthedot.model.alert import Alert, AlertState, ends_key, held_back_text, plans_key
 from onthedot.model.key import Key
 from onthedot.model.run import Run
 from onthedot.model.schedule import ScheduleSummary
@@ -24,16 +22,6 @@ from onthedot.stores.transaction import Transaction
 
 _KEPT_MS = 400 * 86_400_000
 """What was told of a schedule that has not run for so long is forgotten."""
-
-
-def ends_key(schedule_id: str) -> str:
-    """Where it is kept what the ends of a schedule's runs have told."""
-    return f"a:{schedule_id}"
-
-
-def plans_key(schedule_id: str) -> str:
-    """The same of its planners."""
-    return f"am:{schedule_id}"
 
 
 def after_ends(tx: Transaction, ended: Sequence[Run], summaries: Mapping[str, ScheduleSummary]) -> list[Sent]:
@@ -63,8 +51,7 @@ def _alerts(run: Run, summaries: Mapping[str, ScheduleSummary]) -> tuple[Alert, 
 
 
 def _held_back(run: Run, alert: Alert, now_ms: int) -> LogLine:
-    text = f"alert {alert.name} was held back: it was sent less than its every= ago"
-    return LogLine(run.id, run.claim_no, now_ms, "INFO", text)
+    return LogLine(run.id, run.claim_no, now_ms, "INFO", held_back_text(alert))
 
 
 def after_plans(tx: Transaction, planned: Iterable[Effects]) -> list[Sent]:
@@ -102,41 +89,26 @@ def look(tx: Transaction, schedule_id: str) -> list[Sent]:
     if schedule is None or schedule.watch_ms is None or schedule.watch_ms > tx.now_ms:
         return []
     before = states(tx, ends_key, [schedule_id])
-    judged = rules.Judged(before[schedule_id])
-    if not schedule.deleted and schedule.enabled and schedule.next_run_ms is not None:
-        judged = rules.when_overdue(schedule.alerts, before[schedule_id], schedule.watched_ms or 0, tx.now_ms)
+    judged = rules.when_overdue(schedule, before[schedule_id], tx.now_ms)
     next_ms = rules.next_look_ms(schedule, judged.state, tx.now_ms)
     tx.save_schedules([replace(schedule, watch_ms=next_ms, version=schedule.version + 1)])
     _save(tx, ends_key, before, {schedule_id: judged.state})
-    last_ms = max(schedule.watched_ms or 0, judged.state.good_ms or 0)
+    last_ms = rules.since_ms(schedule, judged.state, tx.now_ms)
     return [Sent(each, schedule.name, last_ms, None) for each in judged.notices]
 
 
 # what was told, as a key keeps it
 
 
-def states(tx: Transaction, key_of: Any, schedule_ids: Iterable[str]) -> dict[str, AlertState]:
+def states(tx: Transaction, key_of: Callable[[str], str], schedule_ids: Iterable[str]) -> dict[str, AlertState]:
     """What was told of these schedules, by id."""
     keys = {each: key_of(each) for each in schedule_ids}
     found = tx.keys(keys.values())
-    return {each: state_of(found.get(key)) for each, key in keys.items()}
+    return {each: AlertState.from_text(found[key].state if key in found else None) for each, key in keys.items()}
 
 
-def state_of(key: Key | None) -> AlertState:
-    """What a key keeps; what cannot be read is told anew."""
-    try:
-        said = json.loads(key.state or "{}") if key is not None else {}
-        told = {name: Told(*each) for name, each in said.get("told", {}).items()}
-        return AlertState(said.get("bad", 0), said.get("good"), told)
-    except (ValueError, TypeError, AttributeError):
-        return AlertState()
-
-
-def _save(tx: Transaction, key_of: Any, before: Mapping[str, AlertState], after: Mapping[str, AlertState]) -> None:
+def _save(
+    tx: Transaction, key_of: Callable[[str], str], before: Mapping[str, AlertState], after: Mapping[str, AlertState]
+) -> None:
     changed = {each: state for each, state in sorted(after.items()) if state != before[each]}
-    tx.save_keys([Key(key_of(each), each, tx.now_ms + _KEPT_MS, _text(state)) for each, state in changed.items()])
-
-
-def _text(state: AlertState) -> str:
-    told = {name: list(each) for name, each in state.told.items()}
-    return json.dumps({"bad": state.bad, "good": state.good_ms, "told": told}, separators=(",", ":"))
+    tx.save_keys([Key(key_of(each), each, tx.now_ms + _KEPT_MS, state.to_text()) for each, state in changed.items()])

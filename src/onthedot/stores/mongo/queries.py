@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from pymongo.client_session import ClientSession
 from pymongo.database import Database
 
+from onthedot.model.alert import AlertState, ends_key
 from onthedot.model.decision import Decision
 from onthedot.model.freeze import Freeze
 from onthedot.model.minute import Minute
@@ -193,6 +194,11 @@ class Queries(Engine):
         found = self._all(schema.TASKS, {"_id": {"$in": nodes}}, [("_id", 1)])
         published = {task.name: task for each in found for task in documents.tasks_from(each)}
         return [published[name] for name in sorted(published)]
+
+    def alert_states(self, schedule_ids: Sequence[str]) -> dict[str, AlertState]:
+        keys = {ends_key(each): each for each in schedule_ids}
+        found = map(documents.key_from, self._all(schema.KEYS, {"_id": {"$in": [*keys]}}, [("_id", 1)]))
+        return {keys[each.key]: AlertState.from_text(each.state) for each in found}
 
     def tokens(self, name: str | None = None) -> list[Token]:
         wanted = {} if name is None else {"_id": name}

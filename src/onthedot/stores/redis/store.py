@@ -9,6 +9,7 @@ from threading import Event, Lock, local
 from typing import Any
 
 from onthedot.errors import StoreError, StoreUnavailable
+from onthedot.model.alert import AlertState, ends_key
 from onthedot.model.decision import Decision
 from onthedot.model.freeze import Freeze
 from onthedot.model.hour import Hour
@@ -48,6 +49,7 @@ from onthedot.stores.redis.prune import RedisForgetting
 from onthedot.stores.redis.remembered import nothing
 from onthedot.stores.redis.roll_up import RedisRolling
 from onthedot.stores.redis.server import Server
+from onthedot.stores.redis.tables import KEYS, STAMP
 from onthedot.stores.redis.transaction import RedisTransaction
 from onthedot.stores.roll_up import roll_up
 from onthedot.stores.transaction import TryAgain
@@ -236,6 +238,14 @@ class RedisStore(Engine):
 
     def tasks(self) -> list[TaskInfo]:
         return queries.tasks(self._server)
+
+    def alert_states(self, schedule_ids: Sequence[str]) -> dict[str, AlertState]:
+        keys = [ends_key(each) for each in schedule_ids]
+        texts = self._server.ask("HMGET", KEYS.name, *keys) if keys else []
+        found = zip(schedule_ids, keys, texts, strict=True)
+        return {
+            each: AlertState.from_text(mapping.key_from(key, text[STAMP:]).state) for each, key, text in found if text
+        }
 
     def tokens(self, name: str | None = None) -> list[Token]:
         if name is None:

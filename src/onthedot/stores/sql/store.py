@@ -15,6 +15,7 @@ from sqlalchemy import Connection
 
 from onthedot.clock import SystemClock
 from onthedot.errors import Conflict, SchemaError, StoreError, StoreUnavailable
+from onthedot.model.alert import AlertState, ends_key
 from onthedot.model.decision import Decision
 from onthedot.model.finding import Finding
 from onthedot.model.freeze import Freeze
@@ -474,6 +475,12 @@ class SqlStore(Engine):
     def tasks(self) -> list[TaskInfo]:
         published = {task.name: task for task in map(mapping.task_from, self._all(statements.TASKS))}
         return [published[name] for name in sorted(published)]
+
+    def alert_states(self, schedule_ids: Sequence[str]) -> dict[str, AlertState]:
+        keys = {ends_key(each): each for each in schedule_ids}
+        most = self._dialect.most_values
+        found = self._reading(lambda connection: [*in_chunks(connection, statements.KEYS, keys, most=most)])
+        return {keys[row[0]]: AlertState.from_text(row[3]) for row in found}
 
     def tokens(self, name: str | None = None) -> list[Token]:
         rows = self._all(statements.TOKENS) if name is None else self._all(statements.TOKEN, {"name": name})

@@ -8,6 +8,7 @@ from threading import Barrier
 from typing import Any
 
 from onthedot.model.alert import Alert
+from onthedot.model.freeze import Window
 from onthedot.model.outcome import Ending, Outcome
 from onthedot.model.run import Run
 from onthedot.model.states import State
@@ -213,6 +214,16 @@ class TestOverdue(Promises):
         look(scene, DAY)
         scene.put(alerts=(alert("overdue", overdue_ms=HOUR),))
         look(scene, HOUR - 1)
+        assert len(sent(scene)) == 1
+
+    def test_what_is_frozen_is_not_overdue_and_has_the_whole_time_again_after_it(self, scene: Scene) -> None:
+        scene.node(tasks=_TASKS, lease_ms=DAY)
+        scene.put(alerts=(alert("overdue", overdue_ms=HOUR),))
+        window = Window("xmas", scene.now_ms + 30 * MINUTE, scene.now_ms + 5 * HOUR)
+        scene.overwrite(frozen=(window,))
+        look(scene, HOUR, HOUR, 3 * HOUR + 59 * MINUTE)
+        assert told(scene) == []
+        look(scene, MINUTE)
         assert len(sent(scene)) == 1
 
     def test_each_alert_has_its_own_patience_and_a_change_begins_none_anew(self, scene: Scene) -> None:

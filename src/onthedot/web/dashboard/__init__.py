@@ -13,6 +13,7 @@ from fastapi.routing import APIRoute
 
 from onthedot.web.dashboard import (
     acts,
+    alerts,
     asks,
     changes,
     edit,
@@ -54,6 +55,7 @@ _MODULES = (
     stage,
     statistics,
     tasks,
+    alerts,
     changes,
     tokens,
 )

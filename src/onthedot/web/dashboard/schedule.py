@@ -11,12 +11,15 @@ from starlette.responses import HTMLResponse
 from onthedot.app.app import App
 from onthedot.app.json_documents import schedule_state
 from onthedot.errors import MomentError
+from onthedot.insight.alerts import alerts_of
 from onthedot.insight.held import why_held
 from onthedot.insight.schedule_history import Gap, Pause, read_history
 from onthedot.insight.story import Story, change_fact, read_story
+from onthedot.model.alert import AlertState
 from onthedot.model.schedule import Schedule
 from onthedot.moments import END_MS, FIRST_MS, ceil_ms, from_ms, iso, read_moment
 from onthedot.web.dashboard.addresses import Addresses
+from onthedot.web.dashboard.alerts import rule_of
 from onthedot.web.dashboard.definition_form import shown_fields
 from onthedot.web.dashboard.frame import render
 from onthedot.web.dashboard.page_route import new_pages
@@ -73,6 +76,8 @@ def schedule_page(
         iso=iso,
         brief_iso=_brief_iso,
         rules=rules_of(schedule),
+        alerts=alerts_of(schedule, store.alert_states([schedule.id]).get(schedule.id, AlertState())),
+        alert_rule=rule_of,
         changes=[change_fact(each) for each in app.schedules.changes(name, limit=_CHANGES)],
         gone=_gone(app, schedule, now_ms),
         pause=_pause(app, schedule, now_ms),

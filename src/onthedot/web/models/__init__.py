@@ -8,6 +8,12 @@ from onthedot.web.models.access import (
     Token,
     Tokens,
 )
+from onthedot.web.models.alerts import (
+    Alert,
+    Alerts,
+    ScheduleAlert,
+    ScheduleAlerts,
+)
 from onthedot.web.models.bulk import (
     BulkAct,
     BulkDone,
@@ -92,6 +98,8 @@ from onthedot.web.models.triggers import (
 __all__ = [
     "Affected",
     "Again",
+    "Alert",
+    "Alerts",
     "Attempt",
     "Bucket",
     "BulkAct",
@@ -143,6 +151,8 @@ __all__ = [
     "RunPage",
     "RunStory",
     "Schedule",
+    "ScheduleAlert",
+    "ScheduleAlerts",
     "ScheduleFilter",
     "SchedulePage",
     "Session",

@@ -73,6 +73,8 @@ class Schedule(BaseModel):
     then: list[str]
     on_failure: list[str]
     template: str | None = None
+    alerts: list[Json]
+    ping: list[str]
     enabled: bool
     paused_note: str | None
     error: str | None

@@ -2,11 +2,24 @@
 
 from fastapi.routing import APIRoute
 
-from onthedot.web.routes import access, bulk, events, files, freezes, health, insight, nodes, runs, schedules, steering
+from onthedot.web.routes import (
+    access,
+    alerts,
+    bulk,
+    events,
+    files,
+    freezes,
+    health,
+    insight,
+    nodes,
+    runs,
+    schedules,
+    steering,
+)
 
 ROUTES: tuple[APIRoute, ...] = tuple(
     route
-    for module in (health, access, schedules, steering, bulk, freezes, files, runs, nodes, insight, events)
+    for module in (health, access, alerts, schedules, steering, bulk, freezes, files, runs, nodes, insight, events)
     for route in module.router.routes
     if isinstance(route, APIRoute)
 )
