@@ -13,6 +13,7 @@ from bench import (
     dispatch,
     documents,
     execution,
+    flows,
     planning,
     pruning,
     running,
@@ -38,6 +39,7 @@ TOPICS: dict[str, Callable[[Report, Say], None]] = {
 BY_STORE: dict[str, Callable[[Report, Say, str], None]] = {
     "planning": planning.run,
     "running": running.run,
+    "flows": flows.run,
     "pruning": pruning.run,
     "statistics": statistics.run,
     "web": web.run,
@@ -48,7 +50,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="scripts/bench", description=__doc__)
     parser.add_argument("topic", choices=[*TOPICS, *BY_STORE])
     parser.add_argument(
-        "--store", choices=STORES, help="for planning, running, pruning, statistics and web; sqlite if left out"
+        "--store", choices=STORES, help="for planning, running, flows, pruning, statistics and web; sqlite if left out"
     )
     parser.add_argument("--json", action="store_true", help="print one JSON document instead of tables")
     parser.add_argument("--markdown", type=Path, metavar="FILE", help="write the tables to a page as well")

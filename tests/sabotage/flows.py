@@ -150,7 +150,7 @@ JUDGING = (
         file="rules/flows/judging.py",
         find="for name in self.graph.ancestors[step.name]):",
         replace="for name in step.after):",
-        tests=(*_AGAIN, *flow_histories(0, 1, 2, 3, 4, 5, 6, 7)),
+        tests=unit("rules/test_flow_retrying.py"),
     ),
     Sabotage(
         name="flow-fence-from-nothing",
@@ -176,7 +176,7 @@ JUDGING = (
         file="rules/flows/making.py",
         find="        begun,\n        owner=None,",
         replace="        begun,\n        slot=None,\n        owner=None,",
-        tests=flow_histories(0, 1),
+        tests=_SLOT,
     ),
 )
 
@@ -211,7 +211,7 @@ STOPPING = (
         file="stores/engine/lookout.py",
         find="        if len(free) == len(live):",
         replace="        if len(free) <= len(live):",
-        tests=flow_histories(0, 1, 2, 3, 4, 5, 6, 7),
+        tests=unit("stores/engine/test_lookout.py"),
     ),
     Sabotage(
         name="flow-repeated-cancel-asks-for-more",
@@ -238,7 +238,7 @@ RETRYING = (
         file="rules/flows/retrying.py",
         find='    return entry.verdict in ("bad", "cut", None) or entry.stopped',
         replace='    return entry.verdict in ("bad", "cut", None) or entry.bad > 0 or entry.stopped',
-        tests=(*_AGAIN, *flow_histories(0, 1, 2, 3)),
+        tests=_AGAIN,
     ),
     Sabotage(
         name="flow-retry-does-not-judge-anew",
@@ -270,7 +270,7 @@ RETRYING = (
         file="rules/flows/retrying.py",
         find='        return "a step before it has not ended"',
         replace="        pass",
-        tests=(*_ALONE, *flow_histories(0, 1, 2, 3, 4, 5, 6, 7)),
+        tests=unit("rules/test_flow_retrying.py"),
     ),
     Sabotage(
         name="flow-step-retried-while-it-closes",
@@ -278,7 +278,7 @@ RETRYING = (
         file="rules/flows/retrying.py",
         find='        return "its flow is closing"',
         replace="        pass",
-        tests=flow_histories(0, 1, 2, 3, 4, 5, 6, 7),
+        tests=unit("rules/test_flow_retrying.py"),
     ),
     Sabotage(
         name="flow-step-retried-while-it-stops",
@@ -286,6 +286,6 @@ RETRYING = (
         file="rules/flows/retrying.py",
         find='        return "its flow is asked to stop"',
         replace="        pass",
-        tests=flow_histories(0, 1, 2, 3, 4, 5, 6, 7),
+        tests=unit("rules/test_flow_retrying.py"),
     ),
 )

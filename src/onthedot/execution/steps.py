@@ -34,7 +34,7 @@ from onthedot.stores.base import Store
 T = TypeVar("T")
 
 _PAGE = 1000
-_FLOWS_KEPT = 200
+_FLOWS_KEPT = 2000
 _SOURCES_KEPT = 4
 """Lists that are mapped over: each may have a megabyte."""
 

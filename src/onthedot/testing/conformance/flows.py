@@ -258,6 +258,7 @@ class TestFlowsOfSchedules(Promises):
         for name in ("a", "b", "c"):
             found = start(scene, node)
             assert list(found) == [name], "the next tick waits for the slot, whatever step runs"
+            assert scene.runs()[0].slot is not None
             fences.append(found[name].fence)
             scene.wait(MINUTE)
             scene.plan(node, free=5)

@@ -1,0 +1,103 @@
+"""Flows: what a step costs beside an enqueued run, in chains and in a map, and what open flows cost an idle node."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from itertools import count
+from threading import Event
+from typing import Any
+
+from bench import calm, places
+from bench.places import Place
+from bench.report import Report
+from onthedot import App
+from onthedot.model.ids import new_id
+from onthedot.model.run import Run
+from onthedot.node.settings import NodeSettings
+
+Say = Callable[[str], None]
+STEPS = 10
+CHAINS, ITEMS = 300, 10_000
+TURNS = 3
+ENQUEUED, IN_CHAINS, IN_A_MAP = "enqueued runs", f"steps of {CHAINS} chains of {STEPS}", f"a map of {ITEMS:,}"
+
+
+def run(report: Report, say: Say, kind: str) -> None:
+    """Runs and steps in turn, on one store."""
+    with places.opened(kind) as place:
+        steps(report, say, place)
+
+
+def steps(report: Report, say: Say, place: Place) -> None:
+    """No-op runs a second, by what they are part of."""
+    runs = CHAINS * STEPS
+    ways: dict[str, Callable[[], float]] = {
+        ENQUEUED: partial(rate, place, runs, partial(_enqueue, runs)),
+        IN_CHAINS: partial(rate, place, runs, _chains),
+        IN_A_MAP: partial(rate, place, ITEMS, _map),
+    }
+    turns = calm.in_turn(ways, TURNS, say)
+    section = report.section(
+        f"Steps of flows on {place.name}",
+        f"{place.how}. No-op runs a second by one process with everything on, all enqueued before; the median of "
+        f"{TURNS} turns, all in turn. A chain's steps come one after the other, and the chains beside each other; of the "
+        "map 100 items are live at once.",
+        *("what", "a second", "spread", "others meanwhile, of a core"),
+    )
+    section.rows += [(name, each.median, each.spread, each.busiest) for name, each in turns.items()]
+    costs = turns[ENQUEUED].median / turns[IN_CHAINS].median
+    report.goal(
+        "a flow of 10 no-op steps costs at most 1.5 times ten enqueued runs", f"{costs:.2f} times", costs <= 1.5
+    )
+    part = turns[IN_A_MAP].median / turns[ENQUEUED].median
+    report.goal("a map of 10,000 has at least half the rate of enqueued runs", f"{part:.2f}", part >= 0.5)
+
+
+def rate(place: Place, runs: int, fill: Callable[[App], None]) -> float:
+    """No-op runs a second, from the start of the node to its end, when all is written."""
+    app = App(place.fresh(), node=NodeSettings(capacity=1000))
+    app.open_store(create=True)
+    called, all_called = count(1), Event()
+
+    @app.task(name="nothing")
+    async def nothing(number: int = 0) -> None:
+        if next(called) >= runs:
+            all_called.set()
+
+    fill(app)
+    start = time.perf_counter()
+    app.start()
+    all_called.wait()
+    app.stop()
+    taken = time.perf_counter() - start
+    app.close()
+    return runs / taken
+
+
+def _enqueue(runs: int, app: App) -> None:
+    _many(app, app.enqueue("nothing"), runs)
+
+
+def _chains(app: App) -> None:
+    chain = app.flow("chain")
+    before: list[Any] = []
+    for number in range(STEPS):
+        before = [chain.step("nothing", name=f"step-{number}", after=before)]
+    _many(app, app.enqueue(chain), CHAINS)
+
+
+def _map(app: App) -> None:
+    wide = app.flow("wide")
+    source = wide.arg("numbers", list(range(ITEMS)))
+    wide.map("nothing", source)
+    app.enqueue(wide)
+
+
+def _many(app: App, first: Run, runs: int) -> None:
+    """So many like the first, which is there."""
+    store = app.open_store()
+    for begin in range(1, runs, 1000):
+        store.enqueue([replace(first, id=new_id(store.now_ms())) for _ in range(min(1000, runs - begin))])
