@@ -43,7 +43,7 @@ def steps(report: Report, say: Say, place: Place) -> None:
     section = report.section(
         f"Steps of flows on {place.name}",
         f"{place.how}. No-op runs a second by one process with everything on, all enqueued before; the median of "
-        f"{TURNS} turns, all in turn. A chain's steps come one after the other, and the chains beside each other; of the "
+        f"{TURNS} turns, all in turn. A chain's steps come one after the other, the chains beside each other; of the "
         "map 100 items are live at once.",
         *("what", "a second", "spread", "others meanwhile, of a core"),
     )

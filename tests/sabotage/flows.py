@@ -132,8 +132,8 @@ JUDGING = (
         name="flow-closing-too-early",
         rule="Closing steps come when all others have ended.",
         file="rules/flows/judging.py",
-        find="    if all(work.has_verdict(step.name) for step in main):",
-        replace="    if any(work.has_verdict(step.name) for step in main):",
+        find="    if ended:\n        ended = work.move_all(",
+        replace="    if ended or work.entries:\n        ended = work.move_all(",
         tests=_ONCE,
     ),
     Sabotage(
@@ -148,8 +148,8 @@ JUDGING = (
         name="flow-judged-by-parents-alone",
         rule="A step is judged when all its ancestors have ended, not only its parents.",
         file="rules/flows/judging.py",
-        find="for name in self.graph.ancestors[step.name]):",
-        replace="for name in step.after):",
+        find="        if not all(map(self.has_verdict, self.graph.ancestors[step.name])):\n            return None\n",
+        replace="",
         tests=unit("rules/test_flow_retrying.py"),
     ),
     Sabotage(

@@ -100,9 +100,16 @@ class Ledger:
         """The ledger with these entries in the place of those of the same names."""
         return replace(self, steps={**self.steps, **changed}) if changed else self
 
-    def as_json(self) -> dict[str, Any]:
-        """Only what differs from the defaults."""
-        said: dict[str, Any] = {"steps": {name: entry.as_json() for name, entry in self.steps.items()}}
+    def as_json(self, before: Ledger | None = None, known: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """Only what differs from the defaults. Entries that it has in common with the one before are taken from its
+        JSON, where that is known: of many steps few change at once."""
+        old = {} if before is None or known is None else before.steps
+        kept: Mapping[str, Any] = {} if known is None else known.get("steps", {})
+        steps = {
+            name: kept[name] if old.get(name) is entry and name in kept else entry.as_json()
+            for name, entry in self.steps.items()
+        }
+        said: dict[str, Any] = {"steps": steps}
         if self.round != 1:
             said["round"] = self.round
         for name in ("fence", "carried", "hard", "late"):

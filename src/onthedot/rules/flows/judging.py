@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
@@ -45,15 +45,10 @@ def advance(flow: Run, graph: Graph, ledger: Ledger) -> Advance:
     Steps stand in an order in which each comes after what it waits for, so one pass is enough.
     """
     work = _Advancing(flow, graph, ledger, dict(ledger.steps), MOST_LIVE - ledger.live)
-    main = [step for step in graph.steps if not step.closing]
-    for step in main:
-        work.move(step)
-    if all(work.has_verdict(step.name) for step in main):
-        for step in graph.steps:
-            if step.closing:
-                work.move(step)
+    ended = work.move_all(step for step in graph.steps if not step.closing)
+    if ended:
+        ended = work.move_all(step for step in graph.steps if step.closing)
     after = replace(ledger, steps=work.entries)
-    ended = all(work.has_verdict(step.name) for step in graph.steps)
     return Advance(after, tuple(work.wanted), _how_it_ends(flow, after) if ended else None)
 
 
@@ -72,11 +67,18 @@ class _Advancing:
         entry = self.entries.get(name)
         return entry is not None and entry.verdict is not None
 
-    def move(self, step: Step) -> None:
-        """One step: judge it, make what there is room for, give it its verdict."""
-        entry = self.entries.get(step.name)
-        if entry is not None and entry.verdict is not None:
-            return
+    def move_all(self, steps: Iterable[Step]) -> bool:
+        """Each of them; whether all have their verdict."""
+        entries, all_ended = self.entries, True
+        for step in steps:
+            entry = entries.get(step.name)
+            if entry is None or entry.verdict is None:
+                self.move(step, entry)
+                all_ended = all_ended and self.has_verdict(step.name)
+        return all_ended
+
+    def move(self, step: Step, entry: Entry | None) -> None:
+        """One step without a verdict: judge it, make what there is room for, give it its verdict."""
         stops = _stops(self.flow, self.ledger, step)
         if entry is None:
             entry = _CUT_OFF if stops else self._begun(step)
@@ -103,7 +105,9 @@ class _Advancing:
 
         All ancestors count, not only those it waits for: one that is retried may change what lies between.
         """
-        if any(not self.has_verdict(name) for name in self.graph.ancestors[step.name]):
+        if not all(map(self.has_verdict, step.after)):  # found sooner than among all
+            return None
+        if not all(map(self.has_verdict, self.graph.ancestors[step.name])):
             return None
         if step.closing and not step.after:
             return "run" if step.on == "end" or self._went_wrong() else "skip"

@@ -286,10 +286,13 @@ class Engine(Store):
         """Outcomes; and flows that nobody else has locked are told at once."""
         done = finishing.finish(tx, node_id, outcomes, self.tasks, flow_ids)
         lookout = Lookout(tx, self._flows.facts)
+        ended: dict[str, list[Run]] = {}
+        for run in done.ended if done.flows else ():
+            if run.is_step and run.is_final and run.parent_id is not None:
+                ended.setdefault(run.parent_id, []).append(run)
         for flow in done.flows:
-            ended = [run for run in done.ended if run.parent_id == flow.id and run.is_step and run.is_final]
-            if ended:
-                lookout.tell(flow, ended)
+            if flow.id in ended:
+                lookout.tell(flow, ended[flow.id])
         return done, lookout
 
     def _after_finish(

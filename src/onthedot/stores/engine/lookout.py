@@ -95,12 +95,12 @@ class Lookout:
 
     def tell(self, flow: Run, ended: Sequence[Run]) -> None:
         """A flow of which only these steps are known, which have left the live rows: it goes on as far as it can."""
-        graph = self._graph(flow)
+        graph, before = self._graph(flow), self.facts.ledger(flow)
         if graph is None:
-            self.flows.append(replace(flow, ledger=told(Ledger.from_json(flow.ledger), ended).as_json()))
+            self.flows.append(replace(flow, ledger=told(before, ended).as_json()))
             self.next.add(flow.id)
         else:
-            self.move(flow, graph, told(Ledger.from_json(flow.ledger), ended))
+            self.move(flow, graph, told(before, ended), before)
 
     def _look(self, flow: Run, rows: Sequence[StepRow]) -> None:
         late = flow.until_ms is not None and flow.until_ms <= self.tx.now_ms and flow.cancel_requested_ms is None
@@ -126,17 +126,18 @@ class Lookout:
     def _graph(self, flow: Run) -> Graph | None:
         return self.tx.graphs([flow.graph or ""]).get(flow.graph or "")
 
-    def move(self, flow: Run, graph: Graph, ledger: Ledger) -> None:
-        """As far as it goes; it is written in any case."""
+    def move(self, flow: Run, graph: Graph, ledger: Ledger, before: Ledger | None = None) -> None:
+        """As far as it goes; it is written in any case. `before` is the ledger as the row has it, where it was read."""
         went = advance(flow, graph, ledger)
         for wanted in went.wanted:
             self._make(flow, graph, went.ledger, wanted)
-        self._keep(flow, went)
+        self._keep(flow, went, before)
 
-    def _keep(self, flow: Run, went: Advance) -> None:
-        after = replace(flow, ledger=went.ledger.as_json())
+    def _keep(self, flow: Run, went: Advance, before: Ledger | None) -> None:
+        after = replace(flow, ledger=went.ledger.as_json(before, flow.ledger))
         if went.state is None:
             self.flows.append(after)
+            self.facts.note(after, went.ledger)
             return
         self._end(after, went.ledger, went.state)
 
