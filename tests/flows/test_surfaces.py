@@ -28,8 +28,11 @@ class Shown:
     token: str
     folder: Folder
 
+    def ask(self, path: str) -> httpx.Response:
+        return httpx.get(f"{self.server}{path}", headers={"Authorization": f"Bearer {self.token}"}, timeout=LONGEST_S)
+
     def page(self, path: str) -> str:
-        answer = httpx.get(f"{self.server}{path}", headers={"Authorization": f"Bearer {self.token}"}, timeout=LONGEST_S)
+        answer = self.ask(path)
         assert answer.status_code == 200, answer.text
         return answer.text
 
@@ -99,7 +102,11 @@ def test_the_pages_show_flows_and_steps(shown: Shown) -> None:
     for path in ("/", "/runs", f"/runs?parent={shown.run.id}", "/tasks", "/schedules", "/schedules/hello", "/timeline"):
         shown.page(path)
     for step in shown.app.runs.list(parent=shown.run.id):
-        assert "step of a flow" in shown.page(f"/runs/{step.id}")
+        page = shown.page(f"/runs/{step.id}")
+        assert "step of a flow" in page
+        assert "Run the same" not in page
+        answer = shown.ask(f"/runs/{step.id}/again")
+        assert (answer.status_code, f"retry the flow {shown.run.id}" in answer.text) == (409, True)
 
 
 def test_a_flow_that_failed_tells_what_went_wrong(shown: Shown) -> None:
@@ -110,3 +117,4 @@ def test_a_flow_that_failed_tells_what_went_wrong(shown: Shown) -> None:
     assert told.startswith("It failed after ")
     assert told.endswith(": greet: 1 of 2 went wrong.")
     assert "Steps" in shown.page(f"/runs/{run.id}")
+    assert "The steps that went badly are done again" in shown.page(f"/runs/{run.id}/retry")

@@ -23,6 +23,9 @@ from onthedot.web.security import TheApp
 router = new_pages()
 
 _MOST = 200
+_WHAT_A_FLOW_REPEATS = (
+    "The steps that went badly are done again, and those that were skipped for them; what went well stays. "
+)
 _REASON = Input("reason", "Why? Kept with the run, and shown to everybody who asks")
 
 
@@ -32,6 +35,7 @@ def ask_retry(request: Request, app: TheApp, run_id: str) -> HTMLResponse:
     run = app.runs.get(run_id)
     _check_retry(run)
     said = (
+        f"{_WHAT_A_FLOW_REPEATS if run.is_flow else ''}"
         "It waits again under the same id, and begins as soon as a node is free, also while its schedule is paused. "
         f"This will be attempt {run.attempt + 1}. You see claim {run.claim_no}: if somebody begins it before you, "
         "nothing is done."
@@ -45,7 +49,7 @@ def ask_retry(request: Request, app: TheApp, run_id: str) -> HTMLResponse:
 @router.get("/runs/{run_id}/again", **OPERATOR)
 def ask_again(request: Request, app: TheApp, run_id: str) -> HTMLResponse:
     """A new run with the same arguments."""
-    run = app.runs.get(run_id)
+    run = _repeatable(app.runs.get(run_id))
     what = f"{len(run.args)} arguments" if len(run.args) != 1 else "argument"
     given = f"the same {what}" if run.args else "no arguments, as this one"
     said = f"A new run of {run.task} begins now, with {given}. This one stays as it is."
@@ -55,7 +59,7 @@ def ask_again(request: Request, app: TheApp, run_id: str) -> HTMLResponse:
 @router.post("/runs/{run_id}/again", **OPERATOR)
 def again(request: Request, app: TheApp, run_id: str) -> Response:
     """Of its schedule where it has one that is still there; else one-off."""
-    run = app.runs.get(run_id)
+    run = _repeatable(app.runs.get(run_id))
     is_there = run.schedule is not None and bool(app.open_store().schedules(names=[run.schedule]))
     if run.schedule is not None and is_there:
         made = app.schedules.trigger(run.schedule, args=dict(run.args))
@@ -136,6 +140,15 @@ def may_retry(run: Run) -> bool:
     """Whether it ended without success, and by itself."""
     ended_badly = run.is_final and run.state is not State.SUCCEEDED
     return ended_badly and not run.is_broadcast and not isinstance(run, UnreadableRun)
+
+
+def _repeatable(run: Run) -> Run:
+    """`Conflict` for a step: what it was given came from the others."""
+    if run.is_step:
+        raise Conflict(
+            f"run {run.id} is a step of a flow, which gives it its arguments; retry the flow {run.parent_id}"
+        )
+    return run
 
 
 def _check_retry(run: Run) -> None:
