@@ -16,6 +16,7 @@ from tests.sabotage import (
     routing,
     sql,
     states,
+    steps,
     timing,
 )
 from tests.sabotage.sabotage import Sabotage
@@ -54,4 +55,5 @@ SABOTAGES: tuple[Sabotage, ...] = (
     *flows.JUDGING,
     *flows.STOPPING,
     *flows.RETRYING,
+    *steps.STEPS,
 )

@@ -77,9 +77,9 @@ def test_a_step_is_given_results_arguments_and_defaults() -> None:
 
 
 def test_the_results_of_a_map_are_a_list_in_order_with_none_for_what_went_badly() -> None:
-    desk = Desk(a("one", {"x": item_of()}, over=[1, 2, 3]), a("two", {"parts": result_of("one")}, after=("one",)))
-    desk.ended("one", (GOOD, "a"), (State.FAILED, None), (GOOD, "c"))
-    assert desk.args("two") == {"parts": ["a", None, "c"]}
+    desk = Desk(a("one", {"x": item_of()}, over=[1, 2, 3, 4]), a("two", {"parts": result_of("one")}, after=("one",)))
+    desk.ended("one", (GOOD, "a"), (State.FAILED, None), (GOOD, "c"), (State.FAILED, None))
+    assert desk.args("two") == {"parts": ["a", None, "c", None]}
 
 
 @pytest.mark.parametrize(
