@@ -33,8 +33,8 @@ def asked(
     """`SettingsError`, `MomentError`, `DurationError` or `TriggerError` say what is wrong."""
     if schedule is not None and task is not None:
         raise SettingsError("statistics: give schedule= or task=, not both; runs of a schedule are counted by its name")
-    if step and schedule is None:
-        raise SettingsError("statistics: step= is one of a flow's; give schedule= too")
+    if step and schedule is None and task is None:
+        raise SettingsError("statistics: step= is one of a flow's; give schedule= or task= too")
     if by not in (None, *get_args(By)):
         raise SettingsError(f"statistics: by= is {' or '.join(map(repr, get_args(By)))}, not {by!r}")
     first_ms = first_ms_of(since, now_ms)

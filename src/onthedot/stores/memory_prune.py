@@ -15,7 +15,7 @@ from onthedot.model.run import Run
 from onthedot.rules.counting import End
 from onthedot.stores.base import Pruned
 from onthedot.stores.prune import is_needed
-from onthedot.stores.roll_up import Known
+from onthedot.stores.roll_up import STEP, Known
 
 if TYPE_CHECKING:
     from onthedot.stores.memory import _Tables
@@ -284,6 +284,11 @@ class MemoryRolling:
         ended.sort(key=lambda run: run.finished_ms or 0)
         return [_end_of(run) for run in ended[: most or None]]
 
+    def flows(self, ids: Sequence[str]) -> list[Run]:
+        tables = self._tables
+        found = (tables.runs.get(each) or tables.history.get(each) for each in ids)
+        return [run for run in found if run is not None]
+
     def hours_at(self, hour_ms: int, places: Sequence[tuple[str, str]]) -> list[Known]:
         found = (self._tables.hours.get((of, step, hour_ms)) for of, step in places)
         return [(each, None) for each in found if each is not None]
@@ -298,6 +303,6 @@ class MemoryRolling:
 
 
 def _end_of(run: Run) -> End:
-    of = f"/{run.task}" if run.is_step else _kept_by(run)
+    of = f"{STEP}{run.parent_id}" if run.is_step else _kept_by(run)
     error = run.error or run.reason
     return of, run.step or "", run.state.value, run.due_ms, run.started_ms, run.finished_ms, error

@@ -7,17 +7,25 @@ See docs/decisions/0056-statistics.md
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from onthedot.model.hour import HOUR_MS, Hour
+from onthedot.model.run import Run
 from onthedot.rules.counting import FINISHED, End, counted
 from onthedot.stores.base import ROLL_UP_AFTER_MS, RolledUp
 from onthedot.stores.transaction import TryAgain, once_more_if_cut_off
 
+STEP = "//"
+"""Before the id of its flow: of whom a step is, until its flow is asked."""
+_NOBODY = Run("", "", "step", 0, 0)
 Known = tuple[Hour, Any]
 """An hour that is kept, and by what the store finds it again."""
+
+
+Flows = Callable[[Sequence[str]], Sequence[Run]]
+"""See `Rolling.flows`."""
 
 
 class Rolling(Protocol):
@@ -27,7 +35,11 @@ class Rolling(Protocol):
         """The moment up to which ends are counted; 0 where none are."""
 
     def ends(self, after_ms: int, last_ms: int, most: int) -> Sequence[End]:
-        """The first of what ended after one moment, up to the other, in order; 0 is all of it. It only reads."""
+        """The first of what ended after one moment, up to the other, in order; 0 is all of it. A step is of `STEP` and
+        its flow's id. It only reads."""
+
+    def flows(self, ids: Sequence[str]) -> Sequence[Run]:
+        """The runs of these ids, live or ended. It only reads."""
 
     def hours_at(self, hour_ms: int, places: Sequence[tuple[str, str]]) -> Sequence[Known]:
         """What is kept of that hour of these (whom, and which step), and perhaps of others. It only reads."""
@@ -50,7 +62,7 @@ def roll_up(rows: Rolling, now_ms: int, most: int, oldest_ms: int = -1) -> Rolle
     page = _whole_moments(rows, before_ms, now_ms - ROLL_UP_AFTER_MS, most)
     if not page.ends:
         return RolledUp()
-    hours = [each for each in counted(page.ends) if each.hour_ms > oldest_ms]
+    hours = [each for each in counted(_named(rows, page.ends)) if each.hour_ms > oldest_ms]
     new, changed = _merged(rows, before_ms, hours)
     try:
         moved = once_more_if_cut_off(lambda: rows.keep(before_ms, page.through_ms, new, changed))
@@ -72,6 +84,25 @@ def _whole_moments(rows: Rolling, after_ms: int, last_ms: int, most: int) -> _Pa
     if whole:
         return _Page(whole, whole[-1][FINISHED], more=True)
     return _Page(rows.ends(through_ms - 1, through_ms, 0), through_ms, more=True)
+
+
+def _named(rows: Rolling, ends: Sequence[End]) -> Sequence[End]:
+    """The same, each step as one of what its flow is counted as: of a sub-flow, what the outermost one is."""
+    parents = {end[0][2:] for end in ends if end[1]}
+    if not parents:
+        return ends
+    known: dict[str, Run] = {}
+    while missing := {*parents, *(run.parent_id or "" for run in known.values() if run.is_step)} - known.keys() - {""}:
+        found = {run.id: run for run in rows.flows(sorted(missing))}
+        known |= {each: found.get(each, _NOBODY) for each in missing}
+    return [(_outermost(end[0][2:], known), *end[1:]) if end[1] else end for end in ends]
+
+
+def _outermost(run_id: str, known: Mapping[str, Run]) -> str:
+    run = known[run_id]
+    while run.is_step:
+        run = known[run.parent_id or ""]
+    return f"/{run.task}" if run.schedule is None else run.schedule
 
 
 def _merged(rows: Rolling, before_ms: int, hours: Sequence[Hour]) -> tuple[list[Hour], list[Known]]:

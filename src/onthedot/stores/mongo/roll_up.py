@@ -14,16 +14,17 @@ from onthedot.stores.mongo import mapping as documents
 from onthedot.stores.mongo import schema
 from onthedot.stores.mongo.mapping import AT_ONCE, Document
 from onthedot.stores.mongo.prune import Read, Transact
-from onthedot.stores.roll_up import Known
+from onthedot.stores.roll_up import STEP, Flows, Known
 
 _ENDS = {"_id": "ends"}
-_FIELDS = ("kept_by", "step", "state", "due_ms", "started_ms", "finished_ms", "error", "reason", "task")
+_FIELDS = ("kept_by", "step", "state", "due_ms", "started_ms", "finished_ms", "error", "reason", "parent_id")
 
 
 class MongoRolling:
     """Of one store."""
 
-    def __init__(self, read: Read, transact: Transact) -> None:
+    def __init__(self, read: Read, transact: Transact, flows: Flows) -> None:
+        self.flows = flows
         self._read = read
         self._transact = transact
 
@@ -89,4 +90,5 @@ def _is_moved(database: Database[Document], session: ClientSession, before_ms: i
 def _end_of(document: Document) -> End:
     error = document.get("error") or document.get("reason")
     of, step, state, due_ms, started_ms, finished_ms = (document.get(name) for name in _FIELDS[:6])
-    return f"/{document.get('task', '')}" if step else of, step or "", state, due_ms, started_ms, finished_ms, error
+    whose = f"{STEP}{document.get('parent_id')}" if step else of
+    return whose, step or "", state, due_ms, started_ms, finished_ms, error

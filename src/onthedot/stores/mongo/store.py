@@ -88,7 +88,7 @@ class MongoStore(Queries):
         self._crowd = 0
         self._claimed_runs = ClaimedRuns()
         self._graphs = Graphs()
-        self._rolling = MongoRolling(self._asking, self._in_transaction)
+        self._rolling = MongoRolling(self._asking, self._in_transaction, self._named_runs)
         self._pruner = Pruner(MongoForgetting(self._asking, self._in_transaction), self._rolling)
 
     def now_ms(self) -> int:
@@ -265,6 +265,9 @@ class MongoStore(Queries):
 
     def roll_up(self, limit: int = 10_000) -> RolledUp:
         return roll_up(self._rolling, self.now_ms(), limit)
+
+    def _named_runs(self, ids: Sequence[str]) -> list[Run]:
+        return self.runs(ids=ids, limit=len(ids))
 
     def rolled_through(self) -> int:
         return self._rolling.rolled_through()

@@ -359,4 +359,4 @@ def end_from(member: str, score: str, text: str) -> End:
         (started_ms or 0) + due_ms
     except (*UNREADABLE, IndexError):
         return of, "", State.FAILED.value, 0, None, finished_ms, "this run cannot be read"
-    return f"/{values[1]}" if step else of, step or "", state, due_ms, started_ms, finished_ms, error or reason
+    return of, step or "", state, due_ms, started_ms, finished_ms, error or reason

@@ -9,13 +9,14 @@ from onthedot.rules.counting import End
 from onthedot.stores.redis import mapping
 from onthedot.stores.redis.server import AT_ONCE, Server
 from onthedot.stores.redis.tables import STAMP
-from onthedot.stores.roll_up import Known
+from onthedot.stores.roll_up import Flows, Known
 
 
 class RedisRolling:
     """Of one store. The hours of a place are a hash, by their beginnings."""
 
-    def __init__(self, server: Server) -> None:
+    def __init__(self, server: Server, flows: Flows) -> None:
+        self.flows = flows
         self._server = server
 
     def rolled_through(self) -> int:

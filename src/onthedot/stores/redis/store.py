@@ -70,7 +70,7 @@ class RedisStore(Engine):
         self._here = local()
         self._memory = nothing()
         self._graphs = Graphs()
-        self._rolling = RedisRolling(server)
+        self._rolling = RedisRolling(server, self._named_runs)
         self._pruner = Pruner(RedisForgetting(server), self._rolling)
 
     def now_ms(self) -> int:
@@ -222,6 +222,9 @@ class RedisStore(Engine):
 
     def roll_up(self, limit: int = 10_000) -> RolledUp:
         return roll_up(self._rolling, self.now_ms(), limit)
+
+    def _named_runs(self, ids: Sequence[str]) -> list[Run]:
+        return self.runs(ids=ids, limit=len(ids))
 
     def rolled_through(self) -> int:
         return self._rolling.rolled_through()

@@ -15,7 +15,7 @@ from sqlalchemy.types import Text
 from onthedot.model.hour import Hour
 from onthedot.rules.counting import WRONG, End
 from onthedot.stores import mapping
-from onthedot.stores.roll_up import Known
+from onthedot.stores.roll_up import Flows, Known
 from onthedot.stores.sql import driver, tables
 from onthedot.stores.sql.batches import Batch, changing
 from onthedot.stores.sql.dialect import Dialect
@@ -51,10 +51,13 @@ def _tail(column: Column[Any]) -> Any:
 
 
 _WENT_WRONG = _history.state.in_([literal_column(f"'{state.value}'") for state in WRONG])
+_STEP: Any = literal_column("'//'", Text)
 # Nothing but what is counted: a whole run takes ten times as long.
 ALL_ENDS: Select[Any] = (
     select(
-        case((_history.step.is_(None), _history.kept_by), else_=literal_column("'/'", Text).concat(_history.task)),
+        case(
+            (_history.step.is_(None), _history.kept_by), else_=literal_column("'//'", Text).concat(_history.parent_id)
+        ),
         func.coalesce(_history.step, literal_column("''")),
         _history.state,
         _history.due_ms,
@@ -96,7 +99,10 @@ CHANGE_HOURS = changing(_hours.seq, ("body",))
 class SqlRolling:
     """Of one store."""
 
-    def __init__(self, read: Read, write: Callable[[], AbstractContextManager[Connection]], dialect: Dialect) -> None:
+    def __init__(
+        self, read: Read, write: Callable[[], AbstractContextManager[Connection]], dialect: Dialect, flows: Flows
+    ) -> None:
+        self.flows = flows
         self._read = read
         self._write = write
         self._dialect = dialect

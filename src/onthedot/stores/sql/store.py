@@ -121,7 +121,7 @@ class SqlStore(Engine):
         self._claimed_runs = ClaimedRuns()
         self._graphs = Graphs()
         self._floors = Floors(self._clock)
-        self._rolling = SqlRolling(self._reading, self._changing, dialect)
+        self._rolling = SqlRolling(self._reading, self._changing, dialect, self._named_runs)
         self._pruner = Pruner(SqlForgetting(self._reading, self._changing, dialect), self._rolling)
 
     def now_ms(self) -> int:
@@ -458,6 +458,9 @@ class SqlStore(Engine):
 
     def roll_up(self, limit: int = 10_000) -> RolledUp:
         return roll_up(self._rolling, self.now_ms(), limit)
+
+    def _named_runs(self, ids: Sequence[str]) -> list[Run]:
+        return self.runs(ids=ids, limit=len(ids))
 
     def rolled_through(self) -> int:
         return self._rolling.rolled_through()

@@ -11,11 +11,13 @@ from onthedot.model.hour import EVERYTHING, Hour
 from onthedot.model.ids import new_id
 from onthedot.model.run import Run
 from onthedot.model.states import State
+from onthedot.model.values import replace
 from onthedot.rules.counting import End
 from onthedot.rules.counting import counted as hours_of
 from onthedot.stores import roll_up
 from onthedot.stores.base import ROLL_UP_AFTER_MS, Pruned, Retention, RolledUp, Store
 from onthedot.testing.conformance.concurrency import together
+from onthedot.testing.conformance.flow_rows import flow, keep, steps, tell
 from onthedot.testing.conformance.scene import BY, DAY, HOUR, MINUTE, SECOND, START_MS, Promises, Scene
 
 
@@ -111,6 +113,9 @@ class TestStatistics(Promises):
     def test_who_comes_second_with_the_same_ends_counts_nothing(
         self, scene: Scene, monkeypatch: pytest.MonkeyPatch
     ) -> None:
+        scene.ended_runs(2)
+        scene.wait(ROLL_UP_AFTER_MS)
+        scene.store.roll_up()
         scene.ended_runs(5)
         scene.wait(ROLL_UP_AFTER_MS)
         inside: list[bool] = []
@@ -125,7 +130,23 @@ class TestStatistics(Promises):
         monkeypatch.setattr(roll_up, "counted", overtaken)
         assert scene.store.roll_up() == RolledUp()
         assert inside
-        assert counted(scene.store) == counted(scene.store, "/job") == {"succeeded": 5}
+        assert counted(scene.store) == counted(scene.store, "/job") == {"succeeded": 7}
+
+    def test_steps_are_counted_by_their_name_as_those_of_the_outermost_flow_and_not_among_its_runs(
+        self, scene: Scene
+    ) -> None:
+        outer = flow(scene, schedule="etl", schedule_id="s1")
+        inner = replace(flow(scene), parent_id=outer.id, step="part")
+        keep(scene, inner)
+        ends = {"state": State.SUCCEEDED, "finished_ms": scene.now_ms}
+        steps(scene, outer, 3, "load", **ends)
+        steps(scene, inner, 2, "sum", **ends)
+        assert len([*tell(scene, outer), *tell(scene, inner)]) == 5
+        scene.wait(ROLL_UP_AFTER_MS)
+        assert scene.store.roll_up() == RolledUp(5)
+        assert [hour.ended for hour in scene.store.hours("etl", "load")] == [{"succeeded": 3}]
+        assert [hour.ended for hour in scene.store.hours("etl", "sum")] == [{"succeeded": 2}]
+        assert counted(scene.store) == counted(scene.store, "etl") == counted(scene.store, "/job") == {}
 
     def test_a_crash_before_the_commit_leaves_everything_to_be_counted(
         self, scene: Scene, monkeypatch: pytest.MonkeyPatch
