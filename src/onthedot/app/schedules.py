@@ -10,6 +10,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 from onthedot.app.alerting import TOLD, AppAlerts
+from onthedot.app.backfill import Backfill, asked, backfill
 from onthedot.app.dependencies import warn_of_missing
 from onthedot.app.enabled import as_asked
 from onthedot.app.ends import check_fires, refuse_ended, unless_past
@@ -60,6 +61,7 @@ from onthedot.model.values import replace as replace_run
 from onthedot.moments import END_MS, FIRST_MS, ceil_ms, from_ms
 from onthedot.patterns import is_pattern, longest_part
 from onthedot.rules import edits
+from onthedot.rules.backfill import Which
 from onthedot.rules.effects import Before, Edit, Effects
 from onthedot.storable import can_be_kept
 from onthedot.stores.base import Author, Change, Store
@@ -387,6 +389,29 @@ class Schedules:
         """A run now of each schedule that the pattern of names (`digest[*]`) stands for; see `trigger`."""
         names = self.matching(pattern)
         return [self.trigger(name, token=token) for name in ([pattern] if names is None else names)]
+
+    def backfill(
+        self,
+        name: str,
+        start: datetime | str,
+        end: datetime | str,
+        *,
+        which: Which = "missing",
+        limit: int = 1,
+        order: Literal["oldest", "newest"] = "oldest",
+        beside: bool = False,
+        dry_run: bool = False,
+    ) -> Backfill:
+        """Do the ticks in [start, end) that did not run (`missing`), went wrong (`failed`), or all of them.
+
+        At most `limit` at once, in the schedule's own slots unless `beside`. A dry run only says which.
+        """
+        names = self.matching(name)
+        if names is not None:
+            members = ", ".join(names[:5])
+            raise SettingsError(f"backfill: {name!r} stands for several schedules; name one of them: {members}")
+        what = asked(start, end, which, limit, order, beside)
+        return backfill(self._open_store(), self.get(name), what, self._by("backfill"), dry_run=dry_run)
 
     def delete(self, name: str, *, revision: int | None = None) -> bool:
         """Whether there was one. Its history stays, and a later put of the name goes on where it ended. A pattern of

@@ -208,6 +208,21 @@ class Run:
         return self.step is not None
 
     @property
+    def is_filled_in(self) -> bool:
+        """Whether it is a tick of a backfill: a step, and a run of its schedule."""
+        return self.step is not None and self.schedule_id is not None
+
+    @property
+    def is_kept_by_flow(self) -> bool:
+        """Whether it is forgotten with its flow, and counted nowhere; what was filled in is the schedule's history."""
+        return self.step is not None and self.schedule_id is None
+
+    @property
+    def runs_beside(self) -> bool:
+        """Whether it takes no slot of its schedule: filled in beside its other runs."""
+        return self.is_filled_in and self.policy.slots is None
+
+    @property
     def blocked(self) -> bool:
         """Whether it waits behind something other than its own moment."""
         return self.waits_for is not None
@@ -215,7 +230,7 @@ class Run:
     @property
     def counts_for_slots(self) -> bool:
         """Whether it is one of those that a schedule runs at once: a shard is not, since its parent holds the slot."""
-        return self.state is State.RUNNING and not self.is_shard
+        return self.state is State.RUNNING and not self.is_shard and not self.runs_beside
 
     @property
     def is_waiting_tick(self) -> bool:

@@ -111,7 +111,7 @@ class _Judging:
         waits_for = self._held_by(run)
         if waits_for is not None:
             self._wait(run, waits_for)
-        elif run.is_shard:  # its parent holds the slot
+        elif run.is_shard or run.runs_beside:  # its parent holds the slot, or it needs none
             self._start(run, None)
         else:
             slot = slot_for(self.schedule, [*self.live, *self.begun], self.kept)

@@ -434,7 +434,7 @@ def kept_by(run: Run) -> str:
     """Under what a run's history is counted. No name has a slash, so a task and a schedule never share it. A step is
     kept by its flow, and counted nowhere.
     """
-    if run.is_step:
+    if run.is_kept_by_flow:
         return ""
     return f"/{run.task}" if run.schedule is None else run.schedule
 

@@ -54,7 +54,7 @@ _OF_FLOWS = ""
 
 def _kept_by(run: Run) -> str:
     """No name has a slash, so a task and a schedule never share it. Steps are kept by their flow."""
-    if run.is_step:
+    if run.is_kept_by_flow:
         return _OF_FLOWS
     return f"/{run.task}" if run.schedule is None else run.schedule
 
@@ -89,8 +89,9 @@ class MemoryForgetting:
     # runs
 
     def old_runs(self, before_ms: int, most: int) -> list[str]:
-        old = takewhile(lambda run: (run.finished_ms or 0) <= before_ms or run.is_step, self._tables.history.values())
-        return [run.id for run in islice((run for run in old if not run.is_step), most)]
+        history = self._tables.history.values()
+        old = takewhile(lambda run: (run.finished_ms or 0) <= before_ms or run.is_kept_by_flow, history)
+        return [run.id for run in islice((run for run in old if not run.is_kept_by_flow), most)]
 
     def surplus_runs(self, keep: int, most: int, *, thorough: bool, before_ms: int) -> list[str]:
         history = self._tables.history
@@ -111,13 +112,13 @@ class MemoryForgetting:
         forgotten = self._tables.forgotten
         if not forgotten:
             return []
-        steps = (run.id for run in self._tables.history.values() if run.is_step and run.parent_id in forgotten)
+        steps = (run.id for run in self._tables.history.values() if run.is_kept_by_flow and run.parent_id in forgotten)
         return list(islice(steps, most))
 
     def bare_flows(self, most: int) -> list[str]:
         if not self._tables.forgotten:
             return []
-        ended = {run.parent_id for run in self._tables.history.values() if run.is_step}
+        ended = {run.parent_id for run in self._tables.history.values() if run.is_kept_by_flow}
         bare = (each for each in self._tables.forgotten if each not in ended and each not in self._tables.steps_of)
         return list(islice(bare, most))
 

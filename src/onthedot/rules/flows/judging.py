@@ -6,12 +6,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
-from onthedot.model.graph import MOST_ITEMS, Graph, Step
+from onthedot.model.graph import MOST_ITEMS, TICKS, Graph, Step
 from onthedot.model.ledger import Entry, Ledger, Verdict, all_items, first_items, items_in
 from onthedot.model.references import PATH, Unresolved, at_path
 from onthedot.model.run import Run
 from onthedot.model.states import State
 from onthedot.model.values import replace
+from onthedot.rules.backfill import ticks_of
 
 MOST_LIVE = 1000
 """How many steps of a flow are live at once, whatever its maps allow."""
@@ -185,6 +186,8 @@ def count_of(step: Step, flow: Run, entries: Mapping[str, Entry], graph: Graph) 
     """How many items a step has; or why nobody can tell."""
     if step.over is None:
         return 1
+    if step.over == TICKS:
+        return len(ticks_of(flow))
     source = mapped_over(step)
     if source is not None:
         return entries[source].n if graph[source].is_map and PATH not in step.over else entries[source].size or 0

@@ -19,7 +19,7 @@ from onthedot.model.states import State
 from onthedot.model.token import Session, Token
 from onthedot.model.value import Value
 from onthedot.model.values import replace
-from onthedot.rules import edits
+from onthedot.rules import backfill, edits
 from onthedot.rules.ahead import Ahead
 from onthedot.rules.effects import Decide, Edit, Effects
 from onthedot.stores.base import Author, Finished, LogLine, Planned, Renewal, Started, Store, TaskInfo
@@ -162,7 +162,8 @@ class Engine(Store):
 
     def _claim(self, node_id: str, tasks: Sequence[str], pools: Sequence[str] | None, known: Sequence[str]) -> Claim:
         chosen = None if pools is None else tuple(pools)
-        return Claim(node_id, self._group_of(node_id), tuple(tasks), chosen, tuple(known or tasks))
+        every = (*tasks, backfill.TASK)  # any node can
+        return Claim(node_id, self._group_of(node_id), every, chosen, tuple(known or tasks))
 
     def _start(self, claim: Claim, limit: int, only: Collection[str] | None = None) -> Started:
         def work(tx: Transaction) -> starting.StartPass:

@@ -11,7 +11,7 @@ from onthedot.model.run import Run
 from onthedot.model.schedule import ScheduleSummary
 from onthedot.model.states import LIVE
 from onthedot.model.values import replace
-from onthedot.rules import end
+from onthedot.rules import backfill, end
 from onthedot.rules.followers import Sent, followers
 from onthedot.stores.base import PROGRESS, Finished, LogLine, TaskInfo
 from onthedot.stores.engine.alerting import after_ends
@@ -46,7 +46,9 @@ def finish(
     node = tx.node_shared(node_id)
     if node is None or not node.lives:
         return FinishPass(Finished(refused=tuple(outcome.run_id for outcome in outcomes)))
-    flows = tx.live_runs_if_free(flow_ids) if flow_ids else {}
+    free = tx.live_runs_if_free(flow_ids) if flow_ids else {}
+    # A backfill makes runs of a schedule, whose lock comes before all that was touched here: it is looked at later.
+    flows = {flow_id: flow for flow_id, flow in free.items() if flow.task != backfill.TASK}
     done = record(tx, node_id, outcomes, tasks, flows)
     waiting = {run.schedule_id for run in done.finished.recorded if run.state in LIVE}
     raise_versions(tx, [each for each in schedules.values() if each.id in waiting])

@@ -11,18 +11,20 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from onthedot.model.graph import Graph
+from onthedot.model.graph import TICKS, Graph
+from onthedot.model.key import Key
 from onthedot.model.ledger import Ledger
 from onthedot.model.run import Run
 from onthedot.model.states import FINAL, State
 from onthedot.model.values import replace
+from onthedot.rules.backfill import filled_before, filling_run
 from onthedot.rules.flows.judging import Advance, Wanted, advance, what_went_wrong
-from onthedot.rules.flows.making import NO_ITEM, Maker, is_small, opened
+from onthedot.rules.flows.making import NO_ITEM, Maker, id_of, is_small, opened, waits_again
 from onthedot.rules.flows.telling import asked, fate_of, stop_level, told
 from onthedot.rules.start import started
 from onthedot.stores.engine.enqueuing import routed
 from onthedot.stores.engine.finishing import Tasks, follow
-from onthedot.stores.engine.settling import cancelled, put_down
+from onthedot.stores.engine.settling import cancelled, put_down, raise_versions
 from onthedot.stores.engine.step_facts import StepFacts
 from onthedot.stores.transaction import StepRow, Transaction
 
@@ -81,6 +83,7 @@ class Lookout:
     moved: int = 0
     """How many of those that are told have been moved to history."""
     routed: bool = False
+    keys: list[Key] = field(default_factory=list)
 
     def look(self, flow: Run, rows: Sequence[StepRow]) -> None:
         """One flow with all of its rows. What goes wrong with it is kept, and nothing of it is written."""
@@ -205,6 +208,9 @@ class Lookout:
 
     def _make(self, flow: Run, graph: Graph, ledger: Ledger, wanted: Wanted) -> None:
         tx, step = self.tx, wanted.step
+        if step.over == TICKS:
+            self._fill_in(flow, ledger, wanted)
+            return
         maker = Maker(flow, graph, step, ledger, self.facts.policy(flow, graph, step, tx.now_ms), tx.now_ms)
         old = tx.ended_runs([maker.id_of(item) for item in wanted.old]) if wanted.old else {}
         values = None
@@ -221,6 +227,33 @@ class Lookout:
                 continue
             value = values[item] if values is not None and item < len(values) else NO_ITEM
             self._add(maker.new(item, value if value is NO_ITEM or is_small(value) else NO_ITEM))
+
+    def _fill_in(self, flow: Run, ledger: Ledger, wanted: Wanted) -> None:
+        """Runs of a schedule, under its lock. Where another has it, the flow is looked at again; nothing is written."""
+        tx = self.tx
+        schedule_id = flow.args.get("schedule_id", "")
+        schedule = tx.schedules_if_free([schedule_id]).get(schedule_id)
+        if schedule is None:
+            raise LookupError(f"schedule {flow.args.get('schedule')!r} is locked, or no longer kept")
+        ids = {item: id_of(flow, wanted.step, item, ledger) for item in wanted.items}
+        old = tx.ended_runs([ids[item] for item in wanted.old]) if wanted.old else {}
+        self.revived += [replace(waits_again(run, ledger.fence, tx.now_ms), exempt=True) for run in old.values()]
+        new = [item for item in wanted.items if ids[item] not in old]
+        first_ms = tx.now_ms - len(new)
+        runs = [filling_run(flow, schedule, ids[item], item, first_ms + turn) for turn, item in enumerate(new)]
+        self._add_ticks(runs, flow)
+        raise_versions(tx, [schedule])
+
+    def _add_ticks(self, runs: Sequence[Run], flow: Run) -> None:
+        """A tick that another backfill has is told of at once."""
+        taken = self.tx.keys({run.key for run in runs if run.key is not None})
+        for run in runs:
+            if run.key in taken and taken[run.key].run_id != run.id:
+                self.made.append(filled_before(run, self.tx.now_ms))
+                self.next.add(flow.id)
+            else:
+                self.made.append(run)
+                self.keys += [] if run.key is None else [Key(run.key, run.id)]
 
     def _add(self, run: Run) -> None:
         if run.is_flow and run.policy.group_limit is None and len(self.made) < MOST_MADE and self.open(run):
@@ -241,7 +274,8 @@ class Lookout:
         """Sub-flows that could not be opened when they were made; those behind a limit are started like other runs."""
         ids = [row.id for row in rows if row.waits_for is None]
         for run in (self.tx.live_runs_if_free(ids) if ids else {}).values():
-            if run.state is State.WAITING and run.policy.group_limit is None and len(self.made) < MOST_MADE:
+            is_free = run.policy.group_limit is None and not run.is_filled_in
+            if run.state is State.WAITING and is_free and len(self.made) < MOST_MADE:
                 self.open(run)
 
     # writing
@@ -251,7 +285,7 @@ class Lookout:
         made, self.made = routed(self.tx, self.made), []
         begun: list[Run] = []
         for run in made:
-            taken = None if run.is_flow else judge(run)
+            taken = None if run.is_flow or run.is_filled_in else judge(run)
             if taken is None:
                 self.made.append(run)
             else:
@@ -266,6 +300,7 @@ class Lookout:
         self._move_told()
         tx.revive_runs(self.revived)
         tx.save_runs([*self.flows, *self.asked, *made])
+        tx.save_keys(self.keys)
         ended = put_down(tx, self.ended)
         if any(run.schedule_id is not None for run in ended):
             follow(tx, ended, tx.summaries({run.schedule_id for run in ended if run.schedule_id is not None}), tasks)

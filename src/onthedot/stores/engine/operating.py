@@ -82,6 +82,8 @@ def flow_of(tx: Transaction, run_id: str) -> str | None:
 
 def retry_step(tx: Transaction, flow_id: str, run_id: str, claim_no: int, by: Author) -> Run:
     """A step of a flow that goes on waits again, where nothing rests on its end yet; else only the flow is retried."""
+    found = _ended_run(tx, run_id)  # a tick of a backfill is a run of a schedule, whose lock comes first
+    schedules = tx.lock_schedules([] if found.schedule_id is None else [found.schedule_id])
     flow = tx.live_runs([flow_id]).get(flow_id)
     step = _ended_run(tx, run_id)
     if step.claim_no != claim_no or step.state not in FINAL - {State.SUCCEEDED}:
@@ -93,6 +95,7 @@ def retry_step(tx: Transaction, flow_id: str, run_id: str, claim_no: int, by: Au
         raise Conflict(f"step {step.step} cannot be retried by itself, as {why}; retry its flow, {flow_id}")
     waiting = replace(waits_again(step, ledger.fence, tx.now_ms), exempt=True)
     tx.save_runs([replace(flow, ledger=retrying.step_retried(ledger, graph, step).as_json())])
+    raise_versions(tx, schedules.values())
     tx.revive_runs([waiting])
     tx.add_changes(run_changed(step, waiting, by, tx.now_ms))
     return waiting

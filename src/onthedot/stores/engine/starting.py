@@ -12,7 +12,7 @@ from onthedot.model.run import Run
 from onthedot.model.schedule import Schedule
 from onthedot.model.states import State
 from onthedot.model.values import replace
-from onthedot.rules import routing, start
+from onthedot.rules import backfill, routing, start
 from onthedot.rules.broadcast import expanded
 from onthedot.rules.expiry import waits_at_most_ms, why_late
 from onthedot.rules.precedence import turn_of
@@ -119,6 +119,8 @@ class _Work:
             if not run.is_step:  # what becomes of a step, its flow is told by the poll
                 self.skipped.append(start.skipped(run, "expired", self.tx.now_ms))
             return
+        if run.task == backfill.TASK and not self.tx.schedules_if_free([run.args.get("schedule_id", "")]):
+            return  # it begins with runs of that schedule
         if self.limits.admits(run):
             self._begin(run)
         else:

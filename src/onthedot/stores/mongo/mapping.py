@@ -198,7 +198,9 @@ def ended_document(run: Run) -> Document:
 
 def told_document(live: Document) -> Document:
     """Of an ended step in history, by what was kept of it among the live ones."""
-    document = {name: live[name] for name in _RUN if live.get(name) is not None} | {"kept_by": ""}
+    document = {name: live[name] for name in _RUN if live.get(name) is not None} | {
+        "kept_by": live.get("schedule") or ""
+    }
     if live.get("had_by") is not None:
         document["owner"] = live["had_by"]
     if live.get("state") != State.SUCCEEDED.value:

@@ -33,7 +33,7 @@ class Aging:
 
 
 # Steps go with their flow: few are left that are older than it.
-ENDED = Aging(schema.HISTORY, "finished_ms", {"step": None})
+ENDED = Aging(schema.HISTORY, "finished_ms", {"$or": [{"step": None}, {"schedule_id": {"$gt": ""}}]})
 SEEN = Aging(schema.GRAPHS, "seen_ms")
 DECIDED = Aging(schema.DECISIONS, "decided_ms")
 # Keys of ticks (t:…) go only with their schedule: they are what keeps a backfill from running twice.
@@ -119,7 +119,7 @@ class MongoForgetting:
         flows = self._forgotten()
         if not flows:
             return []
-        steps = {"parent_id": {"$in": flows}, **schema.STEP}
+        steps = {"parent_id": {"$in": flows}, **schema.STEP, "schedule_id": None}
         return _rows(ENDED, self._find(schema.HISTORY, steps, ("_id", "finished_ms"), most=most))
 
     def _forgotten(self) -> list[str]:

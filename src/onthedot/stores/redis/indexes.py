@@ -251,7 +251,7 @@ def kept_by(run: Run) -> str:
     """Under what a run's history stands, and is counted where it is no step. No name has a slash, so a task, a schedule
     and a flow never share it.
     """
-    if run.is_step:
+    if run.is_kept_by_flow:
         return f"//{run.parent_id}"
     return f"/{run.task}" if run.schedule is None else run.schedule
 

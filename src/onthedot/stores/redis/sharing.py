@@ -52,9 +52,9 @@ def count_ended(commit: Commit, changes: Runs) -> None:
     """How many ended runs each schedule or task has, and when one of a schedule last ended well."""
     kept: Counter[str] = Counter()
     for _, before, run in changes:
-        if before is not None and before.is_final and not before.is_step:
+        if before is not None and before.is_final and not before.is_kept_by_flow:
             kept[kept_by(before)] -= 1
-        if run is not None and run.is_final and not run.is_step:
+        if run is not None and run.is_final and not run.is_kept_by_flow:
             kept[kept_by(run)] += 1
             if run.state is _SUCCEEDED and run.schedule is not None:
                 commit.write("ZADD", "succeeded", run.finished_ms or 0, run.schedule)

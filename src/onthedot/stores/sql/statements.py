@@ -226,7 +226,7 @@ TELL = insert(tables.history).from_select(
     (*mapping.RUN, "kept_by", "late"),
     select(
         *_columns(tables.runs, mapping.RUN),
-        literal_column("''"),
+        func.coalesce(_runs.schedule, literal_column("''")),
         case((_runs.started_ms - _runs.due_ms > literal_column(f"{LATE_MS}"), ONE), else_=literal_column("0")),
     ).where(in_list(_runs.id)),
 )
@@ -432,19 +432,18 @@ VERSION = select(tables.meta.c.version_num)
 # forgetting
 
 # Steps go with their flow: few are left that are older than it. Nor are they counted: they are kept by nobody.
-ENDED = Aging(_history.id, _history.finished_ms, _history.step.is_(None))
+_OF_A_FLOW = and_(_history.step.is_not(None), _history.schedule_id.is_(None))
+ENDED = Aging(_history.id, _history.finished_ms, ~_OF_A_FLOW)
 ENDED_CROWD = Crowd(_history.kept_by, _history.id, _history.finished_ms)
 FLOWS_AMONG = select(_history.id).where(in_list(_history.id), _history.graph.is_not(None))
 _forgotten = tables.forgotten.c
 FORGET_FLOWS = Batch(insert(tables.forgotten), ("id",))
 FORGOTTEN = select(_forgotten.id).order_by(_forgotten.id).limit(bindparam("most"))
 STEPS_LEFT = (
-    select(_history.id, _history.finished_ms)
-    .where(in_list(_history.parent_id), _history.step.is_not(None))
-    .limit(bindparam("most"))
+    select(_history.id, _history.finished_ms).where(in_list(_history.parent_id), _OF_A_FLOW).limit(bindparam("most"))
 )
 BARE_FLOWS = FORGOTTEN.where(
-    ~select(_history.id).where(_history.parent_id == _forgotten.id, _history.step.is_not(None)).exists(),
+    ~select(_history.id).where(_history.parent_id == _forgotten.id, _OF_A_FLOW).exists(),
     ~select(_runs.id).where(_runs.parent_id == _forgotten.id, _runs.step.is_not(None)).exists(),
 )
 DELETE_FORGOTTEN = deleting(_forgotten.id)

@@ -28,6 +28,7 @@ _TOPICS = (
     "ahead",
     "alerts",
     "asking",
+    "backfill",
     "boundaries",
     "concurrency",
     "dispatch",
@@ -59,6 +60,7 @@ from onthedot.testing.conformance.asking import (  # noqa: E402
     TestProgress,
     TestTicks,
 )
+from onthedot.testing.conformance.backfill import TestBackfill  # noqa: E402
 from onthedot.testing.conformance.boundaries import (  # noqa: E402
     TestAtNow,
     TestCrowds,
@@ -144,6 +146,7 @@ __all__ = [
     "TestAttempts",
     "TestAudit",
     "TestAuditOfDrains",
+    "TestBackfill",
     "TestBadRows",
     "TestBroadcast",
     "TestCancelling",
