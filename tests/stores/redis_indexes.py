@@ -67,7 +67,7 @@ def check_indexes(url: str) -> None:
         assert client.hgetall(prefix + "labels") == {row.id: label_of(row) for row in rows["schedules"].values()}
         assert sorted(client.hkeys(prefix + "minute")) == sorted(client.zrange(prefix + "minutes", 0, -1))
         kept = {name: int(count) for name, count in client.zrange(prefix + "kept", 0, -1, withscores=True) if count}
-        assert kept == Counter(kept_by(run) for run in runs if run.state in FINAL and not run.is_step)
+        assert kept == Counter(kept_by(run) for run in runs if run.state in FINAL and not run.is_kept_by_flow)
         _check_steps(client, prefix, runs)
         load = Counter(run.owner for run in runs if run.state is State.RUNNING and run.owner is not None)
         assert dict(client.zrange(prefix + "load", 0, -1, withscores=True)) == load

@@ -153,3 +153,10 @@ def _too_many(schedule: Schedule) -> SettingsError:
     return SettingsError(
         f"backfill of {schedule.name!r}: more than {MOST_ITEMS:,} ticks; choose a shorter range, one after the other"
     )
+
+
+def one_name(names: Sequence[str] | None, pattern: str) -> None:
+    """A backfill is of one schedule."""
+    if names is not None:
+        members = ", ".join(names[:5])
+        raise SettingsError(f"backfill: {pattern!r} stands for several schedules; name one of them: {members}")

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 from onthedot.durations import format_duration
 from onthedot.model.definition_json import json_value
 from onthedot.model.schedule import DEFINITION
-from onthedot.moments import floor_ms, iso
+from onthedot.moments import ceil_ms, floor_ms, iso
 
 if TYPE_CHECKING:
+    from onthedot.app.backfill import Backfill
     from onthedot.app.import_export import Imported
     from onthedot.insight.alerts import AlertStanding, ScheduleAlert
     from onthedot.insight.minutes import MinuteCounts
@@ -75,6 +76,15 @@ def schedule_document(schedule: Schedule, now_ms: int | None = None) -> Document
         "planned_runs": schedule.planned_runs,
         "created_at": moment(schedule.created_ms),
         "updated_at": moment(schedule.updated_ms),
+    }
+
+
+def backfill_document(done: Backfill) -> dict[str, Any]:
+    """What a backfill fills in; of a dry run there is no run."""
+    return {
+        "schedule": done.schedule,
+        "ticks": [{"at": iso(ceil_ms(each.at)), "why": each.why} for each in done.ticks],
+        "run": None if done.run is None else run_document(done.run),
     }
 
 

@@ -10,7 +10,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 from onthedot.app.alerting import TOLD, AppAlerts
-from onthedot.app.backfill import Backfill, asked, backfill
+from onthedot.app.backfill import Backfill, asked, backfill, one_name
 from onthedot.app.dependencies import warn_of_missing
 from onthedot.app.enabled import as_asked
 from onthedot.app.ends import check_fires, refuse_ended, unless_past
@@ -406,10 +406,7 @@ class Schedules:
 
         At most `limit` at once, in the schedule's own slots unless `beside`. A dry run only says which.
         """
-        names = self.matching(name)
-        if names is not None:
-            members = ", ".join(names[:5])
-            raise SettingsError(f"backfill: {name!r} stands for several schedules; name one of them: {members}")
+        one_name(self.matching(name), name)
         what = asked(start, end, which, limit, order, beside)
         return backfill(self._open_store(), self.get(name), what, self._by("backfill"), dry_run=dry_run)
 

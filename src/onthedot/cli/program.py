@@ -12,6 +12,7 @@ import typer
 from onthedot import __version__
 from onthedot.cli import (
     alerts,
+    backfill,
     changes,
     dashboard,
     demo,
@@ -50,6 +51,7 @@ program.command("run")(run.run_app)
 program.command("sync")(run.sync_app)
 program.command("status")(overview.show_status)
 program.command("explain")(explain.show_explanation)
+program.command("backfill")(backfill.fill_in)
 program.command("stats")(stats.show_statistics)
 program.add_typer(schedules.group, name="schedules")
 program.add_typer(runs.group, name="runs")

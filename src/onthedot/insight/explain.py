@@ -95,8 +95,8 @@ def _without_trace(store: Store, schedule: Schedule, moment_ms: int, facts: Fact
 
 
 def _is_done(runs: Sequence[Run]) -> bool:
-    """Whether the tick itself was run, or filled in later. A run by hand of the same moment is another matter."""
-    return any(run.cause in ("tick", "backfill") for run in runs)
+    """Whether the tick itself was run. A run by hand of the same moment, or one that fills it in, is another matter."""
+    return any(run.cause == "tick" for run in runs)
 
 
 def _is_about(decision: Decision, moment_ms: int, store: Store) -> bool:
@@ -273,7 +273,7 @@ def _failed(attempt: Attempt, facts: Facts) -> str:
 
 def _course(run: Run, facts: Facts) -> str:
     """From its plan to its end."""
-    story = f"run {run.id} {run.state}"
+    story = f"{'filled in by ' if run.is_filled_in else ''}run {run.id} {run.state}"
     if run.is_broadcast:
         story = f"broadcast {run.id} to {counted(run.shards or 0, 'node')} {run.state}"
     elif run.is_shard:

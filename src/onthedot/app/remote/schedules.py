@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, Literal, overload
 
+from onthedot.app.backfill import Backfill, FilledTick, asked, one_name
 from onthedot.app.bulk import MOST_NAMES
 from onthedot.app.files.names import name_problem
 from onthedot.app.import_export import Changed, Imported
@@ -21,8 +22,9 @@ from onthedot.events import Event, Paused
 from onthedot.insight.explain import Explanation
 from onthedot.model.run import Run
 from onthedot.model.schedule import Schedule
-from onthedot.moments import ceil_ms, iso
+from onthedot.moments import ceil_ms, iso, read_moment
 from onthedot.patterns import is_pattern
+from onthedot.rules.backfill import Which
 from onthedot.storable import can_be_kept
 from onthedot.stores.base import Change
 from onthedot.triggers.base import Trigger
@@ -199,6 +201,33 @@ class RemoteSchedules(Schedules):
         given = None if args is None else arguments(name, args)
         body = {"args": given, "token": None if token is None else key_of(token, "trigger: token")}
         return run_of(self._connection.post("schedules", name, "trigger", body=body))
+
+    def backfill(
+        self,
+        name: str,
+        start: datetime | str,
+        end: datetime | str,
+        *,
+        which: Which = "missing",
+        limit: int = 1,
+        order: Literal["oldest", "newest"] = "oldest",
+        beside: bool = False,
+        dry_run: bool = False,
+    ) -> Backfill:
+        one_name(self.matching(name), name)
+        what = asked(start, end, which, limit, order, beside)
+        body = {
+            "start": iso(what.first_ms),
+            "end": iso(what.last_ms + 1),
+            "which": which,
+            "limit": limit,
+            "order": order,
+            "beside": beside,
+            "dry_run": dry_run,
+        }
+        answer = self._connection.post("schedules", name, "backfill", body=body)
+        ticks = tuple(FilledTick(read_moment(each["at"]), each["why"]) for each in answer.all("ticks"))
+        return Backfill(name, ticks, None if answer["run"] is None else run_of(answer["run"]))
 
     def delete(self, name: str, *, revision: int | None = None) -> bool:
         if isinstance(name, str) and is_pattern(name):

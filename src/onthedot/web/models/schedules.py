@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from pydantic import BaseModel, ConfigDict, Field
 
 from onthedot.web.models.common import Given, Json
+from onthedot.web.models.runs import Run
 from onthedot.web.models.triggers import TriggerGiven
 
 _DEFINITION: Json = {
@@ -145,6 +148,33 @@ class Skip(Given):
     """How many of the next ticks are left out; 0 takes that back."""
 
     n: int = Field(default=1, examples=[1])
+
+
+class BackfillRange(Given):
+    """Which ticks in [start, end) are done now, and how."""
+
+    start: str = Field(examples=["2026-10-01T00:00Z"])
+    end: str = Field(examples=["2026-11-01T00:00Z"])
+    which: Literal["missing", "failed", "all"] = "missing"
+    limit: int = Field(default=1, ge=1, le=16, description="how many run at once")
+    order: Literal["oldest", "newest"] = "oldest"
+    beside: bool = Field(default=False, description="beside the schedule's other runs instead of in its slots")
+    dry_run: bool = False
+
+
+class FilledTick(BaseModel):
+    """A tick that is filled in, and what became of it before."""
+
+    at: str
+    why: str
+
+
+class Backfill(BaseModel):
+    """What is filled in, and the run that does it; none for a dry run, or where nothing is missing."""
+
+    schedule: str
+    ticks: list[FilledTick]
+    run: Run | None
 
 
 class Moment(BaseModel):

@@ -7,6 +7,7 @@ from typing import Annotated
 from fastapi import Header, Response
 
 from onthedot.app.schedules import Affected
+from onthedot.moments import ceil_ms, iso
 from onthedot.web import models
 from onthedot.web.reading import etag, now_ms_of, run_model, schedule_model
 from onthedot.web.repeating import IDEMPOTENCY_KEY, check_same_trigger, one_key
@@ -59,6 +60,14 @@ def skip_next(app: TheApp, name: str, response: Response, given: models.Skip | N
     moved = app.schedules.skip_next(name, 1 if given is None else given.n)
     response.headers["ETag"] = etag(moved)
     return schedule_model(moved, now_ms_of(app))
+
+
+@router.post("/schedules/{name}/backfill", status_code=202, **OPERATOR)
+def backfill(app: TheApp, name: str, given: models.BackfillRange) -> models.Backfill:
+    """Do ticks of the past that did not run, or went wrong, with their own moments."""
+    done = app.schedules.backfill(name, given.start, given.end, **given.model_dump(exclude={"start", "end"}))
+    ticks = [models.FilledTick(at=iso(ceil_ms(each.at)), why=each.why) for each in done.ticks]
+    return models.Backfill(schedule=name, ticks=ticks, run=None if done.run is None else run_model(done.run))
 
 
 def _told(affected: Affected, now_ms: int) -> models.Affected:
