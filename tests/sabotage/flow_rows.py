@@ -25,7 +25,7 @@ FLOW_ROWS = (
         name="old-steps-go-before-their-flow",
         rule="A step is kept as long as its flow, however old it is.",
         file="stores/memory_prune.py",
-        find="(run for run in old if not run.is_step)",
+        find="(run for run in old if not run.is_kept_by_flow)",
         replace="old",
         tests=memory("TestPruningFlows"),
     ),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tests.sabotage import (
     alerting,
+    backfill,
     boundaries,
     counting,
     flow_rows,
@@ -22,6 +23,7 @@ from tests.sabotage import (
 from tests.sabotage.sabotage import Sabotage
 
 SABOTAGES: tuple[Sabotage, ...] = (
+    *backfill.BACKFILL,
     *identity.IDENTITY,
     *identity.WATERMARK,
     *leases.IN_THE_STORE,

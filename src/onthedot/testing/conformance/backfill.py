@@ -57,8 +57,10 @@ class TestBackfill(Promises):
         scene.put()
         by_hand = scene.trigger("by hand")
         assert [run.id for run in begin(scene, node)] == [by_hand.id]
+        before = scene.schedule().version
         flow = fill(scene, PAST[:2], limit=2)
         assert begin(scene, node) == []
+        assert scene.schedule().version > before
         end(scene, scene.run(by_hand))
         [first] = begin(scene, node)
         assert (first.scheduled_ms, first.slot is not None) == (PAST[0], True)
