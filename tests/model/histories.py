@@ -159,6 +159,18 @@ def _work(dice: Dice, weights: Sequence[float]) -> Iterator[Step]:
         dice.leave()
 
 
+def with_windows(history: History, seed: int) -> History:
+    """The same, with freezes, thaws and skips among its steps."""
+    dice = Dice(seed)
+    steps = list(history.steps)
+    for _ in range(dice.randrange(4, 12)):
+        (schedule,) = dice.schedule()
+        window = ("window", (schedule, dice.choice((-20_000, 0, 0, 15_000)), dice.choice((5000, 40_000, 200_000))))
+        step: Step = dice.choice((window, window, ("open", (schedule,)), ("skip", (schedule, dice.randrange(3)))))
+        steps.insert(dice.randrange(len(steps) + 1), step)
+    return replace(history, steps=tuple(steps))
+
+
 ONE_OF_EACH = (21, 50, 9, 31, 39, 47, 20)
 """Seeds of one short history of each variant, in which ever other nodes decide ahead: stores take seconds for one."""
 OTHERS = tuple(seed for seed in range(8 * len(VARIANTS)) if seed not in ONE_OF_EACH)

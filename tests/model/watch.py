@@ -146,6 +146,8 @@ class Watch:
             self._fences[row.id] = max(run.fence, self._fences[row.id])
             require(not row.deleted, "nothing of a deleted schedule starts", run)
             require(row.enabled or run.cause != "tick" or run.exempt, "pause means pause", run)
+            frozen = row.frozen_at(now_ms) is not None and run.cause == "tick" and not run.exempt
+            require(not frozen, "in a freeze nothing starts", run, row)
 
     def _check_ending(self, old: Run, run: Run) -> None:
         require(run.claim_no > old.claim_no or run.state in FINAL, "who waits again has a new claim", old, run)

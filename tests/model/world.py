@@ -13,6 +13,7 @@ from tests.model.tables import MakeStore
 from tests.model.watch import Watch
 
 from onthedot.errors import Conflict, RunNotFound, ScheduleNotFound
+from onthedot.model.freeze import Freeze
 from onthedot.model.outcome import Ending
 from onthedot.model.policy import Policy
 from onthedot.rules import edits
@@ -260,6 +261,25 @@ class World:
     def do_reschedule(self, schedule: int, ms: int) -> None:
         self._edit(schedule, edits.reschedule(self.store.now_ms() + ms))
 
+    def do_window(self, schedule: int, ahead_ms: int, lasts_ms: int) -> None:
+        """A freeze, carried out as far as it goes."""
+        start_ms = self.store.now_ms() + ahead_ms
+        self.store.put_freeze(Freeze(NAMES[schedule], start_ms, start_ms + lasts_ms, pattern=NAMES[schedule]), BY)
+        self._carry_out()
+
+    def do_open(self, schedule: int) -> None:
+        """Its end."""
+        if any(each.name == NAMES[schedule] and not each.thawed for each in self.store.freezes()):
+            self.store.thaw(NAMES[schedule], BY)
+            self._carry_out()
+
+    def do_skip(self, schedule: int, count: int) -> None:
+        self._edit(schedule, edits.skip_next(count))
+
+    def _carry_out(self) -> None:
+        while self.store.carry_out_freezes():
+            pass
+
     def do_delete(self, schedule: int) -> None:
         self._edit(schedule, edits.delete())
 
@@ -300,6 +320,8 @@ class World:
         Where no answer was lost and nobody died, that must be so without a sweep.
         """
         self.step("clock", max(self.watch.latest_ms - self.store.now_ms(), 0))
+        for number in range(len(NAMES)):
+            self.step("open", number)
         for number in range(3):
             self.step("thaw", number)
             self.step("restart", number)

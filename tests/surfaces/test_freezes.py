@@ -93,6 +93,10 @@ def test_the_command_line_freezes_thaws_and_skips(both: Both) -> None:
     assert "deploy" in run.printed("freezes", "list")
     assert f"from {start} to {end} by deploy" in run.printed("schedules", "show", "nightly")
     assert run.printed("freezes", "thaw", "deploy") == "deploy is thawed\n"
+    both.app.freeze("now", both.in_hours(-1), both.in_hours(5), where={"name": "other"})
+    (line,) = [line for line in run.printed("schedules", "list").splitlines() if line.startswith("other")]
+    assert line.split()[1:3] == ["frozen", "until"]
+    both.app.freezes.thaw("now")
     assert "no freezes" in run.printed("freezes", "list")
     assert "deploy" in run.refused("freezes", "thaw", "deploy", code=1)
     assert run.document("schedules", "skip", "other", "-n", "2")["skips"] == 2

@@ -92,6 +92,9 @@ def show_list(
             active = shown == "active"
             when = _local(each, each.next_run_ms)[4:] if active else ""
             coming = _coming(each, now_ms) if active else ""
+            window = each.frozen_at(now_ms) if active else None
+            if window is not None:
+                shown, when, coming = "frozen", f"until {_local(each, window.end_ms)[4:]}", visible(window.freeze)
             named = [visible(each.task)] if own_tasks else []
             table.add_row(visible(each.name), shown, when, coming, _described(each), *named)
         Screen().print(table)

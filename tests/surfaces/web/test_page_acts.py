@@ -169,7 +169,9 @@ def test_schedules_are_frozen_and_thawed_and_bad_windows_told(three: App, page: 
     told = _post(page, "/freezes", [("name", "x & <mas>"), *window, ("pattern", "b*")])
     assert "x &amp; &lt;mas&gt; freezes those named b*" in told
     assert [bool(each.frozen) for each in three.schedules.list()] == [False, True, False]
-    assert "It is frozen by" in page.ask("GET", f"/schedules/{quote(NAMES[1])}").text
+    shown = page.ask("GET", f"/schedules/{quote(NAMES[1])}").text
+    assert "It is frozen by" in shown
+    assert "As things stand" not in shown
     assert "frozen</span>" in page.ask("GET", "/schedules").text
     assert "lasts until" in page.ask("GET", "/freezes").text
     assert "Thawed" in _post(page, *_undo(told))
