@@ -8,6 +8,7 @@ from typing import Any
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
+from onthedot.model.freeze import Window
 from onthedot.model.node import Node
 from onthedot.model.policy import Policy
 from onthedot.model.schedule import UNDECLARED_AFTER_MS, Schedule
@@ -22,6 +23,9 @@ from onthedot.triggers.every import every
 NOW_MS = 1_800_000_000_000
 NODE = Node("n", "n", tasks=("job",), group="here")
 TRIGGERS = (every("1s"), every("20s"), every("1h"), cron("*/5 * * * *"), at("2027-01-15T08:00:00Z"))
+
+STARTS = (-1000, 0, 1, 400, 5000)
+"""Of freezes, around the tick."""
 
 POLICIES = st.builds(
     Policy,
@@ -57,6 +61,7 @@ def schedules(draw: st.DrawFn) -> Schedule:
         declared_seen_ms=NOW_MS - draw(st.sampled_from([0, 0, UNDECLARED_AFTER_MS, UNDECLARED_AFTER_MS - 3000])),
         next_run_ms=first_ms,
         rescheduled=draw(st.sampled_from([False] * 8 + [True])),
+        frozen=draw(st.sampled_from([()] * 4 + [(Window("w", first_ms + ms, first_ms + 30_000),) for ms in STARTS])),
         settled_ms=first_ms - draw(st.sampled_from([1, 1000, 3_600_000])),
         fence=draw(st.integers(0, 3)),
         planned_runs=draw(st.integers(0, 3)),
@@ -83,6 +88,6 @@ def test_wherever_it_holds_it_is_what_would_be_decided_then(schedule: Schedule, 
 @given(schedules(), st.integers(0, 500))
 def test_a_plain_schedule_is_decided_ahead(schedule: Schedule, late_ms: int) -> None:
     usual: dict[str, Any] = {"task": "job", "enabled": True, "rescheduled": False, "plan_attempts": 0, "max_runs": None}
-    plain = replace(schedule, policy=Policy(), origin="api", declared_seen_ms=None, **usual)
+    plain = replace(schedule, policy=Policy(), origin="api", declared_seen_ms=None, frozen=(), **usual)
     (ahead,) = decided_ahead([plain], NODE, Decider(lambda: "id"))
     assert ahead.holds_at((plain.next_run_ms or 0) + late_ms)

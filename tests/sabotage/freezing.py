@@ -32,6 +32,14 @@ FREEZES = (
         tests=memory("TestFreezes::test_ticks_that_wait_when_a_freeze_begins_are_skipped_with_its_name"),
     ),
     Sabotage(
+        name="ahead-into-a-freeze",
+        rule="What was decided ahead holds only until a freeze begins.",
+        file="rules/ahead.py",
+        find="    moments += [each.start_ms for each in schedule.frozen if each.start_ms > tick_ms]\n",
+        replace="",
+        tests=("tests/properties/test_ahead.py",),
+    ),
+    Sabotage(
         name="thaw-catches-up",
         rule="A window that is taken away while it lasts ends now, and is still there for ticks that are undecided.",
         file="rules/freezing.py",

@@ -17,6 +17,7 @@ from onthedot.model.schedule import UNDECLARED_AFTER_MS, Schedule
 from onthedot.model.states import State
 from onthedot.model.values import replace
 from onthedot.rules.effects import Before, Decide, Effects, Situation
+from onthedot.rules.triggers import trigger_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +113,10 @@ def _moved_on(schedule: Schedule, next_run_ms: int | None) -> Schedule:
 
 def _until_ms(schedule: Schedule, effects: Effects, tick_ms: int) -> int:
     assert effects.schedule is not None
-    moments = [tick_ms + schedule.policy.grace_ms + 1, effects.schedule.next_run_ms]
+    following = effects.schedule.next_run_ms
+    if following is None and schedule.max_runs is not None:  # a tick after its last run is one that is left out
+        following = trigger_of(schedule).next_ms(tick_ms)
+    moments = [tick_ms + schedule.policy.grace_ms + 1, following]
     if schedule.declared_seen_ms is not None:
         moments.append(schedule.declared_seen_ms + UNDECLARED_AFTER_MS + 1)
     moments += [each.start_ms for each in schedule.frozen if each.start_ms > tick_ms]
