@@ -182,9 +182,13 @@ class MemoryStore(Engine):
         before: str | None = None,
         limit: int = 100,
     ) -> list[Run]:
-        with self._lock:
-            everything = [*self._tables.runs.values(), *self._tables.history.values()]
         wanted = None if ids is None else set(ids)
+        with self._lock:
+            tables: tuple[dict[str, Run], ...] = self._tables.runs, self._tables.history
+            if wanted is None:
+                everything = [run for table in tables for run in table.values()]
+            else:
+                everything = [table[run_id] for table in tables for run_id in wanted if run_id in table]
         first, end = bounds(since_ms, until_ms, before)
         chosen = (
             run
