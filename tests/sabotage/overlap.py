@@ -274,7 +274,7 @@ BROADCASTS = (
         name="shard-beside-its-stopping-broadcast",
         rule="A shard that waits does not begin while its broadcast is asked to stop.",
         file="stores/engine/starting.py",
-        find="        self.begun = [run for run in self.begun if run.parent_id not in stopped]\n",
+        find="        self.begun = [run for run in self.begun if not (run.is_shard and run.parent_id in stopped)]\n",
         replace="",
         tests=memory(
             "TestPlacesOfBroadcasts::test_a_shard_that_waits_does_not_begin_while_its_broadcast_is_asked_to_stop"
