@@ -164,6 +164,15 @@ FLOWS = Section(
             "flow.step(tidy)\napp.schedules.put('job', tidy, every('1h'), then=['etl'])",
             "job: then: etl is a flow; name a task, which may enqueue it",
         ),
+        _built(
+            "inner = app.flow('inner'); inner.step(tidy)\nflow.step(inner, when=flow.step(note, args={'value': 1}))",
+            "flow 'etl': inner: when= is judged by the task of a step, and inner is a flow; let a task before it raise"
+            " Skip: inner.options(after=[check()])(…)",
+        ),
+        _built(
+            "inner = app.flow('inner'); inner.step(tidy)\nflow.step(inner, retries=3)",
+            "flow 'etl': inner: retries is for tasks, and inner is a flow; give it to the steps of inner",
+        ),
         _built("flow.step(flow)", "flow 'etl': a flow cannot be a step of itself"),
         _built(
             "flow.step(len)", "flow 'etl': the function len is no task; give its name, or what @app.task has made of it"

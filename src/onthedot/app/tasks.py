@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Generic, ParamSpec, TypeVar, overload
@@ -61,6 +61,10 @@ class Task(Generic[P, R]):
     def __post_init__(self) -> None:
         self.signature = signature_of(self.function)
         self.is_async = is_async(self.function)
+
+    # Any of an `async def`: in a flow nobody awaits it.
+    @overload
+    def __call__(self: Task[P, Coroutine[Any, Any, Any]], *args: P.args, **kwargs: P.kwargs) -> Any: ...
 
     @overload
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R: ...

@@ -12,6 +12,7 @@ from onthedot.clock import SystemClock
 from onthedot.errors import OnthedotError
 from onthedot.execution.context import Context
 from onthedot.execution.targets import Target
+from onthedot.model.graph import MOST_ITEMS
 from onthedot.model.ids import seeded
 from onthedot.model.run import Run
 from onthedot.model.states import State
@@ -62,10 +63,20 @@ class InlineWorld(World):
         run = self.app.runs.get(run_id)
         if not run.is_final:
             raise OnthedotError(f"run {run_id} of {run.task!r} cannot be done here: is its task in this app?")
-        error = self._errors.pop(run_id, None)
+        error = self._error_of(run)
         if self.raises and error is not None and run.state in (State.FAILED, State.TIMED_OUT):
             raise error
         return run
+
+    def _error_of(self, run: Run) -> BaseException | None:
+        """What its task raised last; of a flow what a step of it did that went wrong."""
+        if not run.is_flow:
+            return self._errors.pop(run.id, None)
+        steps = self.store.runs(parent=run.id, limit=MOST_ITEMS)
+        wrong = (
+            self._error_of(step) for step in steps if step.is_step and step.state in (State.FAILED, State.TIMED_OUT)
+        )
+        return next((error for error in wrong if error is not None), None)
 
     def _lookup(self, name: str) -> Target | None:
         target = super()._lookup(name)

@@ -18,7 +18,7 @@ from onthedot.app.flows.references import (
     step_of,
     written,
 )
-from onthedot.app.flows.step_options import StepOptions, step_options
+from onthedot.app.flows.step_options import OF_STEPS, StepOptions, step_options
 from onthedot.errors import ArgumentsError, SettingsError
 from onthedot.model.graph import MOST_ITEMS, PARALLEL, Graph, Step
 from onthedot.model.references import ARG, ITEM, RESULT, references_in, results_in
@@ -92,7 +92,10 @@ class Drawing:
         if problem is not None:
             raise SettingsError(f"flow {self.flow!r}: step: {problem}")
         where = self._where(name)
-        return step_options({**options, "name": name}, where), where
+        said = step_options({**options, "name": name}, where)
+        if not isinstance(callee, str) and callee.graphs:
+            _refuse_of_tasks(options, callee.name, where)
+        return said, where
 
     def _where(self, name: str) -> str:
         return f"flow {self.flow!r}: {name}"
@@ -228,6 +231,18 @@ class Drawing:
                         f"{self._where(step.name)}: {name} is a closing step, which begins when all others have ended;"
                         " do both in one task"
                     )
+
+
+def _refuse_of_tasks(options: Mapping[str, Any], flow: str, where: str) -> None:
+    """A flow in a flow begins without a worker: nobody judges data for it, and nobody executes it."""
+    if options.get("when") is not None:
+        raise SettingsError(
+            f"{where}: when= is judged by the task of a step, and {flow} is a flow; let a task before it raise Skip:"
+            f" {flow}.options(after=[check()])(…)"
+        )
+    for name in OF_STEPS:
+        if options.get(name) is not None:
+            raise SettingsError(f"{where}: {name} is for tasks, and {flow} is a flow; give it to the steps of {flow}")
 
 
 def _refuse_unknown_lists(callee: Callee, values: Mapping[str, Any], where: str) -> None:

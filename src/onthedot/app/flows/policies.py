@@ -7,12 +7,10 @@ from typing import Any
 
 from onthedot.app.flows.checks import refuse_shared_limit
 from onthedot.app.flows.flow import Flow
+from onthedot.app.flows.step_options import OF_STEPS
 from onthedot.app.options import checked
 from onthedot.errors import SettingsError
 from onthedot.model.policy import Policy
-
-OF_STEPS = ("retries", "crash_retries", "backoff", "max_backoff", "pool", "route", "delivery")
-"""A flow is not executed anywhere: its steps are."""
 
 
 def checked_for_flow(options: Mapping[str, Any], where: str) -> dict[str, Any]:

@@ -28,6 +28,8 @@ OF_THE_FLOW = {
     *OF_THE_SCHEDULE,
 }
 """What concerns ticks, and when they may begin: a step has none, and waits for steps."""
+OF_STEPS = ("retries", "crash_retries", "backoff", "max_backoff", "pool", "route", "delivery")
+"""What concerns who executes: a flow is not executed anywhere, its steps are."""
 OF_THE_STEP = ("name", "after", "on", "when", "may_fail", "parallel")
 _ONS: tuple[On, ...] = ("success", "any", "failure", "end")
 
