@@ -43,6 +43,24 @@ COMMANDS = Section(
             "onthedot tokens create 'ann b'",
             "token: 'ann b' cannot be its name; write up to 100 letters, digits, dots and dashes: deploy-bot",
         ),
+        Mistake("onthedot calendars show de", "No calendar named 'de'.", code=1),
+        Mistake(
+            "onthedot calendars put de",
+            "Invalid value for 'DAY': give days, --ics or --holidays, and one of them"
+            " (see onthedot calendars put --help)",
+        ),
+        Mistake("onthedot calendars put de --ics gone.ics", "gone.ics: No such file or directory"),
+        Mistake("onthedot calendars put de --holidays DE", "holidays_of: name the years; years=range(2026, 2030)"),
+        Mistake(
+            "onthedot calendars put de --holidays DE --year 1700", "holidays_of: 1700 is no year from 1970 to 2199"
+        ),
+        Mistake("onthedot calendars put de 25.12.2026", "calendar de: '25.12.2026' is no date; write \"2026-12-25\""),
+        Mistake(
+            "onthedot triggers put hourly 'every 1h except calendar de'",
+            "trigger hourly: no calendar named 'de'. Put it first: app.calendars.put(\"de\", …), or onthedot calendars"
+            " put.",
+            code=1,
+        ),
         Mistake("onthedot tokens revoke ann", "No token named 'ann'. `onthedot tokens list` shows them.", code=1),
         Mistake(
             "onthedot schedules pause --tag mial",
@@ -56,7 +74,7 @@ COMMANDS = Section(
         ),
         Mistake(
             "onthedot schedules put job --task report",
-            "Invalid value for '--cron' / '--every' / '--at': one of them is needed"
+            "Invalid value for '--cron' / '--every' / '--at' / '--trigger': one of them is needed"
             " (see onthedot schedules put --help)",
         ),
         Mistake(

@@ -576,7 +576,11 @@ class TestSchedules:
             ("schedules pause digst", 1, "No schedule named 'digst'. Did you mean digest?"),
             ("schedules pause", 2, "Invalid value for 'NAME': give a name, or --tag"),
             ("schedules pause digest --tag eu", 2, "Invalid value for 'NAME': give a name, or --tag"),
-            ("schedules put x --task t", 2, "Invalid value for '--cron' / '--every' / '--at': one of them is needed"),
+            (
+                "schedules put x --task t",
+                2,
+                "Invalid value for '--cron' / '--every' / '--at' / '--trigger': one of them is needed",
+            ),
             ("schedules put x --task t --every 1m --at 2090-01-01", 2, "Invalid value for '--cron' / '--every'"),
             ("schedules put x --task t --every 5x", 2, "'5x': no unit 'x'"),
             ("schedules put x --task t --at 2090-01-01", 2, "2090-01-01 00:00:00 has no zone"),

@@ -185,8 +185,8 @@ class App(Declaring):
         self.alerts = remote.RemoteAlerts(connection)
         self.tokens = remote.RemoteTokens(connection)
         self.freezes = remote.RemoteFreezes(connection)
-        self.calendars = Calendars(self.open_store, self._by, self.timezone)
-        self.triggers = NamedTriggers(self.open_store, self._by, self.timezone)
+        self.calendars = remote.RemoteCalendars(connection)
+        self.triggers = remote.RemoteNamedTriggers(connection, self.timezone)
 
     def on(self, topic: Topic) -> Callable[[Callable[[Any], object]], Callable[[Any], object]]:
         """Call the function with each event of that kind, in order, in a thread of its own. It can neither fail a run
@@ -379,7 +379,13 @@ class App(Declaring):
         A node that is started looks at the file once a second, and takes what it says then.
         """
         loaded = LoadedFile(
-            path, self.tasks, self.schedules, self._declared, arounds=self._arounds, alerts=self._alerts
+            path,
+            self.tasks,
+            self.schedules,
+            self._declared,
+            arounds=self._arounds,
+            alerts=self._alerts,
+            values={"calendar": self.calendars, "trigger": self.triggers},
         )
         job_file = loaded.load()
         self._files.append(loaded)

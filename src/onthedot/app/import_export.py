@@ -12,7 +12,9 @@ from onthedot.app.files.names import name_problem
 from onthedot.app.flows.document import exported_graphs, read_graphs
 from onthedot.app.freezes_document import exported_freezes, new_freezes, read_freezes
 from onthedot.app.options import OF_THE_SCHEDULE, checked, policy_of
+from onthedot.app.pinning import pinned_definitions, with_the_latest
 from onthedot.app.remedies import did_you_mean
+from onthedot.app.values_document import Wanted, exported_values, new_values, put_values, read_values
 from onthedot.durations import format_duration
 from onthedot.errors import FileError, OnthedotError, TriggerError
 from onthedot.model.definition_json import DEFAULTS, LISTS, from_json, json_value
@@ -22,7 +24,8 @@ from onthedot.rules import edits
 from onthedot.storable import MOST_BYTES, text_problem
 from onthedot.stores.base import Author, Store
 from onthedot.triggers.base import Trigger
-from onthedot.triggers.codec import decode, encode
+from onthedot.triggers.codec import decode, encode, without_pins
+from onthedot.triggers.combine import uses_of
 
 VERSION = 1
 _BATCH = 500
@@ -50,22 +53,28 @@ class Imported:
     written: bool
     freezes: tuple[str, ...] = ()
     """Freezes that are not here, or are others under that name."""
+    values: tuple[str, ...] = ()
+    """Calendars and triggers that are not here, or say something else: "calendar de"."""
 
 
 def exported(store: Store) -> Document:
-    """Every schedule's definition and pause, the graphs of flows, and the freezes that are not over; no runs, no
-    history."""
+    """Every schedule's definition and pause, the graphs of flows, the freezes that are not over, calendars and named
+    triggers; no runs, no history."""
     schedules = [_document(each) for each in _all(store)]
     graphs = exported_graphs(store, {item["graph"] for item in schedules})
-    others = {"graphs": graphs, "freezes": exported_freezes(store)}
+    others = {"graphs": graphs, "freezes": exported_freezes(store), **exported_values(store)}
     return {"onthedot": VERSION, "schedules": schedules, **{name: each for name, each in others.items() if each}}
 
 
+@with_the_latest
 def imported(store: Store, document: object, by: Author, *, path: str, dry_run: bool, max_args_bytes: int) -> Imported:
     """Compare, and unless it is a dry run write what differs, in batches."""
     wanted = _read(document, path, max_args_bytes)
     graphs = read_graphs(store, document, wanted, path)
     freezes = new_freezes(store, read_freezes(document, path))
+    shared = read_values(document, path)
+    values = new_values(store, shared)
+    _check_uses(store, wanted, shared, path)
     held = {each.name: each for each in _all(store)}
     created = [name for name in wanted if name not in held]
     changed = [
@@ -75,6 +84,7 @@ def imported(store: Store, document: object, by: Author, *, path: str, dry_run: 
     ]
     if not dry_run:
         store.save_graphs(graphs)
+        put_values(store, shared, values, by)
         for freeze in freezes:  # first, so that what is created has them
             store.put_freeze(freeze, by)
         _write(store, [*created, *(each.name for each in changed)], wanted, by)
@@ -84,22 +94,37 @@ def imported(store: Store, document: object, by: Author, *, path: str, dry_run: 
     unchanged = tuple(name for name in wanted if name not in differ)
     only_here = tuple(name for name in held if name not in wanted)
     frozen = tuple(each.name for each in freezes)
-    return Imported(tuple(created), tuple(changed), unchanged, only_here, not dry_run, frozen)
+    told = tuple(use.told for use in values)
+    return Imported(tuple(created), tuple(changed), unchanged, only_here, not dry_run, frozen, told)
+
+
+def _check_uses(store: Store, wanted: Mapping[str, Document], shared: Wanted, path: str) -> None:
+    """What a trigger names must be in the document, or here."""
+    known = {*shared, *(each.use for each in store.values())}
+    problems = [
+        f"{name}: there is no {use.told}, neither in the document nor in the store"
+        for name, item in wanted.items()
+        for use in uses_of(decode(item["trigger"]))
+        if use not in known
+    ]
+    if problems:
+        raise FileError(path, problems)
 
 
 def _write(store: Store, names: Sequence[str], wanted: Mapping[str, Document], by: Author) -> None:
-    writes = {name: and_pause(edits.put(_definition(wanted[name])), _pause(wanted[name])) for name in names}
+    defined = pinned_definitions(store, {name: _definition(wanted[name]) for name in names})
+    writes = {name: and_pause(edits.put(defined[name]), _pause(wanted[name])) for name in names}
     for first in range(0, len(names), _BATCH):
         batch = list(names[first : first + _BATCH])
         store.change(batch, lambda before, now_ms: writes[before.name](before, now_ms), by)
 
 
 def _document(schedule: Schedule) -> Document:
-    said = {name: json_value(getattr(schedule, name)) for name in DEFINITION if name != "policy"}
+    said = {name: json_value(getattr(schedule, name)) for name in DEFINITION if name not in ("policy", "uses")}
     return {
         "name": schedule.name,
         **said,
-        "trigger": {key: value for key, value in schedule.trigger.items() if key != "key"},
+        "trigger": {key: value for key, value in without_pins(schedule.trigger).items() if key != "key"},
         "options": _options(schedule.policy),
         "enabled": schedule.enabled,
         "paused_note": schedule.paused_note,
@@ -107,7 +132,7 @@ def _document(schedule: Schedule) -> Document:
 
 
 _DEFAULTS: Document = {
-    **{name: json_value(value) for name, value in DEFAULTS.items() if name not in ("policy", "given")},
+    **{name: json_value(value) for name, value in DEFAULTS.items() if name not in ("policy", "given", "uses")},
     "options": {},
     "enabled": True,
     "paused_note": None,
@@ -207,7 +232,7 @@ def _wrong_args(item: object, max_args_bytes: int) -> Iterator[str]:
 
 
 def _plain_trigger(value: Mapping[str, Any]) -> Document:
-    return {key: item for key, item in encode(decode(value)).items() if key != "key"}
+    return {key: item for key, item in without_pins(encode(decode(value))).items() if key != "key"}
 
 
 def _differences(old: Document, new: Document) -> dict[str, tuple[Any, Any]]:

@@ -11,10 +11,13 @@ from onthedot.durations import format_duration
 from onthedot.model.definition_json import json_value
 from onthedot.model.schedule import DEFINITION
 from onthedot.moments import ceil_ms, floor_ms, iso
+from onthedot.triggers.codec import encode
+from onthedot.triggers.dates import iso_day
 
 if TYPE_CHECKING:
     from onthedot.app.backfill import Backfill
     from onthedot.app.import_export import Imported
+    from onthedot.app.values import KeptCalendar, KeptTrigger
     from onthedot.insight.alerts import AlertStanding, ScheduleAlert
     from onthedot.insight.minutes import MinuteCounts
     from onthedot.insight.pool_use import PoolUse
@@ -104,7 +107,7 @@ def freeze_document(freeze: Freeze, now_ms: int) -> Document:
 
 def definition_document(schedule: Schedule) -> Document:
     """All that was said about it, under the names that users write."""
-    shown = {name: json_value(getattr(schedule, name)) for name in DEFINITION if name != "declared_hash"}
+    shown = {name: json_value(getattr(schedule, name)) for name in DEFINITION if name not in ("declared_hash", "uses")}
     return {**shown, "trigger": dict(schedule.trigger), "policy": policy_document(schedule.policy)}
 
 
@@ -354,6 +357,32 @@ def change_document(change: Change) -> Document:
     }
 
 
+def calendar_document(kept: KeptCalendar, users: Sequence[str] | None = None) -> Document:
+    """A calendar: its days with their names, in order; and who uses it, where that was asked."""
+    until = kept.days.until
+    return {
+        "name": kept.name,
+        "rev": kept.rev,
+        "created_at": moment(kept.created_ms),
+        "source": kept.days.source,
+        "until": None if until is None else iso_day(until),
+        "days": [{"date": text, "name": name or None} for text, name in kept.days.entries()],
+        "users": None if users is None else list(users),
+    }
+
+
+def named_trigger_document(kept: KeptTrigger, users: Sequence[str] | None = None) -> Document:
+    """A named trigger, and who uses it, where that was asked."""
+    return {
+        "name": kept.name,
+        "rev": kept.rev,
+        "created_at": moment(kept.created_ms),
+        "trigger": encode(kept.trigger),
+        "words": kept.trigger.describe(),
+        "users": None if users is None else list(users),
+    }
+
+
 def log_document(line: LogLine) -> Document:
     """One line of a run's log."""
     return {"at": moment(line.at_ms), "claim_no": line.claim_no, "level": line.level, "text": line.text}
@@ -427,6 +456,7 @@ def imported_document(done: Imported) -> Document:
         "only_here": list(done.only_here),
         "written": done.written,
         "freezes": list(done.freezes),
+        "values": list(done.values),
     }
 
 

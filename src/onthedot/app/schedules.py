@@ -217,13 +217,15 @@ class Schedules:
             self._tasks.save_graphs(task, unchecked=unchecked)
         return defined
 
-    @with_the_latest
     def put_many(self, puts: Iterable[Put], *, unchecked: bool = False) -> list[Schedule]:
         """Put many at once: all are checked before the first is written, then written in batches.
 
         Where hundreds of them would begin in one minute, a warning names it, and the `H` that spreads them.
         """
-        wanted = {put.name: put for put in puts}
+        return self._put_all({put.name: put for put in puts}, unchecked=unchecked)
+
+    @with_the_latest
+    def _put_all(self, wanted: Mapping[str, Put], *, unchecked: bool) -> Many:
         defined = self._defined(wanted.values(), unchecked=unchecked)
 
         def edit_of(name: str) -> Edit:

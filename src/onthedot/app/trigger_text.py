@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import re
+from datetime import date, datetime
 from typing import cast
 
 from onthedot.errors import TriggerError
-from onthedot.triggers import cron, every
+from onthedot.triggers import Trigger, calendar, cron, dates, every, named
 from onthedot.triggers.cron.trigger import Cron
+from onthedot.triggers.dates import Calendar, Dates
 from onthedot.triggers.every import Every
 from onthedot.triggers.zones import Fold, Gap
 
+_EXCEPT = re.compile(r"\s+except\s+", re.IGNORECASE)
+_NAMED = re.compile(r"\s*(?:trigger|named)\s+(\S.*?)\s*", re.IGNORECASE)
+_CALENDAR = re.compile(r"\s*calendar\s+(\S.*?)\s*", re.IGNORECASE)
 _INTERVAL = re.compile(r"\s*every\s+(.*)", re.IGNORECASE)
 
 
@@ -20,6 +25,31 @@ def read_trigger(
     """A cron text, "@every 90s" or "every 15m"."""
     trigger = _read(text, tz, gap, fold)
     return trigger if key is None else trigger.with_key(key)
+
+
+def read_whole_trigger(text: str, *, tz: str | None = None, gap: str | None = None, fold: str | None = None) -> Trigger:
+    """The same, or a named one ("trigger hourly"), and what it leaves out: "@daily except calendar de, 2026-12-24"."""
+    first, *rest = _EXCEPT.split(text)
+    name = _NAMED.fullmatch(first)
+    if name is not None and (tz or gap or fold):
+        raise TriggerError("a named trigger has its own zone, gap and fold", hint="leave them out")
+    trigger: Trigger = named(name[1]) if name is not None else read_trigger(first, tz=tz, gap=gap, fold=fold)
+    for item in (item for part in rest for item in read_exceptions(part)):
+        trigger = trigger - item
+    return trigger
+
+
+def read_exceptions(given: object) -> list[Dates | Calendar]:
+    """What is left out: "calendar de", "2026-12-24", "2026-12-24..2027-01-01"; one or several, also in one text."""
+    items = given if isinstance(given, list | tuple) else [given]
+    found: list[Dates | Calendar] = []
+    for item in items:
+        if not isinstance(item, str | date) or isinstance(item, datetime):
+            raise TriggerError(f"{item!r} cannot be left out", hint='write "calendar de" or "2026-12-24"')
+        for part in str(item).split(","):
+            name = _CALENDAR.fullmatch(part)
+            found.append(calendar(name[1]) if name is not None else dates(part.strip()))
+    return found
 
 
 def _read(text: str, tz: str | None, gap: str | None, fold: str | None) -> Cron | Every:

@@ -78,9 +78,9 @@ class Values(Generic[T]):
     @with_the_latest
     def put_content(self, name: str, content: Content) -> Value:
         """The same, of what `content_of` gave."""
-        store, by = self._open_store(), self._by(f"put {self.kind}")
-        value = store.put_value(self._use(name), content, by)
-        carry_new(store, by)
+        store = self._open_store()
+        value = store.put_value(self._use(name), content, self._by(f"put {self.kind}"))
+        carry_new(store, self._by(f"follow {self.kind} {name}"))
         return value
 
     def get(self, name: str, rev: int | None = None) -> T:

@@ -52,5 +52,8 @@ def change_text(change: Change, *, of_all: bool = False) -> str:
     if "node" in change.after:
         run += f" from node {change.after['node']}" if run else f" of node {change.after['node']}"
     name = f" {change.schedule}" if of_all and change.schedule else ""
+    for kind in ("calendar", "trigger"):
+        if not change.schedule and isinstance(change.after.get(kind), str):
+            name += f" {change.after[kind]}"
     by = f"by {change.by.who} ({change.by.surface})"
     return f"{utc_text(change.at_ms, seconds=True)}  {change.by.what}{name}{run} {by}"

@@ -208,6 +208,8 @@ def _show(done: Imported) -> None:
     for each in done.changed:
         fields = "; ".join(f"{key}: {_short(key, old)} → {_short(key, new)}" for key, (old, new) in each.fields.items())
         typer.echo(f"{typer.style(f'~ {visible(each.name)}', fg='yellow')}  {visible(fields)}")
+    for name in done.values:
+        typer.echo(f"{visible(name)}: {'is' if done.written else 'would be'} put")
     for name in done.freezes:
         typer.echo(typer.style(f"+ freeze {visible(name)}", fg="green"))
     counts = f"{len(done.created):,} new, {len(done.changed):,} changed, {len(done.unchanged):,} as they were"

@@ -13,10 +13,11 @@ import typer
 
 from onthedot.app.clock_notes import zone_of
 from onthedot.app.options import checked, taken_back
+from onthedot.app.trigger_text import read_exceptions
 from onthedot.durations import to_duration_ms
 from onthedot.errors import DurationError
 from onthedot.moments import from_ms
-from onthedot.triggers import Trigger, at, cron, every
+from onthedot.triggers import Trigger, at, cron, every, named
 from onthedot.triggers.bounds import to_instant_ms
 from onthedot.triggers.zones import Fold, Gap, Zone
 
@@ -55,23 +56,36 @@ def read_schedule_trigger(
     cron_text: str | None,
     interval: str | None,
     moment: str | None,
+    name: str | None,
+    without: Sequence[str] | None,
     tz: str | None,
     gap: str | None,
     fold: str | None,
 ) -> Trigger | None:
-    """The one trigger that was given; None where none was."""
-    given = [each for each in (cron_text, interval, moment) if each is not None]
+    """The one trigger that was given, without what it leaves out; None where none was."""
+    given = [each for each in (cron_text, interval, moment, name) if each is not None]
     if len(given) > 1:
-        raise typer.BadParameter("only one of them can be given", param_hint="'--cron' / '--every' / '--at'")
+        raise typer.BadParameter(
+            "only one of them can be given", param_hint="'--cron' / '--every' / '--at' / '--trigger'"
+        )
     if (gap or fold) and cron_text is None:
         raise typer.BadParameter("they belong to a cron text", param_hint="'--gap' / '--fold'")
-    if tz is not None and not given:
+    if tz is not None and (not given or name is not None):
         raise typer.BadParameter("it belongs to a trigger: add --cron, --every or --at", param_hint="'--tz'")
+    if without and not given:
+        raise typer.BadParameter(
+            "it belongs to a trigger: add --cron, --every, --at or --trigger", param_hint="'--except'"
+        )
+    trigger: Trigger | None = None if name is None else named(name)
     if cron_text is not None:
-        return cron(cron_text, tz=tz, gap=cast(Gap | None, gap), fold=cast(Fold | None, fold))
-    if interval is not None:
-        return every(interval, tz=tz)
-    return None if moment is None else at(moment, tz=tz)
+        trigger = cron(cron_text, tz=tz, gap=cast(Gap | None, gap), fold=cast(Fold | None, fold))
+    elif interval is not None:
+        trigger = every(interval, tz=tz)
+    elif moment is not None:
+        trigger = at(moment, tz=tz)
+    for item in read_exceptions(list(without or ())):
+        trigger = None if trigger is None else trigger - item
+    return trigger
 
 
 def past_moment_ms(text: str | None, trigger: Trigger | None, now_ms: int) -> int:

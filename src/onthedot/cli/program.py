@@ -13,6 +13,7 @@ from onthedot import __version__
 from onthedot.cli import (
     alerts,
     backfill,
+    calendars,
     changes,
     dashboard,
     demo,
@@ -22,6 +23,7 @@ from onthedot.cli import (
     forecast,
     freezes,
     migrate,
+    named_triggers,
     nodes,
     overview,
     prune,
@@ -55,6 +57,8 @@ program.command("backfill")(backfill.fill_in)
 program.command("stats")(stats.show_statistics)
 program.add_typer(schedules.group, name="schedules")
 program.add_typer(runs.group, name="runs")
+program.add_typer(calendars.group, name="calendars")
+program.add_typer(named_triggers.group, name="triggers")
 program.command("changes")(changes.show_changes)
 program.add_typer(nodes.group, name="nodes")
 program.add_typer(freezes.group, name="freezes")

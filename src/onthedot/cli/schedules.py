@@ -37,6 +37,15 @@ Interval = Annotated[
     str | None, typer.Option("--every", metavar="DURATION", help="An interval, such as 15m.", show_default=False)
 ]
 Moment = Annotated[str | None, typer.Option("--at", metavar="MOMENT", help="One moment.", show_default=False)]
+NamedTrigger = Annotated[
+    str | None, typer.Option("--trigger", metavar="NAME", help="A named trigger.", show_default=False)
+]
+Without = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--except", metavar="WHAT", help="'calendar de' or 2026-12-24 is left out; may be repeated.", show_default=False
+    ),
+]
 Options = Annotated[
     list[str] | None,
     typer.Option(
@@ -164,6 +173,8 @@ def put(
     cron: CronText = None,
     every: Interval = None,
     at: Moment = None,
+    named: NamedTrigger = None,
+    without: Without = None,
     tz: Zone = None,
     gap: GapRule = None,
     fold: FoldRule = None,
@@ -182,9 +193,11 @@ def put(
     as_json: AsJson = False,
 ) -> None:
     """Create a schedule, or replace its definition; with --each several that differ in their arguments."""
-    trigger = read_schedule_trigger(cron_text=cron, interval=every, moment=at, tz=tz, gap=gap, fold=fold)
+    trigger = read_schedule_trigger(
+        cron_text=cron, interval=every, moment=at, name=named, without=without, tz=tz, gap=gap, fold=fold
+    )
     if trigger is None:
-        raise typer.BadParameter("one of them is needed", param_hint="'--cron' / '--every' / '--at'")
+        raise typer.BadParameter("one of them is needed", param_hint="'--cron' / '--every' / '--at' / '--trigger'")
     args, options = read_pairs(arg, "--arg"), read_options(option, name)
     with closing(open_app(store)) as app, warnings_as_notes():
         unchecked = _is_unknown(app, task)
@@ -206,6 +219,8 @@ def update(
     cron: CronText = None,
     every: Interval = None,
     at: Moment = None,
+    named: NamedTrigger = None,
+    without: Without = None,
     tz: Zone = None,
     gap: GapRule = None,
     fold: FoldRule = None,
@@ -215,7 +230,9 @@ def update(
     as_json: AsJson = False,
 ) -> None:
     """Change what is named, and leave the rest; an option that is null follows the task again."""
-    trigger = read_schedule_trigger(cron_text=cron, interval=every, moment=at, tz=tz, gap=gap, fold=fold)
+    trigger = read_schedule_trigger(
+        cron_text=cron, interval=every, moment=at, name=named, without=without, tz=tz, gap=gap, fold=fold
+    )
     args, options = read_pairs(arg, "--arg"), read_changes(option, name)
     if trigger is None and args is None and not options:
         raise typer.BadParameter("nothing is to be changed: give a trigger, --arg or --option")

@@ -15,7 +15,7 @@ _MOST_LETTERS = 80
 _QUIET = frozenset({
     "next_run_ms", "settled_ms", "rescheduled", "given", "declared_hash", "planned_runs", "fence", "created_ms", "id",
     "last_run_ms", "last_enqueued_ms", "routed", "name", "kind", "mode", "origin", "enabled", "deleted", "paused_note",
-    "skipped", "running", "skips", "frozen",
+    "skipped", "running", "skips", "frozen", "uses",
 })  # fmt: skip
 """Fields that follow from others, or are told in other words."""
 

@@ -7,17 +7,22 @@ from collections.abc import Iterator, Sequence
 
 from onthedot.clock import Clock, StoreClock
 from onthedot.durations import format_duration
-from onthedot.errors import StoreError
+from onthedot.errors import StoreError, TriggerError
 from onthedot.insight.failures import MOST_COUNTED
 from onthedot.insight.node_history import labels_of
 from onthedot.insight.status import Status, read_status
 from onthedot.model.finding import Finding, Level
 from onthedot.model.node import SKEW_LABEL, ZONES_LABEL, Node
+from onthedot.model.value import Value
 from onthedot.stores.base import OLD_MS, Store
 from onthedot.texts import many
+from onthedot.triggers.calendar_days import days_from
+from onthedot.triggers.dates import iso_day
 
 SKEW_WARNING_MS = 1000
 SKEW_PROBLEM_MS = 60_000
+ENDS_SOON_DAYS = 60
+"""So long before its last day a calendar is told of."""
 
 _SHOWN = 10
 
@@ -35,7 +40,7 @@ def examine(store: Store, clock: Clock, *, old_ms: int = OLD_MS) -> list[Finding
         if any(each.level is Level.PROBLEM for each in found):  # which says what is broken
             return found
         raise
-    return [*found, *_judge(status)]
+    return [*found, *_judge(status), *judge_calendars(store.values(), status.now_ms)]
 
 
 def _judge(status: Status) -> Iterator[Finding]:
@@ -102,6 +107,21 @@ def judge_schedules(status: Status) -> Iterator[Finding]:
 def _more(count: int) -> str:
     """How many are not shown, where counting may have stopped."""
     return many(count - _SHOWN, MOST_COUNTED - _SHOWN)
+
+
+def judge_calendars(values: Sequence[Value], now_ms: int) -> Iterator[Finding]:
+    """Which calendars end soon: after that they leave out nothing."""
+    for value in (each for each in values if each.kind == "calendar"):
+        try:
+            until = days_from(value.content).until
+        except TriggerError as error:
+            yield Finding(Level.PROBLEM, "calendar", f"{value.name} cannot be read: {error.line}", "put it anew")
+            continue
+        if until is not None and until - now_ms // 86_400_000 <= ENDS_SOON_DAYS:
+            ended = until < now_ms // 86_400_000
+            what = f"{value.name} was worked out to {iso_day(until)}, and leaves out nothing after that"
+            remedy = f"put it anew with more years: onthedot calendars put {value.name}"
+            yield Finding(Level.PROBLEM if ended else Level.WARNING, "calendar", what, remedy)
 
 
 def judge_zones(nodes: Sequence[Node]) -> Iterator[Finding]:

@@ -15,7 +15,7 @@ from onthedot.triggers.pinned import Content, Pinned, read_as
 MOST_DAYS = 20_000
 """So many ranges of days a calendar may have."""
 MOST_NAME = 200
-_SOURCES = ("dates", "ics", "holidays")
+SOURCES = ("dates", "ics", "holidays")
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +27,11 @@ class CalendarDays(Dates):
     source: str = field(default="dates", compare=False)
     until: int | None = field(default=None, compare=False)
     """The last day that it was worked out for; None where it is no matter of years."""
+
+    @property
+    def count(self) -> int:
+        """How many days it holds."""
+        return sum(last - first + 1 for first, last in self.ranges)
 
     def name_of(self, day: int) -> str:
         """What the day is called; nothing where it has no name. Of several the one that began last."""

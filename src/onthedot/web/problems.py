@@ -67,6 +67,7 @@ class _Row:
 
 
 TABLE = (
+    _Row(errors.ValueNotFound, 404, "value-not-found", ("kind", "name", "known")),
     _Row(errors.TriggerTooNew, 422, "trigger-too-new", ("version", "known")),
     _Row(errors.TriggerError, 422, "trigger", ("reason", "text", "column", "hint")),
     _Row(errors.DurationError, 422, "duration"),

@@ -7,6 +7,7 @@ from typing import Any, cast
 from zoneinfo import ZoneInfo
 
 from onthedot.app.app import App
+from onthedot.app.calendar_sources import holidays_of, ics
 from onthedot.app.clock_notes import note_of, zone_of
 from onthedot.app.json_documents import (
     change_document,
@@ -20,7 +21,7 @@ from onthedot.app.json_documents import (
     tick_document,
 )
 from onthedot.app.page import Page
-from onthedot.app.trigger_text import read_trigger
+from onthedot.app.trigger_text import read_exceptions, read_whole_trigger
 from onthedot.errors import SettingsError, TriggerError
 from onthedot.insight import story as stories
 from onthedot.insight.pool_use import PoolUse, pools_in_use
@@ -31,13 +32,15 @@ from onthedot.model import schedule as schedules
 from onthedot.model import token as tokens
 from onthedot.moments import from_ms, iso
 from onthedot.stores import base
-from onthedot.triggers import Trigger, at, cron, decode, every
+from onthedot.triggers import Trigger, at, cron, decode, every, named
+from onthedot.triggers.calendar_days import SOURCES, CalendarDays, days_from
 from onthedot.web import models
 
 _BELONGS = {
     "cron": {"gap", "fold", "starts_at", "repeat_until"},
     "every": {"anchor", "spread", "starts_at", "repeat_until"},
     "at": set[str](),
+    "trigger": set[str](),
 }
 
 
@@ -48,7 +51,7 @@ def trigger_of(given: models.TriggerGiven) -> Trigger:
     """The trigger that is meant; `TriggerError`, with its column where a text was read."""
     match given:
         case str():
-            return read_trigger(given)
+            return read_whole_trigger(given)
         case models.EncodedTrigger():
             return decode(given.model_dump())
         case models.TriggerFields():
@@ -58,14 +61,20 @@ def trigger_of(given: models.TriggerGiven) -> Trigger:
 def _of_fields(fields: dict[str, Any]) -> Trigger:
     kinds = [kind for kind in _BELONGS if kind in fields]
     if len(kinds) != 1:
-        raise TriggerError("trigger: give one of cron, every and at")
+        raise TriggerError("trigger: give one of cron, every, at and trigger")
+    without = read_exceptions(fields.pop("without", []))
     kind, zone = kinds[0], fields.pop("tz", None)
     what = fields.pop(kind)
     for name in fields:
         if name not in _BELONGS[kind]:
             raise TriggerError(f"trigger: {name} does not go with {kind}")
+    if kind == "trigger" and zone is not None:
+        raise TriggerError("trigger: a named trigger has its own zone; leave tz out")
     makers: dict[str, Any] = {"cron": cron, "every": every, "at": at}
-    return cast(Trigger, makers[kind](what, tz=zone, **fields))
+    trigger = cast(Trigger, named(what) if kind == "trigger" else makers[kind](what, tz=zone, **fields))
+    for item in without:
+        trigger = trigger - item
+    return trigger
 
 
 _ARGUMENTS = frozenset({"name", "task", "trigger", "args", "unchecked", "revision", "connection", "key", "delay", "at"})
@@ -77,6 +86,29 @@ def options_of(options: dict[str, Any]) -> dict[str, Any]:
         if name in _ARGUMENTS:
             raise SettingsError(f"options: {name!r} is no option")
     return options
+
+
+def days_of(given: models.CalendarGiven) -> CalendarDays:
+    """The content of a calendar that is meant."""
+    kinds = [name for name in ("days", "ics", "holidays") if getattr(given, name) is not None]
+    if len(kinds) != 1:
+        raise SettingsError("calendar: give one of days, ics and holidays")
+    if given.ics is not None:
+        return ics(given.ics.encode(), tz=given.tz)
+    if given.holidays is not None:
+        return holidays_of(
+            given.holidays.country,
+            given.holidays.years,
+            subdiv=given.holidays.subdiv,
+            language=given.holidays.language,
+        )
+    return days_from(
+        {
+            "days": [[each.date, each.name or ""] for each in given.days or ()],
+            "source": given.source if given.source in SOURCES else SOURCES[0],
+            "until": given.until,
+        }
+    )
 
 
 def revision_of(if_match: str | None, if_none_match: str | None = None) -> int | None:

@@ -9,7 +9,7 @@ from importlib.resources import files
 import pytest
 from tests.surfaces.web.client import Client
 
-from onthedot import App, cron, every
+from onthedot import App, calendar, cron, every
 from onthedot.model.node import Node
 
 BROWSER = {"Accept": "text/html"}
@@ -25,6 +25,8 @@ PAGES = (
     "/tokens",
     "/statistics",
     "/freezes",
+    "/calendars",
+    "/calendars/de",
 )
 _CLASS = re.compile(r"\.([a-zA-Z][\w-]*)")
 
@@ -40,6 +42,8 @@ def furnished(app: App, node: Node) -> None:
     app.schedules.put("nightly", "report", cron("30 2 * * *", tz="Europe/Berlin"), args={"to": "ann"}, tags=["eu"])
     app.schedules.put("often", "report", every("10s"), args={"to": "ann"})
     app.schedules.trigger("nightly")
+    app.calendars.put("de", {"2026-12-25": "Christmas Day"})
+    app.triggers.put("hourly", every("1h") - calendar("de"))
     app.freeze("late", "2199-01-01T00:00Z", "2199-02-01T00:00Z", where={"tag": "eu"})
 
 

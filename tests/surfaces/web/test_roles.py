@@ -21,13 +21,15 @@ TABLE = {
     " GET export, GET runs, GET runs/{run_id}, GET runs/{run_id}/logs,"
     " GET runs/{run_id}/story, GET nodes, GET tasks, GET status, GET doctor,"
     " GET forecast, GET lateness, GET statistics, GET schedules/{name}/ticks, GET events, GET freezes,"
-    " GET alerts, GET schedules/{name}/alerts",
+    " GET alerts, GET schedules/{name}/alerts,"
+    " GET calendars, GET calendars/{name}, GET triggers, GET triggers/{name}",
     Role.OPERATOR: "POST schedules/{name}/pause, POST schedules/{name}/resume, POST schedules/{name}/trigger,"
     " POST schedules/{name}/reschedule, POST schedules/{name}/skip, PUT freezes/{name}, DELETE freezes/{name},"
     " POST bulk, POST check, POST runs, POST runs/{run_id}/cancel, POST alerts/{name}/test,"
     " POST runs/{run_id}/retry, POST nodes/{node}/drain, DELETE nodes/{node}",
     Role.ADMIN: "POST schedules, PUT schedules/{name}, PATCH schedules/{name}, DELETE schedules/{name}, POST import,"
     " PUT templates/{name},"
+    " PUT calendars/{name}, DELETE calendars/{name}, PUT triggers/{name}, DELETE triggers/{name},"
     " GET tokens, POST tokens, DELETE tokens/{name}",
 }
 WHO = ("nobody", "viewer", "operator", "admin")

@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Any
 
 from onthedot.triggers import Trigger
+from onthedot.triggers.pinned import Use, ValueKind
 
 
 def _nothing() -> Mapping[str, Any]:
@@ -95,6 +96,23 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
+class SharedValue:
+    """A calendar or a named trigger of a file."""
+
+    kind: ValueKind
+    name: str
+    content: Any
+    """`CalendarDays`, or a `Trigger`."""
+    said: Any
+    """The same as JSON."""
+
+    @property
+    def use(self) -> Use:
+        """What it declares."""
+        return Use(self.kind, self.name)
+
+
+@dataclass(frozen=True, slots=True)
 class Refused:
     """A line of a crontab that cannot be honoured: it alone is left out."""
 
@@ -122,6 +140,8 @@ class JobFile:
     refused: tuple[Refused, ...] = ()
     is_crontab: bool = False
     alerts: tuple[AlertEntry, ...] = ()
+    shared: tuple[SharedValue, ...] = ()
+    """Its calendars, then its named triggers."""
 
     @property
     def problems(self) -> tuple[str, ...]:

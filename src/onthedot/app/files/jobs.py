@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import tomllib
 from dataclasses import replace
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
@@ -12,6 +13,7 @@ from onthedot.app.alerting import read_alert
 from onthedot.app.files.declared_targets import WORK_KEYS, read_work
 from onthedot.app.files.entry import AlertEntry, Entry, JobFile, NamedTask, Work
 from onthedot.app.files.names import name_problem
+from onthedot.app.files.shared_values import pins_of, read_shared
 from onthedot.app.files.trigger_keys import TRIGGER_KEYS, ZONE_KEYS, read_trigger, read_zone
 from onthedot.app.policies import POLICIES
 from onthedot.app.remedies import did_you_mean
@@ -21,9 +23,9 @@ from onthedot.triggers import Trigger
 
 Table = dict[str, Any]
 
-TOP_KEYS = ("store", "timezone", "app", "alerts", "schedules")
 ALERT_KEYS = (*WORK_KEYS, "on", "after", "every", "overdue", "default")
 SCHEDULE_KEYS = (*TRIGGER_KEYS, *ZONE_KEYS, *WORK_KEYS, *POLICIES, "each")
+TOP_KEYS = ("store", "timezone", "app", "alerts", "calendars", "triggers", "schedules")
 
 _PLACE = re.compile(r"(.*) \(at (line \d+, column \d+|end of document)\)")
 _HEADING = re.compile(
@@ -31,14 +33,17 @@ _HEADING = re.compile(
 )
 
 
-def read_jobs(text: str, *, path: str, timezone: str | None = None) -> JobFile:
-    """All schedules of a jobs.toml; `FileError` with every problem of it. `timezone` counts where the file has none."""
+def read_jobs(text: str, *, path: str, timezone: str | None = None, folder: Path | None = None) -> JobFile:
+    """All schedules of a jobs.toml; `FileError` with every problem of it. `timezone` counts where the file has none.
+
+    In the folder are the files that it names; without one, it may name none.
+    """
     try:
         document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise FileError(path, [_syntax_problem(str(error))]) from None
     reader = _Reader(_lines(text))
-    job_file = reader.read(document, path, timezone)
+    job_file = reader.read(document, path, timezone, folder)
     if reader.problems:
         raise FileError(path, reader.problems)
     return job_file
@@ -64,7 +69,7 @@ class _Reader:
         self.lines = lines
         self.problems: list[str] = []
 
-    def read(self, document: Table, path: str, timezone: str | None) -> JobFile:
+    def read(self, document: Table, path: str, timezone: str | None, folder: Path | None = None) -> JobFile:
         """The whole document; worthless if there were problems."""
         self.problems += [
             f"{key}: unknown key; {did_you_mean(key, TOP_KEYS)}" for key in document if key not in TOP_KEYS
@@ -76,7 +81,11 @@ class _Reader:
             self.problems.append("schedules: write each as a table, [schedules.NAME]")
             schedules = {}
         entries = [entry for name, table in schedules.items() for entry in self._entries(name, table, zone)]
-        return JobFile(path, tuple(entries), store, app, zone, alerts=self._alerts(document.get("alerts", {})))
+        shared = read_shared(document, zone, folder=folder, problems=self.problems)
+        pins = pins_of(shared)
+        pinned = tuple(replace(entry, trigger=entry.trigger.with_pins(pins)) for entry in entries)
+        alerts = self._alerts(document.get("alerts", {}))
+        return JobFile(path, pinned, store, app, zone, shared=shared, alerts=alerts)
 
     def _alerts(self, tables: object) -> tuple[AlertEntry, ...]:
         if not isinstance(tables, dict) or not all(isinstance(table, dict) for table in tables.values()):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from os import PathLike
@@ -21,9 +21,11 @@ from onthedot.app.pings import pings_of
 from onthedot.app.schedules import Put, Schedules
 from onthedot.app.sync import Declarations, Declared
 from onthedot.app.tasks import Task, Tasks
+from onthedot.app.values import DeclaredValue, Values
 from onthedot.errors import Conflict, FileError, OnthedotError
 from onthedot.execution.around import Around
 from onthedot.model.alert import Alert
+from onthedot.triggers.pinned import Use, ValueKind
 
 _log = logging.getLogger("onthedot.files")
 
@@ -42,8 +44,11 @@ class LoadedFile:
         *,
         arounds: Sequence[Around],
         alerts: AppAlerts,
+        values: Mapping[ValueKind, Values[Any]],
     ) -> None:
         self.path = Path(path)
+        self._values = values
+        self._uses: tuple[Use, ...] = ()
         self._tasks = tasks
         self._schedules = schedules
         self._declarations = declarations
@@ -66,6 +71,8 @@ class LoadedFile:
         with self._alerts_of(read):
             job_file, own, declared = self._taken(from_crontab(read) if read.is_crontab else read)
         stays = {each.name for each in job_file.refused} & {*self.names}
+        self._declarations.replace_values(self._uses, self._shared(job_file))
+        self._uses = tuple(each.use for each in job_file.shared)
         self._tasks.replace([name for name in self._task_names if name not in stays], own)
         self._declarations.replace([name for name in self.names if name not in stays], declared)
         self._task_names = (*(task.name for task in own), *(name for name in self._task_names if name in stays))
@@ -87,6 +94,9 @@ class LoadedFile:
             self._alerts.restore(before)
             raise
         self._alert_names = tuple(each.name for each in job_file.alerts)
+
+    def _shared(self, job_file: JobFile) -> list[DeclaredValue]:
+        return [DeclaredValue(self._values[each.kind], each.name, each.content, each.said) for each in job_file.shared]
 
     def _taken(self, job_file: JobFile) -> tuple[JobFile, list[Task[..., Any]], list[Declared]]:
         """The file without what does not fit the app, and the tasks and declarations of the rest."""

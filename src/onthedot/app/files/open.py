@@ -31,15 +31,23 @@ def read_file(path: str | PathLike[str], *, system: bool | None = None, timezone
         raise FileError(str(path), [f"line {line}: this is not UTF-8 text; save the file as UTF-8"]) from None
     except OSError as error:
         raise FileError(str(path), [(error.strerror or str(error)).lower()]) from None
-    return read_text(text, path, system=system, timezone=timezone)
+    return read_text(text, path, system=system, timezone=timezone, folder=Path(path).parent)
 
 
 def read_text(
-    text: str, path: str | PathLike[str], *, system: bool | None = None, timezone: str | None = None
+    text: str,
+    path: str | PathLike[str],
+    *,
+    system: bool | None = None,
+    timezone: str | None = None,
+    folder: Path | None = None,
 ) -> JobFile:
-    """The same for text that was read elsewhere; the path tells its format and its name in errors."""
+    """The same for text that was read elsewhere; the path tells its format and its name in errors.
+
+    Other files that it names are looked for in the folder; without one it may name none.
+    """
     if Path(path).suffix == ".toml" or _TOML_HEADING.search(text):
-        return read_jobs(text, path=str(path), timezone=timezone)
+        return read_jobs(text, path=str(path), timezone=timezone, folder=folder)
     zone = machine_zone() if timezone is None else timezone
     return read_crontab(text, path=str(path), timezone=zone, system=is_system(path) if system is None else system)
 

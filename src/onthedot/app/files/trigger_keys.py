@@ -7,16 +7,19 @@ from datetime import date, datetime, time
 from typing import Any
 
 from onthedot.app.remedies import exactly_one
+from onthedot.app.trigger_text import read_exceptions
 from onthedot.errors import MomentError, OnthedotError, TriggerError
-from onthedot.triggers import Trigger, at, cron, every
+from onthedot.triggers import Trigger, at, cron, every, named
 from onthedot.triggers.zones import get_zone
 
 Table = dict[str, Any]
 
 ZONE_KEYS = ("timezone", "tz")
 _BOUNDS = ("starts_at", "repeat_until")
-_OPTIONS = {"cron": ("gap", "fold", *_BOUNDS), "every": ("anchor", "spread", *_BOUNDS), "at": ()}
-TRIGGER_KEYS = (*_OPTIONS, "gap", "fold", *_BOUNDS, "anchor", "spread")
+_OPTIONS = {"cron": ("gap", "fold", *_BOUNDS), "every": ("anchor", "spread", *_BOUNDS), "at": (), "trigger": ()}
+_BESIDE = ("gap", "fold", *_BOUNDS, "anchor", "spread")
+EXCEPT = "except"
+TRIGGER_KEYS = (*_OPTIONS, *_BESIDE, EXCEPT)
 
 
 def read_zone(value: object) -> tuple[str | None, str | None]:
@@ -48,8 +51,18 @@ def read_trigger(table: Table, file_zone: str | None, problems: list[str]) -> Tr
     except OnthedotError as error:
         problems.append(f"{kind}: {error}")
     else:
-        return trigger.with_default_zone(file_zone) if file_zone else trigger
+        return _without(trigger.with_default_zone(file_zone) if file_zone else trigger, table, problems)
     return None
+
+
+def _without(trigger: Trigger, table: Table, problems: list[str]) -> Trigger:
+    """What it leaves out: "calendar de", "2026-12-24", or a list of such."""
+    try:
+        for item in read_exceptions(table.get(EXCEPT, [])):
+            trigger = trigger - item
+    except TriggerError as error:
+        problems.append(f"{EXCEPT}: {error.line}")
+    return trigger
 
 
 def _own_zone(table: Table, problems: list[str]) -> str | None:
@@ -67,7 +80,7 @@ def _own_zone(table: Table, problems: list[str]) -> str | None:
 def _options(table: Table, kind: str, problems: list[str]) -> Table:
     """What stands beside the trigger and belongs to it."""
     options: Table = {}
-    for key in TRIGGER_KEYS[len(_OPTIONS) :]:
+    for key in _BESIDE:
         if key not in table:
             continue
         if key not in _OPTIONS[kind]:
@@ -114,6 +127,14 @@ def _every(interval: object, zone: str | None, file_zone: str | None, options: T
     return every(interval, tz=zone or file_zone, **options)
 
 
+def _named(name: object, zone: str | None, file_zone: str | None, options: Table) -> Trigger:
+    if not isinstance(name, str):
+        raise TriggerError(f'{name!r} is no name of a trigger; write [triggers.hourly] and here "hourly"')
+    if zone is not None:
+        raise TriggerError("a named trigger has its own zone; leave timezone out here")
+    return named(name)
+
+
 def _at(moment: object, zone: str | None, file_zone: str | None, options: Table) -> Trigger:
     return at(_moment(moment), tz=zone or file_zone)
 
@@ -122,4 +143,5 @@ _MAKERS: dict[str, Callable[[object, str | None, str | None, Table], Trigger]] =
     "cron": _cron,
     "every": _every,
     "at": _at,
+    "trigger": _named,
 }

@@ -4,6 +4,7 @@ from onthedot.app.remote.alerts import RemoteAlerts
 from onthedot.app.remote.connection import Connection
 from onthedot.app.remote.enqueuing import enqueue
 from onthedot.app.remote.freezes import RemoteFreezes
+from onthedot.app.remote.kept_values import RemoteCalendars, RemoteNamedTriggers
 from onthedot.app.remote.nodes import RemoteNodes
 from onthedot.app.remote.runs import RemoteRuns
 from onthedot.app.remote.schedules import RemoteSchedules
@@ -13,7 +14,9 @@ from onthedot.app.remote.tokens import RemoteTokens
 __all__ = [
     "Connection",
     "RemoteAlerts",
+    "RemoteCalendars",
     "RemoteFreezes",
+    "RemoteNamedTriggers",
     "RemoteNodes",
     "RemoteRuns",
     "RemoteSchedules",

@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Callable, Mapping
 from email.utils import parsedate_to_datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlsplit
 
@@ -24,6 +25,7 @@ from onthedot.errors import (
     StoreError,
     StoreUnavailable,
     TokenNotFound,
+    ValueNotFound,
 )
 from onthedot.moments import ceil_ms
 from onthedot.storable import can_be_kept
@@ -44,6 +46,8 @@ _MISSING: Mapping[str, Callable[[str], NotFound]] = {
     "runs": RunNotFound,
     "nodes": NodeNotFound,
     "tokens": TokenNotFound,
+    "calendars": partial(ValueNotFound, "calendar"),
+    "triggers": partial(ValueNotFound, "trigger"),
     "freezes": FreezeNotFound,
     "alerts": AlertNotFound,
 }

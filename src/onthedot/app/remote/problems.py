@@ -38,6 +38,7 @@ _MAKERS: Mapping[str, Callable[[Values], OnthedotError]] = {
     "task-not-found": _named(errors.TaskNotFound, "name"),
     "run-not-found": _named(errors.RunNotFound, "run_id"),
     "node-not-found": _named(errors.NodeNotFound, "node"),
+    "value-not-found": _named(errors.ValueNotFound, "kind", "name", "known"),
     "token-not-found": _named(errors.TokenNotFound, "name"),
     "freeze-not-found": _named(errors.FreezeNotFound, "name"),
     "alert-not-found": _named(errors.AlertNotFound, "name", "known"),

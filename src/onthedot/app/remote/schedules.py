@@ -28,7 +28,7 @@ from onthedot.rules.backfill import Which
 from onthedot.storable import can_be_kept
 from onthedot.stores.base import Change
 from onthedot.triggers.base import Trigger
-from onthedot.triggers.codec import decode, encode
+from onthedot.triggers.codec import decode, encode, without_pins
 
 if TYPE_CHECKING:
     from onthedot.app.flows.flow import Flow
@@ -132,7 +132,7 @@ class RemoteSchedules(Schedules):
         return schedule_of(self._connection.patch("schedules", name, body=body, headers=_expecting(revision)))
 
     def _encoded(self, trigger: Trigger, name: str) -> Document:
-        return dict(encode(trigger_of(trigger, name).with_default_zone(self._timezone)))
+        return dict(without_pins(encode(trigger_of(trigger, name).with_default_zone(self._timezone))))
 
     # steering
 
@@ -344,7 +344,15 @@ class RemoteSchedules(Schedules):
         )
         names = (tuple(told[kind]) for kind in ("created", "unchanged", "only_here"))
         created, unchanged, only_here = names
-        return Imported(created, changed, unchanged, only_here, told["written"], tuple(told.get("freezes", ())))
+        return Imported(
+            created,
+            changed,
+            unchanged,
+            only_here,
+            told["written"],
+            tuple(told.get("freezes", ())),
+            tuple(told.get("values", ())),
+        )
 
 
 def _each_of(name: str, each: Each) -> list[tuple[str, Mapping[str, Any]]]:

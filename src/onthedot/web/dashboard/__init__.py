@@ -15,6 +15,7 @@ from onthedot.web.dashboard import (
     acts,
     alerts,
     asks,
+    calendars,
     changes,
     edit,
     freezes,
@@ -56,6 +57,7 @@ _MODULES = (
     statistics,
     tasks,
     alerts,
+    calendars,
     changes,
     tokens,
 )

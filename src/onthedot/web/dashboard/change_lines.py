@@ -11,8 +11,10 @@ from onthedot.durations import format_duration
 from onthedot.errors import OnthedotError
 from onthedot.stores.base import Change
 from onthedot.triggers.codec import decode
+from onthedot.triggers.pinned import KINDS
 
 Kind = Literal["text", "moment"]
+About = Literal["schedule", "run", "node", "token", "freeze", "calendar", "trigger", ""]
 _DONE = {
     "put": "put",
     "update": "changed",
@@ -32,13 +34,17 @@ _DONE = {
     "forget": "forgot the node",
     "create token": "made the token",
     "revoke token": "revoked the token",
+    "put calendar": "put the calendar",
+    "delete calendar": "deleted the calendar",
+    "put trigger": "put the trigger",
+    "delete trigger": "deleted the trigger",
     "import": "imported",
     "sync": "declared",
 }
 _NOT_SHOWN = frozenset(
     {
         *("run", "task", "node", "node_id", "died", "renewed_ms", "started_ms"),  # the sentence says them
-        *("token", "freeze"),
+        *("token", "freeze", "calendar", "uses"),
         *("id", "name", "kind", "origin", "given", "declared_hash", "created_ms", "paused_note", "frozen"),
         *("settled_ms", "fence", "routed", "planned_runs", "rescheduled"),  # how it is planned, not what somebody said
     }
@@ -79,7 +85,7 @@ class Line:
     did: str
     what: str
     """A schedule, a task, a node or a token, by its name."""
-    about: Literal["schedule", "run", "node", "token", "freeze", ""]
+    about: About
     note: str
     fields: tuple[Field, ...]
 
@@ -104,7 +110,9 @@ def line_of(change: Change) -> Line:
     return Line(change, did, what, about, note, tuple(_fields(change.before, after)))
 
 
-def _subject(change: Change) -> tuple[str, Literal["schedule", "run", "node", "token", "freeze", ""]]:
+def _subject(
+    change: Change,
+) -> tuple[str, About]:
     after = change.after
     if "run" in after:
         return change.schedule or str(after.get("task", "")), "run"
@@ -114,12 +122,15 @@ def _subject(change: Change) -> tuple[str, Literal["schedule", "run", "node", "t
         return str(after["token"]), "token"
     if "freeze" in after:
         return str(after["freeze"]), "freeze"
+    for kind in KINDS:
+        if isinstance(after.get(kind), str):
+            return str(after[kind]), kind
     return (str(after["node"]), "node") if "node" in after else ("", "")
 
 
 def _fields(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Field]:
     for name in dict.fromkeys((*before, *after)):
-        if name in _NOT_SHOWN:
+        if name in _NOT_SHOWN or (name == "trigger" and isinstance(after.get(name), str)):
             continue
         old, new = before.get(name), after.get(name)
         if isinstance(old, Mapping | None) and isinstance(new, Mapping) and name == "policy":

@@ -10,7 +10,7 @@ from typing import Any, cast
 from onthedot.app.app import App
 from onthedot.app.json_documents import policy_document
 from onthedot.app.options import OF_THE_SCHEDULE
-from onthedot.app.trigger_text import read_trigger
+from onthedot.app.trigger_text import read_whole_trigger
 from onthedot.errors import ArgumentsError, SettingsError, TriggerError
 from onthedot.model.definition_json import as_json
 from onthedot.model.schedule import Schedule
@@ -112,7 +112,7 @@ def trigger_from(given: Fields) -> Trigger:
             return decode(read_json(given.trigger))
         except ValueError as error:
             raise error if isinstance(error, TriggerError) else TriggerError(f"this is no JSON: {error}") from None
-    return read_trigger(given.trigger, tz=given.tz or None, gap=given.gap or None, fold=given.fold or None)
+    return read_whole_trigger(given.trigger, tz=given.tz or None, gap=given.gap or None, fold=given.fold or None)
 
 
 def args_from(text: str) -> dict[str, Any]:

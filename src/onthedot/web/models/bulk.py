@@ -82,3 +82,4 @@ class Imported(BaseModel):
     only_here: list[str]
     written: bool
     freezes: list[str] = Field(default_factory=list, description="Freezes that are new, or others under their name.")
+    values: list[str] = Field(default_factory=list, description="Calendars and triggers that are new or changed.")

@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from onthedot.web.models.common import Given
 
 
 class TriggerFields(Given):
-    """One of `cron`, `every` and `at`, with what belongs to it."""
+    """One of `cron`, `every`, `at` and `trigger` (a named one), with what belongs to it and what it leaves out."""
 
     model_config = ConfigDict(
-        extra="forbid", json_schema_extra={"examples": [{"cron": "30 2 * * *", "tz": "Europe/Berlin"}]}
+        extra="forbid",
+        json_schema_extra={
+            "examples": [{"cron": "30 2 * * *", "tz": "Europe/Berlin"}, {"trigger": "hourly", "except": ["2026-12-24"]}]
+        },
     )
 
     cron: str | None = None
     every: str | None = None
     at: str | None = None
+    trigger: str | None = None
+    without: list[str] | None = Field(
+        default=None, alias="except", description='"calendar de", "2026-12-24" or "2026-12-24..2027-01-01".'
+    )
     tz: str | None = None
     gap: str | None = None
     fold: str | None = None

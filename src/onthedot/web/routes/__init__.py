@@ -15,11 +15,26 @@ from onthedot.web.routes import (
     runs,
     schedules,
     steering,
+    values,
 )
 
 ROUTES: tuple[APIRoute, ...] = tuple(
     route
-    for module in (health, access, alerts, schedules, steering, bulk, freezes, files, runs, nodes, insight, events)
+    for module in (
+        health,
+        access,
+        alerts,
+        schedules,
+        steering,
+        bulk,
+        freezes,
+        values,
+        files,
+        runs,
+        nodes,
+        insight,
+        events,
+    )
     for route in module.router.routes
     if isinstance(route, APIRoute)
 )

@@ -223,7 +223,7 @@ def test_every_policy_is_kept_as_written() -> None:
             'at = 2026-12-24T18:00:00\nshell = "x"',
             'at: 2026-12-24 18:00:00 has no zone; write at("2026-12-24 18:00:00", tz="Europe/Berlin") or add an offset',
         ),
-        ('shell = "x"', "cron, every or at is missing"),
+        ('shell = "x"', "cron, every, at or trigger is missing"),
         ('cron = "* * * * *"\nevery = "1m"\nshell = "x"', "cron and every: only one of them can stand here"),
         ('every = "1m"', "command, shell, http, mail or task is missing"),
         ('every = "1m"\nshell = "x"\ntask = "y"', "shell and task: only one of them can stand here"),
@@ -276,7 +276,7 @@ def test_all_problems_of_a_file_are_told_at_once() -> None:
         "jobs.toml: [schedules.a] retrys: unknown key; did you mean retries?",
         "jobs.toml: [schedules.a] cron: hour: 25 is not 0-23 (column 3)",
         'jobs.toml: [schedules.a] command: [] is no list of words; write ["pg_dump", "shop"]',
-        "jobs.toml: [schedules.b] cron, every or at is missing",
+        "jobs.toml: [schedules.b] cron, every, at or trigger is missing",
     ]
     assert caught.value.path == "jobs.toml"
 
