@@ -61,6 +61,7 @@ GIVEN = {
 # parked, or have ended.
 VALUES = {
     "onthedot_schedules": {
+        "uses": "'[]'",
         "id": "{text}",
         "name": "{text}",
         "task": "{name}",

@@ -38,6 +38,7 @@ ONLY_ON_MYSQL = {
     "onthedot_schedules_mode",
     "onthedot_schedules_deleted",
     "onthedot_schedules_error",
+    "onthedot_schedules_using",
     "onthedot_history_moment",
 }
 NOT_ON_MYSQL = {
@@ -50,6 +51,7 @@ NOT_ON_MYSQL = {
     "onthedot_runs_moment",
     "onthedot_schedules_due",
     "onthedot_schedules_local",
+    "onthedot_schedules_uses",
     "onthedot_schedules_tombstones",
 }
 

@@ -245,6 +245,12 @@ def test_what_people_ask_for_is_found_by_an_index(connection: Connection, statem
     assert all("USING" in line for line in plan.splitlines() if "SCAN onthedot" in line), plan
 
 
+def test_what_names_a_calendar_is_found_without_reading_what_names_none(connection: Connection) -> None:
+    plan = _plan(connection, queries.users("calendar/de", "", 500))
+    assert "INDEX onthedot_schedules_uses" in plan
+    assert "INDEX onthedot_values_state" in _plan(connection, statements.NEW_VALUES)
+
+
 def test_the_local_schedules_are_found_without_reading_the_others(connection: Connection) -> None:
     plan = _plan(connection, queries.LISTED.where(tables.LOCAL))
     assert "INDEX onthedot_schedules_local" in plan
