@@ -28,6 +28,7 @@ JOBS = Section(
         _job('cron = "61 * * * *"\nshell = "true"', "cron: minute: 61 is not 0-59 (column 1)"),
         _job('every = 15\nshell = "true"', 'every: 15 is no interval; write it like "90s" or "15m"'),
         _job('cron = "@daily"\nevery = "1h"\nshell = "true"', "cron and every: only one of them can stand here"),
+        _jobs('[alerts.ops]\non = "failure"\n', "[alerts.ops] command, shell, http, mail or task is missing"),
         _job('every = "1h"', "command, shell, http, mail or task is missing"),
         _job(
             'every = "1h"\ncommand = "ls -l"',

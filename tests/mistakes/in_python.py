@@ -139,6 +139,27 @@ SCHEDULES = Section(
             'app.schedules.put("job", tidy, every("1h"), enabled="no")', "job: enabled: 'no' is neither true nor false"
         ),
         Mistake(
+            'app.schedules.put("job", tidy, every("1h"), alerts=["ops"])',
+            "job: alerts: no alert 'ops', the app has none; declare it: app.alert('ops', task='hook')",
+        ),
+        Mistake(
+            'app.alert("ops", task="hook", on="failed")',
+            "alert 'ops': on: 'failed' is not known; did you mean failure?",
+        ),
+        Mistake(
+            'app.alert("ops", task="hook", on="overdue")',
+            "alert 'ops': overdue: say how long after the latest success, overdue='26h'",
+        ),
+        Mistake(
+            'app.schedules.put("job", tidy, every("1h"), ping={"success": "https://hc.example.org/abc"})',
+            "job: ping: urls are said in code or a file, @app.schedule(…, ping={…}), and not kept in a store;"
+            " here write the kinds, ['success', 'fail']",
+        ),
+        Mistake(
+            'app.mail("post", "ops", sender="jobs@example.org", host="smtp.example.org")',
+            "'post': to: 'ops' is no address; write 'ops@example.org'",
+        ),
+        Mistake(
             'app.schedules.put("job", tidy, every("1h"), then="sned")',
             "job: then: no task named 'sned'. Did you mean send? Import its module before start, or pass"
             " unchecked=True.",

@@ -19,6 +19,9 @@ from onthedot.model.alert import Alert
 from onthedot.model.node import Node
 from onthedot.model.outcome import Outcome
 from onthedot.model.run import Run
+from onthedot.model.values import replace
+from onthedot.stores.engine import Engine
+from onthedot.stores.transaction import Transaction
 from onthedot.web.serving import Place, WebServer
 
 OPS = Alert("ops", "hook", ("failure", "recovery"), 2)
@@ -104,6 +107,24 @@ def test_a_schedule_is_put_with_alerts_over_http(app: App) -> None:
     with server.beside(), closing(App(server.address, token=token)) as remote:
         put = remote.schedules.put("hourly", "report", NEVER, alerts=[OPS])
         assert put.alerts == app.schedules.get("hourly").alerts == (OPS,)
+
+
+def test_an_alert_whose_task_has_gone_waits_and_status_and_doctor_say_so(app: App, folder: Folder) -> None:
+    fail(app)
+    app.open_store().join(Node("n1", "web", tasks=("report",)), [])
+    fail(app)
+    (waiting,) = app.runs.list(task="hook").items
+    assert waiting.state == "waiting"
+    store = app.open_store()
+    assert isinstance(store, Engine)
+
+    def make_late(tx: Transaction) -> None:
+        run = tx.live_runs([waiting.id])[waiting.id]
+        tx.save_runs([replace(run, due_ms=run.due_ms - 120_000)])
+
+    store._transact(make_late)
+    assert "no live node has the task hook" in folder.run("status").stdout
+    assert "no live node has the task hook" in folder.run("doctor").stdout
 
 
 def test_the_pages_show_what_was_told(app: App) -> None:

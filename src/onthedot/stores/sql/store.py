@@ -232,7 +232,10 @@ class SqlStore(Engine):
             # own row is locked, so a takeover comes wholly before this (another claim number) or finds the run ended.
             if not any(node.id == node_id for node in tx.nodes()):
                 return False
-            done = finishing.record(tx, node_id, [outcome], self.tasks)
+            try:
+                done = finishing.record(tx, node_id, [outcome], self.tasks)
+            except TryAgain:
+                raise Conflict("another run of its schedule ends just now; roll back and try again") from None
         return bool(done.finished.recorded)
 
     @contextmanager
