@@ -153,4 +153,6 @@ def test_a_frozen_schedule_is_not_overdue_while_nobody_plans(both: Both) -> None
     late = replace(both.schedule("other"), next_run_ms=now_ms - 2 * HOUR, settled_ms=now_ms - 3 * HOUR)
     store.change(["other"], lambda before, _: Effects(schedule=late), Author("", "", ""))
     assert both.app.status().late == ()
+    assert [each.name for each in both.app.status().freezes] == ["xmas"]
+    assert "frozen: schedules named other, by xmas until" in both.folder.run("status").stdout
     assert both.app.status().overdue_count == 0

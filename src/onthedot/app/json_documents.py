@@ -399,6 +399,7 @@ def status_document(status: Status, store: str) -> Document:
         "paused": status.paused,
         "pauses": [{"name": each.name, "told": str(each)} for each in status.pauses],
         "died": [{"name": each.name, "count": each.count, "heard_at": iso(each.last_ms)} for each in status.died],
+        "freezes": [freeze_document(each, status.now_ms) for each in status.freezes],
         "undeclared": list(status.undeclared),
         "undeclared_count": status.undeclared_count,
         "parked": [{"name": each.name, "error": each.error} for each in status.parked],

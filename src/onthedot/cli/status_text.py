@@ -26,6 +26,7 @@ def status_lines(told: Document) -> list[str]:
         *_nodes(told),
         *(f"node {visible(_died(each))}" for each in told["died"][:_SHOWN]),
         *(f"paused: {visible(each['told'])}" for each in told["pauses"][:_SHOWN]),
+        *(f"frozen: {visible(_frozen(each))}" for each in told.get("freezes", [])[:_SHOWN]),
         *(f"undeclared: {visible(name)}: {_UNDECLARED}" for name in told["undeclared"][:_SHOWN]),
         *(f"parked: {visible(each['name'])}: {visible(each['error'] or '')}" for each in told["parked"][:_SHOWN]),
         *_late(told["late"], told["late_count"]),
@@ -34,6 +35,13 @@ def status_lines(told: Document) -> list[str]:
 
 
 _UNDECLARED = "no live node has declared it for an hour, and it does not run; onthedot sync --prune deletes it"
+
+
+def _frozen(freeze: Document) -> str:
+    where = freeze["where"] or {}
+    parts = [f"with tag {where['tag']}"] if "tag" in where else []
+    parts += [f"named {where['name']}"] if "name" in where else []
+    return f"schedules {' and '.join(parts) or 'of all kinds'}, by {freeze['name']} until {freeze['end_at']}"
 
 
 def _counts(told: Document) -> str:

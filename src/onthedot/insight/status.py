@@ -10,6 +10,7 @@ from onthedot.insight.failures import LATELY_MS, MOST_COUNTED, Failures, read_fa
 from onthedot.insight.lateness import LATE_MS, why_not_taken
 from onthedot.insight.node_history import at, labels_of
 from onthedot.insight.schedule_history import Pause, read_history
+from onthedot.model.freeze import Freeze
 from onthedot.model.node import Node, NodeState
 from onthedot.model.run import Run, UnreadableRun
 from onthedot.model.schedule import Schedule
@@ -118,6 +119,8 @@ class Status:
     waiting: int
     running: int
     """Both counted up to MOST_COUNTED."""
+    freezes: tuple[Freeze, ...] = ()
+    """Those that last."""
 
     @property
     def alive(self) -> tuple[Node, ...]:
@@ -180,6 +183,7 @@ def read_status(store: Store) -> Status:
         failed_count=len(failed),
         waiting=live.waiting,
         running=live.running,
+        freezes=tuple(each for each in store.freezes() if each.state(now_ms) == "active"),
     )
 
 
