@@ -48,7 +48,7 @@ def is_lasting(schedule: Schedule) -> bool:
     return (
         schedule.max_runs is None
         and not schedule.auto_remove
-        and not schedule.then
+        and not (schedule.then or schedule.alerts or schedule.ping)
         and (schedule.origin == "api" or schedule.declared_seen_ms is None)
         and policy.route == "any"
         and policy.jitter_ms == 0

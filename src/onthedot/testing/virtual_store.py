@@ -25,6 +25,7 @@ class VirtualStore(MemoryStore):
     def __init__(self, now_ms: Callable[[], int]) -> None:
         super().__init__(now_ms)
         self._local: tuple[str, ...] = ()
+        self._watched: tuple[str, ...] = ()
         self.plans_ticks = True
         """Whether there are nodes that plan."""
         self.on_enqueued: Callable[[list[Run]], list[Run]] = lambda runs: runs
@@ -33,6 +34,7 @@ class VirtualStore(MemoryStore):
     def change(self, names: Sequence[str], edit: Edit, by: Author) -> list[Effects]:
         effects = super().change(names, edit, by)
         self._local = tuple(row.id for row in self._tables.schedules.values() if row.mode == "local")
+        self._watched = tuple(row.id for row in self._tables.schedules.values() if row.watch_ms is not None)
         return effects
 
     def schedules(self, *, mode: Mode | None = None, **wanted: Any) -> list[Schedule]:
@@ -69,9 +71,10 @@ class VirtualStore(MemoryStore):
         return min((head for head in heads if head is not None and head > after_ms), default=None)
 
     def next_look_ms(self) -> int | None:
-        """When a node's regular look will find what nothing else tells of: a cancellation, a dependency, or what has
-        waited too long."""
-        return min((self._look_ms(run) for run in self._tables.runs.values()), default=None)
+        """When a node's regular look will find what nothing else tells of: a cancellation, a dependency, what has
+        waited too long, or a schedule that is overdue."""
+        looks = [self._tables.schedules[each].watch_ms for each in self._watched]
+        return min([*(self._look_ms(run) for run in self._tables.runs.values()), *filter(None, looks)], default=None)
 
     def _look_ms(self, run: Run) -> int:
         now_ms = self.now_ms()
@@ -96,9 +99,11 @@ class VirtualStore(MemoryStore):
         return self._tables.runs.values()
 
     def followers_of(self, run: Run) -> tuple[str, ...]:
-        """What is enqueued when the run succeeds."""
+        """What may be enqueued when the run succeeds."""
         schedule = self._tables.schedules.get(run.schedule_id or "")
-        return () if schedule is None else schedule.then
+        if schedule is None:
+            return ()
+        return (*schedule.then, *(alert.task for alert in schedule.alerts), *schedule.ping)
 
     def put_made(self, schedules: Sequence[Schedule], ended: Iterable[Sequence[Run]], live: Sequence[Run]) -> None:
         """Write rows that are known to be what nodes would have written, without asking for anything.

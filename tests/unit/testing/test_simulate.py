@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from onthedot import App, Context, OnthedotError, SettingsError, cron, every
+from onthedot import App, Context, OnthedotError, SettingsError, alert, cron, every
 from onthedot.model.run import Run
 from onthedot.testing import World, simulate
 from onthedot.triggers.base import Trigger
@@ -447,3 +447,24 @@ def test_the_fixture_makes_worlds(onthedot_world: Callable[..., World]) -> None:
     world = onthedot_world(app_of(every("1h")), nodes=2)
     world.advance("2h")
     assert len(world.moments("job")) == 2
+
+
+def test_alerts_are_sent_in_a_world_too_and_what_succeeds_is_not_overdue() -> None:
+    app = App("memory://")
+    app.task(name="hook")(lambda: None)
+    ops = alert("ops", task="hook", on=["failure", "overdue"], overdue="26h")
+
+    @app.schedule(every("1h"), alerts=[ops])
+    def good() -> None: ...
+
+    @app.schedule(every("1h"), alerts=[ops])
+    def bad() -> None:
+        raise ValueError("always")
+
+    with simulate(app, start="2026-03-29T00:00Z", nodes=2, call=True) as world:
+        world.advance("5d")
+        told = [(run.args["schedule"], run.args["on"], run.due_at.isoformat()) for run in world.runs() if run.args]
+    assert sorted(told) == [
+        ("bad", "failure", "2026-03-29T01:00:00+00:00"),
+        ("bad", "overdue", "2026-03-30T02:00:00+00:00"),
+    ]
