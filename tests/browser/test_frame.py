@@ -19,7 +19,7 @@ from tests.browser.site import (
     visiting,
 )
 
-from onthedot import every
+from onthedot import calendar, every
 from onthedot.model.node import SKEW_LABEL, ZONES_LABEL
 from onthedot.stores.base import Author
 
@@ -28,6 +28,8 @@ PAGES = (
     "/tasks",
     "/tasks/report/enqueue",
     "/changes",
+    "/calendars",
+    "/calendars/de?year=2026",
     "/tokens",
     "/tokens/the-viewer/revoke",
     "/keys",
@@ -48,6 +50,8 @@ def furnished(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 def furnish(site: Site) -> None:
     """A node that is well, one that drains, one whose clock is wrong, one that died with a run."""
     app, store = site.app, site.app.open_store()
+    app.calendars.put("de", {"2026-12-25": "Christmas Day", "2026-12-30..2026-12-31": ""})
+    app.triggers.put("nightly", every("1d") - calendar("de"))
     site.node("ams-1", group="large", labels={SKEW_LABEL: "2", ZONES_LABEL: "2026a"})
     site.node("nyc-1", labels={SKEW_LABEL: "1180", ZONES_LABEL: "2025b"})
     site.node(NAUGHTY)
