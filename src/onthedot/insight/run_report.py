@@ -34,7 +34,7 @@ class Try:
 
 @dataclass(frozen=True, slots=True)
 class Shard:
-    """A part of a broadcast, with what people call its node."""
+    """A part of a broadcast, or a tick of a backfill, with what people call its node."""
 
     run: Run
     node: str
@@ -56,6 +56,8 @@ class RunReport:
     """The node that runs it."""
     shards: tuple[Shard, ...] = ()
     """Of a broadcast: those first that did not succeed, then by number."""
+    filled_in: tuple[Shard, ...] = ()
+    """Of a backfill: the runs of its ticks, those first that did not succeed, then by their moments."""
     followers: tuple[Run, ...] = ()
     """What was begun because it ended."""
 
@@ -100,12 +102,17 @@ def read_report(store: Store, run: Run) -> RunReport:
         asked_by=None if run.cause == "tick" else facts.history.asked_for(run.id),
         holder=_holder(run, nodes),
         shards=tuple(_shard(each, nodes) for each in sorted(children, key=_by_need) if each.is_shard),
+        filled_in=tuple(_shard(each, nodes) for each in sorted(children, key=_by_moment) if each.is_filled_in),
         followers=tuple(each for each in children if not each.is_shard and not each.is_step),
     )
 
 
 def _by_need(run: Run) -> tuple[bool, int]:
     return run.state is State.SUCCEEDED, run.shard or 0
+
+
+def _by_moment(run: Run) -> tuple[bool, bool, int]:
+    return run.state is State.SUCCEEDED, run.state is State.WAITING, run.scheduled_ms
 
 
 def _shard(run: Run, nodes: NodeHistory) -> Shard:

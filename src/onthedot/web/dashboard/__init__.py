@@ -15,6 +15,7 @@ from onthedot.web.dashboard import (
     acts,
     alerts,
     asks,
+    backfill,
     calendars,
     changes,
     edit,
@@ -45,6 +46,7 @@ _MODULES = (
     asks,  # before the pages of one schedule or run, whose addresses take any name
     acts,
     freezes,
+    backfill,
     edit,
     import_page,
     run_acts,

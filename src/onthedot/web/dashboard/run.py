@@ -20,9 +20,11 @@ from onthedot.model.ids import made_ms
 from onthedot.model.run import Run, UnreadableRun
 from onthedot.model.states import State
 from onthedot.moments import floor_ms, iso
+from onthedot.rules import backfill
 from onthedot.stores.base import LogLine
 from onthedot.web.dashboard.addresses import Addresses
 from onthedot.web.dashboard.charts.attempts import MOST_ROWS, Course, draw
+from onthedot.web.dashboard.filling import filling_of
 from onthedot.web.dashboard.frame import render
 from onthedot.web.dashboard.moments import told
 from onthedot.web.dashboard.own_zones import own_zones
@@ -51,7 +53,8 @@ def run_page(request: Request, app: TheApp, run_id: str) -> HTMLResponse:
     except RunNotFound:
         return _pruned(request, run_id)
     run, store = report.run, app.open_store()
-    own = own_zones(store, [run]).get(run.schedule or "")
+    of = report.filled_in[0].run if report.filled_in else run  # a backfill is told in the zone of its schedule
+    own = own_zones(store, [of]).get(of.schedule or "")
     zone = zone_of(request).at(own)
     log = read_page(partial(_read, app, run.id), _wanted(request, report.tries), report.tries)
     return render(
@@ -74,12 +77,13 @@ def run_page(request: Request, app: TheApp, run_id: str) -> HTMLResponse:
         cut_line=partial(cut, most=LONGEST),
         warnings=request.query_params.get("log") == "warnings",
         failure=_failure(report),
-        args=_shown_json(dict(run.args)),
+        args=_shown_json(_given(run)),
         result=None if run.result is None else _shown_json(run.result),
         said_progress=_said_progress(log),
         then=_followers(app, run),
         shards=report.shards[:_MOST_SHARDS],
         shards_told=_shards_told(report),
+        filling=filling_of(report),
     )
 
 
@@ -151,6 +155,12 @@ def _failure(report: RunReport) -> tuple[str, str, str] | None:
     *trace, last = run.error.strip().split("\n") if run.error.strip() else [""]
     which = f"attempt {failed[-1]}" if failed and len(report.tries) > 1 else ""
     return which, cut_front("\n".join(trace), _MOST_TRACE), cut(last, _MOST_TRACE // 4)
+
+
+def _given(run: Run) -> dict[str, Any]:
+    """Its arguments; the moments of a backfill stand with their runs."""
+    left_out = ("ticks", "schedule_id") if run.task == backfill.TASK else ()
+    return {name: value for name, value in run.args.items() if name not in left_out}
 
 
 def _shown_json(value: Any) -> str:

@@ -20,6 +20,7 @@ from onthedot.model.schedule import Schedule
 from onthedot.moments import END_MS, FIRST_MS, ceil_ms, from_ms, iso, read_moment
 from onthedot.web.dashboard.addresses import Addresses
 from onthedot.web.dashboard.alerts import rule_of
+from onthedot.web.dashboard.backfill import shown_range
 from onthedot.web.dashboard.definition_form import shown_fields
 from onthedot.web.dashboard.frame import render
 from onthedot.web.dashboard.page_route import new_pages
@@ -66,6 +67,7 @@ def schedule_page(
         frozen=schedule.frozen_at(now_ms),
         when=when,
         view=view,
+        shown_range=shown_range(view, now_ms),
         wide=wide,
         narrow=narrow,
         story=story,
