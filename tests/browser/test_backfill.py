@@ -49,6 +49,9 @@ def test_a_range_is_looked_at_filled_in_and_watched(browser: Browser, site: Site
         expect(page.get_by_role("status")).to_contain_text("Fills in 3 ticks of nightly")
         expect(page).to_have_url(re.compile(r"/runs/[0-9a-f-]+$"))
         expect(page.locator("#filling h2")).to_contain_text("0 of 3")
+        expect(page.get_by_role("link", name="Run the same…")).to_have_count(0)
+        again = page.request.get(f"{page.url}/again")
+        assert (again.status, "begin another at its schedule" in again.text()) == (409, True)
         endings: tuple[Ending, ...] = ("succeeded", "failed")
         for ending in endings:
             Cast(site).end(_next(site, node), ending)

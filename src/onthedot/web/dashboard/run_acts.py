@@ -11,6 +11,7 @@ from starlette.responses import HTMLResponse
 from onthedot.errors import Conflict, SettingsError
 from onthedot.model.run import Run, UnreadableRun
 from onthedot.model.states import State
+from onthedot.rules import backfill
 from onthedot.storable import can_be_kept
 from onthedot.texts import counted
 from onthedot.web.dashboard.acts import done
@@ -143,7 +144,9 @@ def may_retry(run: Run) -> bool:
 
 
 def _repeatable(run: Run) -> Run:
-    """`Conflict` for a step: what it was given came from the others."""
+    """`Conflict` for a step: what it was given came from the others. And for a backfill, whose list is of its day."""
+    if run.task == backfill.TASK:
+        raise Conflict(f"run {run.id} is a backfill, of ticks that were found then; begin another at its schedule")
     if run.is_step:
         raise Conflict(
             f"run {run.id} is a step of a flow, which gives it its arguments; retry the flow {run.parent_id}"
