@@ -195,8 +195,8 @@ VERSIONS = (
         name="version-after-revival",
         rule="Whoever revives a run of a schedule raises its `version`: an operator's retry.",
         file="stores/engine/operating.py",
-        find="    raise_versions(tx, schedules.values())\n",
-        replace="",
+        find="    raise_versions(tx, schedules.values())\n    revive(tx, waiting)",
+        replace="    revive(tx, waiting)",
         tests=memory("TestVersions"),
     ),
     Sabotage(

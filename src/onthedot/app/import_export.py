@@ -216,7 +216,12 @@ def _wrong_values(item: Document) -> Iterator[str]:
     for key, known in _KNOWN.items():
         if key in item and item[key] not in known:
             yield f"{key}: {item[key]!r} is not known; there are {', '.join(known[:-1])} and {known[-1]}"
-    for key, most_bytes in (("declared_hash", 100), ("paused_note", MOST_BYTES)):
+    for key, most_bytes in (
+        ("declared_hash", 100),
+        ("graph", 100),
+        ("template", 200),
+        ("paused_note", MOST_BYTES),
+    ):
         problem = None if item.get(key) is None else text_problem(item[key], most_bytes)
         if problem:
             yield f"{key}: {problem}"

@@ -86,6 +86,7 @@ TABLE = (
     _Row(errors.SettingsError, 422, "settings"),
     _Row(errors.NotAllowed, 403, "not-allowed"),
     _Row(errors.StaleRevision, 412, "stale-revision", ("name", "expected", "actual")),
+    _Row(errors.ValueMoved, 409, "value-moved", ("kind", "name")),
     _Row(errors.Conflict, 409, "conflict"),
     _Row(errors.Clash, 503, "store-busy"),
     _Row(errors.StoreUnavailable, 503, "store-unavailable"),

@@ -24,7 +24,8 @@ TABLE = {
     " GET alerts, GET schedules/{name}/alerts,"
     " GET calendars, GET calendars/{name}, GET triggers, GET triggers/{name}",
     Role.OPERATOR: "POST schedules/{name}/pause, POST schedules/{name}/resume, POST schedules/{name}/trigger,"
-    " POST schedules/{name}/reschedule, POST schedules/{name}/skip, PUT freezes/{name}, DELETE freezes/{name},"
+    " POST schedules/{name}/reschedule, POST schedules/{name}/skip, POST schedules/{name}/backfill,"
+    " PUT freezes/{name}, DELETE freezes/{name},"
     " POST bulk, POST check, POST runs, POST runs/{run_id}/cancel, POST alerts/{name}/test,"
     " POST runs/{run_id}/retry, POST nodes/{node}/drain, DELETE nodes/{node}",
     Role.ADMIN: "POST schedules, PUT schedules/{name}, PATCH schedules/{name}, DELETE schedules/{name}, POST import,"

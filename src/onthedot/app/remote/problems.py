@@ -47,6 +47,7 @@ _MAKERS: Mapping[str, Callable[[Values], OnthedotError]] = {
     "settings": _named(errors.SettingsError, "detail"),
     "request": _named(errors.SettingsError, "detail"),
     "not-allowed": _named(NotAllowed, "detail"),
+    "value-moved": _named(errors.ValueMoved, "kind", "name"),
     "stale-revision": _named(errors.StaleRevision, "name", "expected", "actual"),
     "conflict": _named(errors.Conflict, "detail"),
     "store-busy": _named(errors.Clash, "detail"),
