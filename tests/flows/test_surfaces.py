@@ -12,6 +12,7 @@ from tests.patience import LONGEST, LONGEST_S
 from tests.surfaces.test_operate import Place as Folder
 
 from onthedot import App, Context, every
+from onthedot.errors import NotFound, RunNotFound
 from onthedot.model.run import Run
 from onthedot.model.states import State
 from onthedot.web.serving import Place, WebServer
@@ -107,6 +108,67 @@ def test_the_pages_show_flows_and_steps(shown: Shown) -> None:
         assert "Run the same" not in page
         answer = shown.ask(f"/runs/{step.id}/again")
         assert (answer.status_code, f"retry the flow {shown.run.id}" in answer.text) == (409, True)
+
+
+def test_the_graph_of_a_flow_is_the_same_here_and_over_http(shown: Shown, request: pytest.FixtureRequest) -> None:
+    remote = App(shown.server, token=shown.token)
+    request.addfinalizer(remote.close)
+    graph = shown.app.flows.get("hello")
+    assert [step.name for step in graph.steps] == ["names", "greet", "tell", "clean"]
+    for app in (shown.app, remote):
+        assert [each.hash for each in app.flows.list()] == [graph.hash]
+        assert app.flows.get("hello") == graph == app.flows.of_run(shown.run.id)
+        (step, *_) = app.runs.list(parent=shown.run.id, step="names")
+        assert app.flows.of_run(step.id) is None
+        with pytest.raises(RunNotFound):
+            app.flows.of_run("nobody")
+        with pytest.raises(NotFound, match=r"No flow named 'hallo'\. There is hello\."):
+            app.flows.get("hallo")
+
+
+def test_steps_are_listed_by_their_name_or_left_out(shown: Shown, request: pytest.FixtureRequest) -> None:
+    remote = App(shown.server, token=shown.token)
+    request.addfinalizer(remote.close)
+    for app in (shown.app, remote):
+        assert sorted(run.item or 0 for run in app.runs.list(parent=shown.run.id, step="greet")) == [0, 1]
+        assert [run.id for run in app.runs.list(steps=False)] == [shown.run.id]
+    listed = shown.folder.document("runs", "list")["runs"]
+    assert [each["id"] for each in listed] == [shown.run.id]
+    assert len(shown.folder.document("runs", "list", "--steps")["runs"]) == 4
+    assert len(shown.folder.document("runs", "list", "--step", "greet")["runs"]) == 2
+
+
+def test_a_flow_is_drawn_on_the_command_line(shown: Shown) -> None:
+    assert "hello" in shown.folder.printed("flows")
+    plain = shown.folder.printed("flows", "show", "hello").splitlines()
+    assert plain == [
+        "hello",
+        "○ names",
+        "└─ ○ greet    for each item",
+        "   └─ ○ tell",
+        "○ clean       at the end, closes the flow",
+    ]
+    live = shown.folder.printed("flows", "show", shown.run.id).splitlines()
+    assert live[0] == f"hello: run {shown.run.id} is running"
+    assert live[1:3] == ["● names       succeeded", "└─ ◐ greet    1 of 2, 1 bad"]
+    assert shown.folder.document("flows", "show", "hello")["graph"] == shown.app.flows.get("hello").hash
+    assert "there is hello" in shown.folder.refused("flows", "show", "hallo", code=1)
+    (step, *_) = shown.app.runs.list(parent=shown.run.id, step="names")
+    assert "is no flow" in shown.folder.refused("flows", "show", step.id)
+
+
+def test_the_page_of_a_flow_draws_its_steps_and_links_to_their_runs(shown: Shown) -> None:
+    page = shown.page(f"/runs/{shown.run.id}")
+    (names,) = shown.app.runs.list(parent=shown.run.id, step="names")
+    assert f'href="/runs/{names.id}" aria-label="names: succeeded"' in page
+    assert 'aria-label="greet: running, 1 of 2, 1 bad"' in page
+    assert 'class="flow"' in shown.page("/schedules/hello")
+    assert "hello: names" in shown.page(f"/runs/{names.id}")
+    listed = shown.page("/runs")
+    assert shown.run.id in listed
+    assert names.id not in listed
+    assert names.id in shown.page(f"/runs?parent={shown.run.id}&step=names")
+    assert "Stop those too" in shown.page(f"/runs/{shown.run.id}/cancel")
 
 
 def test_a_flow_that_failed_tells_what_went_wrong(shown: Shown) -> None:

@@ -26,6 +26,7 @@ from onthedot.app.declaring import Declaring
 from onthedot.app.files import JobFile
 from onthedot.app.files.loading import LoadedFile
 from onthedot.app.files.watching import FileWatch
+from onthedot.app.flow_graphs import Flows
 from onthedot.app.flows.flow import Flow
 from onthedot.app.flows.policies import check_flow
 from onthedot.app.freezes import Freezes
@@ -171,6 +172,7 @@ class App(Declaring):
         self.alerts = Alerts(self.open_store, self.schedules, self._alerts, self._by)
         self.tokens = Tokens(self.open_store, self._by)
         self.freezes = Freezes(self.open_store, self._by)
+        self.flows = Flows(self.open_store, self.tasks)
         self.calendars = Calendars(self.open_store, self._by, self.timezone)
         self.triggers = NamedTriggers(self.open_store, self._by, self.timezone)
 
@@ -185,6 +187,7 @@ class App(Declaring):
         self.alerts = remote.RemoteAlerts(connection)
         self.tokens = remote.RemoteTokens(connection)
         self.freezes = remote.RemoteFreezes(connection)
+        self.flows = remote.RemoteFlows(connection)
         self.calendars = remote.RemoteCalendars(connection)
         self.triggers = remote.RemoteNamedTriggers(connection, self.timezone)
 

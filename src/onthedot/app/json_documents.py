@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import asdict, fields
 from math import isfinite
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from onthedot.model.decision import Decision
     from onthedot.model.finding import Finding
     from onthedot.model.freeze import Freeze
+    from onthedot.model.graph import Graph
     from onthedot.model.mark import Mark
     from onthedot.model.node import Node
     from onthedot.model.policy import Policy
@@ -179,6 +181,20 @@ def step_document(step: StepStatus) -> Document:
         "after": list(step.after),
         "closing": step.closing,
         "problem": step.problem,
+        "mapped": step.mapped,
+        "on": step.on,
+    }
+
+
+def graph_document(graph: Graph) -> Document:
+    """A flow's graph: its steps as they were drawn, and all that is left out there."""
+    said: Document = json.loads(graph.text)
+    return {
+        "name": graph.name,
+        "graph": graph.hash,
+        "steps": said["steps"],
+        "defaults": said.get("defaults", {}),
+        "required": said.get("required", []),
     }
 
 

@@ -56,6 +56,8 @@ class RunFilter:
     until_ms: int | None = None
     before: str | None = None
     limit: int = 100
+    step: str | None = None
+    steps: bool = True
 
     def options(self) -> dict[str, Any]:
         """As the store takes it."""

@@ -50,6 +50,8 @@ class Runs:
         task: str | None = None,
         node: str | None = None,
         parent: str | None = None,
+        step: str | None = None,
+        steps: bool = True,
         state: str | None = None,
         late: bool = False,
         since: datetime | str | None = None,
@@ -61,7 +63,8 @@ class Runs:
 
         `node` is the id or the name of who runs it or did last. Late ones began more than a second after they were due.
         They were made at `since` or later, and before `until`. `parent` is the id of a broadcast, of which these are
-        the shards, or of the run that these followed.
+        the shards, of a flow, of which these are the steps, or of the run that these followed. `step` is the name of a
+        step; without `steps` those of flows are left out.
         """
         wanted = RunFilter(
             schedule,
@@ -73,8 +76,10 @@ class Runs:
             until_ms=None if until is None else ceil_ms(until),
             before=None if cursor is None else text_of(cursor, "cursor"),
             limit=count_of(limit, "limit"),
+            step=step,
+            steps=steps,
         )
-        if not all(text is None or can_be_kept(text) for text in (schedule, task, node, parent)):
+        if not all(text is None or can_be_kept(text) for text in (schedule, task, node, parent, step)):
             return Page([], None)
         found = read_runs(self._open_store(), wanted, node)
         return Page(found, found[-1].id if len(found) == limit else None)

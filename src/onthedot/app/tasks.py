@@ -240,6 +240,10 @@ class Tasks:
         """The flow of that name, as people or as its runs have it, if this process has it."""
         return self._flows.get(name.removeprefix(PREFIX))
 
+    def flows(self) -> Sequence[Flow[...]]:
+        """Those that this process has."""
+        return tuple(self._flows.values())
+
     def find(self, name: str) -> Task[..., Any] | Flow[...] | None:
         """The task or flow of that name, if this process has it."""
         return self.lookup(name) or self.flow(name)

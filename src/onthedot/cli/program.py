@@ -20,6 +20,7 @@ from onthedot.cli import (
     doctor,
     explain,
     files,
+    flows,
     forecast,
     freezes,
     migrate,
@@ -59,6 +60,7 @@ program.add_typer(schedules.group, name="schedules")
 program.add_typer(runs.group, name="runs")
 program.add_typer(calendars.group, name="calendars")
 program.add_typer(named_triggers.group, name="triggers")
+program.add_typer(flows.group, name="flows")
 program.command("changes")(changes.show_changes)
 program.add_typer(nodes.group, name="nodes")
 program.add_typer(freezes.group, name="freezes")

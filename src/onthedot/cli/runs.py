@@ -46,9 +46,16 @@ def show_list(
     parent: Annotated[
         str | None,
         typer.Option(
-            "--parent", metavar="ID", help="The shards of this broadcast, or what followed.", show_default=False
+            "--parent",
+            metavar="ID",
+            help="The steps of this flow, the shards of this broadcast, or what followed.",
+            show_default=False,
         ),
     ] = None,
+    step: Annotated[
+        str | None, typer.Option("--step", metavar="STEP", help="Only of this step of flows.", show_default=False)
+    ] = None,
+    steps: Annotated[bool, typer.Option("--steps", help="The steps of flows too, not only the flows.")] = False,
     late: Annotated[bool, typer.Option("--late", help="Only those that began more than a second late.")] = False,
     since: Annotated[
         str | None,
@@ -68,13 +75,15 @@ def show_list(
     with closing(open_app(store)) as app:
         if schedule is not None and not app.runs.list(schedule=schedule, limit=1).items:
             app.schedules.get(schedule)
-        cursor = None if before is None else _find(app, before).id
+        cursor = None if before is None else find_run(app, before).id
         now_ms = app.now_ms()
         page = app.runs.list(
             schedule=schedule,
             task=task,
             node=node,
-            parent=None if parent is None else _find(app, parent).id,
+            parent=None if parent is None else find_run(app, parent).id,
+            step=step,
+            steps=steps or any(each is not None for each in (step, parent, schedule)),
             state=state,
             late=late,
             since=some_moment(since, now_ms),
@@ -97,7 +106,7 @@ def show_list(
 def show_one(run_id: RunId, *, store: StoreUrl = None, as_json: AsJson = False) -> None:
     """Show all about one run."""
     with closing(open_app(store)) as app:
-        run = _find(app, run_id)
+        run = find_run(app, run_id)
         if as_json:
             show_json(run_document(run))
             return
@@ -119,14 +128,14 @@ def cancel(
 ) -> None:
     """End a waiting run, or ask a running one to stop."""
     with closing(open_app(store)) as app:
-        _show_changed(app.runs.cancel(_find(app, run_id).id, now=now), as_json)
+        _show_changed(app.runs.cancel(find_run(app, run_id).id, now=now), as_json)
 
 
 @group.command("retry")
 def retry(run_id: RunId, *, store: StoreUrl = None, as_json: AsJson = False) -> None:
     """Have a run that ended without success done again, under the same id."""
     with closing(open_app(store)) as app:
-        _show_changed(app.runs.retry(_find(app, run_id).id), as_json)
+        _show_changed(app.runs.retry(find_run(app, run_id).id), as_json)
 
 
 @group.command("logs")
@@ -141,7 +150,7 @@ def show_logs(
 ) -> None:
     """Show what a run said."""
     with closing(open_app(store)) as app:
-        run = _find(app, run_id)
+        run = find_run(app, run_id)
         if as_json and not follow:
             show_json({"run": run.id, "lines": [log_document(line) for line in app.runs.logs(run.id)]})
             return
@@ -160,7 +169,7 @@ def show_logs(
             typer.echo("it said nothing", err=True)
 
 
-def _find(app: App, text: str) -> Run:
+def find_run(app: App, text: str) -> Run:
     """The run of that id, or the only one of the newest thousand whose id begins or ends so."""
     if len(text) >= _WHOLE:
         return app.runs.get(text)

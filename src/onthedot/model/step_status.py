@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from onthedot.model.graph import Graph, Step
+from onthedot.model.graph import Graph, On, Step
 from onthedot.model.ledger import Entry, Ledger
 
 StepState = Literal["waiting", "running", "succeeded", "failed", "skipped", "cancelled"]
@@ -31,6 +31,10 @@ class StepStatus:
     closing: bool = False
     problem: str | None = None
     """Why it could not begin."""
+    mapped: bool = False
+    """A run for each item of a list."""
+    on: On = "success"
+    """How those that it comes after must have ended."""
 
     @property
     def ended(self) -> int:
@@ -46,7 +50,9 @@ def statuses(graph: Graph, ledger: Mapping[str, Any] | None) -> tuple[StepStatus
 
 def _status(step: Step, entry: Entry | None) -> StepStatus:
     if entry is None or entry.again:
-        return StepStatus(step.name, step.task, "waiting", after=step.after, closing=step.closing)
+        return StepStatus(
+            step.name, step.task, "waiting", after=step.after, closing=step.closing, mapped=step.is_map, on=step.on
+        )
     return StepStatus(
         step.name,
         step.task,
@@ -58,4 +64,6 @@ def _status(step: Step, entry: Entry | None) -> StepStatus:
         step.after,
         step.closing,
         entry.problem,
+        step.is_map,
+        step.on,
     )

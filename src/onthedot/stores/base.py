@@ -630,6 +630,8 @@ class Store(ABC):
         task: str | None = None,
         node: str | None = None,
         parent: str | None = None,
+        step: str | None = None,
+        steps: bool = True,
         state: State | None = None,
         late: bool = False,
         since_ms: int | None = None,
@@ -640,7 +642,8 @@ class Store(ABC):
         """Runs, live and ended, newest first by id; `before` is the last id of the page before.
 
         All that is given must hold. `node` is the incarnation that has or had it last. `parent` is the broadcast that
-        it is a shard of, or the run that it follows. Late ones began more than
+        it is a shard of, the flow that it is a step of, or the run that it follows; `step` is the name of a step in a
+        flow, and without `steps` there are none. Late ones began more than
         `LATE_MS` after they were due. They were made at `since_ms` or later, and before `until_ms`.
 
         One whose row cannot be read is among them, as an `UnreadableRun`.

@@ -175,6 +175,8 @@ class MemoryStore(Engine):
         task: str | None = None,
         node: str | None = None,
         parent: str | None = None,
+        step: str | None = None,
+        steps: bool = True,
         state: State | None = None,
         late: bool = False,
         since_ms: int | None = None,
@@ -200,6 +202,8 @@ class MemoryStore(Engine):
             and task in (None, run.task)
             and node in (None, run.owner)
             and parent in (None, run.parent_id)
+            and step in (None, run.step)
+            and (steps or run.step is None)
             and state in (None, run.state)
             and (not late or is_late(run))
         )

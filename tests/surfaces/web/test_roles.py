@@ -22,7 +22,8 @@ TABLE = {
     " GET runs/{run_id}/story, GET nodes, GET tasks, GET status, GET doctor,"
     " GET forecast, GET lateness, GET statistics, GET schedules/{name}/ticks, GET events, GET freezes,"
     " GET alerts, GET schedules/{name}/alerts,"
-    " GET calendars, GET calendars/{name}, GET triggers, GET triggers/{name}",
+    " GET calendars, GET calendars/{name}, GET triggers, GET triggers/{name},"
+    " GET flows, GET flows/{name}, GET runs/{run_id}/graph",
     Role.OPERATOR: "POST schedules/{name}/pause, POST schedules/{name}/resume, POST schedules/{name}/trigger,"
     " POST schedules/{name}/reschedule, POST schedules/{name}/skip, POST schedules/{name}/backfill,"
     " PUT freezes/{name}, DELETE freezes/{name},"

@@ -3,6 +3,7 @@
 from onthedot.app.remote.alerts import RemoteAlerts
 from onthedot.app.remote.connection import Connection
 from onthedot.app.remote.enqueuing import enqueue
+from onthedot.app.remote.flows import RemoteFlows
 from onthedot.app.remote.freezes import RemoteFreezes
 from onthedot.app.remote.kept_values import RemoteCalendars, RemoteNamedTriggers
 from onthedot.app.remote.nodes import RemoteNodes
@@ -15,6 +16,7 @@ __all__ = [
     "Connection",
     "RemoteAlerts",
     "RemoteCalendars",
+    "RemoteFlows",
     "RemoteFreezes",
     "RemoteNamedTriggers",
     "RemoteNodes",

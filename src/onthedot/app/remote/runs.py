@@ -48,6 +48,8 @@ class RemoteRuns(Runs):
         task: str | None = None,
         node: str | None = None,
         parent: str | None = None,
+        step: str | None = None,
+        steps: bool = True,
         state: str | None = None,
         late: bool = False,
         since: datetime | str | None = None,
@@ -56,15 +58,16 @@ class RemoteRuns(Runs):
         limit: int = 100,
     ) -> Page[Run]:
         count_of(limit, "limit")
-        named = {"schedule": schedule, "task": task, "node": node, "parent": parent}
+        named = {"schedule": schedule, "task": task, "node": node, "parent": parent, "step": step}
         if not all(text is None or can_be_kept(text) for text in named.values()):
             return Page([], None)
+        asked = {"state": state, "late": late, "steps": steps}
         found: Found = []
         made = {name: None if each is None else iso(ceil_ms(each)) for name, each in (("from_", since), ("to", until))}
         at, more = None if cursor is None else text_of(cursor, "cursor"), True
         while more and len(found) < limit:
             most = min(limit - len(found), _PAGE)
-            page = self._connection.get("runs", cursor=at, limit=most, state=state, late=late, **named, **made)
+            page = self._connection.get("runs", cursor=at, limit=most, **asked, **named, **made)
             found += [run_of(each) for each in page.all("runs")]
             before, at = at, page["cursor"]
             more = at is not None and at != before  # or it would never end

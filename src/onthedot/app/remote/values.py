@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
@@ -20,6 +21,7 @@ from onthedot.model.attempt import Attempt
 from onthedot.model.decision import Decision
 from onthedot.model.definition_json import DEFAULTS, LISTS
 from onthedot.model.freeze import Freeze, Window
+from onthedot.model.graph import Graph
 from onthedot.model.node import Node, NodeState
 from onthedot.model.policy import Policy
 from onthedot.model.run import Run
@@ -95,6 +97,12 @@ def policy_of(said: Document) -> Policy:
         elif name in _POLICY:
             values[name] = tuple(value) if isinstance(value, list) else value
     return Policy(**values)
+
+
+@of_onthedot
+def graph_of(said: Document) -> Graph:
+    """A flow's graph."""
+    return Graph.from_text(json.dumps({name: said[name] for name in ("name", "steps", "defaults", "required")}))
 
 
 @of_onthedot

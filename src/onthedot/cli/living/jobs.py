@@ -22,6 +22,7 @@ def demo_app(folder: Path, name: str = "viewer") -> App:
     _overlapping(app)
     _failing(app)
     _together(app)
+    _flow(app)
     return app
 
 
@@ -92,6 +93,53 @@ def _failing(app: App) -> None:
     def broken() -> None:
         """Fails each time; after three times in a row somebody is told."""
         raise RuntimeError("no such host: example.invalid")
+
+
+def _flow(app: App) -> None:
+    """A flow: shops are loaded side by side, and one of them is shut the first time."""
+
+    @app.task
+    async def list_shops(ctx: Context) -> list[str]:
+        await _work(ctx, 2)
+        return ["Berlin", "Lagos", "Lima", "Oslo", "Perth", "Rome", "Seoul", "Tokyo", "Turin", "Zurich"]
+
+    @app.task
+    async def load(ctx: Context, shop: str) -> int:
+        await _work(ctx, 2 + len(shop) / 2)
+        if shop == "Lima" and ctx.attempt == 1:
+            raise RuntimeError("Lima is shut; retry the flow, and it opens")
+        return 100 * len(shop)
+
+    @app.task
+    async def check_prices(ctx: Context) -> bool:
+        await _work(ctx, 6)
+        return True
+
+    @app.task
+    async def sum_up(ctx: Context, parts: list[int]) -> int:
+        await _work(ctx, 3)
+        return sum(parts)
+
+    @app.task
+    async def publish(ctx: Context, total: int, checked: bool) -> str:
+        await _work(ctx, 2)
+        return f"{total} rows"
+
+    @app.task
+    def page_somebody() -> None:
+        """Only when something went wrong."""
+
+    @app.task
+    async def clean_up(ctx: Context) -> None:
+        await _work(ctx, 1)
+
+    @app.flow(every("1m"), overlap="discard")
+    def etl() -> None:
+        """Look at its page: what it does now, and what went wrong. Retry it there."""
+        parts = load.options(parallel=4).map(list_shops())
+        publish(sum_up(parts), check_prices())
+        page_somebody.options(on="failure")()
+        clean_up.options(on="end")()
 
 
 def _together(app: App) -> None:

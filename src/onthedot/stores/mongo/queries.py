@@ -129,6 +129,8 @@ class Queries(Engine):
         task: str | None = None,
         node: str | None = None,
         parent: str | None = None,
+        step: str | None = None,
+        steps: bool = True,
         state: State | None = None,
         late: bool = False,
         since_ms: int | None = None,
@@ -136,7 +138,8 @@ class Queries(Engine):
         before: str | None = None,
         limit: int = 100,
     ) -> list[Run]:
-        wanted = run_queries.Wanted(ids, schedule, task, node, parent, state, late, since_ms, until_ms, before, limit)
+        asked = (ids, schedule, task, node, parent, state, late, since_ms, until_ms, before, limit, step, steps)
+        wanted = run_queries.Wanted(*asked)
         return self._in_snapshot(lambda database, session: run_queries.page(database, session, wanted))
 
     @answerable

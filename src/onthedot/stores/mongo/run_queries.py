@@ -36,6 +36,10 @@ class Wanted:
     until_ms: int | None
     before: str | None
     limit: int
+    step: str | None = None
+    """Of this step of a flow."""
+    steps: bool = True
+    """Without: no step of a flow."""
 
 
 def page(database: Database[Document], session: ClientSession, wanted: Wanted) -> list[Run]:
@@ -85,7 +89,10 @@ def _both(wanted: Wanted) -> Document:
     state = None if wanted.state is None else wanted.state.value
     given = {"_id": _ids(wanted) or None, "task": wanted.task, "owner": wanted.node, "state": state}
     of_parent = {} if wanted.parent is None else {"parent_id": {"$eq": wanted.parent, **schema.HAS_PARENT["parent_id"]}}
-    return {name: value for name, value in given.items() if value is not None} | of_parent
+    asked = {name: value for name, value in given.items() if value is not None} | of_parent
+    steps: list[Document] = [] if wanted.step is None else [{"step": wanted.step}]
+    steps += [] if wanted.steps else [{"step": None}]
+    return asked | ({"$and": steps} if steps else {})
 
 
 def _ids(wanted: Wanted) -> Document:

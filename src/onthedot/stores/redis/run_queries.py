@@ -37,6 +37,10 @@ class Wanted:
     below: str | None = None
     """All ids are less."""
     limit: int = 100
+    step: str | None = None
+    """Of this step of a flow."""
+    steps: bool = True
+    """Without: no step of a flow."""
 
     def __contains__(self, run: Run) -> bool:
         return (
@@ -44,6 +48,8 @@ class Wanted:
             and self.task in (None, run.task)
             and self.node in (None, run.owner)
             and self.parent in (None, run.parent_id)
+            and self.step in (None, run.step)
+            and (self.steps or run.step is None)
             and self.state in (None, run.state)
             and (not self.late or is_late(run))
         )

@@ -179,6 +179,8 @@ class RedisStore(Engine):
         task: str | None = None,
         node: str | None = None,
         parent: str | None = None,
+        step: str | None = None,
+        steps: bool = True,
         state: State | None = None,
         late: bool = False,
         since_ms: int | None = None,
@@ -187,7 +189,7 @@ class RedisStore(Engine):
         limit: int = 100,
     ) -> list[Run]:
         first, below = bounds(since_ms, until_ms, before)
-        wanted = run_queries.Wanted(ids, schedule, task, node, parent, state, late, first, below, limit)
+        wanted = run_queries.Wanted(ids, schedule, task, node, parent, state, late, first, below, limit, step, steps)
         return run_queries.runs(self._server, wanted)
 
     def count_runs(self, most: int = COUNTED) -> RunCounts:

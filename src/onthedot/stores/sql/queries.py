@@ -240,6 +240,10 @@ class Wanted:
     """Ids from this one on, and below the other."""
     end: str | None = None
     limit: int = 100
+    step: str | None = None
+    """Of this step of a flow."""
+    steps: bool = True
+    """Without: no step of a flow."""
 
 
 def runs(connection: Connection, wanted: Wanted) -> list[Run]:
@@ -280,6 +284,10 @@ def _of_both(statement: Select[Any], table: Table, wanted: Wanted) -> Select[Any
         statement = statement.where(exactly(table.c.owner, wanted.node))
     if wanted.parent is not None:
         statement = statement.where(exactly(table.c.parent_id, wanted.parent))
+    if wanted.step is not None:
+        statement = statement.where(exactly(table.c.step, wanted.step))
+    if not wanted.steps:
+        statement = statement.where(table.c.step.is_(None))
     if wanted.state is not None:
         statement = statement.where(table.c.state == wanted.state.value)
     if wanted.first:

@@ -400,6 +400,8 @@ class SqlStore(Engine):
         task: str | None = None,
         node: str | None = None,
         parent: str | None = None,
+        step: str | None = None,
+        steps: bool = True,
         state: State | None = None,
         late: bool = False,
         since_ms: int | None = None,
@@ -408,7 +410,7 @@ class SqlStore(Engine):
         limit: int = 100,
     ) -> list[Run]:
         first, end = bounds(since_ms, until_ms, before)
-        wanted = queries.Wanted(_set_of(ids), schedule, task, node, parent, state, late, first, end, limit)
+        wanted = queries.Wanted(_set_of(ids), schedule, task, node, parent, state, late, first, end, limit, step, steps)
         return self._reading(lambda connection: queries.runs(connection, wanted), snapshot=True)
 
     @answerable

@@ -154,6 +154,22 @@ class TestStepRows(Promises):
         assert scene.kill(node) == [], "nothing is given back of it"
         assert {each.state for each in scene.store.runs(parent=of.id)} == {State.SUCCEEDED}
 
+    def test_runs_are_listed_by_their_step_or_without_steps_told_or_not(self, scene: Scene) -> None:
+        node, of = scene.node(), flow(scene)
+        steps(scene, of, 3)
+        first, second, _ = scene.start(node)
+        scene.end(first)
+        tell(scene, of)
+        scene.end(second)
+        asked = scene.store.runs(parent=of.id)
+        of_step = next(run.step for run in asked)
+        assert names(scene.store.runs(parent=of.id, step=of_step)) == names(
+            [run for run in asked if run.step == of_step]
+        )
+        assert scene.store.runs(parent=of.id, step="never") == scene.store.runs(parent=of.id, steps=False) == []
+        assert [run.id for run in scene.store.runs(steps=False)] == [of.id]
+        assert scene.store.runs(step=of_step, steps=False) == []
+
     def test_whoever_reports_again_of_a_step_that_has_ended_is_refused(self, scene: Scene) -> None:
         node, of = scene.node(), flow(scene)
         steps(scene, of, 1)

@@ -211,7 +211,7 @@ def _undo_of(act: str, results: Sequence[Done], revisions: dict[str, int], note:
 @router.post("/runs/{run_id}/cancel", **OPERATOR)
 def cancel(request: Request, app: TheApp, form: TheForm, caller: TheCaller, run_id: str) -> Response:
     """A waiting run ends at once; a running one is asked to stop."""
-    run = app.runs.cancel(run_id, reason=form["reason"] or f"cancelled by {caller.name}")
+    run = app.runs.cancel(run_id, reason=form["reason"] or f"cancelled by {caller.name}", now=form["now"] == "1")
     name = run.title
     told = f"Cancelled {name}" if run.is_final else f"{name} is asked to stop"
     undo = Undo(f"/runs/{run_id}/retry", word="Run it after all") if run.is_final else None

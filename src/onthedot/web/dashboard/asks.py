@@ -199,7 +199,13 @@ def ask_cancel(request: Request, app: TheApp, run_id: str) -> HTMLResponse:
     """A waiting run ends at once, a running one is asked to stop."""
     run = app.runs.get(run_id)
     said = "It waits: it ends at once." if run.state == "waiting" else "It is asked to stop, and shows it when it has."
-    reason = Input("reason", "Why? Kept with the run")
+    inputs = [Input("reason", "Why? Kept with the run")]
+    if run.is_flow and run.state == "running":
+        said = (
+            "Steps that wait end at once, running ones are asked to stop. Closing steps still run, unless you say so."
+        )
+        choices = (("", "Let the closing steps run"), ("1", "Stop those too"))
+        inputs.append(Input("now", "Closing steps", kind="choice", choices=choices))
     name = run.title
     return ask(
         request,
@@ -208,7 +214,7 @@ def ask_cancel(request: Request, app: TheApp, run_id: str) -> HTMLResponse:
             said,
             f"/runs/{run_id}/cancel",
             "Cancel it",
-            [reason],
+            inputs,
             leave="Let it go on",
             page="runs",
         ),

@@ -15,15 +15,18 @@ from starlette.responses import HTMLResponse, StreamingResponse
 
 from onthedot.app.app import App
 from onthedot.errors import MomentError, RunNotFound
+from onthedot.insight.flow_steps import run_of_step
 from onthedot.insight.run_report import RunReport, Try
 from onthedot.model.ids import made_ms
 from onthedot.model.run import Run, UnreadableRun
 from onthedot.model.states import State
+from onthedot.model.step_status import StepStatus
 from onthedot.moments import floor_ms, iso
 from onthedot.rules import backfill
 from onthedot.stores.base import LogLine
 from onthedot.web.dashboard.addresses import Addresses
 from onthedot.web.dashboard.charts.attempts import MOST_ROWS, Course, draw
+from onthedot.web.dashboard.charts.flow import draw as draw_flow
 from onthedot.web.dashboard.filling import filling_of
 from onthedot.web.dashboard.frame import render
 from onthedot.web.dashboard.moments import told
@@ -84,6 +87,9 @@ def run_page(request: Request, app: TheApp, run_id: str) -> HTMLResponse:
         shards=report.shards[:_MOST_SHARDS],
         shards_told=_shards_told(report),
         filling=filling_of(report),
+        graph=_graph(run, Addresses.of(request)),
+        flow=_flow(app, run),
+        step_link=partial(_step_link, run, Addresses.of(request)),
     )
 
 
@@ -174,6 +180,28 @@ def _said_progress(log: LogPage) -> int | None:
     """When it last said how far it is, if that is in sight."""
     said = [line.at_ms for part in log.parts for line in part.lines if line.level == "PROGRESS"]
     return said[-1] if said else None
+
+
+def _graph(run: Run, addresses: Addresses) -> tuple[Markup, Markup] | None:
+    """A flow as a picture, for wide pages and narrow ones."""
+    if not run.steps:
+        return None
+    link = partial(_step_link, run, addresses)
+    return draw_flow(run.steps, link, live=True), draw_flow(run.steps, link, live=True, down=True)
+
+
+def _step_link(run: Run, addresses: Addresses, step: StepStatus) -> str | None:
+    """To the step's run, or to the runs of a map."""
+    if step.mapped and step.total:
+        return addresses("/runs", parent=run.id, step=step.name)
+    found = run_of_step(run, step)
+    return None if found is None else addresses.run(found)
+
+
+def _flow(app: App, run: Run) -> Run | None:
+    """Of a step: its flow, if it is kept."""
+    found = app.open_store().runs(ids=[run.parent_id]) if run.is_step and run.parent_id is not None else []
+    return found[0] if found else None
 
 
 def _shards_told(report: RunReport) -> str:

@@ -53,7 +53,7 @@ def ask_again(request: Request, app: TheApp, run_id: str) -> HTMLResponse:
     run = _repeatable(app.runs.get(run_id))
     what = f"{len(run.args)} arguments" if len(run.args) != 1 else "argument"
     given = f"the same {what}" if run.args else "no arguments, as this one"
-    said = f"A new run of {run.task} begins now, with {given}. This one stays as it is."
+    said = f"A new run of {_name(run)} begins now, with {given}. This one stays as it is."
     return ask(request, Question(f"Run {_name(run)} now?", said, f"/runs/{run.id}/again", "Run now", page="runs"))
 
 

@@ -42,6 +42,8 @@ class Filters:
     """Its name, or the id of an incarnation."""
     parent: str = ""
     """The id of a broadcast, or of the run that others followed."""
+    step: str = ""
+    """A step of a flow."""
     begin: str = ""
     """`from` and `to` as they were written."""
     end: str = ""
@@ -58,10 +60,19 @@ class Filters:
             "task": self.task,
             "node": self.node,
             "parent": self.parent,
+            "step": self.step,
             "from": self.begin,
             "to": self.end,
         }
         return {name: value for name, value in all_of_them.items() if value}
+
+    @property
+    def has_steps(self) -> bool:
+        """Whether the steps of flows are among them: not where they would only crowd out the flows."""
+        return bool(self.parent or self.step or self.schedule or self.task or self.node) or self.state in (
+            "waiting",
+            "running",
+        )
 
     @property
     def any(self) -> bool:
@@ -80,9 +91,9 @@ class Filters:
 
 def read_filters(query: Mapping[str, str], now_ms: int, zone: tzinfo) -> Filters:
     """What cannot be understood is left out, and said in `wrong`."""
-    names = ("state", "schedule", "task", "node", "parent", "from", "to")
-    state, schedule, task, node, parent, begin, end = (query.get(name, "").strip()[:500] for name in names)
-    read = Filters(state, schedule, task, node, parent, begin, end)
+    names = ("state", "schedule", "task", "node", "parent", "step", "from", "to")
+    state, schedule, task, node, parent, step, begin, end = (query.get(name, "").strip()[:500] for name in names)
+    read = Filters(state, schedule, task, node, parent, step, begin, end)
     wrong = []
     if query.get("late", "").lower() in ("1", "true", "yes", "on"):
         read = replace(read, state="late")

@@ -96,6 +96,8 @@ def _page(app: App, filters: Filters, cursor: str | None) -> Page[Run]:
         task=filters.task or None,
         node=filters.node or None,
         parent=filters.parent or None,
+        step=filters.step or None,
+        steps=filters.has_steps,
         state=None if is_late or not filters.state else filters.state,
         late=is_late,
         since=None if filters.since_ms is None else from_ms(filters.since_ms),

@@ -6,6 +6,7 @@ from typing import Annotated
 from zoneinfo import ZoneInfo
 
 from fastapi import Query, Request
+from markupsafe import Markup
 from starlette.responses import HTMLResponse
 
 from onthedot.app.app import App
@@ -17,10 +18,12 @@ from onthedot.insight.schedule_history import Gap, Pause, read_history
 from onthedot.insight.story import Story, change_fact, read_story
 from onthedot.model.alert import AlertState
 from onthedot.model.schedule import Schedule
+from onthedot.model.step_status import StepStatus, statuses
 from onthedot.moments import END_MS, FIRST_MS, ceil_ms, from_ms, iso, read_moment
 from onthedot.web.dashboard.addresses import Addresses
 from onthedot.web.dashboard.alerts import rule_of
 from onthedot.web.dashboard.backfill import shown_range
+from onthedot.web.dashboard.charts.flow import draw as draw_flow
 from onthedot.web.dashboard.definition_form import shown_fields
 from onthedot.web.dashboard.frame import render
 from onthedot.web.dashboard.page_route import new_pages
@@ -86,7 +89,21 @@ def schedule_page(
         fields=shown_fields(schedule),
         week=brief(app, name),
         rate=rate_text,
+        graph=_graph(app, schedule, Addresses.of(request)),
     )
+
+
+def _graph(app: App, schedule: Schedule, addresses: Addresses) -> tuple[Markup, Markup] | None:
+    """Of a flow: its steps as a picture, for wide pages and narrow ones."""
+    graph = None if schedule.graph is None else app.open_store().graph(schedule.graph)
+    if graph is None or not graph.steps:
+        return None
+    steps = statuses(graph, None)
+
+    def link(step: StepStatus) -> str:
+        return addresses("/runs", task=step.task)
+
+    return draw_flow(steps, link, live=False), draw_flow(steps, link, live=False, down=True)
 
 
 def _asked(text: str, zone: str) -> tuple[int | None, str]:

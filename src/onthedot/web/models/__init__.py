@@ -26,6 +26,11 @@ from onthedot.web.models.bulk import (
 from onthedot.web.models.common import (
     Problem,
 )
+from onthedot.web.models.flows import (
+    Flow,
+    Flows,
+    RunGraph,
+)
 from onthedot.web.models.freezes import (
     Freeze,
     Freezes,
@@ -141,6 +146,8 @@ __all__ = [
     "FileText",
     "FilledTick",
     "Findings",
+    "Flow",
+    "Flows",
     "Forecast",
     "Freeze",
     "Freezes",
@@ -174,6 +181,7 @@ __all__ = [
     "Problem",
     "Reason",
     "Run",
+    "RunGraph",
     "RunPage",
     "RunStory",
     "Schedule",

@@ -34,6 +34,8 @@ class Step(BaseModel):
     after: list[str]
     closing: bool
     problem: str | None
+    mapped: bool
+    on: str
 
 
 class Run(BaseModel):

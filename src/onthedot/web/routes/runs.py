@@ -34,8 +34,10 @@ def list_runs(
     task: str | None = None,
     node: Annotated[str | None, Query(description="The id or the name of who runs it, or did last.")] = None,
     parent: Annotated[
-        str | None, Query(description="The broadcast of which these are the shards, or the run that these followed.")
+        str | None, Query(description="A broadcast: its shards. A flow: its steps. A run: what followed it.")
     ] = None,
+    step: Annotated[str | None, Query(description="Of this step of a flow.")] = None,
+    steps: Annotated[bool, Query(description="false: without the steps of flows.")] = True,
     state: Annotated[str | None, Query(description=", ".join(State))] = None,
     late: Annotated[bool, Query(description="Only those that began more than a second after they were due.")] = False,
     start: Annotated[str | None, Query(alias="from", description="Made at this moment or later.")] = None,
@@ -49,6 +51,8 @@ def list_runs(
         task=task,
         node=node,
         parent=parent,
+        step=step,
+        steps=steps,
         state=state,
         late=late,
         since=start,
