@@ -49,6 +49,7 @@ NOT_ON_MYSQL = {
     "onthedot_runs_lane",
     "onthedot_runs_levels",
     "onthedot_runs_moment",
+    "onthedot_runs_untold",
     "onthedot_schedules_due",
     "onthedot_schedules_local",
     "onthedot_schedules_uses",
