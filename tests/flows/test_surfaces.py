@@ -90,7 +90,8 @@ def test_the_steps_of_a_flow_are_the_same_over_http(shown: Shown, request: pytes
 
 def test_a_running_flow_says_how_far_it_is(shown: Shown) -> None:
     told = shown.app.runs.story(shown.run.id).text
-    assert "Step greet has ended 1 of 2 times, 1 badly. Still to come: tell." in told
+    node = shown.app.nodes.list()[0].name
+    assert f"Greet 1 of 2, 1 bad; greet[1] on {node}. Tell waits for greet." in told
     out = shown.folder.run("runs", "show", shown.run.id).stdout
     assert "greet: running 1 of 2, 1 of 2 badly" in out
     assert "clean: waiting, closes the flow" in out

@@ -20,6 +20,8 @@ _CHANGES = 500
 _USUAL = 24
 _LONGEST_WHY = 400
 _CHILDREN = 1000
+_UNDER_WAY = 6
+"""Steps of a flow whose nodes are named."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,15 +86,17 @@ def read_report(store: Store, run: Run) -> RunReport:
     """As things stand now."""
     facts = Facts(store, run.schedule, around_ms=run.due_ms, most_changes=_CHANGES)
     usually = usual_ms(_succeeded(store, run))
+    children = store.runs(parent=run.id, limit=_CHILDREN)
+    begun = store.runs(parent=run.id, state=State.RUNNING, limit=_UNDER_WAY) if run.is_flow else []
+    nodes = read_nodes(store, facts.now_ms, [run, *children, *begun])
     known = Known(
         now_ms=facts.now_ms,
         usual_ms=usually,
+        on_nodes=tuple(f"{each.title} on {nodes.name(each.owner)}" for each in begun if each.owner is not None),
         why=_brief(why_so(run, facts)),
         why_late=_why_late(run, facts),
         stopped_by=(facts.history.stopped_by(run.id) or "") if _was_stopped(run) else "",
     )
-    children = store.runs(parent=run.id, limit=_CHILDREN)
-    nodes = read_nodes(store, facts.now_ms, [run, *children])
     return RunReport(
         run=run,
         story=tell(run, known),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from statistics import median
@@ -11,6 +11,7 @@ from onthedot.durations import spoken_duration
 from onthedot.model.attempt import Attempt, last_line
 from onthedot.model.run import Run, UnreadableRun
 from onthedot.model.states import State
+from onthedot.model.step_status import StepStatus
 from onthedot.texts import counted
 
 ON_THE_DOT_MS = 1000
@@ -48,6 +49,8 @@ class Known:
     """What it waits for, or why it ended as it did."""
     why_late: str = ""
     """Why it began late, or has not begun."""
+    on_nodes: tuple[str, ...] = ()
+    """Of a flow: which of its steps runs where, "load[17] on node b"."""
     stopped_by: str = ""
     """Who cancelled it, or asked it to stop."""
 
@@ -58,7 +61,7 @@ def tell(run: Run, known: Known) -> str:
         return _sentence(f"its row cannot be read, so it is never started: {last_line(run.error)}")
     if run.is_broadcast:
         return " ".join([_broadcast(run), *([_sentence(_end_of_all(run, known))] if run.is_final else [])])
-    told = [_beginning(run, known)] if run.attempts else [*_flow(run)]
+    told = [_beginning(run, known)] if run.attempts else [*_flow(run, known)]
     clauses = [*_earlier(run.earlier), *_present(run, known)]
     return " ".join(_sentence(each) for each in [_shard(run), *told, _joined(clauses)] if each)
 
@@ -97,18 +100,41 @@ def _beginning(run: Run, known: Known) -> str:
     return f"{told}: {known.why_late}" if known.why_late and late_ms > ON_THE_DOT_MS else told
 
 
-def _flow(run: Run) -> Iterator[str]:
-    """How far a flow is: what runs, what went wrong, what waits."""
+def _flow(run: Run, known: Known) -> Iterator[str]:
+    """How far a flow is: what runs and where, what went wrong, what waits and for what."""
     if run.state is not State.RUNNING:
         return
-    waits = [step.name for step in run.steps if step.state == "waiting" and not step.closing]
-    for step in run.steps:
-        bad = f", {step.failed} badly" if step.failed else ""
-        if step.state == "running":
-            far = "runs" if step.total == 1 else f"has ended {step.ended} of {step.total} times{bad}"
-            yield f"step {step.name} {far}"
+    far = [_far(step) for step in run.steps if step.state == "running"]
+    where = [_and_others(known.on_nodes)] if known.on_nodes else []
+    if far:
+        yield "; ".join([*far, *where])
+    state = {step.name: step.state for step in run.steps}
+    ahead = [step for step in run.steps if step.state == "waiting" and not step.closing]
+    next_ones = [step for step in ahead if not any(state.get(name) == "waiting" for name in step.after)]
+    waits = [f"{step.name} waits for {_list(_awaited(step, state))}" for step in next_ones if _awaited(step, state)]
     if waits:
-        yield f"still to come: {', '.join(waits[:_MOST_NAMES])}{' and others' if len(waits) > _MOST_NAMES else ''}"
+        yield "; ".join(waits[:_MOST_NAMES])
+    later = [step.name for step in ahead if step not in next_ones]
+    if later:
+        yield f"still to come: {_and_others(later)}"
+
+
+def _far(step: StepStatus) -> str:
+    bad = f", {step.failed:,} bad" if step.failed else ""
+    return f"{step.name} {step.ended:,} of {step.total:,}{bad}" if step.mapped else f"{step.name} runs"
+
+
+def _awaited(step: StepStatus, state: Mapping[str, str]) -> list[str]:
+    return [name for name in step.after if state.get(name) == "running"]
+
+
+def _and_others(names: Sequence[str]) -> str:
+    return f"{', '.join(names[:_MOST_NAMES])}{' and others' if len(names) > _MOST_NAMES else ''}"
+
+
+def _list(names: Sequence[str]) -> str:
+    *before, last = names
+    return f"{', '.join(before)} and {last}" if before else last
 
 
 def _shard(run: Run) -> str:
