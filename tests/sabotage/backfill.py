@@ -14,6 +14,14 @@ BACKFILL = (
         tests=memory("TestBackfill"),
     ),
     Sabotage(
+        name="left-out-for-good",
+        rule="A tick that was left out when it was to be filled in is filled in by the next backfill.",
+        file="stores/engine/settling.py",
+        find="_LONG_AGO if left_out else None",
+        replace="None",
+        tests=memory("TestBackfill"),
+    ),
+    Sabotage(
         name="filled-in-beside-itself",
         rule="A filled tick takes the slot of its schedule.",
         file="stores/engine/lookout.py",

@@ -20,6 +20,8 @@ from onthedot.stores.engine.limits import Limits
 from onthedot.stores.transaction import Transaction
 
 _KEY_MS = Retention().keys_ms
+_LONG_AGO = 1
+"""Clocks may be set back."""
 
 
 def write(tx: Transaction, all_effects: Sequence[Effects]) -> None:
@@ -46,7 +48,7 @@ def put_down(tx: Transaction, runs: Sequence[Run], told: Collection[str] = ()) -
     stays = {run.id for run in ended if run.is_step and run.parent_id not in told}
     tx.save_runs([run for run in runs if run.state in LIVE or run.id in stays])
     tx.end_runs([run for run in ended if run.id not in stays])
-    tx.save_keys([Key(run.key, run.id, _expiry(run.key, tx.now_ms), run.state) for run in ended if run.key is not None])
+    tx.save_keys([_key_of(run, run.key, tx.now_ms) for run in ended if run.key is not None])
     return [*ended, *_tell_parents(tx, ended)]
 
 
@@ -116,6 +118,10 @@ def cancelled(run: Run, reason: str | None, now_ms: int) -> Run:
     return replace(run, state=State.CANCELLED, reason=reason, finished_ms=now_ms, waits_for=None)
 
 
-def _expiry(key: str, now_ms: int) -> int | None:
-    """Keys of ticks last as long as their schedule, all others for a while after the end of their run."""
-    return None if key.startswith("t:") else now_ms + _KEY_MS
+def _key_of(run: Run, key: str, now_ms: int) -> Key:
+    """Keys of ticks last as long as their schedule, all others for a while after the end of their run. A tick that was
+    left out when it was to be filled in is as missing as before: its key is free."""
+    if not key.startswith("t:"):
+        return Key(key, run.id, now_ms + _KEY_MS, run.state)
+    left_out = run.state is State.SKIPPED and run.attempt == 0
+    return Key(key, run.id, _LONG_AGO if left_out else None, run.state)

@@ -108,6 +108,25 @@ class TestBackfill(Promises):
         assert scene.run(flow).is_final
         assert [run.reason for run in scene.store.runs(schedule="s", state=State.SKIPPED, limit=100)] == ["deleted"]
 
+    def test_a_tick_that_was_left_out_once_more_is_filled_in_by_the_next_backfill(self, scene: Scene) -> None:
+        node = scene.node(tasks=TASKS)
+        scene.put()
+        fill(scene, PAST[:2])
+        [first] = begin(scene, node)
+        scene.edit(delete())
+        end(scene, first)
+        assert begin(scene, node) == []
+        scene.store.tend_flows()
+        scene.put()
+        flow = fill(scene, PAST[:2], limit=2)
+        [run] = begin(scene, node)
+        assert run.scheduled_ms == PAST[1]
+        end(scene, run)
+        scene.store.tend_flows()
+        assert scene.run(flow).state is State.SUCCEEDED
+        reasons = [run.reason for run in scene.store.runs(schedule="s", state=State.SKIPPED, limit=100)]
+        assert sorted(map(str, reasons)) == ["already backfilled", "deleted"]
+
     def test_what_went_wrong_is_done_again_by_a_retry_and_the_rest_stays(self, scene: Scene) -> None:
         node = scene.node(tasks=TASKS)
         scene.put(overlap="concurrent")
