@@ -46,6 +46,14 @@ BACKFILL = (
         tests=memory("TestBackfill"),
     ),
     Sabotage(
+        name="filled-ticks-count-for-the-backfill",
+        rule="Filled ticks are counted as runs of their schedule.",
+        file="stores/memory_prune.py",
+        find='run.step or "") if run.is_kept_by_flow else',
+        replace='run.step or "") if run.is_step else',
+        tests=memory("TestBackfill"),
+    ),
+    Sabotage(
         name="filled-ticks-go-with-the-backfill",
         rule="Filled ticks are the schedule's history.",
         file="stores/memory_prune.py",

@@ -304,6 +304,6 @@ class MemoryRolling:
 
 
 def _end_of(run: Run) -> End:
-    of = f"{STEP}{run.parent_id}" if run.is_step else _kept_by(run)
+    of, step = (f"{STEP}{run.parent_id}", run.step or "") if run.is_kept_by_flow else (_kept_by(run), "")
     error = run.error or run.reason
-    return of, run.step or "", run.state.value, run.due_ms, run.started_ms, run.finished_ms, error
+    return of, step, run.state.value, run.due_ms, run.started_ms, run.finished_ms, error

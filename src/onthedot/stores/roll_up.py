@@ -92,7 +92,11 @@ def _named(rows: Rolling, ends: Sequence[End]) -> Sequence[End]:
     if not parents:
         return ends
     known: dict[str, Run] = {}
-    while missing := {*parents, *(run.parent_id or "" for run in known.values() if run.is_step)} - known.keys() - {""}:
+    while (
+        missing := {*parents, *(run.parent_id or "" for run in known.values() if run.is_kept_by_flow)}
+        - known.keys()
+        - {""}
+    ):
         found = {run.id: run for run in rows.flows(sorted(missing))}
         known |= {each: found.get(each, _NOBODY) for each in missing}
     return [(_outermost(end[0][2:], known), *end[1:]) if end[1] else end for end in ends]
@@ -100,7 +104,7 @@ def _named(rows: Rolling, ends: Sequence[End]) -> Sequence[End]:
 
 def _outermost(run_id: str, known: Mapping[str, Run]) -> str:
     run = known[run_id]
-    while run.is_step:
+    while run.is_kept_by_flow:
         run = known[run.parent_id or ""]
     return f"/{run.task}" if run.schedule is None else run.schedule
 

@@ -17,7 +17,18 @@ from onthedot.stores.mongo.prune import Read, Transact
 from onthedot.stores.roll_up import STEP, Flows, Known
 
 _ENDS = {"_id": "ends"}
-_FIELDS = ("kept_by", "step", "state", "due_ms", "started_ms", "finished_ms", "error", "reason", "parent_id")
+_FIELDS = (
+    "kept_by",
+    "step",
+    "state",
+    "due_ms",
+    "started_ms",
+    "finished_ms",
+    "error",
+    "reason",
+    "parent_id",
+    "schedule_id",
+)
 
 
 class MongoRolling:
@@ -90,5 +101,6 @@ def _is_moved(database: Database[Document], session: ClientSession, before_ms: i
 def _end_of(document: Document) -> End:
     error = document.get("error") or document.get("reason")
     of, step, state, due_ms, started_ms, finished_ms = (document.get(name) for name in _FIELDS[:6])
-    whose = f"{STEP}{document.get('parent_id')}" if step else of
-    return whose, step or "", state, due_ms, started_ms, finished_ms, error
+    if not step or document.get("schedule_id"):  # what was filled in counts as any run of its schedule
+        return of, "", state, due_ms, started_ms, finished_ms, error
+    return f"{STEP}{document.get('parent_id')}", step, state, due_ms, started_ms, finished_ms, error

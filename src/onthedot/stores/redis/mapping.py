@@ -43,6 +43,7 @@ from onthedot.stores.mapping import (
     value_row,
 )
 from onthedot.stores.mapping import schedule_from as row_to_schedule
+from onthedot.stores.roll_up import STEP
 
 _encode = json.JSONEncoder(separators=(",", ":"), check_circular=False).encode
 _decoder = json.JSONDecoder()
@@ -359,4 +360,5 @@ def end_from(member: str, score: str, text: str) -> End:
         (started_ms or 0) + due_ms
     except (*UNREADABLE, IndexError):
         return of, "", State.FAILED.value, 0, None, finished_ms, "this run cannot be read"
-    return of, step or "", state, due_ms, started_ms, finished_ms, error or reason
+    # What was filled in is a step, and counts as any run of its schedule.
+    return of, (step or "") if of.startswith(STEP) else "", state, due_ms, started_ms, finished_ms, error or reason

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
-from sqlalchemy import Column, Connection, Select, bindparam, case, func, insert, literal_column, select, update
+from sqlalchemy import Column, Connection, Select, bindparam, case, func, insert, literal_column, or_, select, update
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.functions import FunctionElement
@@ -51,14 +51,14 @@ def _tail(column: Column[Any]) -> Any:
 
 
 _WENT_WRONG = _history.state.in_([literal_column(f"'{state.value}'") for state in WRONG])
+# What was filled in is a step, and counts as any run of its schedule.
+_WHOLE = or_(_history.step.is_(None), _history.schedule_id.is_not(None))
 _STEP: Any = literal_column("'//'", Text)
 # Nothing but what is counted: a whole run takes ten times as long.
 ALL_ENDS: Select[Any] = (
     select(
-        case(
-            (_history.step.is_(None), _history.kept_by), else_=literal_column("'//'", Text).concat(_history.parent_id)
-        ),
-        func.coalesce(_history.step, literal_column("''")),
+        case((_WHOLE, _history.kept_by), else_=literal_column("'//'", Text).concat(_history.parent_id)),
+        case((_WHOLE, literal_column("''")), else_=_history.step),
         _history.state,
         _history.due_ms,
         _history.started_ms,

@@ -179,7 +179,7 @@ class TestBackfill(Promises):
         end(scene, last)
         assert scene.run(flow).state is State.SUCCEEDED
 
-    def test_filled_ticks_are_forgotten_with_their_schedules_history(self, scene: Scene) -> None:
+    def test_filled_ticks_are_counted_and_forgotten_with_their_schedules_history(self, scene: Scene) -> None:
         node = scene.node(tasks=TASKS)
         scene.put(overlap="concurrent")
         fill(scene, PAST[:3], limit=3)
@@ -187,4 +187,5 @@ class TestBackfill(Promises):
             end(scene, run)
         scene.wait(5 * MINUTE)
         scene.prune_all(per_schedule=1)
+        assert [(hour.step, hour.ended) for hour in scene.store.hours("s")] == [("", {"succeeded": 3})]
         assert len(scene.store.runs(schedule="s", limit=100)) == 1
