@@ -133,3 +133,30 @@ def test_a_node_renews_while_a_task_of_it_holds_its_transaction(world: World) ->
     with world.app.running():
         run = world.app.runs.wait(world.app.enqueue(sells).id)
     assert (run.state, run.result) == ("succeeded", "renewed")
+
+
+def test_a_flow_that_no_node_has_seen_is_enqueued_beside_what_the_user_has_written(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/jobs.db"
+    app = App(url)
+
+    @app.task
+    def load() -> None: ...
+
+    @app.flow
+    def etl() -> None:
+        load()
+
+    app.open_store(create=True)
+    engine = sqlalchemy.create_engine(url)
+    with engine.begin() as connection:
+        connection.execute(text("CREATE TABLE orders (id INTEGER)"))
+    for commit in (False, True):
+        with engine.connect() as connection:
+            connection.execute(text("INSERT INTO orders VALUES (1)"))
+            run = app.enqueue(etl, connection=connection)
+            if commit:
+                connection.commit()
+        assert [each.id for each in app.runs.list(task="@etl")] == ([run.id] if commit else [])
+        assert (app.open_store().graph(run.graph or "") is not None) == commit
+    engine.dispose()
+    app.close()

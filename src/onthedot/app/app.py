@@ -297,7 +297,7 @@ class App(Declaring):
         graph = self.tasks.graph_of(name)
         if graph is not None:
             check_flow(name, local, options, policy)
-            self.tasks.save_graphs(name, unchecked=unchecked)
+            self.tasks.save_graphs(name, unchecked=unchecked, connection=connection)
         with self._asking(name, None) as trace:
             run = Run(
                 id=new_id(now_ms),

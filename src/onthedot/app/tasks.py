@@ -253,7 +253,7 @@ class Tasks:
         if self._flows:
             self._open_store().save_graphs([graph for flow in self._flows.values() for graph in flow.graphs])
 
-    def save_graphs(self, name: str, *, unchecked: bool) -> None:
+    def save_graphs(self, name: str, *, unchecked: bool, connection: Any = None) -> None:
         """The same for the flow that runs of this task are, if this process has it: nodes keep what they publish.
 
         `TaskNotFound` if it names a task that nobody has, unless that is not asked.
@@ -266,8 +266,9 @@ class Tasks:
         store = self._open_store()
         saved = self._saved.setdefault(store, {})
         if store.now_ms() - saved.get(flow.graph.hash, 0) > _SAVED_MS:
-            store.save_graphs(flow.graphs)
-            saved[flow.graph.hash] = store.now_ms()
+            store.save_graphs(flow.graphs, connection)
+            if connection is None:  # else it may be rolled back
+                saved[flow.graph.hash] = store.now_ms()
 
     def graph_of(self, name: str) -> str | None:
         """The graph of runs of this task, by its hash; None where it is no flow."""

@@ -491,9 +491,11 @@ class Store(ABC):
     # flows
 
     @abstractmethod
-    def save_graphs(self, graphs: Sequence[Graph]) -> None:
+    def save_graphs(self, graphs: Sequence[Graph], connection: Any = None) -> None:
         """Keep graphs, and those that they refer to, before anything is written that refers to them: for at least a
         day, and as long as a schedule, a run or another graph does. A repeat changes nothing.
+
+        A caller with a transaction of its own says so: where there is one writer at a time, they are written in it.
         """
 
     @abstractmethod

@@ -309,7 +309,7 @@ class Engine(Store):
 
     # flows
 
-    def save_graphs(self, graphs: Sequence[Graph]) -> None:
+    def save_graphs(self, graphs: Sequence[Graph], connection: Any = None) -> None:
         if graphs:
             self._transact(lambda tx: tx.save_graphs(graphs))
 

@@ -226,6 +226,13 @@ class SqlStore(Engine):
             except TryAgain:
                 raise Conflict("another transaction has just enqueued the same key; roll back and try again") from None
 
+    def save_graphs(self, graphs: Sequence[Graph], connection: Any = None) -> None:
+        if connection is None or self._dialect.take_write_lock is None:  # nobody waits for the caller's own transaction
+            super().save_graphs(graphs)
+            return
+        with self._shared(connection) as tx:
+            tx.save_graphs(graphs)
+
     def finish_in(self, connection: Any, node_id: str, outcome: Outcome) -> bool:
         with self._shared(connection) as tx:
             # The node's row stays unlocked: the caller may take its time, and the node must renew meanwhile. The run's

@@ -11,13 +11,12 @@ from onthedot.model.hour import EVERYTHING, Hour
 from onthedot.model.ids import new_id
 from onthedot.model.run import Run
 from onthedot.model.states import State
-from onthedot.model.values import replace
 from onthedot.rules.counting import End
 from onthedot.rules.counting import counted as hours_of
 from onthedot.stores import roll_up
 from onthedot.stores.base import ROLL_UP_AFTER_MS, Pruned, Retention, RolledUp, Store
 from onthedot.testing.conformance.concurrency import together
-from onthedot.testing.conformance.flow_rows import flow, keep, steps, tell
+from onthedot.testing.conformance.flow_rows import flow, steps, tell
 from onthedot.testing.conformance.scene import BY, DAY, HOUR, MINUTE, SECOND, START_MS, Promises, Scene
 
 
@@ -136,8 +135,7 @@ class TestStatistics(Promises):
         self, scene: Scene
     ) -> None:
         outer = flow(scene, schedule="etl", schedule_id="s1")
-        inner = replace(flow(scene), parent_id=outer.id, step="part")
-        keep(scene, inner)
+        inner = flow(scene, parent_id=outer.id, step="part")
         ends = {"state": State.SUCCEEDED, "finished_ms": scene.now_ms}
         steps(scene, outer, 3, "load", **ends)
         steps(scene, inner, 2, "sum", **ends)
