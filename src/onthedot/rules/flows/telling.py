@@ -14,6 +14,9 @@ from onthedot.model.values import replace
 EXPIRED = "expired"
 """The reason of a run that waited for too long: skipped, and in a flow as bad as a failure."""
 
+DELETED = "deleted"
+"""The reason of a run whose schedule went before it began: of a tick that was to be filled in, as bad as a failure."""
+
 HARD = 2
 """Also closing steps stop."""
 Fate = Literal["cancel", "ask", "ask_flow", "spare"]
@@ -46,7 +49,9 @@ def told(ledger: Ledger, ended: Iterable[Run]) -> Ledger:
 def _which(run: Run) -> Literal["good", "bad", "skip"]:
     if run.state is State.SUCCEEDED:
         return "good"
-    return "skip" if run.state is State.SKIPPED and run.reason != EXPIRED else "bad"
+    if run.state is not State.SKIPPED or run.reason == EXPIRED:
+        return "bad"
+    return "bad" if run.is_filled_in and run.reason == DELETED else "skip"
 
 
 def _with(entry: Entry, good: int, bad: int, skip: int, size: int | None) -> Entry:
