@@ -4,46 +4,16 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 
 from rich.console import Console
 
-from bench import (
-    dispatch,
-    documents,
-    execution,
-    flows,
-    planning,
-    pruning,
-    running,
-    simulation,
-    statistics,
-    stores,
-    timing,
-    web,
-)
 from bench.places import STORES
 from bench.report import Report, machine
 
-Say = Callable[[str], None]
-
-TOPICS: dict[str, Callable[[Report, Say], None]] = {
-    "timing": timing.run,
-    "dispatch": dispatch.run,
-    "execution": execution.run,
-    "documents": documents.run,
-    "stores": stores.run,
-    "simulation": simulation.run,
-}
-BY_STORE: dict[str, Callable[[Report, Say, str], None]] = {
-    "planning": planning.run,
-    "running": running.run,
-    "flows": flows.run,
-    "pruning": pruning.run,
-    "statistics": statistics.run,
-    "web": web.run,
-}
+TOPICS = ("timing", "dispatch", "execution", "documents", "stores", "simulation")
+BY_STORE = ("planning", "running", "flows", "pruning", "statistics", "web")
 
 
 def main() -> None:
@@ -57,6 +27,7 @@ def main() -> None:
     options = parser.parse_args()
     if options.store and options.topic not in BY_STORE:
         parser.error(f"--store goes with {' and '.join(BY_STORE)}; {options.topic} has its stores in it")
+    topic = import_module(f"bench.{options.topic}")  # not all: each has peers of its own, which must be installed
     report = Report(
         f"scripts/bench {options.topic}" + (f" --store {options.store}" if options.store else ""), machine()
     )
@@ -66,9 +37,9 @@ def main() -> None:
         console.print(f"[dim]· {text}[/]")
 
     if options.topic in BY_STORE:
-        BY_STORE[options.topic](report, say, options.store or "sqlite")
+        topic.run(report, say, options.store or "sqlite")
     else:
-        TOPICS[options.topic](report, say)
+        topic.run(report, say)
     if options.json:
         print(json.dumps(report.as_json(), indent=2))
     else:

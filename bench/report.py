@@ -6,7 +6,7 @@ import os
 import platform
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -99,9 +99,17 @@ def machine() -> dict[str, str]:
         "date": datetime.now(UTC).date().isoformat(),
         "processor": f"{names[0].splitlines()[0] if names else platform.machine()}, {os.cpu_count()} cores",
         "system": f"{platform.system()} {platform.machine()}, Python {platform.python_version()}",
-        "packages": ", ".join(f"{name} {version(name)}" for name in packages),
+        "packages": ", ".join(filter(None, map(_version, packages))),
         "load when it began": " ".join(f"{load:.1f}" for load in os.getloadavg()),
     }
+
+
+def _version(package: str) -> str:
+    """With its name; nothing where it is not installed: not every bench needs all of them."""
+    try:
+        return f"{package} {version(package)}"
+    except PackageNotFoundError:
+        return ""
 
 
 def _row(cells: tuple[str, ...] | list[str]) -> str:
