@@ -453,4 +453,12 @@ ON_THE_NODE = (
         replace="",
         tests=unit("node/test_node.py::test_a_pass_that_came_while_outcomes_were_written_is_made_as_soon_as_they_are"),
     ),
+    Sabotage(
+        name="free-place-until-the-poll",
+        rule="A place that came free while a pass went on is filled at once where others wait for it.",
+        file="node/planning_pass.py",
+        find="            if again_ms is None and self._freed_meanwhile and self.agenda.is_hungry:\n",
+        replace="            if False:\n",
+        tests=unit("node/test_node.py::test_a_place_that_came_free_while_a_pass_went_on_is_filled_by_the_next_at_once"),
+    ),
 )

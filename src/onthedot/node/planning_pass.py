@@ -81,6 +81,8 @@ class PlanningPass:
         """Held by who takes runs from the store: two would take more than there is room for."""
         self._turned_away = False
         """The last pass could not take runs, since another thread did."""
+        self._freed_meanwhile = False
+        """Since the pass that is under way began, runs have ended whose places nobody has filled."""
         self._limited: set[str] = set()
         """The runs here that hold places of groups. Others wait for these, and not for workers."""
         self.left_some = False
@@ -109,10 +111,13 @@ class PlanningPass:
         if not self._claiming.acquire(blocking=False):
             self.agenda.go_on()
             return self._settings.poll_ms
-        self._turned_away = False
+        self._turned_away = self._freed_meanwhile = False
         try:
             planned, started = self._take_steps(steps)
             again_ms = self.agenda.ended(planned, started, is_full=self._parts.worker.pools.is_full)
+            if again_ms is None and self._freed_meanwhile and self.agenda.is_hungry:
+                self.agenda.go_on()  # who wrote how they ended could not know that runs wait for their places
+                again_ms = 0
         finally:
             self._claiming.release()
         return self._ended(planned, started, again_ms)
@@ -159,6 +164,7 @@ class PlanningPass:
                 self._claiming.release()
                 if self._turned_away:
                     self._parts.wake()
+        self._freed_meanwhile = True  # first: the pass that is under way looks at it when it has said who waits
         self.left_some = self.agenda.is_hungry
         return self._parts.store.finish(node_id, outcomes)
 

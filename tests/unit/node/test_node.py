@@ -644,6 +644,26 @@ def test_a_pass_that_came_while_outcomes_were_written_is_made_as_soon_as_they_ar
     assert [run.cause for run in world.runs()].count("tick") == 1
 
 
+def test_a_place_that_came_free_while_a_pass_went_on_is_filled_by_the_next_at_once(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who wrote how its run ended could not know that another waits: the pass had not said so yet."""
+    node = one_at_a_time(world, 0)
+    for _ in range(2):
+        world.app.enqueue("work")
+    start_due = world.store.start_due
+
+    def end_meanwhile(*args: Any, **named: Any) -> Any:
+        world.settle(node)  # what the pass has begun in another pool
+        return start_due(*args, **named)
+
+    monkeypatch.setattr(world.store, "start_due", end_meanwhile)
+    node.wake()
+    assert node.plan_once() == 0
+    assert sorted(run.state for run in world.runs()) == ["succeeded", "waiting"]
+    assert node.goes_on
+
+
 def test_a_run_in_a_pool_that_only_its_schedule_names_is_found_without_a_word(world: World) -> None:
     """Put and triggered by another process, on a store that tells nobody."""
     world.app.task(name="work")(lambda: None)
