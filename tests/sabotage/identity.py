@@ -54,6 +54,22 @@ IDENTITY = (
         tests=unit("app/test_app.py::test_keys_of_different_tasks_never_collide"),
     ),
     Sabotage(
+        name="claim-by-the-last",
+        rule="A claimed key is held by whoever claimed it first.",
+        file="stores/engine/claiming.py",
+        find="    if held is not None:\n        return",
+        replace="    if held is not None and held.state == value:\n        return",
+        tests=memory("TestClaimedKeys::test_a_key_is_held_by_whoever_claims_it_first"),
+    ),
+    Sabotage(
+        name="claim-for-ever",
+        rule="A claim is forgotten with other keys: every table has its rule.",
+        file="stores/engine/claiming.py",
+        find="tx.now_ms + _KEPT_MS, value",
+        replace="None, value",
+        tests=memory("TestClaimedKeys::test_a_claim_lasts_as_long_as_other_keys_and_is_forgotten_then"),
+    ),
+    Sabotage(
         name="due-is-the-tick",
         rule="`scheduled_at` (nominal) is not `due_at` (when to fire: jitter, back-off, delay).",
         file="rules/plan.py",

@@ -6,6 +6,7 @@ starting    due runs become a node's own
 finishing   outcomes
 leases      joining, renewing, leaving, taking over
 changing    schedules put, paused, deleted; enqueuing one-off runs; operating: cancel, retry
+claiming    keys that stand for a value
 rerouting   another node for what its node did not take
 lookout     flows are told of ended steps, stopped, and moved on; flow_watch: which of them, and when
 step_facts  what the runs of steps are made with

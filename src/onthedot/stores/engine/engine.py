@@ -27,6 +27,7 @@ from onthedot.stores.engine import (
     access,
     alerting,
     changing,
+    claiming,
     enqueuing,
     finishing,
     freezing,
@@ -393,6 +394,9 @@ class Engine(Store):
                 self._look([flow_id])
         self.notify()
         return run
+
+    def claim_key(self, key: str, value: str) -> str:
+        return self._transact(lambda tx: claiming.claim_key(tx, key, value))
 
     def reroute(self, limit: int = 1000) -> int:
         rerouted = self._transact(lambda tx: rerouting.reroute(tx, limit))

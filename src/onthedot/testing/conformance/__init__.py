@@ -106,7 +106,7 @@ from onthedot.testing.conformance.history import (  # noqa: E402
     TestPruningTombstones,
     TestRunsThatAreListed,
 )
-from onthedot.testing.conformance.keys import TestKeys, TestTriggering  # noqa: E402
+from onthedot.testing.conformance.keys import TestClaimedKeys, TestKeys, TestTriggering  # noqa: E402
 from onthedot.testing.conformance.nodes import TestCrashes, TestForgetting, TestLeases, TestTakeover  # noqa: E402
 from onthedot.testing.conformance.one_step import TestFinishingAndStarting  # noqa: E402
 from onthedot.testing.conformance.planning import (  # noqa: E402
@@ -152,6 +152,7 @@ __all__ = [
     "TestCancelling",
     "TestCarrying",
     "TestChains",
+    "TestClaimedKeys",
     "TestCover",
     "TestCrashes",
     "TestCrowds",

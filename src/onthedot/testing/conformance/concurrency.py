@@ -194,6 +194,14 @@ class TestManyThreadsAtOnce(Promises):
         assert {run.state for run in taken} == {State.WAITING}
         assert [scene.waiting_run(key=run.key).id for run in taken] == [run.id for run in taken]
 
+    def test_one_of_many_claims_holds_a_key(self, scene: Scene) -> None:
+        held = together(lambda number: [scene.store.claim_key(f"run {each}", str(number)) for each in range(FEW)], FEW)
+        assert all(answers == held[0] for answers in held)
+        scene.wait(30 * DAY)
+        again = together(lambda number: scene.store.claim_key("run 0", f"again {number}"), FEW)
+        assert len({*again}) == 1
+        assert again[0].startswith("again")
+
 
 def _is_revived(scene: Scene, run_id: str, claim_no: int) -> bool:
     try:

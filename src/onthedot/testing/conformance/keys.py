@@ -108,6 +108,34 @@ class TestKeys(Promises):
         assert scene.store.runs() == []
 
 
+class TestClaimedKeys(Promises):
+    def test_a_key_is_held_by_whoever_claims_it_first(self, scene: Scene) -> None:
+        assert scene.store.claim_key("a run", "1") == "1"
+        assert scene.store.claim_key("a run", "2") == "1"
+        assert scene.store.claim_key("a run", "1") == "1"
+        assert scene.store.claim_key("another", "2") == "2"
+
+    def test_a_blank_at_the_end_makes_another_key(self, scene: Scene) -> None:
+        assert [scene.store.claim_key(key, value) for key, value in (("a", "1"), ("a ", "2"))] == ["1", "2"]
+
+    def test_a_claimed_key_meets_no_key_of_a_run(self, scene: Scene) -> None:
+        scene.waiting_run(key=KEY)
+        assert scene.store.claim_key(KEY, "mine") == "mine"
+        assert scene.waiting_run(key=KEY).task == "job"
+        assert len(scene.store.runs()) == 1
+
+    def test_a_claim_lasts_as_long_as_other_keys_and_is_forgotten_then(self, scene: Scene) -> None:
+        scene.store.claim_key("a run", "1")
+        scene.wait(30 * DAY - 1)
+        scene.store.prune(Retention())
+        assert scene.store.claim_key("a run", "2") == "1"
+        scene.wait(1)
+        assert scene.store.claim_key("a run", "2") == "2"
+        assert scene.store.claim_key("a run", "3") == "2"
+        scene.wait(30 * DAY)
+        assert scene.store.prune(Retention()).keys == 1
+
+
 class TestTriggering(Promises):
     def test_a_manual_run_leaves_the_next_moment_alone(self, scene: Scene) -> None:
         before = scene.put()
