@@ -10,6 +10,7 @@ from onthedot.triggers.at import At
 from onthedot.triggers.combine import Exclusion, Union
 from onthedot.triggers.cron.trigger import Cron
 from onthedot.triggers.every import Every
+from onthedot.triggers.every_days import EveryDays
 from onthedot.triggers.zones import Zone, get_zone
 
 
@@ -20,7 +21,7 @@ def zone_of(trigger: Trigger | None) -> Zone:
     except TriggerError:  # what it names is not known here
         plain = None
     match plain:
-        case Cron() | Every() | At():
+        case Cron() | Every() | EveryDays() | At():
             return plain.zone
         case Exclusion():
             return plain.base.zone
@@ -30,10 +31,10 @@ def zone_of(trigger: Trigger | None) -> Zone:
             return get_zone("UTC")
 
 
-def clock_note(trigger: Cron | Every, tick_ms: int) -> str:
+def clock_note(trigger: Cron | Every | EveryDays, tick_ms: int) -> str:
     """What a jump of the wall clock did to this tick, if it did anything."""
     zone, second = trigger.zone, tick_ms // 1000
-    if isinstance(trigger, Cron) and not _shows_its_time(trigger, zone.label(second)):
+    if not isinstance(trigger, Every) and not _shows_its_time(trigger, zone.label(second)):
         return "moved by a gap"
     twice = zone.resolve(zone.label(second), "skip", "both")
     if len(twice) < 2:
@@ -49,20 +50,22 @@ def note_of(trigger: Trigger, tick_ms: int) -> str:
     return notes.pop() if len(notes) == 1 else ""
 
 
-def _making(trigger: Trigger, tick_ms: int) -> Iterator[Cron | Every]:
+def _making(trigger: Trigger, tick_ms: int) -> Iterator[Cron | Every | EveryDays]:
     match trigger.plain():
         case Union(parts=parts):
             for part in parts:
                 yield from _making(part, tick_ms)
         case Exclusion(base=base):
             yield from _making(base, tick_ms)
-        case Cron() | Every() as simple if simple.ticks_at(tick_ms):
+        case Cron() | Every() | EveryDays() as simple if simple.ticks_at(tick_ms):
             yield simple
         case _:
             return
 
 
-def _shows_its_time(trigger: Cron, label: int) -> bool:
+def _shows_its_time(trigger: Cron | EveryDays, label: int) -> bool:
+    if isinstance(trigger, EveryDays):
+        return label % 86_400 == trigger.second
     fields = trigger.fields
     hour, minute, second = label // 3600 % 24, label // 60 % 60, label % 60
     return bool(fields.hours >> hour & fields.minutes >> minute & fields.seconds >> second & 1)

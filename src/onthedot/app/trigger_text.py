@@ -11,18 +11,19 @@ from onthedot.triggers import Trigger, calendar, cron, dates, every, named
 from onthedot.triggers.cron.trigger import Cron
 from onthedot.triggers.dates import Calendar, Dates
 from onthedot.triggers.every import Every
+from onthedot.triggers.every_days import EveryDays
 from onthedot.triggers.zones import Fold, Gap
 
 _EXCEPT = re.compile(r"\s+except\s+", re.IGNORECASE)
 _NAMED = re.compile(r"\s*(?:trigger|named)\s+(\S.*?)\s*", re.IGNORECASE)
 _CALENDAR = re.compile(r"\s*calendar\s+(\S.*?)\s*", re.IGNORECASE)
-_INTERVAL = re.compile(r"\s*every\s+(.*)", re.IGNORECASE)
+_INTERVAL = re.compile(r"\s*every\s+(.*?)(?:\s+at\s+(\S+))?\s*", re.IGNORECASE)
 
 
 def read_trigger(
     text: str, *, tz: str | None = None, gap: str | None = None, fold: str | None = None, key: str | None = None
-) -> Cron | Every:
-    """A cron text, "@every 90s" or "every 15m"."""
+) -> Cron | Every | EveryDays:
+    """A cron text, "@every 90s", "every 15m", or "every 2w at 09:00" on the wall clock."""
     trigger = _read(text, tz, gap, fold)
     return trigger if key is None else trigger.with_key(key)
 
@@ -52,10 +53,16 @@ def read_exceptions(given: object) -> list[Dates | Calendar]:
     return found
 
 
-def _read(text: str, tz: str | None, gap: str | None, fold: str | None) -> Cron | Every:
+def _read(text: str, tz: str | None, gap: str | None, fold: str | None) -> Cron | Every | EveryDays:
     interval = _INTERVAL.fullmatch(text)
     if interval is None:
         return cron(text, tz=tz, gap=cast(Gap | None, gap), fold=cast(Fold | None, fold))  # cron refuses other words
+    span, time = interval.groups()
+    if time is not None:
+        return every(span, at=time, tz=tz, gap=cast(Gap | None, gap), fold=cast(Fold | None, fold))
     if gap or fold:
-        raise TriggerError("an interval follows real time: gap and fold have no meaning for it")
-    return every(interval[1], tz=tz)
+        raise TriggerError(
+            "an interval follows real time: gap and fold have no meaning for it",
+            hint='with a time of day it follows the wall clock: "every 1d at 09:00"',
+        )
+    return every(span, tz=tz)

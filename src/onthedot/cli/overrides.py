@@ -64,12 +64,13 @@ def read_schedule_trigger(
 ) -> Trigger | None:
     """The one trigger that was given, without what it leaves out; None where none was."""
     given = [each for each in (cron_text, interval, moment, name) if each is not None]
-    if len(given) > 1:
+    wall_clock = interval is not None and moment is not None and cron_text is None and name is None
+    if len(given) > 1 and not wall_clock:
         raise typer.BadParameter(
             "only one of them can be given", param_hint="'--cron' / '--every' / '--at' / '--trigger'"
         )
-    if (gap or fold) and cron_text is None:
-        raise typer.BadParameter("they belong to a cron text", param_hint="'--gap' / '--fold'")
+    if (gap or fold) and cron_text is None and not wall_clock:
+        raise typer.BadParameter("they belong to a cron text, or to --every with --at", param_hint="'--gap' / '--fold'")
     if tz is not None and (not given or name is not None):
         raise typer.BadParameter("it belongs to a trigger: add --cron, --every or --at", param_hint="'--tz'")
     if without and not given:
@@ -80,12 +81,18 @@ def read_schedule_trigger(
     if cron_text is not None:
         trigger = cron(cron_text, tz=tz, gap=cast(Gap | None, gap), fold=cast(Fold | None, fold))
     elif interval is not None:
-        trigger = every(interval, tz=tz)
+        trigger = _interval(interval, moment, tz, gap, fold)
     elif moment is not None:
         trigger = at(moment, tz=tz)
     for item in read_exceptions(list(without or ())):
         trigger = None if trigger is None else trigger - item
     return trigger
+
+
+def _interval(interval: str, time: str | None, tz: str | None, gap: str | None, fold: str | None) -> Trigger:
+    if time is None:
+        return every(interval, tz=tz)
+    return every(interval, at=time, tz=tz, gap=cast(Gap | None, gap), fold=cast(Fold | None, fold))
 
 
 def past_moment_ms(text: str | None, trigger: Trigger | None, now_ms: int) -> int:

@@ -36,7 +36,12 @@ CronText = Annotated[str | None, typer.Option("--cron", metavar="TEXT", help="A 
 Interval = Annotated[
     str | None, typer.Option("--every", metavar="DURATION", help="An interval, such as 15m.", show_default=False)
 ]
-Moment = Annotated[str | None, typer.Option("--at", metavar="MOMENT", help="One moment.", show_default=False)]
+Moment = Annotated[
+    str | None,
+    typer.Option(
+        "--at", metavar="MOMENT", help="One moment; with --every a time of day, on the wall clock.", show_default=False
+    ),
+]
 NamedTrigger = Annotated[
     str | None, typer.Option("--trigger", metavar="NAME", help="A named trigger.", show_default=False)
 ]

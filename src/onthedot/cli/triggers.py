@@ -18,6 +18,7 @@ from onthedot.triggers import encode
 from onthedot.triggers.bounds import to_instant_ms
 from onthedot.triggers.cron.trigger import Cron
 from onthedot.triggers.every import Every
+from onthedot.triggers.every_days import EveryDays
 
 _GAPS = {"shift": "fires at the moment of the jump", "skip": "does not fire"}
 _FOLDS = {"first": "fires the first time", "last": "fires the second time", "both": "fires both times"}
@@ -66,12 +67,12 @@ def show_description(
         show_json(_description(text, trigger))
         return
     typer.echo(visible(trigger.describe()))
-    if isinstance(trigger, Cron) and trigger.zone.instants:
+    if not isinstance(trigger, Every) and trigger.zone.instants:
         typer.echo(f"  where the clock jumps over its time: {_GAPS[trigger.effective_gap]}")
         typer.echo(f"  where the clock shows its time twice: {_FOLDS[trigger.effective_fold]}")
 
 
-def _show_ticks(trigger: Cron | Every, ticks: list[int], after_ms: int, *, from_now: bool) -> None:
+def _show_ticks(trigger: Cron | Every | EveryDays, ticks: list[int], after_ms: int, *, from_now: bool) -> None:
     zone, seconds = trigger.zone.name, needs_seconds(ticks)
     notes = [clock_note(trigger, tick) for tick in ticks]
     table = plain_table()
@@ -89,7 +90,7 @@ def _show_ticks(trigger: Cron | Every, ticks: list[int], after_ms: int, *, from_
     Screen().print(table)
 
 
-def _next_document(text: str, trigger: Cron | Every, after_ms: int, ticks: list[int]) -> dict[str, Any]:
+def _next_document(text: str, trigger: Cron | Every | EveryDays, after_ms: int, ticks: list[int]) -> dict[str, Any]:
     zone = trigger.zone.name
     listed = [
         {"at": iso(tick), "local": local_moment(tick, zone).isoformat(), "in_seconds": (tick - after_ms) / 1000}
@@ -98,8 +99,8 @@ def _next_document(text: str, trigger: Cron | Every, after_ms: int, ticks: list[
     return {**_description(text, trigger), "after": iso(after_ms), "ticks": listed}
 
 
-def _description(text: str, trigger: Cron | Every) -> dict[str, Any]:
-    rules = {"gap": trigger.effective_gap, "fold": trigger.effective_fold} if isinstance(trigger, Cron) else {}
+def _description(text: str, trigger: Cron | Every | EveryDays) -> dict[str, Any]:
+    rules = {} if isinstance(trigger, Every) else {"gap": trigger.effective_gap, "fold": trigger.effective_fold}
     return {
         "text": text,
         "description": trigger.describe(),

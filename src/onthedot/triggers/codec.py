@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
-from onthedot.durations import format_duration, to_duration_ms
+from onthedot.durations import MS, format_duration, to_duration_ms
 from onthedot.errors import OnthedotError, TriggerError, TriggerTooNew
 from onthedot.moments import floor_ms, iso
 from onthedot.triggers.at import At
@@ -18,7 +18,8 @@ from onthedot.triggers.base import Trigger
 from onthedot.triggers.combine import Exclusion, Union, exclude, union
 from onthedot.triggers.cron.trigger import Cron, cron
 from onthedot.triggers.dates import Calendar, Dates, calendar, dates
-from onthedot.triggers.every import Every
+from onthedot.triggers.every import Every, every
+from onthedot.triggers.every_days import EveryDays, day_text, time_text
 from onthedot.triggers.named import Named, named
 from onthedot.triggers.pinned import Pin
 
@@ -78,6 +79,17 @@ def _encode(item: Encodable) -> Json:
                 **_bounds(item),
                 key=item.key,
             )
+        case EveryDays():
+            return _filled(
+                type="every",
+                interval=format_duration(item.days * MS["d"]),
+                at=time_text(item.second),
+                anchor=day_text(item.anchor_day) if item.anchor_day else None,
+                tz=item.tz,
+                gap=item.gap,
+                fold=item.fold,
+                **_bounds(item),
+            )
         case At():
             return _filled(type="at", at=iso(item.at_ms), tz=item.tz)
         case Union():
@@ -112,7 +124,7 @@ def _filled(**fields: Any) -> Json:
     return {name: value for name, value in fields.items() if value not in (None, "", False)}
 
 
-def _bounds(item: Cron | Every) -> Json:
+def _bounds(item: Cron | Every | EveryDays) -> Json:
     ends = {"starts_at": item.starts_at, "repeat_until": item.repeat_until}
     return {name: iso(ms) for name, ms in ends.items() if ms is not None}
 
@@ -148,7 +160,11 @@ def _read_every(
     starts_at: str | None = None,
     repeat_until: str | None = None,
     key: str = "",
+    **wall_clock: Any,
 ) -> Trigger:
+    if wall_clock:  # a time of day, and what becomes of it where the clock jumps
+        bounds = {"starts_at": starts_at, "repeat_until": repeat_until}
+        return cast(Trigger, every(interval, anchor=anchor, spread=spread, tz=tz, **bounds, **wall_clock))
     return Every(to_duration_ms(interval), _ms(anchor) or 0, spread, tz, _ms(starts_at), _ms(repeat_until), key)
 
 

@@ -14,6 +14,7 @@ from onthedot.triggers.base import Trigger
 from onthedot.triggers.cron.trigger import Cron
 from onthedot.triggers.dates import Calendar, Dates, Excluded, dates, refuse_lazy
 from onthedot.triggers.every import Every
+from onthedot.triggers.every_days import EveryDays
 from onthedot.triggers.named import Named
 from onthedot.triggers.pinned import Pin, Use
 from onthedot.triggers.zones import Zone
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 FEW = 4
 """So many ticks of its base an exclusion tries one by one, before it searches."""
 
-Simple = Cron | Every | At
+Simple = Cron | Every | EveryDays | At
 
 
 def union(*triggers: Trigger) -> Trigger:
@@ -55,7 +56,7 @@ def exclude(base: Trigger, without: object) -> Trigger:
             return union(*(exclude(part, without) for part in base.parts))
         case Exclusion():
             return base if without in base.without else replace(base, without=(*base.without, without))
-        case Cron() | Every() | At():
+        case Cron() | Every() | EveryDays() | At():
             return Exclusion(base, (without,))
         case _:
             raise TriggerError(f"nothing can be excluded from a {type(base).__name__}")
@@ -235,6 +236,8 @@ def _ticks_a_day(base: Simple) -> int:
             return fields.hours.bit_count() * fields.minutes.bit_count() * fields.seconds.bit_count()
         case Every(interval_ms=interval_ms):
             return 86_400_000 // interval_ms
+        case EveryDays(effective_fold=fold):
+            return 2 if fold == "both" else 1
         case At():
             return 1
 
@@ -270,7 +273,7 @@ def _expression(trigger: Trigger) -> Triggers:
         case Union(parts=parts):
             return Either(tuple(map(_expression, parts)))
         case Exclusion(base=base, without=without):
-            return Minus(Just(base), _taken(without, base.zone))
+            return Minus(_expression(base), _taken(without, base.zone))
         case Cron() | Every() | At() as simple:
             return Just(simple)
         case other:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta, tzinfo
+from datetime import date, datetime, time, timedelta, tzinfo
+from typing import overload
 
 from onthedot.durations import format_duration, to_duration_ms
 from onthedot.errors import DurationError, TriggerError
@@ -11,8 +12,9 @@ from onthedot.moments import END_MS, FIRST_MS, iso
 from onthedot.triggers.base import Trigger
 from onthedot.triggers.bounds import describe_bounds, read_bounds, to_instant_ms
 from onthedot.triggers.cron.fields import WEEKDAYS
+from onthedot.triggers.every_days import EveryDays, every_days
 from onthedot.triggers.stable_hash import spread_over
-from onthedot.triggers.zones import Zone, get_zone, zone_name
+from onthedot.triggers.zones import Fold, Gap, Zone, get_zone, zone_name
 
 LEAST_MS = 1000
 DAY_MS, WEEK_MS = 86_400_000, 604_800_000
@@ -20,6 +22,7 @@ _FIRST_WEEKDAY = 4  # 1970 began on a Thursday
 _UNITS = (("week", WEEK_MS), ("day", DAY_MS), ("hour", 3_600_000), ("minute", 60_000), ("second", 1000))
 
 
+@overload
 def every(
     interval: timedelta | str,
     *,
@@ -28,18 +31,64 @@ def every(
     tz: str | tzinfo | None = None,
     starts_at: datetime | str | None = None,
     repeat_until: datetime | str | None = None,
-) -> Every:
+) -> Every: ...
+
+
+@overload
+def every(
+    interval: timedelta | str,
+    *,
+    at: time | str,
+    anchor: date | str | None = None,
+    tz: str | tzinfo | None = None,
+    gap: Gap | None = None,
+    fold: Fold | None = None,
+    starts_at: datetime | str | None = None,
+    repeat_until: datetime | str | None = None,
+) -> EveryDays: ...
+
+
+def every(
+    interval: timedelta | str,
+    *,
+    at: time | str | None = None,
+    anchor: date | str | None = None,
+    spread: bool = False,
+    tz: str | tzinfo | None = None,
+    gap: Gap | None = None,
+    fold: Fold | None = None,
+    starts_at: datetime | str | None = None,
+    repeat_until: datetime | str | None = None,
+) -> Every | EveryDays:
     """Ticks at anchor + n * interval, in real time: it never drifts, and every node agrees on it without asking.
 
     The anchor is 1970-01-01T00:00Z unless given, which was a Thursday: name one for days and weeks. `spread=True`
     moves the lattice by a part of the interval that depends on the key (the schedule's name), so that a thousand
     schedules of one interval do not fire at once. The zone tells which local date a tick belongs to, where dates are
     excluded.
+
+    With `at="09:00"` it follows the wall clock instead: that time of day in the zone, every so many days or weeks from
+    the date of the anchor. `gap` and `fold` say what happens to times that the clock jumps over or shows twice, as for
+    `cron`.
     """
     try:
         interval_ms = to_duration_ms(interval)
     except DurationError as error:
         raise TriggerError(str(error)) from None
+    if at is not None:
+        if spread:
+            raise TriggerError(
+                "a time of day is not spread", hint='leave spread out, or give the schedule jitter="10m"'
+            )
+        bounds = {"starts_at": starts_at, "repeat_until": repeat_until}
+        return every_days(interval_ms, at, anchor=anchor, tz=tz, gap=gap, fold=fold, **bounds)
+    if gap or fold:
+        raise TriggerError(
+            "an interval follows real time: gap and fold have no meaning for it",
+            hint='name a time of day to follow the wall clock: every("1d", at="09:00")',
+        )
+    if anchor is not None and not isinstance(anchor, str | datetime):
+        raise TriggerError(f"{anchor} is no moment", hint="add a time, or name the time of day as at=")
     name = None if tz is None else zone_name(tz)
     anchor_ms = 0 if anchor is None else to_instant_ms(anchor, name, round_up=False)
     start, until = read_bounds(starts_at, repeat_until, name)

@@ -9,6 +9,7 @@ from onthedot.triggers.base import Trigger
 from onthedot.triggers.combine import Exclusion, Simple, Union
 from onthedot.triggers.cron.trigger import Cron
 from onthedot.triggers.every import Every
+from onthedot.triggers.every_days import EveryDays
 from onthedot.triggers.stable_hash import spread_over
 
 
@@ -41,7 +42,7 @@ def goes_on_after_ms(old: Trigger, new: Trigger, last_tick_ms: int | None, now_m
     parts = [part for part in _simple_parts(new) if not isinstance(part, At)]
     new_zones = {part.zone for part in parts}
     old_zones = {part.zone for part in _simple_parts(old) if part.ticks_at(last_tick_ms)}
-    fixed = all(isinstance(part, Cron) and part.fields.fixed for part in parts)
+    fixed = all(isinstance(part, EveryDays) or (isinstance(part, Cron) and part.fields.fixed) for part in parts)
     if not fixed or len(new_zones) != 1 or len(old_zones) != 1 or new_zones == old_zones:
         return now_ms
     label = old_zones.pop().label(last_tick_ms // 1000)
@@ -65,5 +66,5 @@ def _simple_parts(trigger: Trigger) -> Iterator[Simple]:
                 yield from _simple_parts(part)
         case Exclusion(base=base):
             yield base
-        case Cron() | Every() | At() as simple:
+        case Cron() | Every() | EveryDays() | At() as simple:
             yield simple

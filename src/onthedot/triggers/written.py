@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-_PLAIN = {"cron": {"v", "type", "text", "tz", "gap", "fold", "key"}, "every": {"v", "type", "interval", "tz", "key"}}
+_PLAIN = {
+    "cron": {"v", "type", "text", "tz", "gap", "fold", "key"},
+    "every": {"v", "type", "interval", "at", "tz", "gap", "fold", "key"},
+}
 """With no other fields than these a trigger can be typed in one line, beside its zone, gap and fold."""
 
 
@@ -14,6 +17,8 @@ def written(value: Mapping[str, Any]) -> str:
     match value:
         case {"type": "cron", "text": text}:
             return str(text)
+        case {"type": "every", "interval": interval, "at": time}:
+            return f"every {interval} at {time}"
         case {"type": "every", "interval": interval}:
             return f"@every {interval}"
         case {"type": "at", "at": moment}:

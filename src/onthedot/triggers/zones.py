@@ -158,6 +158,13 @@ def zone_name(tz: str | tzinfo) -> str:
     raise TriggerError(f"a time zone is given by name, not as {tz!r}", hint='write tz="Europe/Berlin"')
 
 
+def refuse_unknown_rules(gap: str | None, fold: str | None) -> None:
+    """`TriggerError` for a word that is none of ours; None is left to the default rule."""
+    for name, value, known in (("gap", gap, GAPS), ("fold", fold, FOLDS)):
+        if value is not None and value not in known:
+            raise TriggerError(f"{name}={value!r} is not known", hint=f"write one of {', '.join(known)}")
+
+
 def label_of(naive: datetime) -> int:
     """The label that a naive datetime shows, in whole seconds."""
     delta = naive.replace(tzinfo=UTC) - datetime(1970, 1, 1, tzinfo=UTC)

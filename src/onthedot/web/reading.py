@@ -38,7 +38,7 @@ from onthedot.web import models
 
 _BELONGS = {
     "cron": {"gap", "fold", "starts_at", "repeat_until"},
-    "every": {"anchor", "spread", "starts_at", "repeat_until"},
+    "every": {"at", "anchor", "spread", "gap", "fold", "starts_at", "repeat_until"},
     "at": set[str](),
     "trigger": set[str](),
 }
@@ -60,6 +60,8 @@ def trigger_of(given: models.TriggerGiven) -> Trigger:
 
 def _of_fields(fields: dict[str, Any]) -> Trigger:
     kinds = [kind for kind in _BELONGS if kind in fields]
+    if kinds == ["every", "at"]:  # a time of day, every so many days
+        kinds = ["every"]
     if len(kinds) != 1:
         raise TriggerError("trigger: give one of cron, every, at and trigger")
     without = read_exceptions(fields.pop("without", []))

@@ -43,6 +43,14 @@ def test_a_schedule_is_created_shown_changed_and_deleted(admin: Client) -> None:
     assert whats == ["delete", "put", "update", "put"]
 
 
+def test_every_with_at_is_a_time_of_day(admin: Client) -> None:
+    fortnightly = {"every": "2w", "at": "09:00", "anchor": "2026-01-05", "tz": "Europe/Berlin", "fold": "last"}
+    made = admin.post("/schedules", {**NIGHTLY, "trigger": fortnightly}).json()
+    assert made["trigger"]["at"] == "09:00"
+    again = admin.patch("/schedules/nightly", {"trigger": made["trigger"]}).json()  # what it shows, it takes
+    assert again["trigger"] == made["trigger"]
+
+
 def test_an_option_that_a_patch_gives_as_null_is_taken_back(admin: Client) -> None:
     admin.post("/schedules", {**NIGHTLY, "options": {"timeout": "5m", "group": "eu", "tags": ["mail"]}})
     changed = admin.patch("/schedules/nightly", {"options": {"timeout": None, "tags": None}}).json()

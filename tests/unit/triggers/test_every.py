@@ -190,13 +190,13 @@ def test_bounds_without_a_tick_between_them_are_refused() -> None:
 )
 def test_bounds_that_leave_nothing_are_refused(bounds: dict[str, str]) -> None:
     with pytest.raises(TriggerError):
-        every("1h", **bounds)  # type: ignore[arg-type]
+        every("1h", **bounds)  # type: ignore[call-overload]
 
 
 @pytest.mark.parametrize("name", ["anchor", "starts_at", "repeat_until"])
 def test_a_naive_moment_without_a_zone_is_refused(name: str) -> None:
     with pytest.raises(OnthedotError, match="has no zone"):
-        every("1h", **{name: "2026-01-01 09:00"})  # type: ignore[arg-type]
+        every("1h", **{name: "2026-01-01 09:00"})  # type: ignore[call-overload]
 
 
 def test_an_unknown_zone_is_refused() -> None:

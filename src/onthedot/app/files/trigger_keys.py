@@ -16,10 +16,18 @@ Table = dict[str, Any]
 
 ZONE_KEYS = ("timezone", "tz")
 _BOUNDS = ("starts_at", "repeat_until")
-_OPTIONS = {"cron": ("gap", "fold", *_BOUNDS), "every": ("anchor", "spread", *_BOUNDS), "at": (), "trigger": ()}
+_KINDS = ("cron", "every", "at", "trigger")
+_EVERY_AT = "every beside at"
+_OPTIONS = {
+    "cron": ("gap", "fold", *_BOUNDS),
+    "every": ("anchor", "spread", *_BOUNDS),
+    _EVERY_AT: ("anchor", "gap", "fold", *_BOUNDS),
+    "at": (),
+    "trigger": (),
+}
 _BESIDE = ("gap", "fold", *_BOUNDS, "anchor", "spread")
 EXCEPT = "except"
-TRIGGER_KEYS = (*_OPTIONS, *_BESIDE, EXCEPT)
+TRIGGER_KEYS = (*_KINDS, *_BESIDE, EXCEPT)
 
 
 def read_zone(value: object) -> tuple[str | None, str | None]:
@@ -37,15 +45,17 @@ def read_zone(value: object) -> tuple[str | None, str | None]:
 
 def read_trigger(table: Table, file_zone: str | None, problems: list[str]) -> Trigger | None:
     """The trigger of a schedule, in the file's zone where it names none; or None, and the problems are told."""
-    kinds = [key for key in _OPTIONS if key in table]
+    kinds = [key for key in _KINDS if key in table]
+    if kinds == ["every", "at"]:  # a time of day, every so many days
+        kinds = [_EVERY_AT]
     if len(kinds) != 1:
-        problems.append(exactly_one(kinds, tuple(_OPTIONS)))
+        problems.append(exactly_one(kinds, _KINDS))
         return None
     kind = kinds[0]
     zone = _own_zone(table, problems)
     options = _options(table, kind, problems)
     try:
-        trigger = _MAKERS[kind](table[kind], zone, file_zone, options)
+        trigger = _MAKERS[kind](table[kind.split()[0]], zone, file_zone, options)
     except TriggerError as error:
         problems.append(f"{kind}: {error.line}")
     except OnthedotError as error:
@@ -79,13 +89,12 @@ def _own_zone(table: Table, problems: list[str]) -> str | None:
 
 def _options(table: Table, kind: str, problems: list[str]) -> Table:
     """What stands beside the trigger and belongs to it."""
-    options: Table = {}
+    options: Table = {"at": table["at"]} if kind == _EVERY_AT else {}
     for key in _BESIDE:
         if key not in table:
             continue
         if key not in _OPTIONS[kind]:
-            others = " and ".join(other for other in _OPTIONS if key in _OPTIONS[other])
-            problems.append(f"{key}: it goes with {others}, not with {kind}")
+            problems.append(f"{key}: it goes with {_goes_with(key)}, not with {kind}")
         elif problem := _wrong_type(key, table[key]):
             problems.append(f"{key}: {problem}")
         else:
@@ -93,11 +102,18 @@ def _options(table: Table, kind: str, problems: list[str]) -> Table:
     return options
 
 
+def _goes_with(key: str) -> str:
+    kinds = [kind for kind in _OPTIONS if key in _OPTIONS[kind]]
+    return " and ".join(kind for kind in kinds if kind != _EVERY_AT or "every" not in kinds)
+
+
 def _wrong_type(key: str, value: object) -> str | None:
     if key == "spread":
         return None if isinstance(value, bool) else f"{value!r} is neither true nor false"
     if key in {"gap", "fold"}:
         return None if isinstance(value, str) else f"{value!r} is not text"
+    if key == "anchor" and isinstance(value, date):  # of a time of day; `every` says where it cannot be one
+        return None
     try:
         _moment(value)
     except MomentError as error:
@@ -142,6 +158,7 @@ def _at(moment: object, zone: str | None, file_zone: str | None, options: Table)
 _MAKERS: dict[str, Callable[[object, str | None, str | None, Table], Trigger]] = {
     "cron": _cron,
     "every": _every,
+    _EVERY_AT: _every,
     "at": _at,
     "trigger": _named,
 }

@@ -17,7 +17,7 @@ from onthedot.triggers.cron.fields import DAY_OF_WEEK, MONTH, Fields
 from onthedot.triggers.cron.parse import parse
 from onthedot.triggers.cron.search import END_SECOND, Search
 from onthedot.triggers.every import Every, every
-from onthedot.triggers.zones import FOLDS, GAPS, Fold, Gap, Zone, get_zone, zone_name
+from onthedot.triggers.zones import Fold, Gap, Zone, get_zone, refuse_unknown_rules, zone_name
 
 _from_second = datetime.fromtimestamp
 _ZONE_PREFIX = re.compile(r"\s*(?:CRON_TZ|TZ)=(\S+)(?:\s+|$)")
@@ -42,8 +42,7 @@ def cron(
     """
     if not isinstance(text, str):
         raise TriggerError(f"a cron text is text, not {text!r}", hint='write cron("0 9 * * mon-fri")')
-    _refuse_unknown("gap", gap, GAPS)
-    _refuse_unknown("fold", fold, FOLDS)
+    refuse_unknown_rules(gap, fold)
     trigger = _read(text, None if tz is None else zone_name(tz), gap, fold)
     if starts_at is None and repeat_until is None:
         return trigger
@@ -187,11 +186,6 @@ def _compile(text: str, key: str, tz: str, gap: Gap | None, fold: Fold | None) -
     if settled and not search.fires():
         raise slips.never_fires(text, has_days=search.days.ceil(0) is not None)
     return search
-
-
-def _refuse_unknown(name: str, value: str | None, known: tuple[str, ...]) -> None:
-    if value is not None and value not in known:
-        raise TriggerError(f"{name}={value!r} is not known", hint=f"write one of {', '.join(known)}")
 
 
 def _normal(text: str) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from heapq import merge
 
 from onthedot.moments import END_MS, FIRST_MS
+from onthedot.triggers.base import Trigger
 from onthedot.triggers.exclusions.expression import Triggers, holds
 
 
@@ -51,6 +52,19 @@ class FirstOf(Finder):
     def count_ms(self, start_ms: int, end_ms: int) -> int | None:
         counts = [part.count_ms(start_ms, end_ms) for part in self._parts]
         return None if None in counts else sum(count or 0 for count in counts)
+
+
+class OneByOne(Finder):
+    """All ticks of a trigger that has so few that walking through them is a search: one or two a day."""
+
+    def __init__(self, trigger: Trigger) -> None:
+        self._trigger = trigger
+
+    def next_ms(self, after_ms: int, end_ms: int = END_MS) -> int | None:
+        return self._trigger.next_before_ms(after_ms, end_ms)
+
+    def prev_ms(self, before_ms: int, start_ms: int = FIRST_MS - 1) -> int | None:
+        return self._trigger.prev_after_ms(before_ms, start_ms)
 
 
 class Verified(Finder):

@@ -8,6 +8,7 @@ from math import gcd, lcm
 from onthedot.triggers.at import At
 from onthedot.triggers.cron.trigger import Cron
 from onthedot.triggers.every import Every
+from onthedot.triggers.every_days import EveryDays
 from onthedot.triggers.exclusions import day_search
 from onthedot.triggers.exclusions.clock_days import DAY
 from onthedot.triggers.exclusions.day_masks import Interval
@@ -24,14 +25,16 @@ from onthedot.triggers.exclusions.expression import (
     leaves_of,
     replaced,
 )
-from onthedot.triggers.exclusions.finder import Finder, FirstOf, Verified
+from onthedot.triggers.exclusions.finder import Finder, FirstOf, OneByOne, Verified
 from onthedot.triggers.exclusions.interval_search import MOST_SPANS, MOST_TURNS, IntervalSearch, Turns
 from onthedot.triggers.exclusions.lattice import WHOLE_SECONDS, Lattice, lattice_of, whole_seconds
 
 
 @lru_cache(maxsize=256)
-def search_of(base: Cron | Every, without: Triggers) -> Finder:
+def search_of(base: Cron | Every | EveryDays, without: Triggers) -> Finder:
     """Finds the ticks of the base that are not in the other."""
+    if isinstance(base, EveryDays):
+        return Verified(Minus(Just(Other(base)), without), OneByOne(base))
     if isinstance(base, Cron):
         return _by_day(base, without)
     if not _has(Cron, without):

@@ -8,7 +8,10 @@ from onthedot.web.models.common import Given
 
 
 class TriggerFields(Given):
-    """One of `cron`, `every`, `at` and `trigger` (a named one), with what belongs to it and what it leaves out."""
+    """One of `cron`, `every`, `at` and `trigger` (a named one), with what belongs to it and what it leaves out.
+
+    `every` with `at` is a time of day on the wall clock: `{"every": "2w", "at": "09:00", "anchor": "2026-01-05"}`.
+    """
 
     model_config = ConfigDict(
         extra="forbid",

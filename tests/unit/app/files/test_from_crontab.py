@@ -72,6 +72,7 @@ TRIGGERS = [
     cron("H H * * *"),
     every("90s", anchor="2026-01-01T00:00:10Z", spread=True, repeat_until="2030-01-01T00:00Z"),
     at("2026-12-24 18:00", tz="Europe/Berlin"),
+    every("2w", at="09:00", tz="Europe/Berlin", anchor="2026-01-05"),
 ]
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=20).filter(str.strip)
 NAMES = TEXTS.filter(lambda text: name_problem(text) is None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from onthedot import FileError
+from onthedot import FileError, every
 from onthedot.app.files import Command, Entry, Http, JobFile, NamedTask, Shell, Work
 from onthedot.app.files.jobs import SCHEDULE_KEYS, read_jobs
 
@@ -148,6 +148,17 @@ def test_a_schedule_that_is_not_enabled_is_read_and_says_so() -> None:
     assert schedule('every = "1m"\nshell = "x"').enabled is True
 
 
+def test_every_beside_at_is_a_time_of_day() -> None:
+    for at_text, anchor in (('"09:00"', '"2026-11-20"'), ("09:00:00", "2026-11-20")):
+        body = f'every = "2w"\nat = {at_text}\nanchor = {anchor}\ngap = "skip"\ntimezone = "Europe/Berlin"\nshell = "x"'
+        (entry,) = read(f"[schedules.a]\n{body}").entries
+        assert entry.trigger == every("2w", at="09:00", anchor="2026-11-20", gap="skip", tz="Europe/Berlin")
+    assert problem('every = "2w"\nat = "9 am"\nshell = "x"').startswith("every beside at: '9 am' is no time of day")
+    assert problem('every = "2h"\nat = "09:00"\nshell = "x"').startswith(
+        "every beside at: an interval of 2h has no time"
+    )
+
+
 def test_every_policy_is_kept_as_written() -> None:
     policies: dict[str, object] = {
         "misfire": "catch_up",
@@ -206,7 +217,7 @@ def test_every_policy_is_kept_as_written() -> None:
         ),
         ('cron = "0 9 * * *"\ngap = "jump"\nshell = "x"', "cron: gap='jump' is not known; write one of shift, skip"),
         ('cron = "0 9 * * *"\nspread = true\nshell = "x"', "spread: it goes with every, not with cron"),
-        ('every = "1m"\nfold = \'last\'\nshell = "x"', "fold: it goes with cron, not with every"),
+        ('every = "1m"\nfold = \'last\'\nshell = "x"', "fold: it goes with cron and every beside at, not with every"),
         (
             'at = 2026-12-24T18:00:00Z\nstarts_at = 1\nshell = "x"',
             "starts_at: it goes with cron and every, not with at",
