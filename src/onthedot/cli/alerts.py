@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from contextlib import closing
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
+import click
 
 from onthedot.app.json_documents import alert_document, run_document, schedule_alert_document
 from onthedot.cli.apps import open_app
-from onthedot.cli.options import AsJson, StoreUrl
-from onthedot.cli.screen import Screen, plain_table, show_json
+from onthedot.cli.commands import Group, argument
+from onthedot.cli.json_output import show_json
+from onthedot.cli.options import as_json, store_url
+from onthedot.cli.screen import Screen, plain_table
 from onthedot.cli.texts import span_text, utc_text, visible
 from onthedot.texts import counted
 
@@ -19,14 +21,16 @@ if TYPE_CHECKING:
     from onthedot.insight.alerts import AlertStanding, ScheduleAlert
     from onthedot.model.alert import Alert
 
-group = typer.Typer(help="Alerts: who is told when schedules go wrong.", no_args_is_help=True)
+group = Group("alerts", help="Alerts: who is told when schedules go wrong.")
 
 _NONE = "no schedule has an alert: @app.schedule(…, alerts=[alert('ops', task='hook')]), or [alerts.ops] in a file"
 _NAMED = 3
 
 
 @group.command("list")
-def list_alerts(*, store: StoreUrl = None, as_json: AsJson = False) -> None:
+@store_url
+@as_json
+def list_alerts(*, store: str | None, as_json: bool) -> None:
     """List all alerts, of whom they tell, and what they have told."""
     with closing(open_app(store)) as app:
         found = app.alerts.list()
@@ -34,7 +38,7 @@ def list_alerts(*, store: StoreUrl = None, as_json: AsJson = False) -> None:
         show_json({"alerts": [alert_document(each) for each in found]})
         return
     if not found:
-        typer.echo(_NONE)
+        click.echo(_NONE)
         return
     table = plain_table()
     for heading in ("alert", "task", "tells of", "schedules", "now", "sent", "held back"):
@@ -53,12 +57,10 @@ def list_alerts(*, store: StoreUrl = None, as_json: AsJson = False) -> None:
 
 
 @group.command("show")
-def show_alerts(
-    schedule: Annotated[str, typer.Argument(metavar="SCHEDULE", help="Its name.")],
-    *,
-    store: StoreUrl = None,
-    as_json: AsJson = False,
-) -> None:
+@argument("schedule", metavar="SCHEDULE", help="Its name.")
+@store_url
+@as_json
+def show_alerts(schedule: str, *, store: str | None, as_json: bool) -> None:
     """Show the alerts of one schedule, and what each has told of it."""
     with closing(open_app(store)) as app:
         found = app.alerts.of(schedule)
@@ -66,20 +68,18 @@ def show_alerts(
         show_json({"name": schedule, "alerts": [schedule_alert_document(each) for each in found]})
         return
     if not found:
-        typer.echo(f"{visible(schedule)} has no alerts")
+        click.echo(f"{visible(schedule)} has no alerts")
     for each in found:
-        typer.echo(f"{visible(each.alert.name)}: {visible(each.alert.task)} is told of {rule_text(each.alert)}")
-        typer.echo(f"  {standing_text(each)}")
+        click.echo(f"{visible(each.alert.name)}: {visible(each.alert.task)} is told of {rule_text(each.alert)}")
+        click.echo(f"  {standing_text(each)}")
 
 
 @group.command("test")
-def try_alert(
-    name: Annotated[str, typer.Argument(metavar="ALERT", help="Its name.")],
-    *,
-    wait: Annotated[bool, typer.Option("--wait", help="Wait until it was sent; exit code 1 if it was not.")] = False,
-    store: StoreUrl = None,
-    as_json: AsJson = False,
-) -> None:
+@argument("name", metavar="ALERT", help="Its name.")
+@click.option("--wait", is_flag=True, help="Wait until it was sent; exit code 1 if it was not.")
+@store_url
+@as_json
+def try_alert(name: str, *, wait: bool, store: str | None, as_json: bool) -> None:
     """Send an alert now, to see that it arrives; it says that it is only a test."""
     with closing(open_app(store)) as app:
         run = app.alerts.test(name)
@@ -89,9 +89,9 @@ def try_alert(
         show_json(run_document(run))
     else:
         error = f": {visible(run.error)}" if run.error else ""
-        typer.echo(f"run {run.id} of {visible(run.task)} is {run.state}{error}")
+        click.echo(f"run {run.id} of {visible(run.task)} is {run.state}{error}")
     if wait and run.state != "succeeded":
-        raise typer.Exit(1)
+        raise click.exceptions.Exit(1)
 
 
 def rule_text(alert: Alert) -> str:

@@ -4,37 +4,47 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import closing
-from typing import Annotated, Any
+from typing import Any
 
-import typer
+import click
 
 from onthedot.app.backfill import Backfill, FilledTick
 from onthedot.app.json_documents import backfill_document
 from onthedot.cli.apps import open_app
-from onthedot.cli.options import AsJson, ScheduleName, StoreUrl
-from onthedot.cli.screen import show_json
+from onthedot.cli.commands import command
+from onthedot.cli.json_output import show_json
+from onthedot.cli.options import as_json, schedule_name, store_url
 from onthedot.cli.texts import counted, visible
 from onthedot.moments import ceil_ms, iso
 
 _SHOWN = 40
 
 
+@command("backfill")
+@schedule_name
+@click.option("--from", "start", required=True, metavar="MOMENT", help="The first moment: 2026-10-01T00:00Z")
+@click.option("--to", "end", required=True, metavar="MOMENT", help="The first moment after the range.")
+@click.option(
+    "--which", default="missing", metavar="missing|failed|all", help="What did not run, went wrong, or all ticks."
+)
+@click.option("--limit", type=int, default=1, metavar="N", help="How many run at once, 1 to 16.")
+@click.option("--order", default="oldest", metavar="oldest|newest", help="Which of them go first.")
+@click.option("--beside", is_flag=True, help="Beside the schedule's other runs instead of in its slots.")
+@click.option("--dry-run", is_flag=True, help="Only say which ticks, and why.")
+@store_url
+@as_json
 def fill_in(
-    name: ScheduleName,
-    start: Annotated[str, typer.Option("--from", metavar="MOMENT", help="The first moment: 2026-10-01T00:00Z")],
-    end: Annotated[str, typer.Option("--to", metavar="MOMENT", help="The first moment after the range.")],
+    name: str,
+    start: str,
+    end: str,
     *,
-    which: Annotated[
-        str, typer.Option("--which", metavar="missing|failed|all", help="What did not run, went wrong, or all ticks.")
-    ] = "missing",
-    limit: Annotated[int, typer.Option("--limit", metavar="N", help="How many run at once, 1 to 16.")] = 1,
-    order: Annotated[str, typer.Option("--order", metavar="oldest|newest", help="Which of them go first.")] = "oldest",
-    beside: Annotated[
-        bool, typer.Option("--beside", help="Beside the schedule's other runs instead of in its slots.")
-    ] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say which ticks, and why.")] = False,
-    store: StoreUrl = None,
-    as_json: AsJson = False,
+    which: str,
+    limit: int,
+    order: str,
+    beside: bool,
+    dry_run: bool,
+    store: str | None,
+    as_json: bool,
 ) -> None:
     """Do the ticks of a range that did not run, or went wrong, with their own moments."""
     options: dict[str, Any] = {"which": which, "limit": limit, "order": order, "beside": beside, "dry_run": dry_run}
@@ -44,7 +54,7 @@ def fill_in(
         show_json(backfill_document(done))
         return
     for line in _told(done, dry_run=dry_run):
-        typer.echo(line)
+        click.echo(line)
 
 
 def _told(done: Backfill, *, dry_run: bool) -> list[str]:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import closing
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
+import click
 
 from onthedot.app.json_documents import calendar_document
 from onthedot.cli.apps import open_app
-from onthedot.cli.options import AsJson, StoreUrl
-from onthedot.cli.screen import Screen, plain_table, show_json
+from onthedot.cli.commands import Group, argument
+from onthedot.cli.json_output import show_json
+from onthedot.cli.options import as_json, store_url
+from onthedot.cli.screen import Screen, plain_table
 from onthedot.cli.texts import counted, visible
 from onthedot.errors import ValueNotFound
 from onthedot.triggers.dates import iso_day
@@ -18,16 +21,18 @@ from onthedot.triggers.dates import iso_day
 if TYPE_CHECKING:
     from onthedot.app.values import KeptCalendar
 
-group = typer.Typer(help="Calendars: days that triggers leave out.", no_args_is_help=True)
+group = Group("calendars", help="Calendars: days that triggers leave out.")
 
-CalendarName = Annotated[str, typer.Argument(metavar="NAME", help="The calendar's name.", show_default=False)]
-Revision = Annotated[
-    int | None, typer.Option("--rev", metavar="N", min=1, help="An earlier revision.", show_default="the latest")
-]
+calendar_name = argument("name", metavar="NAME", help="The calendar's name.")
+revision = click.option(
+    "--rev", type=click.IntRange(min=1), metavar="N", help="An earlier revision.", show_default="the latest"
+)
 
 
 @group.command("list")
-def list_calendars(*, store: StoreUrl = None, as_json: AsJson = False) -> None:
+@store_url
+@as_json
+def list_calendars(*, store: str | None, as_json: bool) -> None:
     """List all calendars."""
     with closing(open_app(store)) as app:
         found = app.calendars.list()
@@ -35,7 +40,7 @@ def list_calendars(*, store: StoreUrl = None, as_json: AsJson = False) -> None:
         show_json({"calendars": [calendar_document(each) for each in found]})
         return
     if not found:
-        typer.echo("no calendars: onthedot calendars put NAME makes one")
+        click.echo("no calendars: onthedot calendars put NAME makes one")
         return
     table = plain_table()
     for heading in ("calendar", "revision", "days", "source", "first", "last"):
@@ -48,16 +53,12 @@ def list_calendars(*, store: StoreUrl = None, as_json: AsJson = False) -> None:
 
 
 @group.command("show")
-def show(
-    name: CalendarName,
-    *,
-    year: Annotated[
-        int | None, typer.Option("--year", metavar="YEAR", help="Only days of it.", show_default="all")
-    ] = None,
-    rev: Revision = None,
-    store: StoreUrl = None,
-    as_json: AsJson = False,
-) -> None:
+@calendar_name
+@click.option("--year", type=int, metavar="YEAR", help="Only days of it.", show_default="all")
+@revision
+@store_url
+@as_json
+def show(name: str, *, year: int | None, rev: int | None, store: str | None, as_json: bool) -> None:
     """Show the days of a calendar, and who uses it."""
     with closing(open_app(store)) as app:
         kept = app.calendars.get(name, rev)
@@ -67,43 +68,36 @@ def show(
         told = calendar_document(kept, users)
         show_json({**told, "days": [{"date": text, "name": named or None} for text, named in days]})
         return
-    typer.echo(f"{visible(kept.name)}, revision {kept.rev}{_until(kept)}")
+    click.echo(f"{visible(kept.name)}, revision {kept.rev}{_until(kept)}")
     for text, named in days:
-        typer.echo(f"  {text}  {visible(named)}".rstrip())
+        click.echo(f"  {text}  {visible(named)}".rstrip())
     if not days:
-        typer.echo(f"  no day in {year}")
-    typer.echo(f"used by {', '.join(map(visible, users))}" if users else "nobody uses it")
+        click.echo(f"  no day in {year}")
+    click.echo(f"used by {', '.join(map(visible, users))}" if users else "nobody uses it")
 
 
 @group.command("put")
+@calendar_name
+@argument("days", nargs=-1, metavar="[DAY]...", help="2026-12-25, 2026-12-25=Christmas, 2026-12-24..2027-01-01")
+@click.option("--ics", metavar="FILE", help="The days of its events.")
+@click.option("--tz", metavar="ZONE", help="By whose clock timed events count.", show_default="the event's")
+@click.option("--holidays", metavar="COUNTRY", help="DE, or DE-BY for a part.")
+@click.option("--year", multiple=True, type=int, metavar="YEAR", help="Of the holidays; may be repeated.")
+@store_url
+@as_json
 def put(
-    name: CalendarName,
-    days: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="[DAY]...", help="2026-12-25, 2026-12-25=Christmas, 2026-12-24..2027-01-01", show_default=False
-        ),
-    ] = None,
+    name: str,
+    days: tuple[str, ...],
     *,
-    ics: Annotated[
-        str | None, typer.Option("--ics", metavar="FILE", help="The days of its events.", show_default=False)
-    ] = None,
-    tz: Annotated[
-        str | None,
-        typer.Option("--tz", metavar="ZONE", help="By whose clock timed events count.", show_default="the event's"),
-    ] = None,
-    holidays: Annotated[
-        str | None, typer.Option("--holidays", metavar="COUNTRY", help="DE, or DE-BY for a part.", show_default=False)
-    ] = None,
-    year: Annotated[
-        list[int] | None,
-        typer.Option("--year", metavar="YEAR", help="Of the holidays; may be repeated.", show_default=False),
-    ] = None,
-    store: StoreUrl = None,
-    as_json: AsJson = False,
+    ics: str | None,
+    tz: str | None,
+    holidays: str | None,
+    year: tuple[int, ...],
+    store: str | None,
+    as_json: bool,
 ) -> None:
     """Create a calendar, or write its next revision; the schedules that use it follow."""
-    content = _content(days or [], ics=ics, tz=tz, holidays=holidays, years=year or [])
+    content = _content(days, ics=ics, tz=tz, holidays=holidays, years=year)
     with closing(open_app(store)) as app:
         kept = app.calendars.put(name, content)
         users = app.calendars.users(name)
@@ -111,11 +105,14 @@ def put(
         show_json(calendar_document(kept, users))
     else:
         days_of = counted(kept.days.count, "day")
-        typer.echo(f"{visible(kept.name)} is at revision {kept.rev}: {days_of}{_until(kept)}, {_used(len(users))}")
+        click.echo(f"{visible(kept.name)} is at revision {kept.rev}: {days_of}{_until(kept)}, {_used(len(users))}")
 
 
 @group.command("delete")
-def delete(name: CalendarName, *, store: StoreUrl = None, as_json: AsJson = False) -> None:
+@calendar_name
+@store_url
+@as_json
+def delete(name: str, *, store: str | None, as_json: bool) -> None:
     """Delete a calendar that nobody uses."""
     with closing(open_app(store)) as app:
         app.calendars.get(name)
@@ -124,17 +121,19 @@ def delete(name: CalendarName, *, store: StoreUrl = None, as_json: AsJson = Fals
     if as_json:
         show_json({"name": name, "deleted": True})
     else:
-        typer.echo(f"{visible(name)} is deleted")
+        click.echo(f"{visible(name)} is deleted")
 
 
-def _content(days: list[str], *, ics: str | None, tz: str | None, holidays: str | None, years: list[int]) -> Any:
+def _content(
+    days: Sequence[str], *, ics: str | None, tz: str | None, holidays: str | None, years: Sequence[int]
+) -> Any:
     given = [word for word, value in (("DAY", days), ("--ics", ics), ("--holidays", holidays)) if value]
     if len(given) != 1:
-        raise typer.BadParameter("give days, --ics or --holidays, and one of them", param_hint="'DAY'")
+        raise click.BadParameter("give days, --ics or --holidays, and one of them", param_hint="'DAY'")
     if tz is not None and ics is None:
-        raise typer.BadParameter("it belongs to --ics", param_hint="'--tz'")
+        raise click.BadParameter("it belongs to --ics", param_hint="'--tz'")
     if years and holidays is None:
-        raise typer.BadParameter("it belongs to --holidays", param_hint="'--year'")
+        raise click.BadParameter("it belongs to --holidays", param_hint="'--year'")
     if ics is not None:
         from onthedot.app.calendar_sources import ics as read_ics
 

@@ -3,33 +3,29 @@
 from __future__ import annotations
 
 from contextlib import closing
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
+import click
 
 from onthedot.app.json_documents import change_document
 from onthedot.cli.apps import open_app
-from onthedot.cli.options import AsJson, StoreUrl
+from onthedot.cli.commands import argument, command
+from onthedot.cli.json_output import show_json
+from onthedot.cli.options import as_json, store_url
 from onthedot.cli.run_tables import short_id
-from onthedot.cli.screen import show_json
 from onthedot.cli.texts import utc_text, visible
 
 if TYPE_CHECKING:
     from onthedot.stores.base import Change
 
 
-def show_changes(
-    name: Annotated[
-        str | None, typer.Argument(metavar="[NAME]", help="Of this schedule only.", show_default=False)
-    ] = None,
-    *,
-    limit: Annotated[int, typer.Option("-n", "--limit", metavar="N", min=1, help="How many at most.")] = 20,
-    cursor: Annotated[
-        str | None, typer.Option("--cursor", metavar="ID", help="Those older than this line.", show_default=False)
-    ] = None,
-    store: StoreUrl = None,
-    as_json: AsJson = False,
-) -> None:
+@command("changes")
+@argument("name", required=False, metavar="[NAME]", help="Of this schedule only.")
+@click.option("-n", "--limit", type=click.IntRange(min=1), default=20, metavar="N", help="How many at most.")
+@click.option("--cursor", metavar="ID", help="Those older than this line.")
+@store_url
+@as_json
+def show_changes(name: str | None, *, limit: int, cursor: str | None, store: str | None, as_json: bool) -> None:
     """Show who changed what, newest first; also of a schedule that was deleted."""
     with closing(open_app(store)) as app:
         page = app.schedules.changes(name, cursor=cursor, limit=limit)
@@ -39,11 +35,11 @@ def show_changes(
             show_json({"changes": [change_document(each) for each in page], "cursor": page.cursor})
             return
         if not page.items:
-            typer.echo("no changes")
+            click.echo("no changes")
         for each in page:
-            typer.echo(visible(change_text(each, of_all=name is None)))
+            click.echo(visible(change_text(each, of_all=name is None)))
         if page.cursor is not None:
-            typer.echo(f"there may be more: --cursor {page.cursor}")
+            click.echo(f"there may be more: --cursor {page.cursor}")
 
 
 def change_text(change: Change, *, of_all: bool = False) -> str:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import sys
 from datetime import date, timedelta
 from importlib.util import find_spec
-from typing import Annotated
 from zoneinfo import ZoneInfo
 
-import typer
+import click
 from rich.table import Table
 from rich.text import Text
 
 from onthedot.app.files import Entry, JobFile, Shell
+from onthedot.cli.commands import command
 from onthedot.cli.forecast import Outlook, show_heat_map
 from onthedot.cli.heat_map import Window
 from onthedot.cli.sample import sample_triggers
@@ -29,18 +29,18 @@ _SCHEDULES = 1000
 _DAY_MS = 86_400_000
 
 
-def show_demo(
-    *,
-    tour: Annotated[bool, typer.Option("--tour", help="Show what onthedot knows about time instead.")] = False,
-    terminal: Annotated[bool, typer.Option("--terminal", help="Here in the terminal, not on the dashboard.")] = False,
-    port: Annotated[
-        int | None,
-        typer.Option("--port", min=0, max=65_535, help="Where the dashboard is.", show_default="8642, or a free one"),
-    ] = None,
-    seconds: Annotated[
-        float | None, typer.Option("--seconds", min=0, help="End by itself.", show_default="when you do")
-    ] = None,
-) -> None:
+@command("demo")
+@click.option("--tour", is_flag=True, help="Show what onthedot knows about time instead.")
+@click.option("--terminal", is_flag=True, help="Here in the terminal, not on the dashboard.")
+@click.option(
+    "--port",
+    type=click.IntRange(min=0, max=65535),
+    metavar="PORT",
+    help="Where the dashboard is.",
+    show_default="8642, or a free one",
+)
+@click.option("--seconds", type=click.FloatRange(min=0), metavar="N", help="End by itself.", show_default="when you do")
+def show_demo(*, tour: bool, terminal: bool, port: int | None, seconds: float | None) -> None:
     """A living example on the dashboard: a dozen lively schedules, and two nodes that you may kill."""
     if tour:
         _show_tour()

@@ -6,12 +6,14 @@ from collections.abc import Sequence
 from contextlib import closing
 from typing import TYPE_CHECKING
 
-import typer
+import click
 
 from onthedot.app.json_documents import finding_document
 from onthedot.cli.apps import open_app
-from onthedot.cli.options import AsJson, StoreUrl
-from onthedot.cli.screen import Screen, show_json
+from onthedot.cli.commands import command
+from onthedot.cli.json_output import show_json
+from onthedot.cli.options import as_json, store_url
+from onthedot.cli.screen import Screen
 from onthedot.cli.texts import visible
 
 if TYPE_CHECKING:
@@ -21,7 +23,10 @@ if TYPE_CHECKING:
 _STYLES = {"ok": "green", "warning": "yellow", "problem": "bold red"}
 
 
-def show_findings(*, store: StoreUrl = None, as_json: AsJson = False) -> None:
+@command("doctor")
+@store_url
+@as_json
+def show_findings(*, store: str | None, as_json: bool) -> None:
     """Look for what is wrong: clocks, nodes, tables, indexes, zones. Exit code 1 if there is a problem."""
     from onthedot.model.finding import Level
     from onthedot.stores.open import mask_url
@@ -33,7 +38,7 @@ def show_findings(*, store: StoreUrl = None, as_json: AsJson = False) -> None:
         else:
             _show(found)
         if any(each.level is Level.PROBLEM for each in found):
-            raise typer.Exit(1)
+            raise click.exceptions.Exit(1)
 
 
 def _examine(app: App) -> list[Finding]:

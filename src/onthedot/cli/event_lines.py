@@ -6,7 +6,7 @@ import json
 import logging
 from typing import TYPE_CHECKING
 
-import typer
+import click
 
 from onthedot.app.telemetry.event_text import document, level_of, told
 from onthedot.cli.texts import utc_text
@@ -31,12 +31,12 @@ def show_events(app: App, store: str, log_format: str, *, verbose: bool = False)
             return
         now_ms = clock.now_ms()
         if log_format == "json":
-            typer.echo(json.dumps(document(event, now_ms), ensure_ascii=False), err=True)
+            click.echo(json.dumps(document(event, now_ms), ensure_ascii=False), err=True)
             return
         word, text = told(event, store)
         text += "; Ctrl-C again hands back what runs" if isinstance(event, Stopping) else ""
-        styled = typer.style(f"{word:<9}", fg="red" if word in _RED else _COLOURS[level])
-        typer.echo(f"{utc_text(now_ms, seconds=True)[:19]}Z {styled} {text}", err=True)
+        styled = click.style(f"{word:<9}", fg="red" if word in _RED else _COLOURS[level])
+        click.echo(f"{utc_text(now_ms, seconds=True)[:19]}Z {styled} {text}", err=True)
 
     for topic in TOPICS:
         app.on(topic)(show)

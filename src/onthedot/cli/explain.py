@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from contextlib import closing
-from typing import Annotated
 
-import typer
+import click
 
 from onthedot.app.clock_notes import zone_of
 from onthedot.app.json_documents import decision_document, run_document
 from onthedot.cli.apps import open_app
-from onthedot.cli.options import AsJson, ScheduleName, StoreUrl
+from onthedot.cli.commands import argument, command
+from onthedot.cli.json_output import show_json
+from onthedot.cli.options import as_json, schedule_name, store_url
 from onthedot.cli.overrides import past_moment_ms
-from onthedot.cli.screen import show_json
 from onthedot.cli.texts import local_text, visible
 from onthedot.errors import TriggerError
 from onthedot.model.schedule import Schedule
@@ -20,20 +20,17 @@ from onthedot.moments import from_ms, iso
 from onthedot.triggers import Trigger, decode
 
 
-def show_explanation(
-    name: ScheduleName,
-    moment: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="[MOMENT]",
-            help='"03:00" is the latest such time in its zone; "now" is now.',
-            show_default="the latest tick",
-        ),
-    ] = None,
-    *,
-    store: StoreUrl = None,
-    as_json: AsJson = False,
-) -> None:
+@command("explain")
+@schedule_name
+@argument(
+    "moment",
+    required=False,
+    metavar="[MOMENT]",
+    help='"03:00" is the latest such time in its zone; "now" is now; without one, the latest tick.',
+)
+@store_url
+@as_json
+def show_explanation(name: str, moment: str | None, *, store: str | None, as_json: bool) -> None:
     """Say why a schedule did, or did not, run at a moment."""
     with closing(open_app(store)) as app:
         schedule = app.schedules.remembered(name)
@@ -54,8 +51,8 @@ def show_explanation(
                 }
             )
             return
-        typer.echo(f"{visible(name)}, {local_text(at_ms, zone_of(trigger).name, seconds=True)}:")
-        typer.echo(f"  {visible(explanation.text)}")
+        click.echo(f"{visible(name)}, {local_text(at_ms, zone_of(trigger).name, seconds=True)}:")
+        click.echo(f"  {visible(explanation.text)}")
 
 
 def _trigger_of(schedule: Schedule) -> Trigger | None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+from difflib import get_close_matches
 
-import typer
+import click
 
 from onthedot.cli.texts import visible
 from onthedot.errors import (
@@ -19,9 +20,6 @@ from onthedot.errors import (
     SettingsError,
     TriggerError,
 )
-
-UsageError: type[Exception] = typer.BadParameter.__mro__[1]
-"""What typer raises for misuse: click's class up to typer 0.25, then typer's own copy; only this way names both."""
 
 _MISUSE = (
     TriggerError,
@@ -53,19 +51,24 @@ def lines_of(error: OnthedotError) -> tuple[str, ...]:
             return (visible(str(error)),)
 
 
-def usage_line(error: Exception) -> str:
-    """What typer says about misuse, in one line, with the way to the help."""
-    said = getattr(error, "format_message", error.__str__)()
-    context = getattr(error, "ctx", None)
-    where = context.command_path if context else "onthedot"
+def usage_line(error: click.UsageError) -> str:
+    """What click says about misuse, in one line, with the way to the help."""
+    said = _no_such_option(error) if isinstance(error, click.NoSuchOption) else error.format_message()
+    where = error.ctx.command_path if error.ctx else "onthedot"
     return f"{visible(said).rstrip('.')} ({_remedy(said)}see {where} --help)"
 
 
 def show_error(*lines: str) -> None:
     """On stderr, `error:` before each line that is not indented."""
-    word = "error:" if "NO_COLOR" in os.environ else typer.style("error:", fg="red", bold=True)
+    word = "error:" if "NO_COLOR" in os.environ else click.style("error:", fg="red", bold=True)
     for line in lines:
-        typer.echo(line if line.startswith(" ") else f"{word} {line}", err=True)
+        click.echo(line if line.startswith(" ") else f"{word} {line}", err=True)
+
+
+def _no_such_option(error: click.NoSuchOption) -> str:
+    """In our own words: click's differ from version to version."""
+    near = get_close_matches(error.option_name, error.possibilities or (), n=1, cutoff=0.5)
+    return f"No such option: {error.option_name}" + (f"; did you mean {near[0]}?" if near else "")
 
 
 def _remedy(said: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import typer
+import click
 
 from onthedot.app.files import JobFile
 from onthedot.cli.failures import show_error
@@ -13,4 +13,4 @@ def exit_if_refused(job_file: JobFile) -> None:
     """Tell each line of a crontab that was left out, and let the exit code say that there were some: 2."""
     if job_file.refused:
         show_error(*(visible(problem) for problem in job_file.problems))
-        raise typer.Exit(2)
+        raise click.exceptions.Exit(2)

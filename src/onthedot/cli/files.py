@@ -6,17 +6,18 @@ import json
 import sys
 from contextlib import closing, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
+import click
 
 from onthedot.app.files.notes import notes_of
 from onthedot.app.json_documents import finite, imported_document
 from onthedot.cli.apps import open_app
+from onthedot.cli.commands import argument, command
 from onthedot.cli.file_notes import exit_if_refused
+from onthedot.cli.json_output import json_text, show_json
 from onthedot.cli.notes import show_note
-from onthedot.cli.options import AsJson, StoreUrl
-from onthedot.cli.screen import json_text, show_json
+from onthedot.cli.options import as_json, store_url
 from onthedot.cli.texts import counted, visible
 from onthedot.clock import SystemClock
 from onthedot.errors import ArgumentsError, FileError, SettingsError, TriggerError
@@ -29,27 +30,21 @@ if TYPE_CHECKING:
 
 _SHOWN = 60
 
-System = Annotated[
-    bool | None,
-    typer.Option(
-        "--system/--user",
-        help="A crontab with, or without, a user before the command.",
-        show_default="by its place: /etc/crontab and /etc/cron.d have one",
-    ),
-]
-Zone = Annotated[
-    str | None,
-    typer.Option("--tz", metavar="ZONE", help="The zone of a crontab that names none.", show_default="the machine's"),
-]
+system_option = click.option(
+    "--system/--user",
+    default=None,
+    help="A crontab with, or without, a user before the command.",
+    show_default="by its place: /etc/crontab and /etc/cron.d have one",
+)
+zone = click.option("--tz", metavar="ZONE", help="The zone of a crontab that names none.", show_default="the machine's")
 
 
-def check_file(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="A jobs.toml or a crontab.", show_default=False)],
-    *,
-    system: System = None,
-    tz: Zone = None,
-    as_json: AsJson = False,
-) -> None:
+@command("check")
+@argument("file", metavar="FILE", help="A jobs.toml or a crontab.")
+@system_option
+@zone
+@as_json
+def check_file(file: str, *, system: bool | None, tz: str | None, as_json: bool) -> None:
     """Say whether a file of schedules can be read, and all that is wrong with it. Exit code 2 if it is not well."""
     job_file = _checked(file, system, tz)
     _check_sizes(job_file)
@@ -60,30 +55,32 @@ def check_file(
         show_json({"file": job_file.path, "schedules": names, "notes": notes, "problems": problems})
     else:
         for note in notes:
-            typer.echo(f"note: {visible(f'{job_file.path}: {note}')}")
-        typer.echo(f"{visible(job_file.path)} {_verdict(job_file)}")
+            click.echo(f"note: {visible(f'{job_file.path}: {note}')}")
+        click.echo(f"{visible(job_file.path)} {_verdict(job_file)}")
     exit_if_refused(job_file)
 
 
+@command("import")
+@argument("what", metavar="WHAT", help="What export wrote; or the word crontab, and the FILE behind it.")
+@argument("file", required=False, metavar="[FILE]", help="The crontab.")
+@click.option("-o", "--output", metavar="FILE", help="Where to write the jobs.toml.", show_default="printed")
+@click.option("--force", is_flag=True, help="Write over a file that is there.")
+@system_option
+@zone
+@click.option("--dry-run", is_flag=True, help="Only show how the store would change.")
+@store_url
+@as_json
 def import_file(
-    what: Annotated[
-        str,
-        typer.Argument(
-            metavar="WHAT", help="What export wrote; or the word crontab, and the FILE behind it.", show_default=False
-        ),
-    ],
-    file: Annotated[str | None, typer.Argument(metavar="FILE", help="The crontab.", show_default=False)] = None,
+    what: str,
+    file: str | None,
     *,
-    output: Annotated[
-        str | None,
-        typer.Option("-o", "--output", metavar="FILE", help="Where to write the jobs.toml.", show_default="printed"),
-    ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Write over a file that is there.")] = False,
-    system: System = None,
-    tz: Zone = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show how the store would change.")] = False,
-    store: StoreUrl = None,
-    as_json: AsJson = False,
+    output: str | None,
+    force: bool,
+    system: bool | None,
+    tz: str | None,
+    dry_run: bool,
+    store: str | None,
+    as_json: bool,
 ) -> None:
     """Convert a crontab to a jobs.toml (import crontab FILE), or take in what export wrote (import FILE)."""
     if file is not None and what != "crontab":
@@ -106,14 +103,11 @@ def import_file(
         _show(done)
 
 
-def export_file(
-    *,
-    output: Annotated[
-        str | None, typer.Option("-o", "--output", metavar="FILE", help="Where to write it.", show_default="printed")
-    ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Write over a file that is there.")] = False,
-    store: StoreUrl = None,
-) -> None:
+@command("export")
+@click.option("-o", "--output", metavar="FILE", help="Where to write it.", show_default="printed")
+@click.option("--force", is_flag=True, help="Write over a file that is there.")
+@store_url
+def export_file(*, output: str | None, force: bool, store: str | None) -> None:
     """Write all schedules of a store as one JSON document, for import into this or another one."""
     with closing(open_app(store)) as app:
         document = app.schedules.export()
@@ -181,7 +175,7 @@ def _write(text: str, output: str | None, force: bool, what: str) -> None:
         Path(output).write_text(text, encoding="utf-8")
     except OSError as error:
         raise FileError(output, [(error.strerror or str(error)).lower()]) from None
-    typer.echo(f"{what} in {visible(output)}")
+    click.echo(f"{what} in {visible(output)}")
 
 
 def _check_output(output: str | None, force: bool) -> None:
@@ -204,17 +198,17 @@ def _read_json(path: str) -> Any:
 
 def _show(done: Imported) -> None:
     for name in done.created:
-        typer.echo(typer.style(f"+ {visible(name)}", fg="green"))
+        click.echo(click.style(f"+ {visible(name)}", fg="green"))
     for each in done.changed:
         fields = "; ".join(f"{key}: {_short(key, old)} → {_short(key, new)}" for key, (old, new) in each.fields.items())
-        typer.echo(f"{typer.style(f'~ {visible(each.name)}', fg='yellow')}  {visible(fields)}")
+        click.echo(f"{click.style(f'~ {visible(each.name)}', fg='yellow')}  {visible(fields)}")
     for name in done.values:
-        typer.echo(f"{visible(name)}: {'is' if done.written else 'would be'} put")
+        click.echo(f"{visible(name)}: {'is' if done.written else 'would be'} put")
     for name in done.freezes:
-        typer.echo(typer.style(f"+ freeze {visible(name)}", fg="green"))
+        click.echo(click.style(f"+ freeze {visible(name)}", fg="green"))
     counts = f"{len(done.created):,} new, {len(done.changed):,} changed, {len(done.unchanged):,} as they were"
     others = f", {len(done.only_here):,} only in the store" if done.only_here else ""
-    typer.echo(f"{counts}{others}" + ("" if done.written else "; nothing was written"))
+    click.echo(f"{counts}{others}" + ("" if done.written else "; nothing was written"))
 
 
 def _short(key: str, value: Any) -> str:

@@ -4,23 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
-from typing import Annotated
 
-import typer
+import click
 
 from onthedot.app.app import App
 from onthedot.app.json_documents import graph_document, run_document
 from onthedot.cli.apps import open_app
-from onthedot.cli.options import AsJson, StoreUrl
+from onthedot.cli.commands import Group, argument
+from onthedot.cli.json_output import show_json
+from onthedot.cli.options import as_json, store_url
 from onthedot.cli.runs import find_run
-from onthedot.cli.screen import Screen, plain_table, show_json
+from onthedot.cli.screen import Screen, plain_table
 from onthedot.cli.texts import visible
 from onthedot.errors import NotFound, RunNotFound, SettingsError
 from onthedot.insight.flow_layout import nearest, said
 from onthedot.model.run import Run
 from onthedot.model.step_status import StepStatus, statuses
 
-group = typer.Typer(help="Look at flows.", invoke_without_command=True)
+group = Group("flows", help="Look at flows.", default="list")
 
 _MARKS = {
     "waiting": "○",
@@ -32,14 +33,10 @@ _MARKS = {
 }
 
 
-@group.callback()
-def _start(context: typer.Context) -> None:
-    if context.invoked_subcommand is None:
-        list_flows()
-
-
 @group.command("list")
-def list_flows(*, store: StoreUrl = None, as_json: AsJson = False) -> None:
+@store_url
+@as_json
+def list_flows(*, store: str | None, as_json: bool) -> None:
     """List the flows that live nodes have published."""
     with closing(open_app(store)) as app:
         found = app.flows.list()
@@ -47,7 +44,7 @@ def list_flows(*, store: StoreUrl = None, as_json: AsJson = False) -> None:
         show_json({"flows": [graph_document(graph) for graph in found]})
         return
     if not found:
-        typer.echo("no flows: no live node has published one")
+        click.echo("no flows: no live node has published one")
         return
     table = plain_table()
     for heading in ("flow", "steps", "arguments"):
@@ -61,12 +58,10 @@ def list_flows(*, store: StoreUrl = None, as_json: AsJson = False) -> None:
 
 
 @group.command("show")
-def show_flow(
-    name: Annotated[str, typer.Argument(metavar="NAME|RUN_ID", help="A flow's name, or the id of a run of one.")],
-    *,
-    store: StoreUrl = None,
-    as_json: AsJson = False,
-) -> None:
+@argument("name", metavar="NAME|RUN_ID", help="A flow's name, or the id of a run of one.")
+@store_url
+@as_json
+def show_flow(name: str, *, store: str | None, as_json: bool) -> None:
     """Draw a flow; of a run with how far each step is."""
     with closing(open_app(store)) as app:
         run = _run(app, name)
@@ -77,9 +72,9 @@ def show_flow(
         show_json(graph_document(graph) if run is None else {**graph_document(graph), "run": run_document(run)})
         return
     steps = statuses(graph, None) if run is None else run.steps
-    typer.echo(visible(graph.name) + ("" if run is None else f": run {run.id} is {run.state}"))
+    click.echo(visible(graph.name) + ("" if run is None else f": run {run.id} is {run.state}"))
     for line in drawn(steps, live=run is not None):
-        typer.echo(line)
+        click.echo(line)
 
 
 def _run(app: App, text: str) -> Run | None:
@@ -88,7 +83,7 @@ def _run(app: App, text: str) -> Run | None:
         return None
     try:
         return find_run(app, text)
-    except (RunNotFound, typer.BadParameter):
+    except (RunNotFound, click.BadParameter):
         known = app.flows.list()
         hint = f"there is {', '.join(graph.name for graph in known[:5])}" if known else "no live node has published one"
         raise NotFound(f"no flow and no run is called {text!r}; {hint}") from None

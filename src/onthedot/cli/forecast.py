@@ -7,19 +7,21 @@ from collections import Counter
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
+import click
 
 from onthedot.app.files import Entry, JobFile, read_file, read_text
 from onthedot.app.files.entry import NamedTask
 from onthedot.app.files.notes import notes_of
 from onthedot.cli.apps import open_app
+from onthedot.cli.commands import argument, command
 from onthedot.cli.file_notes import exit_if_refused
 from onthedot.cli.heat_map import Layout, Window, draw, hour_bounds, read_rows
+from onthedot.cli.json_output import show_json
 from onthedot.cli.notes import show_note
-from onthedot.cli.options import AsJson, StoreUrl
-from onthedot.cli.screen import Screen, plain_table, show_json
+from onthedot.cli.options import as_json, store_url
+from onthedot.cli.screen import Screen, plain_table
 from onthedot.cli.texts import counted, local_moment, visible
 from onthedot.clock import SystemClock
 from onthedot.errors import MomentError
@@ -38,45 +40,41 @@ _LONGEST_NAME = 30
 _MOST_HOURS = 24 * 366
 
 
+@command("forecast")
+@argument(
+    "file", required=False, metavar="[FILE]", help="A crontab or a jobs.toml; - reads stdin; without one, the store."
+)
+@click.option("--hours", type=click.IntRange(min=1, max=_MOST_HOURS), default=24, metavar="N", help="How far to look.")
+@click.option("--start", metavar="MOMENT", help="From this moment on.", show_default="now")
+@click.option(
+    "--tz",
+    metavar="ZONE",
+    help="The time zone where the file names none.",
+    show_default="the machine's for a crontab, UTC for a jobs.toml",
+)
+@click.option(
+    "--system/--user",
+    default=None,
+    help="The crontab has a user before the command, or not.",
+    show_default="by its path",
+)
+@store_url
+@as_json
 def show_forecast(
-    file: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="[FILE]",
-            help="A crontab or a jobs.toml; - reads stdin; without one, the store.",
-            show_default=False,
-        ),
-    ] = None,
+    file: str | None,
     *,
-    hours: Annotated[int, typer.Option("--hours", metavar="N", min=1, max=_MOST_HOURS, help="How far to look.")] = 24,
-    start: Annotated[
-        str | None, typer.Option("--start", metavar="MOMENT", help="From this moment on.", show_default="now")
-    ] = None,
-    tz: Annotated[
-        str | None,
-        typer.Option(
-            "--tz",
-            metavar="ZONE",
-            help="The time zone where the file names none.",
-            show_default="the machine's for a crontab, UTC for a jobs.toml",
-        ),
-    ] = None,
-    system: Annotated[
-        bool | None,
-        typer.Option(
-            "--system/--user",
-            help="The crontab has a user before the command, or not.",
-            show_default="by its path",
-        ),
-    ] = None,
-    store: StoreUrl = None,
-    as_json: AsJson = False,
+    hours: int,
+    start: str | None,
+    tz: str | None,
+    system: bool | None,
+    store: str | None,
+    as_json: bool,
 ) -> None:
     """Show the runs to come as a heat map, the busiest minutes first; of a file, or of the store."""
     if tz is not None:
         get_zone(tz)
     if file is not None and store is not None:
-        raise typer.BadParameter("give a file or a store, not both", param_hint="'FILE' / '--store'")
+        raise click.BadParameter("give a file or a store, not both", param_hint="'FILE' / '--store'")
     job_file = _of_store(store, tz) if file is None else _read(file, system, tz)
     zone = job_file.timezone or "UTC"
     start_ms = SystemClock().now_ms() if start is None else to_instant_ms(start, zone, round_up=True)

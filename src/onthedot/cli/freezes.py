@@ -3,38 +3,34 @@
 from __future__ import annotations
 
 from contextlib import closing
-from typing import Annotated
 
-import typer
+import click
 
 from onthedot.app.json_documents import freeze_document
 from onthedot.cli.apps import open_app
-from onthedot.cli.options import AsJson, StoreUrl
-from onthedot.cli.screen import Screen, plain_table, show_json
+from onthedot.cli.commands import Group, argument
+from onthedot.cli.json_output import show_json
+from onthedot.cli.options import as_json, store_url
+from onthedot.cli.screen import Screen, plain_table
 from onthedot.cli.texts import visible
 from onthedot.model.freeze import Freeze
 from onthedot.moments import iso
 
-group = typer.Typer(help="Windows in which schedules are frozen.", no_args_is_help=True)
+group = Group("freezes", help="Windows in which schedules are frozen.")
 
-FreezeName = Annotated[str, typer.Argument(metavar="NAME", help="Its name.")]
+freeze_name = argument("name", metavar="NAME", help="Its name.")
 
 
 @group.command("put")
+@freeze_name
+@argument("start", metavar="START", help="Its first moment: 2026-12-24T12:00Z")
+@argument("end", metavar="END", help="The first moment after it.")
+@click.option("--tag", metavar="TAG", help="Only schedules with it.", show_default="all")
+@click.option("--name", "names", metavar="PATTERN", help="Only schedules of such a name: 'etl-*'", show_default="all")
+@store_url
+@as_json
 def put(
-    name: FreezeName,
-    start: Annotated[str, typer.Argument(metavar="START", help="Its first moment: 2026-12-24T12:00Z")],
-    end: Annotated[str, typer.Argument(metavar="END", help="The first moment after it.")],
-    *,
-    tag: Annotated[
-        str | None, typer.Option("--tag", metavar="TAG", help="Only schedules with it.", show_default="all")
-    ] = None,
-    names: Annotated[
-        str | None,
-        typer.Option("--name", metavar="PATTERN", help="Only schedules of such a name: 'etl-*'", show_default="all"),
-    ] = None,
-    store: StoreUrl = None,
-    as_json: AsJson = False,
+    name: str, start: str, end: str, *, tag: str | None, names: str | None, store: str | None, as_json: bool
 ) -> None:
     """Freeze schedules: from START to END no tick of theirs becomes a run. The same NAME again is another window."""
     where = {key: value for key, value in (("tag", tag), ("name", names)) if value is not None}
@@ -44,11 +40,13 @@ def put(
     if as_json:
         show_json(freeze_document(kept, now_ms))
     else:
-        typer.echo(f"{visible(kept.name)} freezes {whom(kept)} from {iso(kept.start_ms)} to {iso(kept.end_ms)}")
+        click.echo(f"{visible(kept.name)} freezes {whom(kept)} from {iso(kept.start_ms)} to {iso(kept.end_ms)}")
 
 
 @group.command("list")
-def list_freezes(*, store: StoreUrl = None, as_json: AsJson = False) -> None:
+@store_url
+@as_json
+def list_freezes(*, store: str | None, as_json: bool) -> None:
     """List them: those to come, those that last, and for a month those that are over."""
     with closing(open_app(store)) as app:
         found, now_ms = app.freezes.list(), app.now_ms()
@@ -56,7 +54,7 @@ def list_freezes(*, store: StoreUrl = None, as_json: AsJson = False) -> None:
         show_json({"freezes": [freeze_document(each, now_ms) for each in found]})
         return
     if not found:
-        typer.echo("no freezes: onthedot freezes put NAME START END makes one")
+        click.echo("no freezes: onthedot freezes put NAME START END makes one")
         return
     table = plain_table()
     for heading in ("freeze", "state", "from", "to", "of", "by"):
@@ -68,14 +66,17 @@ def list_freezes(*, store: StoreUrl = None, as_json: AsJson = False) -> None:
 
 
 @group.command("thaw")
-def thaw(name: FreezeName, *, store: StoreUrl = None, as_json: AsJson = False) -> None:
+@freeze_name
+@store_url
+@as_json
+def thaw(name: str, *, store: str | None, as_json: bool) -> None:
     """End a freeze now, or take it back before it begins. What it left out is not caught up."""
     with closing(open_app(store)) as app:
         gone = app.freezes.thaw(name)
     if as_json:
         show_json({"name": gone.name, "thawed": True})
     else:
-        typer.echo(f"{visible(gone.name)} is thawed")
+        click.echo(f"{visible(gone.name)} is thawed")
 
 
 def whom(freeze: Freeze) -> str:

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from contextlib import closing
-from typing import Annotated
 
-import typer
+import click
 
 from onthedot.cli.apps import open_app
-from onthedot.cli.options import StoreUrl
+from onthedot.cli.commands import command
+from onthedot.cli.options import store_url
 from onthedot.cli.texts import visible
 from onthedot.errors import StoreError
 
 
-def migrate(
-    *,
-    sql: Annotated[bool, typer.Option("--sql", help="Print the SQL that makes all tables, and do nothing.")] = False,
-    store: StoreUrl = None,
-) -> None:
+@command("migrate")
+@click.option("--sql", is_flag=True, help="Print the SQL that makes all tables, and do nothing.")
+@store_url
+def migrate(*, sql: bool, store: str | None) -> None:
     """Create the store's tables, or bring them up to date."""
     from onthedot.stores.open import mask_url
 
@@ -26,7 +25,7 @@ def migrate(
             _show_sql(app.url)
             return
         app.open_store(create=True, upgrade=True)
-        typer.echo(f"{visible(mask_url(app.url))} is up to date")
+        click.echo(f"{visible(mask_url(app.url))} is up to date")
 
 
 def _show_sql(url: str) -> None:

@@ -3,26 +3,29 @@
 from __future__ import annotations
 
 from contextlib import closing
-from typing import Annotated
 
-import typer
+import click
 
 from onthedot.app.json_documents import named_trigger_document
 from onthedot.app.trigger_text import read_whole_trigger
 from onthedot.cli.apps import open_app
-from onthedot.cli.calendars import Revision
-from onthedot.cli.options import AsJson, FoldRule, GapRule, StoreUrl, Zone
-from onthedot.cli.screen import Screen, plain_table, show_json
+from onthedot.cli.calendars import revision
+from onthedot.cli.commands import Group, argument
+from onthedot.cli.json_output import show_json
+from onthedot.cli.options import as_json, fold_rule, gap_rule, store_url, zone
+from onthedot.cli.screen import Screen, plain_table
 from onthedot.cli.texts import visible
 from onthedot.errors import ValueNotFound
 
-group = typer.Typer(help="Named triggers, which schedules share.", no_args_is_help=True)
+group = Group("triggers", help="Named triggers, which schedules share.")
 
-NameOfTrigger = Annotated[str, typer.Argument(metavar="NAME", help="The trigger's name.", show_default=False)]
+trigger_name = argument("name", metavar="NAME", help="The trigger's name.")
 
 
 @group.command("list")
-def list_triggers(*, store: StoreUrl = None, as_json: AsJson = False) -> None:
+@store_url
+@as_json
+def list_triggers(*, store: str | None, as_json: bool) -> None:
     """List all named triggers."""
     with closing(open_app(store)) as app:
         found = app.triggers.list()
@@ -30,7 +33,7 @@ def list_triggers(*, store: StoreUrl = None, as_json: AsJson = False) -> None:
         show_json({"triggers": [named_trigger_document(each) for each in found]})
         return
     if not found:
-        typer.echo("no named triggers: onthedot triggers put NAME TEXT makes one")
+        click.echo("no named triggers: onthedot triggers put NAME TEXT makes one")
         return
     table = plain_table()
     for heading in ("trigger", "revision", "says"):
@@ -41,32 +44,31 @@ def list_triggers(*, store: StoreUrl = None, as_json: AsJson = False) -> None:
 
 
 @group.command("show")
-def show(name: NameOfTrigger, *, rev: Revision = None, store: StoreUrl = None, as_json: AsJson = False) -> None:
+@trigger_name
+@revision
+@store_url
+@as_json
+def show(name: str, *, rev: int | None, store: str | None, as_json: bool) -> None:
     """Show what a named trigger says, and who uses it."""
     with closing(open_app(store)) as app:
         kept, users = app.triggers.get(name, rev), app.triggers.users(name)
     if as_json:
         show_json(named_trigger_document(kept, users))
         return
-    typer.echo(f"{visible(kept.name)}, revision {kept.rev}: {visible(kept.trigger.describe())}")
-    typer.echo(f"used by {', '.join(map(visible, users))}" if users else "nobody uses it")
+    click.echo(f"{visible(kept.name)}, revision {kept.rev}: {visible(kept.trigger.describe())}")
+    click.echo(f"used by {', '.join(map(visible, users))}" if users else "nobody uses it")
 
 
 @group.command("put")
+@trigger_name
+@argument("text", metavar="TEXT", help='A cron text or "every 15m"; behind it maybe "except calendar de".')
+@zone
+@gap_rule
+@fold_rule
+@store_url
+@as_json
 def put(
-    name: NameOfTrigger,
-    text: Annotated[
-        str,
-        typer.Argument(
-            metavar="TEXT", help='A cron text or "every 15m"; behind it maybe "except calendar de".', show_default=False
-        ),
-    ],
-    *,
-    tz: Zone = None,
-    gap: GapRule = None,
-    fold: FoldRule = None,
-    store: StoreUrl = None,
-    as_json: AsJson = False,
+    name: str, text: str, *, tz: str | None, gap: str | None, fold: str | None, store: str | None, as_json: bool
 ) -> None:
     """Create a named trigger, or write its next revision; the schedules that use it follow."""
     trigger = read_whole_trigger(text, tz=tz, gap=gap, fold=fold)
@@ -77,11 +79,14 @@ def put(
         show_json(named_trigger_document(kept, users))
     else:
         used = f"used by {len(users)}" if users else "nobody uses it"
-        typer.echo(f"{visible(kept.name)} is at revision {kept.rev}: {visible(kept.trigger.describe())}, {used}")
+        click.echo(f"{visible(kept.name)} is at revision {kept.rev}: {visible(kept.trigger.describe())}, {used}")
 
 
 @group.command("delete")
-def delete(name: NameOfTrigger, *, store: StoreUrl = None, as_json: AsJson = False) -> None:
+@trigger_name
+@store_url
+@as_json
+def delete(name: str, *, store: str | None, as_json: bool) -> None:
     """Delete a named trigger that nobody uses."""
     with closing(open_app(store)) as app:
         app.triggers.get(name)
@@ -90,4 +95,4 @@ def delete(name: NameOfTrigger, *, store: StoreUrl = None, as_json: AsJson = Fal
     if as_json:
         show_json({"name": name, "deleted": True})
     else:
-        typer.echo(f"{visible(name)} is deleted")
+        click.echo(f"{visible(name)} is deleted")

@@ -4,25 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import closing
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
+import click
 
 from onthedot.app.json_documents import node_document
 from onthedot.cli.apps import open_app
-from onthedot.cli.options import AsJson, StoreUrl
-from onthedot.cli.screen import Screen, plain_table, show_json
+from onthedot.cli.commands import Group, argument
+from onthedot.cli.json_output import show_json
+from onthedot.cli.options import as_json, store_url
+from onthedot.cli.screen import Screen, plain_table
 from onthedot.cli.texts import span_text, visible
 
 if TYPE_CHECKING:
     from onthedot.insight.pool_use import PoolUse
     from onthedot.model.node import Node
 
-group = typer.Typer(help="Live nodes, and forgetting those that are gone.", no_args_is_help=True)
+group = Group("nodes", help="Live nodes, and forgetting those that are gone.")
 
 
 @group.command("list")
-def list_nodes(*, store: StoreUrl = None, as_json: AsJson = False) -> None:
+@store_url
+@as_json
+def list_nodes(*, store: str | None, as_json: bool) -> None:
     """List the nodes that are alive."""
     with closing(open_app(store)) as app:
         nodes, now_ms = app.nodes.list(), app.now_ms()
@@ -30,7 +34,7 @@ def list_nodes(*, store: StoreUrl = None, as_json: AsJson = False) -> None:
             pools = app.nodes.pools()
             show_json({"nodes": [node_document(node, now_ms, pools.get(node.id, ())) for node in nodes]})
         elif not nodes:
-            typer.echo("no nodes: start one with `onthedot run`")
+            click.echo("no nodes: start one with `onthedot run`")
         else:
             _show(nodes, app.nodes.pools(), now_ms)
 
@@ -59,29 +63,28 @@ def _pools_text(pools: Sequence[PoolUse]) -> str:
 
 
 @group.command("drain")
-def drain_node(
-    node: Annotated[str, typer.Argument(help="Its name or id.")], *, store: StoreUrl = None, as_json: AsJson = False
-) -> None:
+@argument("node", help="Its name or id.")
+@store_url
+@as_json
+def drain_node(node: str, *, store: str | None, as_json: bool) -> None:
     """Ask a node to take no more runs, and to stop when it has none left."""
     with closing(open_app(store)) as app:
         draining = app.nodes.drain(node)
         if as_json:
             show_json(node_document(draining, app.now_ms()))
         else:
-            typer.echo(f"node {visible(draining.name)} drains: it takes no more runs, and stops when it has none left")
+            click.echo(f"node {visible(draining.name)} drains: it takes no more runs, and stops when it has none left")
 
 
 @group.command("forget")
-def forget_node(
-    node: Annotated[str, typer.Argument(help="Its id, or the name of all that were called so.")],
-    *,
-    store: StoreUrl = None,
-    as_json: AsJson = False,
-) -> None:
+@argument("node", help="Its id, or the name of all that were called so.")
+@store_url
+@as_json
+def forget_node(node: str, *, store: str | None, as_json: bool) -> None:
     """Forget a node that has stopped or died and holds no runs; what it did stays in history, under its id."""
     with closing(open_app(store)) as app:
         app.nodes.forget(node)
         if as_json:
             show_json({"node": node, "forgotten": True})
         else:
-            typer.echo(f"node {visible(node)} is forgotten; what it did stays in history, under its id")
+            click.echo(f"node {visible(node)} is forgotten; what it did stays in history, under its id")

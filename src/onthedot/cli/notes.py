@@ -6,7 +6,7 @@ import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-import typer
+import click
 
 from onthedot.cli.texts import visible
 
@@ -15,7 +15,7 @@ _log = logging.getLogger("onthedot.schedules")
 
 def show_note(text: str) -> None:
     """One line."""
-    typer.echo(f"note: {visible(text)}", err=True)
+    click.echo(f"note: {visible(text)}", err=True)
 
 
 @contextmanager

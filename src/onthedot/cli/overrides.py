@@ -9,7 +9,7 @@ from contextlib import suppress
 from datetime import datetime
 from typing import Any, cast
 
-import typer
+import click
 
 from onthedot.app.clock_notes import zone_of
 from onthedot.app.options import checked, taken_back
@@ -33,9 +33,9 @@ def read_pairs(texts: Sequence[str] | None, option: str) -> dict[str, Any] | Non
     for text in texts:
         name, equals, value = text.partition("=")
         if not equals or not name.strip():
-            raise typer.BadParameter(f"{text!r} is not NAME=VALUE", param_hint=f"'{option}'")
+            raise click.BadParameter(f"{text!r} is not NAME=VALUE", param_hint=f"'{option}'")
         if name.strip() in pairs:
-            raise typer.BadParameter(f"{name.strip()} is given twice", param_hint=f"'{option}'")
+            raise click.BadParameter(f"{name.strip()} is given twice", param_hint=f"'{option}'")
         pairs[name.strip()] = _value(value, name.strip(), option)
     return pairs
 
@@ -66,15 +66,15 @@ def read_schedule_trigger(
     given = [each for each in (cron_text, interval, moment, name) if each is not None]
     wall_clock = interval is not None and moment is not None and cron_text is None and name is None
     if len(given) > 1 and not wall_clock:
-        raise typer.BadParameter(
+        raise click.BadParameter(
             "only one of them can be given", param_hint="'--cron' / '--every' / '--at' / '--trigger'"
         )
     if (gap or fold) and cron_text is None and not wall_clock:
-        raise typer.BadParameter("they belong to a cron text, or to --every with --at", param_hint="'--gap' / '--fold'")
+        raise click.BadParameter("they belong to a cron text, or to --every with --at", param_hint="'--gap' / '--fold'")
     if tz is not None and (not given or name is not None):
-        raise typer.BadParameter("it belongs to a trigger: add --cron, --every or --at", param_hint="'--tz'")
+        raise click.BadParameter("it belongs to a trigger: add --cron, --every or --at", param_hint="'--tz'")
     if without and not given:
-        raise typer.BadParameter(
+        raise click.BadParameter(
             "it belongs to a trigger: add --cron, --every, --at or --trigger", param_hint="'--except'"
         )
     trigger: Trigger | None = None if name is None else named(name)
@@ -111,7 +111,7 @@ def past_moment_ms(text: str | None, trigger: Trigger | None, now_ms: int) -> in
         return to_instant_ms(text, zone.name, round_up=True)
     hour, minute, second = (int(part or 0) for part in time.groups())
     if hour > 23 or minute > 59 or second > 59:
-        raise typer.BadParameter(f"{text!r} is no time of day", param_hint="'MOMENT'")
+        raise click.BadParameter(f"{text!r} is no time of day", param_hint="'MOMENT'")
     return _latest_time_ms(zone, trigger, now_ms, hour * 3600 + minute * 60 + second)
 
 
@@ -144,6 +144,6 @@ def _value(text: str, name: str, option: str) -> Any:
         if text.lstrip()[:1] not in ("{", "[", '"'):
             return text
         said = f"{name} begins as JSON and is none, at column {error.colno}: {error.msg}; a text stands in quotes"
-        raise typer.BadParameter(said, param_hint=f"'{option}'") from None
+        raise click.BadParameter(said, param_hint=f"'{option}'") from None
     except (ValueError, RecursionError):  # a number of more digits, or levels, than Python reads
         return text

@@ -6,19 +6,24 @@ from collections.abc import Mapping, Sequence
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
-import typer
+import click
 
 from onthedot.app.json_documents import status_document, task_document
 from onthedot.cli.apps import open_app
-from onthedot.cli.options import AsJson, StoreUrl
-from onthedot.cli.screen import Screen, plain_table, show_json
+from onthedot.cli.commands import command
+from onthedot.cli.json_output import show_json
+from onthedot.cli.options import as_json, store_url
+from onthedot.cli.screen import Screen, plain_table
 from onthedot.cli.texts import visible
 
 if TYPE_CHECKING:
     from onthedot.app.app import App
 
 
-def show_status(*, store: StoreUrl = None, as_json: AsJson = False) -> None:
+@command("status")
+@store_url
+@as_json
+def show_status(*, store: str | None, as_json: bool) -> None:
     """Say whether all is well, what is late, what failed lately and who is alive. Exit code 1 if it is not well."""
     with closing(open_app(store)) as app:
         told, lines = _read(app)
@@ -27,7 +32,7 @@ def show_status(*, store: StoreUrl = None, as_json: AsJson = False) -> None:
         else:
             _show(lines, is_healthy=told["healthy"])
         if not told["healthy"]:
-            raise typer.Exit(1)
+            raise click.exceptions.Exit(1)
 
 
 def _read(app: App) -> tuple[Mapping[str, Any], Sequence[str]]:
@@ -49,7 +54,10 @@ def _show(lines: Sequence[str], *, is_healthy: bool) -> None:
         screen.print(line, style=style if number == 0 else None, soft_wrap=True)
 
 
-def show_tasks(*, store: StoreUrl = None, as_json: AsJson = False) -> None:
+@command("tasks")
+@store_url
+@as_json
+def show_tasks(*, store: str | None, as_json: bool) -> None:
     """List the tasks that live nodes can run."""
     with closing(open_app(store)) as app:
         tasks = app.tasks.list()
@@ -57,7 +65,7 @@ def show_tasks(*, store: StoreUrl = None, as_json: AsJson = False) -> None:
             show_json({"tasks": [task_document(task) for task in tasks]})
             return
         if not tasks:
-            typer.echo("no tasks: no live node has published any")
+            click.echo("no tasks: no live node has published any")
             return
         table = plain_table()
         for heading in ("task", "takes", ""):

@@ -5,110 +5,101 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
-from typing import Annotated
 
-import typer
+import click
 
-from onthedot import __version__
-from onthedot.cli import (
-    alerts,
-    backfill,
-    calendars,
-    changes,
-    dashboard,
-    demo,
-    doctor,
-    explain,
-    files,
-    flows,
-    forecast,
-    freezes,
-    migrate,
-    named_triggers,
-    nodes,
-    overview,
-    prune,
-    run,
-    runs,
-    schedules,
-    stats,
-    tokens,
-    triggers,
-    verify,
-)
-from onthedot.cli.failures import UsageError, exit_code, lines_of, show_error, usage_line
+from onthedot.cli.commands import Group
+from onthedot.cli.failures import exit_code, lines_of, show_error, usage_line
 from onthedot.cli.texts import visible
 from onthedot.errors import OnthedotError
 
 FAILED, INTERRUPTED = 1, 130
 
-program = typer.Typer(
-    name="onthedot",
-    help="Runs Python functions, shell commands and HTTP calls at the right moment, once, on the right machine.",
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-program.command("run")(run.run_app)
-program.command("sync")(run.sync_app)
-program.command("status")(overview.show_status)
-program.command("explain")(explain.show_explanation)
-program.command("backfill")(backfill.fill_in)
-program.command("stats")(stats.show_statistics)
-program.add_typer(schedules.group, name="schedules")
-program.add_typer(runs.group, name="runs")
-program.add_typer(calendars.group, name="calendars")
-program.add_typer(named_triggers.group, name="triggers")
-program.add_typer(flows.group, name="flows")
-program.command("changes")(changes.show_changes)
-program.add_typer(nodes.group, name="nodes")
-program.add_typer(freezes.group, name="freezes")
-program.add_typer(alerts.group, name="alerts")
-program.add_typer(tokens.group, name="tokens")
-program.command("dashboard")(dashboard.serve)
-program.command("tasks")(overview.show_tasks)
-program.command("migrate")(migrate.migrate)
-program.command("prune")(prune.prune)
-program.command("check")(files.check_file)
-program.command("import")(files.import_file)
-program.command("export")(files.export_file)
-program.command("doctor")(doctor.show_findings)
-program.command("verify")(verify.show_verdict)
-program.command("next")(triggers.show_next)
-program.command("describe")(triggers.show_description)
-program.command("forecast")(forecast.show_forecast)
-program.command("demo")(demo.show_demo)
+_PLACES = {
+    "run": "run:run_app",
+    "sync": "run:sync_app",
+    "status": "overview:show_status",
+    "explain": "explain:show_explanation",
+    "schedules": "schedules:group",
+    "runs": "runs:group",
+    "flows": "flows:group",
+    "backfill": "backfill:fill_in",
+    "stats": "stats:show_statistics",
+    "forecast": "forecast:show_forecast",
+    "changes": "changes:show_changes",
+    "nodes": "nodes:group",
+    "tasks": "overview:show_tasks",
+    "calendars": "calendars:group",
+    "triggers": "named_triggers:group",
+    "freezes": "freezes:group",
+    "alerts": "alerts:group",
+    "tokens": "tokens:group",
+    "dashboard": "dashboard:serve",
+    "check": "files:check_file",
+    "import": "files:import_file",
+    "export": "files:export_file",
+    "migrate": "migrate:migrate",
+    "prune": "prune:prune",
+    "doctor": "doctor:show_findings",
+    "verify": "verify:show_verdict",
+    "next": "triggers:show_next",
+    "describe": "triggers:show_description",
+    "demo": "demo:show_demo",
+}
+"""In the order of the help; a command is imported when it is asked for."""
+
+_HELP = "Runs Python functions, shell commands and HTTP calls at the right moment, once, on the right machine."
 
 
-def _show_version(wanted: bool) -> None:
+def _show_version(context: click.Context, _option: click.Parameter, wanted: bool) -> None:
     if wanted:
-        typer.echo(f"onthedot {__version__}")
-        raise typer.Exit
+        from onthedot import __version__
+
+        click.echo(f"onthedot {__version__}")
+        context.exit()
 
 
-@program.callback(invoke_without_command=True)
-def _start(
-    context: typer.Context,
-    version: Annotated[
-        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
-    ] = False,
-) -> None:
+def _start(context: click.Context) -> None:
     if context.invoked_subcommand is None:
-        typer.echo(context.get_help())
-        raise typer.Exit(2)
+        click.echo(context.get_help())
+        context.exit(2)
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs one command and returns its exit code: 0 ended well, 1 failed, 2 was misused, 130 was interrupted."""
+_VERSION = click.Option(
+    ["--version"],
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_show_version,
+    help="Show the version and exit.",
+)
+
+
+program = Group(
+    "onthedot",
+    places={name: f"onthedot.cli.{place}" for name, place in _PLACES.items()},
+    help=_HELP,
+    callback=click.pass_context(_start),
+    params=[_VERSION],
+    invoke_without_command=True,
+    subcommand_metavar="COMMAND [ARGS]...",
+    context_settings={"help_option_names": ["-h", "--help"], "show_default": True},
+)
+
+
+def main(argv: Sequence[str] | None = None, *, name: str = "onthedot") -> int:
+    """Runs one command and returns its exit code: 0 ended well, 1 failed, 2 was misused, 130 was interrupted.
+
+    `name` is how the program was called, where its own help names it.
+    """
     try:
-        code = _run(sys.argv[1:] if arguments is None else list(arguments))
+        code = _run(sys.argv[1:] if argv is None else list(argv), name)
         sys.stdout.flush()
-    except (KeyboardInterrupt, typer.Abort):
+    except (KeyboardInterrupt, click.Abort):
         return INTERRUPTED
     except BrokenPipeError:
         return _close_output()
-    except UsageError as error:
+    except click.UsageError as error:
         show_error(usage_line(error))
         return 2
     except OnthedotError as error:
@@ -120,16 +111,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return code
 
 
-def _run(arguments: list[str]) -> int:
+def _run(arguments: list[str], name: str) -> int:
+    """Not by click's own `main`, which would answer signals and broken pipes in its way."""
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")  # a terminal that lacks a letter is no reason to fail
-    command = typer.main.get_command(program)
     try:
-        code = command.main(args=arguments, prog_name="onthedot", standalone_mode=False)
-    except SystemExit as ended:  # how typer itself takes a broken pipe
-        code = ended.code
-    return code if isinstance(code, int) else 0
+        with program.make_context(name, arguments) as context:
+            program.invoke(context)
+    except click.exceptions.Exit as ended:
+        return ended.exit_code
+    return 0
 
 
 def _close_output() -> int:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import closing
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
+import click
 
 from onthedot.cli.apps import open_app
-from onthedot.cli.options import AsJson, StoreUrl
-from onthedot.cli.screen import show_json
+from onthedot.cli.commands import command
+from onthedot.cli.json_output import show_json
+from onthedot.cli.options import as_json, store_url
 from onthedot.cli.texts import counted, visible
 
 if TYPE_CHECKING:
@@ -31,24 +32,21 @@ _NOUNS = {
 }
 
 
+@command("prune")
+@click.option("--history", metavar="DURATION", help="How long runs and decisions are kept.", show_default="30d")
+@click.option(
+    "--per-schedule",
+    "history_per_schedule",
+    type=int,
+    metavar="N",
+    help="How many runs of each schedule are kept.",
+    show_default="1000",
+)
+@click.option("--changes", metavar="DURATION", help="How long the audit is kept.", show_default="90d")
+@store_url
+@as_json
 def prune(
-    *,
-    history: Annotated[
-        str | None,
-        typer.Option("--history", metavar="DURATION", help="How long runs and decisions are kept.", show_default="30d"),
-    ] = None,
-    history_per_schedule: Annotated[
-        int | None,
-        typer.Option(
-            "--per-schedule", metavar="N", help="How many runs of each schedule are kept.", show_default="1000"
-        ),
-    ] = None,
-    changes: Annotated[
-        str | None,
-        typer.Option("--changes", metavar="DURATION", help="How long the audit is kept.", show_default="90d"),
-    ] = None,
-    store: StoreUrl = None,
-    as_json: AsJson = False,
+    *, history: str | None, history_per_schedule: int | None, changes: str | None, store: str | None, as_json: bool
 ) -> None:
     """Forget what is old until nothing is left of it, as nodes do bit by bit. Exit code 1 if something could not be."""
     from onthedot.node.settings import NodeSettings
@@ -62,11 +60,11 @@ def prune(
     if as_json:
         show_json({"forgotten": done.counts(), "refused": list(done.refused)})
     else:
-        typer.echo(_line(done))
+        click.echo(_line(done))
         for line in _shortened(done.refused):
-            typer.echo(f"note: not forgotten: {visible(line)}", err=True)
+            click.echo(f"note: not forgotten: {visible(line)}", err=True)
     if done.refused:
-        raise typer.Exit(1)
+        raise click.exceptions.Exit(1)
 
 
 def _line(done: Pruned) -> str:

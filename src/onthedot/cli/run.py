@@ -4,66 +4,60 @@ from __future__ import annotations
 
 from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
+import click
 
 from onthedot.cli.apps import load_app
+from onthedot.cli.commands import argument, command
 from onthedot.cli.dashboard import HOST, PORT
 from onthedot.cli.event_lines import show_events
+from onthedot.cli.json_output import show_json
 from onthedot.cli.notes import show_note, warnings_as_notes
-from onthedot.cli.options import AsJson, StoreUrl
-from onthedot.cli.screen import show_json
+from onthedot.cli.options import as_json, store_url
 from onthedot.cli.texts import visible
 
 if TYPE_CHECKING:
     from onthedot.app.app import App
 
-AppText = Annotated[
-    str,
-    typer.Argument(
-        metavar="APP", help="The app, such as myapp:app, or a file of schedules, jobs.toml.", show_default=False
-    ),
-]
+app_text = argument("text", metavar="APP", help="The app, such as myapp:app, or a file of schedules, jobs.toml.")
 
 
+@command("run")
+@app_text
+@store_url
+@click.option("--name", metavar="NAME", help="The node's label.", show_default="host:process")
+@click.option("--workers", type=click.IntRange(min=1), metavar="N", help="How many runs at once.", show_default="200")
+@click.option(
+    "--metrics-port",
+    type=click.IntRange(min=0, max=65535),
+    metavar="PORT",
+    help="Serve /metrics and /healthz there; 0 for nowhere.",
+    show_default="0",
+)
+@click.option("--log-format", metavar="text|json", help="How events are told.", show_default="text")
+@click.option("-v", "--verbose", is_flag=True, help="Tell also what happens all the time: each run that begins.")
+@click.option("--dashboard", is_flag=True, help="Serve the HTTP API beside the node.")
+@click.option("--host", metavar="ADDRESS", help="Where the HTTP API listens.", show_default=HOST)
+@click.option(
+    "--port",
+    type=click.IntRange(min=0, max=65535),
+    metavar="PORT",
+    help="On which port it listens.",
+    show_default=str(PORT),
+)
 def run_app(
-    text: AppText,
+    text: str,
     *,
-    store: StoreUrl = None,
-    name: Annotated[
-        str | None, typer.Option("--name", metavar="NAME", help="The node's label.", show_default="host:process")
-    ] = None,
-    workers: Annotated[
-        int | None, typer.Option("--workers", metavar="N", min=1, help="How many runs at once.", show_default="200")
-    ] = None,
-    metrics_port: Annotated[
-        int | None,
-        typer.Option(
-            "--metrics-port",
-            metavar="PORT",
-            min=0,
-            max=65_535,
-            help="Serve /metrics and /healthz there; 0 for nowhere.",
-            show_default="0",
-        ),
-    ] = None,
-    log_format: Annotated[
-        str | None, typer.Option("--log-format", metavar="text|json", help="How events are told.", show_default="text")
-    ] = None,
-    verbose: Annotated[
-        bool, typer.Option("-v", "--verbose", help="Tell also what happens all the time: each run that begins.")
-    ] = False,
-    dashboard: Annotated[bool, typer.Option("--dashboard", help="Serve the HTTP API beside the node.")] = False,
-    host: Annotated[
-        str | None, typer.Option("--host", metavar="ADDRESS", help="Where the HTTP API listens.", show_default=HOST)
-    ] = None,
-    port: Annotated[
-        int | None,
-        typer.Option(
-            "--port", metavar="PORT", min=0, max=65_535, help="On which port it listens.", show_default=str(PORT)
-        ),
-    ] = None,
+    store: str | None,
+    name: str | None,
+    workers: int | None,
+    metrics_port: int | None,
+    log_format: str | None,
+    verbose: bool,
+    dashboard: bool,
+    host: str | None,
+    port: int | None,
 ) -> None:
     """Plan and execute until SIGTERM or Ctrl-C, then let what runs finish.
 
@@ -76,7 +70,7 @@ def run_app(
     from onthedot.stores.open import mask_url
 
     if not dashboard and (host, port) != (None, None):
-        raise typer.BadParameter("they go with --dashboard", param_hint="'--host' / '--port'")
+        raise click.BadParameter("they go with --dashboard", param_hint="'--host' / '--port'")
     with closing(load_app(text)) as app:
         app.override(url=store, name=name, workers=workers, metrics_port=metrics_port, tune_gc=True)
         form = load_settings({"log_format": log_format}).log_format
@@ -94,15 +88,12 @@ def _web_beside(app: App, host: str | None, port: int | None) -> AbstractContext
     return server.beside()
 
 
-def sync_app(
-    text: AppText,
-    *,
-    store: StoreUrl = None,
-    prune: Annotated[
-        bool, typer.Option("--prune", help="Delete schedules that were declared there and no longer are.")
-    ] = False,
-    as_json: AsJson = False,
-) -> None:
+@command("sync")
+@app_text
+@store_url
+@click.option("--prune", is_flag=True, help="Delete schedules that were declared there and no longer are.")
+@as_json
+def sync_app(text: str, *, store: str | None, prune: bool, as_json: bool) -> None:
     """Write the schedules that an app declares to its store: a step for deployments."""
     with closing(load_app(text)) as app, warnings_as_notes():
         app.override(url=store)
@@ -114,9 +105,9 @@ def sync_app(
         return
     for what, names in done.items():
         if names:
-            typer.echo(f"{what + ':':<10} {', '.join(visible(name) for name in names)}")
+            click.echo(f"{what + ':':<10} {', '.join(visible(name) for name in names)}")
     if not any(done.values()):
-        typer.echo("the app declares no schedules")
+        click.echo("the app declares no schedules")
 
 
 def _unresolved(app: App) -> list[str]:

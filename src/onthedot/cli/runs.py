@@ -5,16 +5,18 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable
 from contextlib import closing
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
+import click
 
 from onthedot.app.json_documents import log_document, run_document
 from onthedot.cli.apps import open_app
-from onthedot.cli.options import AsJson, RunId, StoreUrl
+from onthedot.cli.commands import Group
+from onthedot.cli.json_output import json_text, show_json
+from onthedot.cli.options import as_json, run_id, store_url
 from onthedot.cli.overrides import some_moment
 from onthedot.cli.run_tables import runs_table, took_text
-from onthedot.cli.screen import Screen, json_text, show_json
+from onthedot.cli.screen import Screen
 from onthedot.cli.texts import utc_text, visible
 from onthedot.errors import Conflict, RunNotFound
 
@@ -23,53 +25,42 @@ if TYPE_CHECKING:
     from onthedot.model.run import Run
 from onthedot.model.step_status import StepStatus
 
-group = typer.Typer(help="Look at runs, cancel or retry them.")
+group = Group("runs", help="Look at runs, cancel or retry them.")
 
 _WHOLE, _LEAST, _SEARCHED = 36, 6, 1000
 
 
 @group.command("list")
+@click.option("--state", metavar="STATE", help="Only those, such as failed.")
+@click.option("--schedule", metavar="NAME", help="Only of this schedule.")
+@click.option("--task", metavar="TASK", help="Only of this task.")
+@click.option("--node", metavar="NODE", help="Only of this node, by name or id.")
+@click.option("--parent", metavar="ID", help="The steps of this flow, the shards of this broadcast, or what followed.")
+@click.option("--step", metavar="STEP", help="Only of this step of flows.")
+@click.option("--steps", is_flag=True, help="The steps of flows too, not only the flows.")
+@click.option("--late", is_flag=True, help="Only those that began more than a second late.")
+@click.option("--since", metavar="MOMENT", help="Made then or later; 2h is two hours ago.")
+@click.option("--until", metavar="MOMENT", help="Made before that.")
+@click.option("-n", "--count", type=click.IntRange(min=1), default=20, metavar="N", help="How many at most.")
+@click.option("--before", metavar="ID", help="Those older than this run.")
+@store_url
+@as_json
 def show_list(
     *,
-    state: Annotated[
-        str | None, typer.Option("--state", metavar="STATE", help="Only those, such as failed.", show_default=False)
-    ] = None,
-    schedule: Annotated[
-        str | None, typer.Option("--schedule", metavar="NAME", help="Only of this schedule.", show_default=False)
-    ] = None,
-    task: Annotated[
-        str | None, typer.Option("--task", metavar="TASK", help="Only of this task.", show_default=False)
-    ] = None,
-    node: Annotated[
-        str | None, typer.Option("--node", metavar="NODE", help="Only of this node, by name or id.", show_default=False)
-    ] = None,
-    parent: Annotated[
-        str | None,
-        typer.Option(
-            "--parent",
-            metavar="ID",
-            help="The steps of this flow, the shards of this broadcast, or what followed.",
-            show_default=False,
-        ),
-    ] = None,
-    step: Annotated[
-        str | None, typer.Option("--step", metavar="STEP", help="Only of this step of flows.", show_default=False)
-    ] = None,
-    steps: Annotated[bool, typer.Option("--steps", help="The steps of flows too, not only the flows.")] = False,
-    late: Annotated[bool, typer.Option("--late", help="Only those that began more than a second late.")] = False,
-    since: Annotated[
-        str | None,
-        typer.Option("--since", metavar="MOMENT", help="Made then or later; 2h is two hours ago.", show_default=False),
-    ] = None,
-    until: Annotated[
-        str | None, typer.Option("--until", metavar="MOMENT", help="Made before that.", show_default=False)
-    ] = None,
-    count: Annotated[int, typer.Option("-n", "--count", metavar="N", min=1, help="How many at most.")] = 20,
-    before: Annotated[
-        str | None, typer.Option("--before", metavar="ID", help="Those older than this run.", show_default=False)
-    ] = None,
-    store: StoreUrl = None,
-    as_json: AsJson = False,
+    state: str | None,
+    schedule: str | None,
+    task: str | None,
+    node: str | None,
+    parent: str | None,
+    step: str | None,
+    steps: bool,
+    late: bool,
+    since: str | None,
+    until: str | None,
+    count: int,
+    before: str | None,
+    store: str | None,
+    as_json: bool,
 ) -> None:
     """List runs, newest first."""
     with closing(open_app(store)) as app:
@@ -95,15 +86,18 @@ def show_list(
             show_json({"runs": [run_document(run) for run in page], "cursor": page.cursor})
             return
         if not page.items:
-            typer.echo("no runs")
+            click.echo("no runs")
             return
         Screen().print(runs_table(page))
         if page.cursor is not None:
-            typer.echo(f"there may be more: --before {page.cursor}")
+            click.echo(f"there may be more: --before {page.cursor}")
 
 
 @group.command("show")
-def show_one(run_id: RunId, *, store: StoreUrl = None, as_json: AsJson = False) -> None:
+@run_id
+@store_url
+@as_json
+def show_one(run_id: str, *, store: str | None, as_json: bool) -> None:
     """Show all about one run."""
     with closing(open_app(store)) as app:
         run = find_run(app, run_id)
@@ -111,43 +105,40 @@ def show_one(run_id: RunId, *, store: StoreUrl = None, as_json: AsJson = False) 
             show_json(run_document(run))
             return
         for label, text in _facts(run, app):
-            typer.echo(f"{label + ':':<10} {visible(text)}")
+            click.echo(f"{label + ':':<10} {visible(text)}")
         if run.error:
-            typer.echo("error:")
+            click.echo("error:")
             for line in run.error.strip().splitlines():
-                typer.echo(f"  {_kept(line)}")
+                click.echo(f"  {_kept(line)}")
 
 
 @group.command("cancel")
-def cancel(
-    run_id: RunId,
-    *,
-    now: Annotated[bool, typer.Option("--now", help="Of a flow: stop its closing steps too.")] = False,
-    store: StoreUrl = None,
-    as_json: AsJson = False,
-) -> None:
+@run_id
+@click.option("--now", is_flag=True, help="Of a flow: stop its closing steps too.")
+@store_url
+@as_json
+def cancel(run_id: str, *, now: bool, store: str | None, as_json: bool) -> None:
     """End a waiting run, or ask a running one to stop."""
     with closing(open_app(store)) as app:
         _show_changed(app.runs.cancel(find_run(app, run_id).id, now=now), as_json)
 
 
 @group.command("retry")
-def retry(run_id: RunId, *, store: StoreUrl = None, as_json: AsJson = False) -> None:
+@run_id
+@store_url
+@as_json
+def retry(run_id: str, *, store: str | None, as_json: bool) -> None:
     """Have a run that ended without success done again, under the same id."""
     with closing(open_app(store)) as app:
         _show_changed(app.runs.retry(find_run(app, run_id).id), as_json)
 
 
 @group.command("logs")
-def show_logs(
-    run_id: RunId,
-    *,
-    follow: Annotated[
-        bool, typer.Option("-f", "--follow", help="Go on until the run has ended, line by line.")
-    ] = False,
-    store: StoreUrl = None,
-    as_json: AsJson = False,
-) -> None:
+@run_id
+@click.option("-f", "--follow", is_flag=True, help="Go on until the run has ended, line by line.")
+@store_url
+@as_json
+def show_logs(run_id: str, *, follow: bool, store: str | None, as_json: bool) -> None:
     """Show what a run said."""
     with closing(open_app(store)) as app:
         run = find_run(app, run_id)
@@ -158,15 +149,15 @@ def show_logs(
         for line in app.runs.follow(run.id) if follow else app.runs.logs(run.id):
             said = True
             if as_json:  # one document a line: nobody can wait for the end of one that is not over
-                typer.echo(json_text(log_document(line)))
+                click.echo(json_text(log_document(line)))
             else:
-                typer.echo(f"{utc_text(line.at_ms, seconds=True)}  {line.level:<8} {_kept(line.text)}")
+                click.echo(f"{utc_text(line.at_ms, seconds=True)}  {line.level:<8} {_kept(line.text)}")
             sys.stdout.flush()
         if follow:
             ended = app.runs.get(run.id)
-            typer.echo(f"run {ended.id} {ended.state}", err=True)
+            click.echo(f"run {ended.id} {ended.state}", err=True)
         elif not said:
-            typer.echo("it said nothing", err=True)
+            click.echo("it said nothing", err=True)
 
 
 def find_run(app: App, text: str) -> Run:
@@ -174,7 +165,7 @@ def find_run(app: App, text: str) -> Run:
     if len(text) >= _WHOLE:
         return app.runs.get(text)
     if len(text) < _LEAST:
-        raise typer.BadParameter(f"{text!r} is too short; write at least {_LEAST} characters", param_hint="'ID'")
+        raise click.BadParameter(f"{text!r} is too short; write at least {_LEAST} characters", param_hint="'ID'")
     wanted = text.lower()
     found = [run for run in app.runs.list(limit=_SEARCHED) if run.id.startswith(wanted) or run.id.endswith(wanted)]
     if not found:
@@ -228,7 +219,7 @@ def _show_changed(run: Run, as_json: bool) -> None:
         show_json(run_document(run))
     else:
         asked = " and asked to stop" if run.cancel_requested_ms is not None and not run.is_final else ""
-        typer.echo(f"run {run.id} of {visible(run.title)} is {run.state}{asked}")
+        click.echo(f"run {run.id} of {visible(run.title)} is {run.state}{asked}")
 
 
 def _kept(line: str) -> str:

@@ -5,20 +5,22 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Mapping
 from contextlib import closing
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
+import click
 
 from onthedot.app.clock_notes import zone_of
 from onthedot.app.json_documents import change_document, run_document, schedule_document, schedule_state
 from onthedot.app.queries import ORDERS, STATES
 from onthedot.cli.apps import open_app
 from onthedot.cli.changes import change_text
+from onthedot.cli.commands import Group, argument
+from onthedot.cli.json_output import show_json
 from onthedot.cli.notes import show_note, warnings_as_notes
-from onthedot.cli.options import Args, AsJson, FoldRule, GapRule, ScheduleName, StoreUrl, Zone
+from onthedot.cli.options import as_json, fold_rule, gap_rule, schedule_name, store_url, task_args, zone
 from onthedot.cli.overrides import read_changes, read_options, read_pairs, read_schedule_trigger
 from onthedot.cli.run_tables import runs_table
-from onthedot.cli.screen import Screen, plain_table, show_json
+from onthedot.cli.screen import Screen, plain_table
 from onthedot.cli.texts import counted, local_moment, local_text, needs_seconds, span_text, visible
 from onthedot.errors import NotFound, OnthedotError, ScheduleNotFound
 from onthedot.events import Paused
@@ -30,62 +32,52 @@ if TYPE_CHECKING:
     from onthedot.app.app import App
     from onthedot.model.schedule import Schedule
 
-group = typer.Typer(help="Look at schedules, and steer them.")
+group = Group("schedules", help="Look at schedules, and steer them.")
 
-CronText = Annotated[str | None, typer.Option("--cron", metavar="TEXT", help="A cron text.", show_default=False)]
-Interval = Annotated[
-    str | None, typer.Option("--every", metavar="DURATION", help="An interval, such as 15m.", show_default=False)
-]
-Moment = Annotated[
-    str | None,
-    typer.Option(
-        "--at", metavar="MOMENT", help="One moment; with --every a time of day, on the wall clock.", show_default=False
-    ),
-]
-NamedTrigger = Annotated[
-    str | None, typer.Option("--trigger", metavar="NAME", help="A named trigger.", show_default=False)
-]
-Without = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--except", metavar="WHAT", help="'calendar de' or 2026-12-24 is left out; may be repeated.", show_default=False
-    ),
-]
-Options = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--option", metavar="NAME=VALUE", help="A policy, such as overlap=discard; may be repeated.", show_default=False
-    ),
-]
-Tag = Annotated[str | None, typer.Option("--tag", metavar="TAG", help="All schedules with this tag.")]
-MaybeName = Annotated[str | None, typer.Argument(metavar="[NAME]", help="The schedule's name.", show_default=False)]
+cron_text = click.option("--cron", metavar="TEXT", help="A cron text.")
+interval = click.option("--every", metavar="DURATION", help="An interval, such as 15m.")
+moment_option = click.option(
+    "--at", metavar="MOMENT", help="One moment; with --every a time of day, on the wall clock."
+)
+named_trigger = click.option("--trigger", "named", metavar="NAME", help="A named trigger.")
+without_days = click.option(
+    "--except",
+    "without",
+    multiple=True,
+    metavar="WHAT",
+    help="'calendar de' or 2026-12-24 is left out; may be repeated.",
+)
+policies = click.option(
+    "--option", multiple=True, metavar="NAME=VALUE", help="A policy, such as overlap=discard; may be repeated."
+)
+tag_option = click.option("--tag", metavar="TAG", help="All schedules with this tag.")
+maybe_name = argument("name", required=False, metavar="[NAME]", help="The schedule's name.")
 
 
 # looking
 
 
 @group.command("list")
+@click.option("--q", default="", metavar="TEXT", help="Part of the name or of the task's.", show_default=False)
+@click.option("--state", metavar="STATE", help=", ".join(STATES))
+@tag_option
+@click.option("--task", metavar="TASK", help="Only of this task.")
+@click.option("--sort", default="name", metavar="|".join(ORDERS), help="By name, or by the next run.")
+@click.option("-n", "--count", type=click.IntRange(min=1), default=100, metavar="N", help="How many at most.")
+@click.option("--after", default="", metavar="CURSOR", help="Those after this name or cursor.", show_default=False)
+@store_url
+@as_json
 def show_list(
     *,
-    q: Annotated[
-        str, typer.Option("--q", metavar="TEXT", help="Part of the name or of the task's.", show_default=False)
-    ] = "",
-    state: Annotated[
-        str | None, typer.Option("--state", metavar="STATE", help=", ".join(STATES), show_default=False)
-    ] = None,
-    tag: Tag = None,
-    task: Annotated[
-        str | None, typer.Option("--task", metavar="TASK", help="Only of this task.", show_default=False)
-    ] = None,
-    sort: Annotated[
-        str, typer.Option("--sort", metavar="|".join(ORDERS), help="By name, or by the next run.")
-    ] = "name",
-    count: Annotated[int, typer.Option("-n", "--count", metavar="N", min=1, help="How many at most.")] = 100,
-    after: Annotated[
-        str, typer.Option("--after", metavar="CURSOR", help="Those after this name or cursor.", show_default=False)
-    ] = "",
-    store: StoreUrl = None,
-    as_json: AsJson = False,
+    q: str,
+    state: str | None,
+    tag: str | None,
+    task: str | None,
+    sort: str,
+    count: int,
+    after: str,
+    store: str | None,
+    as_json: bool,
 ) -> None:
     """List schedules by name, or by their next run."""
     with closing(open_app(store)) as app:
@@ -95,7 +87,7 @@ def show_list(
             show_json({"schedules": [schedule_document(each, now_ms) for each in page], "cursor": page.cursor})
             return
         if not page.items:
-            typer.echo("no schedules")
+            click.echo("no schedules")
             return
         own_tasks = any(each.task != each.name for each in page)
         table = plain_table()
@@ -113,11 +105,14 @@ def show_list(
             table.add_row(visible(each.name), shown, when, coming, _described(each), *named)
         Screen().print(table)
         if page.cursor is not None:
-            typer.echo(f"there may be more: --after {visible(page.cursor)}")
+            click.echo(f"there may be more: --after {visible(page.cursor)}")
 
 
 @group.command("show")
-def show_one(name: ScheduleName, *, store: StoreUrl = None, as_json: AsJson = False) -> None:
+@schedule_name
+@store_url
+@as_json
+def show_one(name: str, *, store: str | None, as_json: bool) -> None:
     """Show all about one schedule, with its latest runs and changes."""
     with closing(open_app(store)) as app:
         schedule = app.schedules.get(name)
@@ -140,13 +135,11 @@ def show_one(name: ScheduleName, *, store: StoreUrl = None, as_json: AsJson = Fa
 
 
 @group.command("next")
-def show_next(
-    name: ScheduleName,
-    *,
-    count: Annotated[int, typer.Option("-n", "--count", metavar="N", min=1, max=10_000, help="How many.")] = 5,
-    store: StoreUrl = None,
-    as_json: AsJson = False,
-) -> None:
+@schedule_name
+@click.option("-n", "--count", type=click.IntRange(min=1, max=10000), default=5, metavar="N", help="How many.")
+@store_url
+@as_json
+def show_next(name: str, *, count: int, store: str | None, as_json: bool) -> None:
     """Show when a schedule runs next."""
     with closing(open_app(store)) as app:
         schedule = app.schedules.get(name)
@@ -159,50 +152,59 @@ def show_next(
             show_json({**told, "timezone": zone, "moments": listed})
             return
         if held is not None:
-            typer.echo(f"{visible(name)}: {visible(held)}; if it were not so:")
+            click.echo(f"{visible(name)}: {visible(held)}; if it were not so:")
         seconds = needs_seconds(moments)
         for ms in moments:
-            typer.echo(f"{local_text(ms, zone, seconds=seconds)}  {_distance(ms, now_ms)}")
+            click.echo(f"{local_text(ms, zone, seconds=seconds)}  {_distance(ms, now_ms)}")
         if not moments:
-            typer.echo(f"{visible(name)} has no further run")
+            click.echo(f"{visible(name)} has no further run")
 
 
 # defining
 
 
 @group.command("put")
+@schedule_name
+@click.option("--task", required=True, metavar="TASK", help="The task's name.")
+@cron_text
+@interval
+@moment_option
+@named_trigger
+@without_days
+@zone
+@gap_rule
+@fold_rule
+@task_args
+@click.option(
+    "--each", multiple=True, metavar="KEY=JSON", help="A schedule NAME[KEY] with these arguments; may be repeated."
+)
+@policies
+@store_url
+@as_json
 def put(
-    name: ScheduleName,
+    name: str,
     *,
-    task: Annotated[str, typer.Option("--task", metavar="TASK", help="The task's name.", show_default=False)],
-    cron: CronText = None,
-    every: Interval = None,
-    at: Moment = None,
-    named: NamedTrigger = None,
-    without: Without = None,
-    tz: Zone = None,
-    gap: GapRule = None,
-    fold: FoldRule = None,
-    arg: Args = None,
-    each: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--each",
-            metavar="KEY=JSON",
-            help="A schedule NAME[KEY] with these arguments; may be repeated.",
-            show_default=False,
-        ),
-    ] = None,
-    option: Options = None,
-    store: StoreUrl = None,
-    as_json: AsJson = False,
+    task: str,
+    cron: str | None,
+    every: str | None,
+    at: str | None,
+    named: str | None,
+    without: tuple[str, ...],
+    tz: str | None,
+    gap: str | None,
+    fold: str | None,
+    arg: tuple[str, ...],
+    each: tuple[str, ...],
+    option: tuple[str, ...],
+    store: str | None,
+    as_json: bool,
 ) -> None:
     """Create a schedule, or replace its definition; with --each several that differ in their arguments."""
     trigger = read_schedule_trigger(
         cron_text=cron, interval=every, moment=at, name=named, without=without, tz=tz, gap=gap, fold=fold
     )
     if trigger is None:
-        raise typer.BadParameter("one of them is needed", param_hint="'--cron' / '--every' / '--at' / '--trigger'")
+        raise click.BadParameter("one of them is needed", param_hint="'--cron' / '--every' / '--at' / '--trigger'")
     args, options = read_pairs(arg, "--arg"), read_options(option, name)
     with closing(open_app(store)) as app, warnings_as_notes():
         unchecked = _is_unknown(app, task)
@@ -218,21 +220,34 @@ def put(
 
 
 @group.command("update")
+@schedule_name
+@cron_text
+@interval
+@moment_option
+@named_trigger
+@without_days
+@zone
+@gap_rule
+@fold_rule
+@task_args
+@policies
+@store_url
+@as_json
 def update(
-    name: ScheduleName,
+    name: str,
     *,
-    cron: CronText = None,
-    every: Interval = None,
-    at: Moment = None,
-    named: NamedTrigger = None,
-    without: Without = None,
-    tz: Zone = None,
-    gap: GapRule = None,
-    fold: FoldRule = None,
-    arg: Args = None,
-    option: Options = None,
-    store: StoreUrl = None,
-    as_json: AsJson = False,
+    cron: str | None,
+    every: str | None,
+    at: str | None,
+    named: str | None,
+    without: tuple[str, ...],
+    tz: str | None,
+    gap: str | None,
+    fold: str | None,
+    arg: tuple[str, ...],
+    option: tuple[str, ...],
+    store: str | None,
+    as_json: bool,
 ) -> None:
     """Change what is named, and leave the rest; an option that is null follows the task again."""
     trigger = read_schedule_trigger(
@@ -240,7 +255,7 @@ def update(
     )
     args, options = read_pairs(arg, "--arg"), read_changes(option, name)
     if trigger is None and args is None and not options:
-        raise typer.BadParameter("nothing is to be changed: give a trigger, --arg or --option")
+        raise click.BadParameter("nothing is to be changed: give a trigger, --arg or --option")
     with closing(open_app(store)) as app, warnings_as_notes():
         task = app.schedules.get(name).task
         unchecked = args is not None and _is_unknown(app, task)
@@ -253,13 +268,11 @@ def update(
 
 
 @group.command("delete")
-def delete(
-    name: ScheduleName,
-    *,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
-    store: StoreUrl = None,
-    as_json: AsJson = False,
-) -> None:
+@schedule_name
+@click.option("--yes", "-y", is_flag=True, help="Do not ask.")
+@store_url
+@as_json
+def delete(name: str, *, yes: bool, store: str | None, as_json: bool) -> None:
     """Delete a schedule, or all of such a name ('digest[*]'); their history stays."""
     with closing(open_app(store)) as app:
         names = app.schedules.matching(name)
@@ -267,29 +280,27 @@ def delete(
             app.schedules.get(name)
         if not yes:
             if not sys.stdin.isatty():
-                raise typer.BadParameter("nobody can be asked here; add it to delete", param_hint="'--yes'")
+                raise click.BadParameter("nobody can be asked here; add it to delete", param_hint="'--yes'")
             what = visible(name) if names is None else f"{counted(len(names), 'schedule')} named {visible(name)}"
-            typer.confirm(f"Delete {what}?", abort=True, err=True)
+            click.confirm(f"Delete {what}?", abort=True, err=True)
         if not app.schedules.delete(name):
             raise ScheduleNotFound(name)
         if as_json:
             show_json({"name": name, "deleted": True})
         else:
-            typer.echo(f"{visible(name)} is deleted" if names is None else f"{counted(len(names), 'schedule')} deleted")
+            click.echo(f"{visible(name)} is deleted" if names is None else f"{counted(len(names), 'schedule')} deleted")
 
 
 # steering
 
 
 @group.command("pause")
-def pause(
-    name: MaybeName = None,
-    *,
-    tag: Tag = None,
-    note: Annotated[str | None, typer.Option("--note", metavar="TEXT", help="Why.", show_default=False)] = None,
-    store: StoreUrl = None,
-    as_json: AsJson = False,
-) -> None:
+@maybe_name
+@tag_option
+@click.option("--note", metavar="TEXT", help="Why.")
+@store_url
+@as_json
+def pause(name: str | None, *, tag: str | None, note: str | None, store: str | None, as_json: bool) -> None:
     """Let a schedule, all of such a name ('digest[*]'), or all with a tag, start no more runs."""
     where = _where(name, tag)
     done: dict[str, Paused] = {}
@@ -301,13 +312,17 @@ def pause(
             show_json({"schedules": documents} if isinstance(changed, list) else documents[0])
             return
         for each in _as_list(changed):
-            typer.echo(_summary(each, app.now_ms()) + _came_of_it(done[each.name]))
+            click.echo(_summary(each, app.now_ms()) + _came_of_it(done[each.name]))
         if isinstance(changed, list):
-            typer.echo(counted(len(changed), "schedule"))
+            click.echo(counted(len(changed), "schedule"))
 
 
 @group.command("resume")
-def resume(name: MaybeName = None, *, tag: Tag = None, store: StoreUrl = None, as_json: AsJson = False) -> None:
+@maybe_name
+@tag_option
+@store_url
+@as_json
+def resume(name: str | None, *, tag: str | None, store: str | None, as_json: bool) -> None:
     """Let a paused schedule, all of such a name ('digest[*]'), or all with a tag, go on from now."""
     where = _where(name, tag)
     with closing(open_app(store)) as app:
@@ -315,7 +330,11 @@ def resume(name: MaybeName = None, *, tag: Tag = None, store: StoreUrl = None, a
 
 
 @group.command("trigger")
-def trigger(name: ScheduleName, *, arg: Args = None, store: StoreUrl = None, as_json: AsJson = False) -> None:
+@schedule_name
+@task_args
+@store_url
+@as_json
+def trigger(name: str, *, arg: tuple[str, ...], store: str | None, as_json: bool) -> None:
     """Run a schedule, or all of such a name ('digest[*]'), now, also while paused; the next run stays where it is."""
     args = read_pairs(arg, "--arg")
     with closing(open_app(store)) as app:
@@ -327,27 +346,25 @@ def trigger(name: ScheduleName, *, arg: Args = None, store: StoreUrl = None, as_
         if as_json:
             show_json(run_document(run))
         else:
-            typer.echo(f"run {run.id} of {visible(name)} is {run.state}")
+            click.echo(f"run {run.id} of {visible(name)} is {run.state}")
 
 
 def _trigger_all(app: App, pattern: str, args: Mapping[str, Any] | None, as_json: bool) -> None:
     if args is not None:
-        raise typer.BadParameter("arguments go with one schedule", param_hint="'--arg'")
+        raise click.BadParameter("arguments go with one schedule", param_hint="'--arg'")
     runs = app.schedules.trigger_all(pattern)
     if as_json:
         show_json({"runs": [run_document(each) for each in runs]})
     else:
-        typer.echo(f"{counted(len(runs), 'run')} of {visible(pattern)}")
+        click.echo(f"{counted(len(runs), 'run')} of {visible(pattern)}")
 
 
 @group.command("reschedule")
-def reschedule(
-    name: ScheduleName,
-    moment: Annotated[str, typer.Argument(metavar="MOMENT", help="When to run next instead.", show_default=False)],
-    *,
-    store: StoreUrl = None,
-    as_json: AsJson = False,
-) -> None:
+@schedule_name
+@argument("moment", metavar="MOMENT", help="When to run next instead.")
+@store_url
+@as_json
+def reschedule(name: str, moment: str, *, store: str | None, as_json: bool) -> None:
     """Move the next run to another moment; without an offset it is read in the schedule's zone."""
     with closing(open_app(store)) as app:
         at_ms = to_instant_ms(moment, _zone(app.schedules.get(name)), round_up=True)
@@ -355,13 +372,11 @@ def reschedule(
 
 
 @group.command("skip")
-def skip(
-    name: ScheduleName,
-    *,
-    count: Annotated[int, typer.Option("-n", "--count", metavar="N", help="How many; 0 takes a skip back.")] = 1,
-    store: StoreUrl = None,
-    as_json: AsJson = False,
-) -> None:
+@schedule_name
+@click.option("-n", "--count", type=int, default=1, metavar="N", help="How many; 0 takes a skip back.")
+@store_url
+@as_json
+def skip(name: str, *, count: int, store: str | None, as_json: bool) -> None:
     """Leave out the next tick, or the next N, of a schedule or all of such a name; a repeat leaves out no more."""
     with closing(open_app(store)) as app:
         _show_all_changed(app, app.schedules.skip_next(name, count), as_json)
@@ -400,7 +415,7 @@ def _show_changed(app: App, schedule: Schedule, as_json: bool) -> None:
     if as_json:
         show_json(schedule_document(schedule))
     else:
-        typer.echo(_summary(schedule, app.now_ms()))
+        click.echo(_summary(schedule, app.now_ms()))
 
 
 def _show_all_changed(app: App, changed: Any, as_json: bool) -> None:
@@ -410,8 +425,8 @@ def _show_all_changed(app: App, changed: Any, as_json: bool) -> None:
         show_json({"schedules": [schedule_document(each) for each in changed]})
     else:
         for each in changed:
-            typer.echo(_summary(each, app.now_ms()))
-        typer.echo(counted(len(changed), "schedule"))
+            click.echo(_summary(each, app.now_ms()))
+        click.echo(counted(len(changed), "schedule"))
 
 
 def _as_list(changed: Any) -> list[Schedule]:
@@ -465,7 +480,7 @@ def _described(schedule: Schedule) -> str:
 
 def _where(name: str | None, tag: str | None) -> dict[str, str] | None:
     if (name is None) == (tag is None):
-        raise typer.BadParameter("give a name, or --tag", param_hint="'NAME'")
+        raise click.BadParameter("give a name, or --tag", param_hint="'NAME'")
     return None if tag is None else {"tag": tag}
 
 

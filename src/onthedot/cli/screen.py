@@ -1,15 +1,10 @@
-"""What is printed: tables for people, JSON for programs."""
+"""What is drawn for people: texts with colours, and tables. It imports rich: commands import it where they draw."""
 
 from __future__ import annotations
 
-import json
-
-import typer
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
-
-from onthedot.app.json_documents import finite
 
 
 class Screen(Console):
@@ -26,16 +21,3 @@ class Screen(Console):
 def plain_table() -> Table:
     """A table with a line below its headings, and no other."""
     return Table(box=SIMPLE_HEAD, pad_edge=False, header_style="bold", show_edge=False)
-
-
-def show_json(document: object) -> None:
-    """One JSON document."""
-    typer.echo(json_text(document, indent=2))
-
-
-def json_text(document: object, *, indent: int | None = None) -> str:
-    """Strict JSON: numbers that it does not have, which a row written by others may hold, are null."""
-    try:
-        return json.dumps(document, indent=indent, ensure_ascii=False, allow_nan=False)
-    except ValueError:
-        return json.dumps(finite(document), indent=indent, ensure_ascii=False, allow_nan=False)

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import closing
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
+import click
 
 from onthedot.app.json_documents import statistics_document
 from onthedot.cli.apps import open_app
-from onthedot.cli.options import AsJson, StoreUrl, Zone
-from onthedot.cli.screen import Screen, plain_table, show_json
+from onthedot.cli.commands import argument, command
+from onthedot.cli.json_output import show_json
+from onthedot.cli.options import as_json, store_url, zone
+from onthedot.cli.screen import Screen, plain_table
 from onthedot.cli.texts import counted, visible
 from onthedot.durations import spoken_duration
 
@@ -22,25 +24,25 @@ _SHOWN = 10
 _COLUMNS = ("ended", "well", "late p50", "p95", "p99", "took p50", "p95", "p99")
 
 
+@command("stats")
+@argument("name", required=False, metavar="[NAME]", help="Of this schedule only.")
+@click.option("--task", metavar="NAME", help="Of the runs that this task has without a schedule.")
+@click.option("--step", default="", metavar="NAME", help="Of this step of the schedule's flow.", show_default=False)
+@click.option("--since", default="30d", metavar="DURATION", help="So long ago, or a moment; 31d at most.")
+@click.option("--by", metavar="hour|day", help="What a line stands for.")
+@zone
+@store_url
+@as_json
 def show_statistics(
-    name: Annotated[
-        str | None, typer.Argument(metavar="[NAME]", help="Of this schedule only.", show_default=False)
-    ] = None,
+    name: str | None,
     *,
-    task: Annotated[
-        str | None,
-        typer.Option("--task", metavar="NAME", help="Of the runs that this task has without a schedule."),
-    ] = None,
-    step: Annotated[str, typer.Option("--step", metavar="NAME", help="Of this step of the schedule's flow.")] = "",
-    since: Annotated[
-        str, typer.Option("--since", metavar="DURATION", help="So long ago, or a moment; 31d at most.")
-    ] = "30d",
-    by: Annotated[
-        str | None, typer.Option("--by", metavar="hour|day", help="What a line stands for.", show_default=False)
-    ] = None,
-    tz: Zone = None,
-    store: StoreUrl = None,
-    as_json: AsJson = False,
+    task: str | None,
+    step: str,
+    since: str,
+    by: str | None,
+    tz: str | None,
+    store: str | None,
+    as_json: bool,
 ) -> None:
     """Show how runs ended, how late they began and how long they took, by the day or hour, and what went wrong."""
     with closing(open_app(store)) as app:
@@ -52,7 +54,7 @@ def show_statistics(
 
 
 def _show(found: Statistics) -> None:
-    typer.echo(visible(_headline(found)))
+    click.echo(visible(_headline(found)))
     if not found.counts.total:
         return
     table = plain_table()
@@ -99,9 +101,9 @@ def _of(percentiles: Percentiles | None) -> tuple[str, str, str]:
 def _show_errors(found: Statistics) -> None:
     if not found.errors:
         return
-    typer.echo("what went wrong, with # for each number:")
+    click.echo("what went wrong, with # for each number:")
     for group in found.errors[:_SHOWN]:
-        typer.echo(f"  {group.count:>7,}  {visible(group.text) or 'other errors'}")
+        click.echo(f"  {group.count:>7,}  {visible(group.text) or 'other errors'}")
     more = sum(group.count for group in found.errors[_SHOWN:])
     if more:
-        typer.echo(f"  {more:>7,}  in {counted(len(found.errors) - _SHOWN, 'more group')}: --json shows them")
+        click.echo(f"  {more:>7,}  in {counted(len(found.errors) - _SHOWN, 'more group')}: --json shows them")

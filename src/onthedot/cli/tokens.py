@@ -3,35 +3,31 @@
 from __future__ import annotations
 
 from contextlib import closing
-from typing import Annotated, Any
+from typing import Any
 
-import typer
+import click
 
 from onthedot.app.json_documents import moment
 from onthedot.cli.apps import open_app
-from onthedot.cli.options import AsJson, StoreUrl
-from onthedot.cli.screen import Screen, plain_table, show_json
+from onthedot.cli.commands import Group, argument
+from onthedot.cli.json_output import show_json
+from onthedot.cli.options import as_json, store_url
+from onthedot.cli.screen import Screen, plain_table
 from onthedot.cli.texts import span_text, utc_text, visible
 from onthedot.model.token import Token
 
-group = typer.Typer(help="Tokens of the HTTP API.", no_args_is_help=True)
+group = Group("tokens", help="Tokens of the HTTP API.")
 
-TokenName = Annotated[str, typer.Argument(metavar="NAME", help="Its name; changes are kept under it.")]
+token_name = argument("name", metavar="NAME", help="Its name; changes are kept under it.")
 
 
 @group.command("create")
-def create(
-    name: TokenName,
-    *,
-    role: Annotated[
-        str, typer.Option("--role", metavar="ROLE", help="viewer looks, operator steers, admin defines.")
-    ] = "viewer",
-    expires: Annotated[
-        str | None, typer.Option("--expires", metavar="DURATION", help="How long it counts.", show_default="for ever")
-    ] = None,
-    store: StoreUrl = None,
-    as_json: AsJson = False,
-) -> None:
+@token_name
+@click.option("--role", default="viewer", metavar="ROLE", help="viewer looks, operator steers, admin defines.")
+@click.option("--expires", metavar="DURATION", help="How long it counts.", show_default="for ever")
+@store_url
+@as_json
+def create(name: str, *, role: str, expires: str | None, store: str | None, as_json: bool) -> None:
     """Make a token, and print it: this once, since only its digest is kept."""
     with closing(open_app(store)) as app:
         if app.connection is None:
@@ -40,11 +36,13 @@ def create(
     if as_json:
         show_json({**_document(made.token, made.token.created_ms), "text": made.text})
     else:
-        typer.echo(made.text)
+        click.echo(made.text)
 
 
 @group.command("list")
-def list_tokens(*, store: StoreUrl = None, as_json: AsJson = False) -> None:
+@store_url
+@as_json
+def list_tokens(*, store: str | None, as_json: bool) -> None:
     """List all tokens."""
     with closing(open_app(store)) as app:
         tokens, now_ms = app.tokens.list(), app.now_ms()
@@ -52,7 +50,7 @@ def list_tokens(*, store: StoreUrl = None, as_json: AsJson = False) -> None:
         show_json({"tokens": [_document(each, now_ms) for each in tokens]})
         return
     if not tokens:
-        typer.echo("no tokens: onthedot tokens create NAME makes one")
+        click.echo("no tokens: onthedot tokens create NAME makes one")
         return
     table = plain_table()
     for heading in ("token", "role", "made", "expires"):
@@ -63,7 +61,10 @@ def list_tokens(*, store: StoreUrl = None, as_json: AsJson = False) -> None:
 
 
 @group.command("revoke")
-def revoke(name: TokenName, *, store: StoreUrl = None, as_json: AsJson = False) -> None:
+@token_name
+@store_url
+@as_json
+def revoke(name: str, *, store: str | None, as_json: bool) -> None:
     """Let a token open nothing any more, at once; browsers that have signed in with it are signed out."""
     with closing(open_app(store)) as app:
         gone = app.tokens.revoke(name)
@@ -72,7 +73,7 @@ def revoke(name: TokenName, *, store: StoreUrl = None, as_json: AsJson = False) 
         show_json({"name": gone.name, "revoked": True})
     else:
         last = "; it was the last: on its own machine `onthedot dashboard` asks for none any more" if was_last else ""
-        typer.echo(f"{visible(gone.name)} is revoked{last}")
+        click.echo(f"{visible(gone.name)} is revoked{last}")
 
 
 def _ends(token: Token, now_ms: int) -> str:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from itertools import islice
-from typing import Annotated, Any
+from typing import Any
 
-import typer
+import click
 
 from onthedot.app.clock_notes import clock_note
 from onthedot.app.trigger_text import read_trigger
-from onthedot.cli.options import AsJson, FoldRule, GapRule, Key, TriggerText, Zone
-from onthedot.cli.screen import Screen, plain_table, show_json
+from onthedot.cli.commands import command
+from onthedot.cli.json_output import show_json
+from onthedot.cli.options import as_json, fold_rule, gap_rule, key_option, trigger_text, zone
+from onthedot.cli.screen import Screen, plain_table
 from onthedot.cli.texts import local_moment, local_text, needs_seconds, span_text, utc_text, visible
 from onthedot.clock import SystemClock
 from onthedot.moments import END_MS, FIRST_MS, iso
@@ -24,18 +26,25 @@ _GAPS = {"shift": "fires at the moment of the jump", "skip": "does not fire"}
 _FOLDS = {"first": "fires the first time", "last": "fires the second time", "both": "fires both times"}
 
 
+@command("next")
+@trigger_text
+@zone
+@click.option("-n", "--count", type=click.IntRange(min=1, max=10000), default=5, metavar="N", help="How many ticks.")
+@click.option("--after", metavar="MOMENT", help="Ticks after this moment.", show_default="now")
+@gap_rule
+@fold_rule
+@key_option
+@as_json
 def show_next(
-    text: TriggerText,
+    text: str,
     *,
-    tz: Zone = None,
-    count: Annotated[int, typer.Option("-n", "--count", metavar="N", min=1, max=10_000, help="How many ticks.")] = 5,
-    after: Annotated[
-        str | None, typer.Option("--after", metavar="MOMENT", help="Ticks after this moment.", show_default="now")
-    ] = None,
-    gap: GapRule = None,
-    fold: FoldRule = None,
-    key: Key = None,
-    as_json: AsJson = False,
+    tz: str | None,
+    count: int,
+    after: str | None,
+    gap: str | None,
+    fold: str | None,
+    key: str | None,
+    as_json: bool,
 ) -> None:
     """Show when a trigger ticks next."""
     trigger = read_trigger(text, tz=tz, gap=gap, fold=fold, key=key)
@@ -45,31 +54,32 @@ def show_next(
     if as_json:
         show_json(_next_document(text, trigger, after_ms, ticks))
         return
-    typer.echo(f"{visible(trigger.describe())}\n")
+    click.echo(f"{visible(trigger.describe())}\n")
     if ticks:
         _show_ticks(trigger, ticks, after_ms, from_now=after is None)
     if len(ticks) < count:
-        typer.echo(f"{'no tick' if not ticks else 'no further tick'} up to the end of 2199")
+        click.echo(f"{'no tick' if not ticks else 'no further tick'} up to the end of 2199")
 
 
+@command("describe")
+@trigger_text
+@zone
+@gap_rule
+@fold_rule
+@key_option
+@as_json
 def show_description(
-    text: TriggerText,
-    *,
-    tz: Zone = None,
-    gap: GapRule = None,
-    fold: FoldRule = None,
-    key: Key = None,
-    as_json: AsJson = False,
+    text: str, *, tz: str | None, gap: str | None, fold: str | None, key: str | None, as_json: bool
 ) -> None:
     """Say in English what a trigger does."""
     trigger = read_trigger(text, tz=tz, gap=gap, fold=fold, key=key)
     if as_json:
         show_json(_description(text, trigger))
         return
-    typer.echo(visible(trigger.describe()))
+    click.echo(visible(trigger.describe()))
     if not isinstance(trigger, Every) and trigger.zone.instants:
-        typer.echo(f"  where the clock jumps over its time: {_GAPS[trigger.effective_gap]}")
-        typer.echo(f"  where the clock shows its time twice: {_FOLDS[trigger.effective_fold]}")
+        click.echo(f"  where the clock jumps over its time: {_GAPS[trigger.effective_gap]}")
+        click.echo(f"  where the clock shows its time twice: {_FOLDS[trigger.effective_fold]}")
 
 
 def _show_ticks(trigger: Cron | Every | EveryDays, ticks: list[int], after_ms: int, *, from_now: bool) -> None:

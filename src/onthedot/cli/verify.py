@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
+import click
 
 from onthedot.cli.apps import open_app
-from onthedot.cli.options import AsJson, StoreUrl
+from onthedot.cli.commands import command
+from onthedot.cli.json_output import show_json
+from onthedot.cli.options import as_json, store_url
 from onthedot.cli.overrides import some_moment
-from onthedot.cli.screen import show_json
 from onthedot.cli.texts import visible
 from onthedot.errors import SettingsError
 from onthedot.moments import ceil_ms, iso
@@ -21,25 +22,22 @@ if TYPE_CHECKING:
     from onthedot.testing.history import Broken, Verdict
 
 
+@command("verify")
+@click.option("--since", default="24h", metavar="WHEN", help='A moment, or how long ago: "24h" or "7d".')
+@click.option("--journal", type=click.Path(path_type=Path), metavar="FOLDER", help="Where tasks wrote their journals.")
+@click.option("--task", multiple=True, metavar="NAME", help="A task that writes the journal; may be repeated.")
+@click.option(
+    "--explain",
+    "explained",
+    type=click.IntRange(min=0),
+    default=50,
+    metavar="N",
+    help="Of how many ticks of each schedule `explain` is checked.",
+)
+@store_url
+@as_json
 def show_verdict(
-    *,
-    since: Annotated[
-        str, typer.Option("--since", metavar="WHEN", help='A moment, or how long ago: "24h" or "7d".')
-    ] = "24h",
-    journal: Annotated[
-        Path | None,
-        typer.Option("--journal", metavar="FOLDER", help="Where tasks wrote their journals.", show_default=False),
-    ] = None,
-    task: Annotated[
-        list[str] | None,
-        typer.Option("--task", metavar="NAME", help="A task that writes the journal; may be repeated."),
-    ] = None,
-    explained: Annotated[
-        int,
-        typer.Option("--explain", metavar="N", min=0, help="Of how many ticks of each schedule `explain` is checked."),
-    ] = 50,
-    store: StoreUrl = None,
-    as_json: AsJson = False,
+    *, since: str, journal: Path | None, task: tuple[str, ...], explained: int, store: str | None, as_json: bool
 ) -> None:
     """Judge what the store holds against what is promised. Exit code 1 if a promise was broken."""
     from onthedot.stores.open import mask_url
@@ -59,9 +57,9 @@ def show_verdict(
             show_json({"store": mask_url(app.url), "since": iso(since_ms), **_document(verdict)})
         else:
             for line in f"since {iso(since_ms)}: {verdict}".splitlines():
-                typer.echo(f"{'  ' if line.startswith('  ') else ''}{visible(line)}")
+                click.echo(f"{'  ' if line.startswith('  ') else ''}{visible(line)}")
         if not verdict.holds:
-            raise typer.Exit(1)
+            raise click.exceptions.Exit(1)
 
 
 def _since(app: App, text: str) -> tuple[int, list[str]]:

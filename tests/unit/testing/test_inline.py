@@ -129,7 +129,7 @@ def test_an_unknown_field_is_refused_with_the_nearest() -> None:
 
 def test_the_plugin_is_light() -> None:
     """It is loaded by every pytest run where onthedot is installed."""
-    heavy = "{'sqlalchemy', 'asyncio', 'rich', 'typer', 'onthedot.app.app'}"
+    heavy = "{'sqlalchemy', 'asyncio', 'rich', 'click', 'onthedot.app.app'}"
     program = f"import onthedot.testing.pytest_plugin, sys; print(sorted({heavy} & (sys.modules.keys() - before)))"
     said = subprocess.run(
         [sys.executable, "-c", f"import pytest, sys; before = set(sys.modules); {program}"],

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from onthedot.cli.screen import json_text, show_json
+from onthedot.cli.json_output import json_text, show_json
 
 
 def refuse(word: str) -> None:
