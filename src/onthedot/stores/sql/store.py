@@ -53,6 +53,7 @@ from onthedot.stores.claimed_runs import ClaimedRuns
 from onthedot.stores.engine import Engine, enqueuing, finishing
 from onthedot.stores.kept_graphs import Graphs
 from onthedot.stores.known_values import with_values
+from onthedot.stores.open_flows import OpenFlows
 from onthedot.stores.prune import Pruner
 from onthedot.stores.roll_up import roll_up
 from onthedot.stores.sql import counts, driver, health, lane_statements, queries, schema, statements, ticks
@@ -116,6 +117,7 @@ class SqlStore(Engine):
         tell_of_forks(self)
         self._listeners: list[Callable[[], None]] = []
         self._claimed_runs = ClaimedRuns()
+        self._open_flows = OpenFlows()
         self._graphs = Graphs()
         self._floors = Floors(self._clock)
         self._rolling = SqlRolling(self._reading, self._changing, dialect, self._named_runs)
@@ -146,6 +148,8 @@ class SqlStore(Engine):
             yield tx
         self._claimed_runs.add(tx.started)
         self._claimed_runs.remove(tx.ended)
+        self._open_flows.add(tx.moved_flows)
+        self._open_flows.remove(tx.ended)
         self._floors.lower(tx.due_schedules_ms, tx.due_runs_ms)
 
     @contextmanager
@@ -257,7 +261,9 @@ class SqlStore(Engine):
 
     def _transaction(self, connection: Connection, floor: Floor) -> SqlTransaction:
         known_ms, claimed = self._known_ms(), self._claimed_runs
-        return SqlTransaction(connection, self._dialect, known_ms, claimed, floor, graphs=self._graphs)
+        return SqlTransaction(
+            connection, self._dialect, known_ms, claimed, floor, graphs=self._graphs, open_flows=self._open_flows
+        )
 
     # the tables
 
