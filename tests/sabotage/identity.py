@@ -105,6 +105,22 @@ WATERMARK = (
         tests=memory("TestPutting::test_a_clock_that_was_set_back_does_not_move_the_watermark_back"),
     ),
     Sabotage(
+        name="moved-in-over-what-is-decided",
+        rule="Only a new name goes on where another scheduler was: what is decided here stays decided.",
+        file="rules/edits.py",
+        find="if before.schedule is not None or done.schedule is None or last_ms >= now_ms:",
+        replace="if done.schedule is None or last_ms >= now_ms:",
+        tests=unit("rules/test_edits.py::test_only_a_new_name_goes_on_where_another_scheduler_was"),
+    ),
+    Sabotage(
+        name="moved-in-without-its-past",
+        rule="What is moved in goes on after the moment at which it was last due elsewhere.",
+        file="rules/edits.py",
+        find="settled_ms=last_ms, next_run_ms=_next_after(done.schedule, last_ms))",
+        replace="settled_ms=now_ms)",
+        tests=unit("rules/test_edits.py::test_what_another_scheduler_had_goes_on_after_its_last_moment"),
+    ),
+    Sabotage(
         name="tombstone-without-watermark",
         rule="Deleting leaves a tombstone (id, watermark, revision, fence) that a later put of the name revives.",
         file="rules/edits.py",

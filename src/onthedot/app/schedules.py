@@ -14,10 +14,10 @@ from onthedot.app.backfill import Backfill, asked, backfill, one_name
 from onthedot.app.dependencies import warn_of_missing
 from onthedot.app.enabled import as_asked
 from onthedot.app.ends import check_fires, refuse_ended, unless_past
+from onthedot.app.files.names import name_problem
 from onthedot.app.flows.flow import Flow
 from onthedot.app.flows.policies import check_flow
 from onthedot.app.herds import warn_of_herds
-from onthedot.app.names import name_problem
 from onthedot.app.options import (
     Options,
     checked,
@@ -70,6 +70,8 @@ from onthedot.triggers.base import Trigger
 
 if TYPE_CHECKING:
     from onthedot.app.import_export import Imported
+    from onthedot.app.moving.report import Report
+    from onthedot.app.moving.taking import Taken
 
 BATCH = 200
 _TOLD_WELL = 5
@@ -641,6 +643,17 @@ class Schedules:
         return imported(
             self._open_store(), document, self._by("import"), path=path, dry_run=dry_run, max_args_bytes=most_bytes
         )
+
+    def take(self, report: Report, *, dry_run: bool = False) -> Taken:
+        """Create and change schedules until they are as another scheduler had them, going on where they were there.
+
+        What cannot be one of ours is among `refused`; the rest is written.
+        """
+        from onthedot.app.moving.taking import take
+
+        by = None if dry_run else self._by(f"import {report.source}")
+        policies = report.policies
+        return take(self._open_store(), report.moves, lambda move: self.define(move.put(policies), unchecked=True), by)
 
     # the way to the store
 

@@ -12,6 +12,8 @@ import click
 
 from onthedot.app.files.notes import notes_of
 from onthedot.app.json_documents import finite, imported_document
+from onthedot.app.remedies import did_you_mean
+from onthedot.cli import moving
 from onthedot.cli.apps import open_app
 from onthedot.cli.commands import argument, command
 from onthedot.cli.file_notes import exit_if_refused
@@ -61,9 +63,24 @@ def check_file(file: str, *, system: bool | None, tz: str | None, as_json: bool)
 
 
 @command("import")
-@argument("what", metavar="WHAT", help="What export wrote; or the word crontab, and the FILE behind it.")
-@argument("file", required=False, metavar="[FILE]", help="The crontab.")
-@click.option("-o", "--output", metavar="FILE", help="Where to write the jobs.toml.", show_default="printed")
+@argument(
+    "what",
+    metavar="WHAT",
+    help="What export wrote; or crontab, celery, redbeat or django-celery-beat, and behind it where that is.",
+)
+@argument(
+    "file",
+    required=False,
+    metavar="[FROM]",
+    help="The file of a crontab, a Celery app (proj.celery:app), the URL of redbeat's Redis or of Django's database.",
+)
+@click.option(
+    "-o",
+    "--output",
+    metavar="FILE",
+    help="Where to write a jobs.toml, of Celery a program.",
+    show_default="a crontab is printed, all others go to the store",
+)
 @click.option("--force", is_flag=True, help="Write over a file that is there.")
 @system_option
 @zone
@@ -82,9 +99,20 @@ def import_file(
     store: str | None,
     as_json: bool,
 ) -> None:
-    """Convert a crontab to a jobs.toml (import crontab FILE), or take in what export wrote (import FILE)."""
+    """Convert a crontab to a jobs.toml (import crontab FILE), take in the schedules of Celery (import celery
+    proj.celery:app), or what export wrote (import FILE)."""
+    if what in moving.SOURCES:
+        found = moving.read(what, file, tz)
+        if output is None or dry_run:
+            moving.take(found, store, dry_run=dry_run, as_json=as_json)
+        else:
+            program = moving.write_program(found if store is None else found._replace(store=store))
+            _write(program, output, force, counted(len(found.report.moves), "schedule"))
+            moving.exit_if_refused(found.report)
+        return
     if file is not None and what != "crontab":
-        raise SettingsError(f"import: {what!r} is not known; write import crontab FILE, or import FILE")
+        known = f"write import crontab FILE, or import FILE; {did_you_mean(what, ('crontab', *moving.SOURCES))}"
+        raise SettingsError(f"import: {what!r} is not known; {known}")
     if file is not None:
         _convert(file, output, force, system, tz)
         return
@@ -139,15 +167,14 @@ def _verdict(job_file: JobFile) -> str:
 
 def _check_sizes(job_file: JobFile) -> None:
     from onthedot.app.arguments import check_size
-    from onthedot.app.files.entry import NamedTask, Steps
+    from onthedot.app.files.entry import NamedTask
     from onthedot.settings import load_settings
 
     most_bytes, problems = load_settings().max_args_bytes, list[str]()
     for entry in job_file.entries:
-        if isinstance(entry.work, NamedTask | Steps):
-            args = entry.work.args if isinstance(entry.work, NamedTask) else entry.work.own_args
+        if isinstance(entry.work, NamedTask):
             try:
-                check_size(entry.work.name, args, most_bytes)
+                check_size(entry.work.name, entry.work.args, most_bytes)
             except ArgumentsError as error:
                 problems.append(f"[schedules.{entry.name}] {error}")
     if problems:

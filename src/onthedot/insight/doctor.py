@@ -12,7 +12,7 @@ from onthedot.insight.failures import MOST_COUNTED
 from onthedot.insight.node_history import labels_of
 from onthedot.insight.status import Status, read_status
 from onthedot.model.finding import Finding, Level
-from onthedot.model.node import SKEW_LABEL, ZONES_LABEL, Node
+from onthedot.model.node import NOTE_LABEL, SKEW_LABEL, WARNING_LABEL, ZONES_LABEL, Node
 from onthedot.model.value import Value
 from onthedot.stores.base import OLD_MS, Store
 from onthedot.texts import many
@@ -52,6 +52,7 @@ def _judge(status: Status) -> Iterator[Finding]:
     for deaths in status.died[:_SHOWN]:
         yield Finding(Level.WARNING, "node", str(deaths), "its runs were taken over; see why it died")
     yield from judge_zones(status.alive)
+    yield from judge_notes(status.alive)
     yield from judge_schedules(status)
 
 
@@ -140,6 +141,19 @@ def judge_zones(nodes: Sequence[Node]) -> Iterator[Finding]:
             f"nodes have different time zone data: {each}",
             "update tzdata on all of them: a tick may move where the rules of its zone differ",
         )
+
+
+def judge_notes(nodes: Sequence[Node]) -> Iterator[Finding]:
+    """What nodes say of themselves that they cannot promise, each once."""
+    named: dict[tuple[Level, str, str], list[str]] = defaultdict(list)
+    for node in nodes:
+        for label, text in sorted(node.labels.items()):
+            for prefix, level in ((WARNING_LABEL, Level.WARNING), (NOTE_LABEL, Level.OK)):
+                if label.startswith(prefix):
+                    named[level, label.removeprefix(prefix), text].append(node.name)
+    for (level, about, text), names in named.items():
+        what, _, remedy = text.partition("; ")
+        yield Finding(level, about, f"{what} ({', '.join(names)})", remedy)
 
 
 def _skews(nodes: Sequence[Node]) -> Iterator[tuple[Node, int]]:

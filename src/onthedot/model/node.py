@@ -14,6 +14,12 @@ ZONES_LABEL = "tzdata"
 SLOW_LABEL = "slow_tasks"
 """By this label a node says which tasks it has found to be slow, one in a line: their runs go to its slow pool."""
 
+WARNING_LABEL = "warns."
+"""By labels that begin so, and go on with a word for what it is about, a node says what it cannot promise, and what to
+do about it."""
+NOTE_LABEL = "notes."
+"""The same for what cannot be helped."""
+
 
 class NodeState(StrEnum):
     """A dead one never comes back: the process goes on as another incarnation."""

@@ -70,6 +70,22 @@ def put(definition: Definition[Trigger]) -> Edit:
     return edit
 
 
+def go_on(definition: Definition[Trigger], last_ms: int) -> Edit:
+    """Put it as one that another scheduler had, and that was last due there then: what came after that is undecided.
+
+    Only where there was none of the name: what is decided here stays decided.
+    """
+
+    def edit(before: Before, now_ms: int) -> Effects:
+        done = put(definition)(before, now_ms)
+        if before.schedule is not None or done.schedule is None or last_ms >= now_ms:
+            return done
+        new = replace(done.schedule, settled_ms=last_ms, next_run_ms=_next_after(done.schedule, last_ms))
+        return with_fields(done, schedule=new, answer=new)
+
+    return edit
+
+
 def update(change: Callable[[Schedule], Definition[Trigger]]) -> Edit:
     """Replace the definition by one that is made from the schedule as it is."""
 

@@ -6,7 +6,7 @@ from onthedot import cron
 from onthedot.model.schedule import Schedule
 from onthedot.model.values import replace
 from onthedot.moments import ceil_ms, iso
-from onthedot.rules.edits import Definition, delete, put
+from onthedot.rules.edits import Definition, delete, go_on, put
 from onthedot.rules.effects import Before
 from onthedot.triggers.base import Trigger
 
@@ -42,3 +42,23 @@ def test_who_declares_the_same_a_moment_later_makes_no_new_revision() -> None:
     again = put(meant)(Before("s", first, ()), ceil_ms("2026-01-05T07:00:01Z")).schedule
     seen_ms = ceil_ms("2026-01-05T07:00:01Z")
     assert again == replace(first, declared_seen_ms=seen_ms, version=first.version + 1), "only a sign of life"
+
+
+def moved_in(last: str, old: Schedule | None) -> Schedule:
+    edit = go_on(Definition("job", cron("0 * * * *")), ceil_ms(last))
+    new = edit(Before("s", old, ()), ceil_ms("2026-01-05T10:30:00Z")).schedule
+    assert new is not None
+    return new
+
+
+def test_what_another_scheduler_had_goes_on_after_its_last_moment() -> None:
+    new = moved_in("2026-01-05T08:00:00Z", None)
+    assert (iso(new.settled_ms), iso(new.next_run_ms or 0)) == ("2026-01-05T08:00:00Z", "2026-01-05T09:00:00Z")
+    ahead = moved_in("2026-01-05T23:00:00Z", None)
+    assert iso(ahead.next_run_ms or 0) == "2026-01-05T11:00:00Z", "a clock elsewhere was wrong"
+
+
+def test_only_a_new_name_goes_on_where_another_scheduler_was() -> None:
+    old = put_at("2026-01-05T10:00:00Z", cron("0 * * * *"))
+    gone = delete()(Before("s", old, ()), ceil_ms("2026-01-05T10:15:00Z")).schedule
+    assert iso(moved_in("2026-01-05T08:00:00Z", gone).next_run_ms or 0) == "2026-01-05T11:00:00Z"

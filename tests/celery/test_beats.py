@@ -1,0 +1,101 @@
+"""Real beats and workers: many at once, killed, and without their broker for a while."""
+
+from __future__ import annotations
+
+import signal
+from collections import Counter, defaultdict
+from contextlib import suppress
+from pathlib import Path
+
+import redis
+from tests.celery.apps import sent
+from tests.celery.project import PROJECT, project
+from tests.servers import redis as servers
+
+from onthedot.celery import task_id_of
+from onthedot.model.states import State
+
+
+def attempts_by_id(url: str) -> dict[str, list[int]]:
+    """Of each message that the broker has taken: by which attempts it was sent."""
+    found: dict[str, list[int]] = defaultdict(list)
+    with suppress(redis.RedisError):  # the broker is away
+        for each in sent(url):
+            found[each["headers"]["id"]].append(each["headers"]["onthedot_attempt"])
+    return found
+
+
+def test_every_tick_is_sent_once_or_again_under_its_own_id_whatever_dies(tmp_path: Path) -> None:
+    with servers.running() as broker, project(tmp_path, broker.url) as proj:
+        doomed = proj.beat(DIE_AFTER="3")
+        killed, stays = proj.beat(), proj.beat()
+        proj.until(lambda: doomed.poll() == -signal.SIGKILL)
+        proj.until(lambda: len(attempts_by_id(broker.url)) > 6)
+        broker.stop()
+        proj.until(lambda: any(run.state is State.WAITING and run.attempt > 0 for run in proj.runs()))
+        broker.start()
+        killed.kill()
+        seen = len(attempts_by_id(broker.url))
+        proj.until(lambda: len(attempts_by_id(broker.url)) > seen + 6)
+        unended = {State.WAITING, State.RUNNING}
+        proj.until(lambda: not any(run.state in unended for run in proj.runs() if run.attempt != 1 or run.crashes))
+        assert proj.stop(stays) == 0
+
+        messages = attempts_by_id(broker.url)
+        runs = proj.runs()
+        assert {run.state for run in runs} == {State.SUCCEEDED}
+        assert {task_id_of(run.id) for run in runs} == set(messages)
+        doubled = {task_id: attempts for task_id, attempts in messages.items() if len(attempts) > 1}
+        assert all(len({*attempts}) == len(attempts) for attempts in doubled.values())
+        assert doubled, "the beat that died after a send was not made up for"
+        for name in ("one", "two"):
+            ticks = Counter(run.scheduled_ms for run in runs if run.schedule == name)
+            assert [*ticks.values()] == [1] * len(ticks)
+            assert sorted(ticks) == [*range(min(ticks), max(ticks) + 1, 1000)], "a tick vanished"
+
+
+FILES = PROJECT.replace(
+    "app.conf.update(",
+    """for name in ("queue", "done"):
+    (folder / name).mkdir(exist_ok=True)
+app.conf.broker_transport_options = {
+    "data_folder_in": str(folder / "queue"),
+    "data_folder_out": str(folder / "queue"),
+    "processed_folder": str(folder / "done"),
+}
+app.conf.update(""",
+    1,
+)
+
+
+def test_a_worker_with_a_beat_inside_sends_and_does(tmp_path: Path) -> None:
+    with project(tmp_path, "filesystem://", FILES) as proj:
+        worker = proj.start("worker", "-B", "--scheduler", "onthedot", "-c", "1", "-l", "INFO")
+        proj.until(lambda: {*proj.notes()} >= {"one", "two"})
+        assert proj.stop(worker) == 0
+        assert [schedule.name for schedule in proj.app.schedules.list(tag="celery")] == ["minutely", "one", "two"]
+
+
+def test_of_a_message_that_was_sent_twice_the_first_to_begin_is_done(tmp_path: Path, redis_server: str) -> None:
+    from celery import Celery
+
+    with project(tmp_path, redis_server) as proj:
+        proj.app.open_store(create=True)
+        broker = Celery("sender", broker=redis_server, set_as_current=False)
+
+        def send(text: str, run: str, attempt: int, **kwargs: bool) -> None:
+            headers = {"onthedot_run": run, "onthedot_attempt": attempt}
+            broker.send_task("proj.note", (text,), kwargs, task_id=task_id_of(run), headers=headers)
+
+        send("first", "a", 1)
+        send("repeated", "a", 2)
+        send("first", "a", 1)
+        send("other", "b", 2)
+        send("twice", "c", 1, again=True)
+        broker.send_task("proj.note", ("plain",))
+        worker = proj.start("worker", "-P", "solo", "-l", "INFO")
+        wanted = Counter({"first": 2, "other": 1, "twice": 2, "plain": 1})
+        proj.until(lambda: Counter(proj.notes()) >= wanted)
+        assert proj.stop(worker) == 0
+        assert Counter(proj.notes()) == wanted
+        broker.close()
