@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from queue import Empty, SimpleQueue
+from typing import Any
+
+from onthedot.forks import tell_of_forks
 
 INTERRUPTED = 130
 """The exit code of a program that Ctrl-C has ended."""
@@ -33,12 +36,26 @@ def signals_heard(
         at_once(number)
         heard.put(number)
 
-    previous = {number: signal.signal(number, hear) for number in numbers}
+    previous = _Handlers({number: signal.signal(number, hear) for number in numbers})
+    tell_of_forks(previous)
     try:
         yield next_signal
     finally:
-        for number, handler in previous.items():
-            signal.signal(number, handler)
+        previous.put_back()
+
+
+class _Handlers:
+    """Who heard signals before; in a child, where nobody waits for them in this block, they hear them again."""
+
+    def __init__(self, handlers: Mapping[int, Any]) -> None:
+        self._handlers = dict(handlers)
+
+    def put_back(self) -> None:
+        while self._handlers:
+            signal.signal(*self._handlers.popitem())
+
+    def after_fork(self) -> None:
+        self.put_back()
 
 
 class Patience:

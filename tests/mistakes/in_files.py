@@ -13,6 +13,10 @@ def _job(lines: str, answered: str) -> Mistake:
     return _jobs(f"[schedules.job]\n{lines}\n", f"[schedules.job] {answered}")
 
 
+def _steps(lines: str, answered: str) -> Mistake:
+    return _job(f'every = "1h"\n\n[[schedules.job.steps]]\n{lines}', answered)
+
+
 def _crontab(text: str, answered: str) -> Mistake:
     return Mistake("onthedot check crontab", f"crontab: {answered}", files={"crontab": text})
 
@@ -29,7 +33,7 @@ JOBS = Section(
         _job('every = 15\nshell = "true"', 'every: 15 is no interval; write it like "90s" or "15m"'),
         _job('cron = "@daily"\nevery = "1h"\nshell = "true"', "cron and every: only one of them can stand here"),
         _jobs('[alerts.ops]\non = "failure"\n', "[alerts.ops] command, shell, http, mail or task is missing"),
-        _job('every = "1h"', "command, shell, http, mail or task is missing"),
+        _job('every = "1h"', "command, shell, http, mail, task or steps is missing"),
         _job(
             'every = "1h"\ncommand = "ls -l"',
             'command: write its words as a list, ["pg_dump", "shop"]; a line for the shell is shell = \'ls -l\'',
@@ -49,6 +53,51 @@ JOBS = Section(
             "onthedot check shop.py",
             "shop.py: this is a program, not a file of schedules; onthedot run shop:app runs its app",
             files={"shop.py": ""},
+        ),
+    ),
+)
+
+STEPS = Section(
+    "Steps in jobs.toml",
+    "A flow is drawn when the file is read: what is wrong with a step is told with its name.",
+    (
+        _steps('task = "load"\nretrys = 3', "step load: retrys: unknown key; did you mean retries?"),
+        _steps('task = "load"\noverlap = "discard"', "step load: overlap: it belongs to the schedule, not to a step"),
+        _steps('shell = "true"', "step 1: name is missing"),
+        _steps(
+            'task = "load"\nafter = "sum"\n\n[[schedules.job.steps]]\ntask = "sum"\nargs = { a = { result = "load" } }',
+            "steps: load and sum wait for each other; take one of their after or result out",
+        ),
+        _steps('task = "load"\nafter = "laod"', "step load: after: there is no step 'laod'; did you mean load?"),
+        _steps(
+            'task = "sum"\nargs = { parts = { result = "load" } }',
+            "step sum: args: result: there is no step 'load'",
+        ),
+        _steps(
+            'task = "files"\n\n[[schedules.job.steps]]\ntask = "load"\nmap = "files"',
+            "step load: map: a map goes over a list, not over 'files'; write map = { result = \"files\" }",
+        ),
+        _steps(
+            'task = "load"\nmap = ["a", "b"]',
+            "step load: args: say which argument gets the item of the map: args = { file = { item = true } }",
+        ),
+        _steps(
+            'task = "load"\nargs = { day = { arg = "day" } }',
+            "step load: args: arg: the flow has no argument 'day'; say it in args of the schedule",
+        ),
+        _steps(
+            'name = "list"\nshell = "ls"\n\n[[schedules.job.steps]]\nname = "load"\nshell = "cat"\n'
+            'map = { result = "list" }',
+            "step load: map: list is no task that returns a list; map over what a task returns",
+        ),
+        _steps(
+            'task = "load"\nwhen = "rows > 0"',
+            "step load: when: 'rows > 0' is no condition; compare what a step returns:"
+            ' { result = "total", path = "rows", gt = 0 }',
+        ),
+        _job(
+            'every = "1h"\nretries = 3\nsteps = [{ task = "load" }]',
+            "retries: it belongs to the steps of a flow; write it below the one that it is about",
         ),
     ),
 )

@@ -41,7 +41,14 @@ app.schedules.put("nightly", tidy, cron("30 2 * * *"))
 """What stands above each mistake in Python, in a file shop.py."""
 
 IN_PYTHON = (in_python.TRIGGERS, in_python.SCHEDULES, in_python.TASKS, in_flows.FLOWS, in_python.APPS)
-IN_A_SHELL = (in_a_shell.COMMANDS, in_a_shell.SETTINGS, in_files.JOBS, in_files.CRONTABS, in_stores.STORES)
+IN_A_SHELL = (
+    in_a_shell.COMMANDS,
+    in_a_shell.SETTINGS,
+    in_files.JOBS,
+    in_files.STEPS,
+    in_files.CRONTABS,
+    in_stores.STORES,
+)
 
 _BEGIN = """\
 # Mistakes, and what is answered

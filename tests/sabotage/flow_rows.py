@@ -53,4 +53,20 @@ FLOW_ROWS = (
         replace="",
         tests=memory("TestPruningFlows"),
     ),
+    Sabotage(
+        name="flows-go-on-as-they-are-remembered",
+        rule="What a process remembers of a flow is never older than its row.",
+        file="stores/open_flows.py",
+        find="said = flow.ledger if known == ledger else json_object(ledger)",
+        replace="said = flow.ledger",
+        tests=("tests/stores/test_remembered_rows.py",),
+    ),
+    Sabotage(
+        name="a-stop-is-not-seen-in-a-remembered-flow",
+        rule="A request to stop reaches whoever moves the flow next.",
+        file="stores/open_flows.py",
+        find="cancel_requested_ms=cancel_requested_ms, ",
+        replace="",
+        tests=("tests/stores/test_remembered_rows.py",),
+    ),
 )

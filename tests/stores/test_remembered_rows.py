@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from onthedot.model.graph import Graph, Step
 from onthedot.model.ids import new_id
 from onthedot.model.outcome import Outcome
 from onthedot.model.run import Run
@@ -16,6 +17,7 @@ from onthedot.rules import edits
 from onthedot.rules.ahead import decided_ahead
 from onthedot.stores.open import open_store
 from onthedot.testing.clock import ManualClock
+from onthedot.testing.conformance import flows
 from onthedot.testing.conformance.scene import BY, MINUTE, START_MS, Scene
 
 STORES = ["sqlite", "mongodb_url", "redis_url"]
@@ -72,6 +74,30 @@ def test_a_run_that_was_started_anew_elsewhere_ends_here_under_its_new_claim(two
     two.there.store.finish(node, [Outcome(old.id, old.claim_no, "handed_back")])
     new = started(two.there, node)
     assert two.here.end(new).state is State.SUCCEEDED
+
+
+MAP = Graph("flow", (Step("load", "job", over=[1, 2, 3, 4], parallel=2), Step("sum", "job", after=("load",))))
+
+
+def test_a_flow_that_was_moved_elsewhere_goes_on_from_there(two: Two) -> None:
+    here, there = two.here.node(tasks=flows.TASKS), two.there.node("other", tasks=flows.TASKS)
+    flow = flows.begin(two.here, MAP)
+    (first,) = flows.start(two.here, here, limit=1).values()
+    begun = [f"{first.step}[{first.item}]", *flows.go_on(two.there, there)]
+    flows.end(two.here, first)
+    begun += flows.go_on(two.here, here)
+    assert begun == ["load[0]", "load[1]", "load[2]", "load[3]", "sum"]
+    assert two.here.run(flow).state is State.SUCCEEDED
+
+
+def test_a_flow_that_was_stopped_elsewhere_begins_nothing_more(two: Two) -> None:
+    here, flow = two.here.node(tasks=flows.TASKS), flows.begin(two.here, MAP)
+    first, second = flows.start(two.here, here).values()
+    flows.end(two.here, first, "failed", final=True)
+    two.there.store.request_cancel(flow.id, "enough", BY)
+    flows.end(two.here, second)
+    assert flows.start(two.here, here) == {}
+    assert (two.here.run(flow).state, two.here.run(flow).reason) == (State.CANCELLED, "enough")
 
 
 @pytest.mark.parametrize("what", ["pause", "run"])

@@ -213,7 +213,7 @@ def test_every_problem_of_a_file_is_one_line_with_its_place(place: Place) -> Non
         ["error", "jobs.toml", "timezone"],
         ["error", "jobs.toml", "[schedules.a] ovrlap"],
         ["error", "jobs.toml", "[schedules.a] cron"],
-        ["error", "jobs.toml", "[schedules.b] command, shell, http, mail or task is missing"],
+        ["error", "jobs.toml", "[schedules.b] command, shell, http, mail, task or steps is missing"],
         ["error", "jobs.toml", "[schedules.c] http"],
         ["error", "jobs.toml", "[schedules.d] cwd"],
     ]

@@ -15,7 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime, timedelta
-from threading import current_thread, main_thread
+from threading import Lock, current_thread, main_thread
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from onthedot.app.acting import author
@@ -52,6 +52,7 @@ from onthedot.errors import DurationError, MomentError, OnthedotError, SettingsE
 from onthedot.events import NAMES, TOPICS, Emitter, Event, Failure, RunStarted, Topic
 from onthedot.execution.around import Around, around_of
 from onthedot.execution.targets.ping import Ping
+from onthedot.forks import leave_alone, notice_fork, tell_of_forks
 from onthedot.hooks import LAST_WORDS_MS
 from onthedot.insight.minutes import MinuteCounts, read_minutes
 from onthedot.insight.statistics import By, Statistics, read_statistics
@@ -125,7 +126,8 @@ class App(Declaring):
         if isinstance(store, str):
             raise SettingsError(f"App: store= takes a store that is open; for a URL write App({store!r})")
         self._given_store = store
-        self._stores: dict[int, Store] = {}
+        self._store: Store | None = None
+        self._opening = Lock()
         self._stands_elsewhere = False
         self._emitter = Emitter(self._on_broken_hook)
         self._event_log = EventLog(self._emitter, self._clock)
@@ -149,6 +151,7 @@ class App(Declaring):
         self.calendars.declares = self.triggers.declares = self._declared.add_value
         self._files: list[LoadedFile] = []
         self._watching: Loop | None = None
+        tell_of_forks(self)
 
     def _compose(self) -> None:
         """What hangs on the store; or on an HTTP API, where the URL is of one."""
@@ -478,6 +481,7 @@ class App(Declaring):
         What goes wrong, and what is worth knowing, is logged by the standard `logging` module, unless `log` is False.
         """
         refuse_while_importing("app.start()")
+        notice_fork()
         if getattr(multiprocessing.current_process(), "_inheriting", False):
             raise OnthedotError(
                 "a process for tasks has imported this program, and must not start a node of its own:"
@@ -594,11 +598,13 @@ class App(Declaring):
             return self._connection.no_store()
         if self._given_store is not None:
             return self._given_store
-        store = self._stores.get(os.getpid())
+        notice_fork()
+        store = self._store
         if store is None:
             from onthedot.stores.open import open_store
 
-            store = self._stores[os.getpid()] = open_store(self.url, create=create, upgrade=upgrade)
+            with self._opening:
+                store = self._store = self._store or open_store(self.url, create=create, upgrade=upgrade)
         return store
 
     @property
@@ -629,9 +635,22 @@ class App(Declaring):
         """Let go of the store in this process; the next call opens it anew."""
         if self._connection is not None:
             self._connection.close()
-        store = self._stores.pop(os.getpid(), None)
+        store, self._store = self._store, None
         if store is not None:
             store.close()
+
+    def after_fork(self) -> None:
+        """For `onthedot.forks`: in a child process nothing runs, and nothing is open; `start` starts a node of its own.
+
+        The parent's node goes on in the parent, with its connections.
+        """
+        leave_alone(self._runner, self._leaving, self._watching, self._store)
+        self._runner = self._leaving = self._watching = self._store = None
+        self._opening = Lock()
+        self._event_log.after_fork()
+        endpoint, self._endpoint = self._endpoint, None
+        if endpoint is not None:
+            endpoint.after_fork()
 
     def _by(self, what: str) -> Author:
         return author(what) or Author(self._who, self.surface, what)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 
-from onthedot.app.files.names import name_problem
+from onthedot.app.names import name_problem
 from onthedot.app.remedies import did_you_mean
 from onthedot.errors import FreezeNotFound, MomentError, SettingsError
 from onthedot.model.freeze import Freeze

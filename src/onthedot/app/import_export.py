@@ -8,9 +8,9 @@ from typing import Any, get_args
 
 from onthedot.app.arguments import Signature, check_size
 from onthedot.app.enabled import and_pause
-from onthedot.app.files.names import name_problem
 from onthedot.app.flows.document import exported_graphs, read_graphs
 from onthedot.app.freezes_document import exported_freezes, new_freezes, read_freezes
+from onthedot.app.names import name_problem
 from onthedot.app.options import OF_THE_SCHEDULE, checked, policy_of
 from onthedot.app.pinning import pinned_definitions, with_the_latest
 from onthedot.app.remedies import did_you_mean

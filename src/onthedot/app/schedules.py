@@ -14,10 +14,10 @@ from onthedot.app.backfill import Backfill, asked, backfill, one_name
 from onthedot.app.dependencies import warn_of_missing
 from onthedot.app.enabled import as_asked
 from onthedot.app.ends import check_fires, refuse_ended, unless_past
-from onthedot.app.files.names import name_problem
 from onthedot.app.flows.flow import Flow
 from onthedot.app.flows.policies import check_flow
 from onthedot.app.herds import warn_of_herds
+from onthedot.app.names import name_problem
 from onthedot.app.options import (
     Options,
     checked,

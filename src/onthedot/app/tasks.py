@@ -12,11 +12,11 @@ from weakref import WeakKeyDictionary
 
 from onthedot.app.arguments import Parameter, Signature, annotation_text, check_size, signature_of
 from onthedot.app.callables import described, identity_of, is_async, place_of, underlying
-from onthedot.app.files.names import name_problem
 from onthedot.app.flows import drawing
 from onthedot.app.flows.calling import StepCall
 from onthedot.app.flows.checks import named_tasks
 from onthedot.app.flows.flow import PREFIX, Flow
+from onthedot.app.names import name_problem
 from onthedot.app.options import Options, policy_of
 from onthedot.errors import ArgumentsError, Conflict, SettingsError, TaskNotFound
 from onthedot.execution.around import Around, within_async, within_sync
@@ -282,6 +282,13 @@ class Tasks:
         gone = set(names)
         kept = {name: task for name, task in self._by_name.items() if name not in gone}
         self._by_name = kept | {task.name: task for task in tasks}
+        self._infos = None
+
+    def replace_flows(self, names: Iterable[str], flows: Iterable[Flow[...]]) -> None:
+        """The same for flows."""
+        gone = set(names)
+        kept = {name: flow for name, flow in self._flows.items() if name not in gone}
+        self._flows = kept | {flow.name: flow for flow in flows}
         self._infos = None
 
     def lookup(self, name: str) -> Task[..., Any] | None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from onthedot.app.files.names import name_problem
+from onthedot.app.names import name_problem
 from onthedot.errors import Conflict, SettingsError
 from onthedot.model.schedule import Schedule
 from onthedot.patterns import matches

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any, Generic, TypeVar
 
 from onthedot.app.ends import check_fires
-from onthedot.app.files.names import name_problem
+from onthedot.app.names import name_problem
 from onthedot.app.options import trigger_of
 from onthedot.app.pinning import pinned_triggers, with_the_latest
 from onthedot.errors import SettingsError, TriggerError, ValueNotFound

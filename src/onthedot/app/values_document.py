@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from onthedot.app.files.names import name_problem
+from onthedot.app.names import name_problem
 from onthedot.app.values import DECLARED
 from onthedot.errors import FileError, TriggerError
 from onthedot.node.carrying import carry_new

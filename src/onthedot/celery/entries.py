@@ -12,8 +12,8 @@ from celery.beat import BeatLazyFunc
 from celery.schedules import crontab
 
 from celery import Celery
-from onthedot.app.files.names import name_problem
 from onthedot.app.moving.report import Move, Refused, Report
+from onthedot.app.names import name_problem
 from onthedot.app.remedies import did_you_mean
 from onthedot.celery.conversion import trigger_of, zone_of
 from onthedot.celery.messages import packed

@@ -167,14 +167,15 @@ def _verdict(job_file: JobFile) -> str:
 
 def _check_sizes(job_file: JobFile) -> None:
     from onthedot.app.arguments import check_size
-    from onthedot.app.files.entry import NamedTask
+    from onthedot.app.files.entry import NamedTask, Steps
     from onthedot.settings import load_settings
 
     most_bytes, problems = load_settings().max_args_bytes, list[str]()
     for entry in job_file.entries:
-        if isinstance(entry.work, NamedTask):
+        if isinstance(entry.work, NamedTask | Steps):
+            args = entry.work.args if isinstance(entry.work, NamedTask) else entry.work.own_args
             try:
-                check_size(entry.work.name, entry.work.args, most_bytes)
+                check_size(entry.work.name, args, most_bytes)
             except ArgumentsError as error:
                 problems.append(f"[schedules.{entry.name}] {error}")
     if problems:

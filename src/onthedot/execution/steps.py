@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass, field
 from threading import Lock
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from onthedot.errors import StoreError
 from onthedot.execution.context import Context, GiveUp, Skip
-from onthedot.execution.results import MOST_STEP_BYTES, expected_of
+from onthedot.execution.results import MOST_STEP_BYTES, Expected, expected_of
 from onthedot.model.graph import Graph
 from onthedot.model.outcome import Outcome
 from onthedot.model.references import (
@@ -35,6 +34,7 @@ T = TypeVar("T")
 
 _PAGE = 1000
 _FLOWS_KEPT = 2000
+_EXPECTED_KEPT = 2000
 _SOURCES_KEPT = 4
 """Lists that are mapped over: each may have a megabyte."""
 
@@ -46,6 +46,7 @@ class Steps:
         self._store = store
         self._flows: _Kept[_Flow] = _Kept(_FLOWS_KEPT)
         self._sources: _Kept[Any] = _Kept(_SOURCES_KEPT)
+        self._expected: _Kept[Expected] = _Kept(_EXPECTED_KEPT)
 
     def begin(self, context: Context) -> Outcome | None:
         """Give the run of a step its arguments as values; how it ends, if it is not to be called.
@@ -56,11 +57,12 @@ class Steps:
         try:
             flow = self._flow(run)
             step = flow.graph[run.step or ""]
-            context.expected = flow.expected(step.name)
+            context.expected = self._expected_of(flow.graph, step.name)
             values = _Values(self, flow, run)
             if step.when is not None and not holds(step.when, values):
                 raise Skip(f"when {condition_text(step.when)}: it does not hold")
-            context.run = replace(run, args=resolve(run.args, values))
+            if run.args:
+                context.run = replace(run, args=resolve(run.args, values))
         except Unresolved as error:
             raise GiveUp(f"its arguments cannot be had: {error}") from None
         except StoreError as error:
@@ -69,16 +71,29 @@ class Steps:
 
     def is_at_hand(self, run: Run) -> bool:
         """Whether `begin` reads nothing."""
-        flow = self._flows.held(run.parent_id or "")
+        flow = self._held(run)
         if flow is None:
             return False
         step = flow.graph[run.step or ""]
+        if not run.args and step.when is None:
+            return True
         return not flow.run.is_step and all(ARG in each for each in references_in([run.args, step.when]))
 
     # what flows are
 
     def _flow(self, run: Run) -> _Flow:
-        return self._flows.get(run.parent_id or "", lambda: self._read_flow(run))
+        return self._held(run) or self._flows.get(run.parent_id or "", lambda: self._read_flow(run))
+
+    def _held(self, run: Run) -> _Flow | None:
+        """What is kept here, or by the store, which mostly has moved the flow to this step."""
+        flow_id = run.parent_id or ""
+        held = self._flows.held(flow_id)
+        if held is None and (known := self._store.known_flow(flow_id)) is not None:
+            return _Flow(*known)
+        return held
+
+    def _expected_of(self, graph: Graph, name: str) -> Expected:
+        return self._expected.get((graph.hash, name), lambda: expected_of(graph, name))
 
     def _read_flow(self, run: Run) -> _Flow:
         found = self._store.runs(ids=[run.parent_id or ""])
@@ -118,19 +133,11 @@ class Steps:
         return _Values(self, self._flow(run), run)
 
 
-@dataclass(frozen=True, slots=True)
-class _Flow:
+class _Flow(NamedTuple):
     """A flow's run, and its graph."""
 
     run: Run
     graph: Graph
-    _expected: dict[str, Any] = field(default_factory=dict)
-
-    def expected(self, name: str) -> Any:
-        """What the other steps do with the result of this one."""
-        if name not in self._expected:
-            self._expected[name] = expected_of(self.graph, name)
-        return self._expected[name]
 
 
 class _Values:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from onthedot.model.ids import made_ms
 from onthedot.model.ledger import Ledger
 from onthedot.model.run import Run
 from onthedot.model.step_status import StepStatus
@@ -13,6 +12,5 @@ def run_of_step(flow: Run, step: StepStatus) -> str | None:
     """The id of its only run; None of a map, or where it never had one."""
     if step.mapped or step.total is None or not (step.ended or step.state == "running"):
         return None
-    ms = made_ms(flow.id)
     again = Ledger.from_json(flow.ledger).round if step.closing else None
-    return step_id(flow.id, flow.created_ms if ms is None else ms, step.name, 0, again)
+    return step_id(flow, step.name, closing_round=again)

@@ -104,6 +104,16 @@ class Graph:
         return {step.name: step for step in self.steps}
 
     @cached_property
+    def open_steps(self) -> tuple[Step, ...]:
+        """All but the closing ones."""
+        return tuple(step for step in self.steps if not step.closing)
+
+    @cached_property
+    def closing_steps(self) -> tuple[Step, ...]:
+        """Those that begin when all others have their verdict."""
+        return tuple(step for step in self.steps if step.closing)
+
+    @cached_property
     def ancestors(self) -> Mapping[str, frozenset[str]]:
         """By the name of each step all that come before it; of closing steps only those that were named."""
         found: dict[str, frozenset[str]] = {}

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import random
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import Lock
 
 _STEP_BITS = 32
+_MOMENT = re.compile(r"[0-9a-f]{12}")
 _LAST_MS = (1 << 48) - 1
 """That an id can tell: in the year 10889."""
 
@@ -58,7 +60,7 @@ def least_id(ms: int) -> str:
 def made_ms(made_id: str) -> int | None:
     """The millisecond that an id of `new_id` was made in; None of an id that is none of those."""
     digits = made_id[:8] + made_id[9:13]
-    return int(digits, 16) if len(made_id) == 36 and all(each in "0123456789abcdef" for each in digits) else None
+    return int(digits, 16) if len(made_id) == 36 and _MOMENT.fullmatch(digits) else None
 
 
 @contextmanager

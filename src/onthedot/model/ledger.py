@@ -15,6 +15,7 @@ from onthedot.model.values import replace
 Verdict = Literal["good", "bad", "skip", "cut"]
 """Cut: the flow was asked to stop before all of its items had been made."""
 _SETS = ("good", "bad", "skip", "live", "old")
+_SAID = ("again", "stopped", "size", "problem")
 
 
 @dataclass(frozen=True)  # no slots: see values.replace
@@ -54,14 +55,15 @@ class Entry:
 
     def as_json(self) -> dict[str, Any]:
         """Only what differs from the defaults."""
+        fields = self.__dict__
         said: dict[str, Any] = {"n": self.n}
         for name in _SETS:
-            if items := getattr(self, name):
+            if items := fields[name]:
                 said[name] = f"{items:x}"
         if self.verdict is not None:
             said["st"] = self.verdict
-        for name in ("again", "stopped", "size", "problem"):
-            value = getattr(self, name)
+        for name in _SAID:
+            value = fields[name]
             if value is not None and value is not False:
                 said[name] = value
         return said
@@ -70,7 +72,7 @@ class Entry:
     def from_json(cls, said: Mapping[str, Any]) -> Entry:
         """What `as_json` gave; names of a later version are left out."""
         sets: dict[str, Any] = {name: int(said[name], 16) for name in _SETS if name in said}
-        others = {name: said[name] for name in ("again", "stopped", "size", "problem") if name in said}
+        others = {name: said[name] for name in _SAID if name in said}
         return cls(said["n"], verdict=said.get("st"), **sets, **others)
 
 

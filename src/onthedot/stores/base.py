@@ -502,6 +502,13 @@ class Store(ABC):
     def graph(self, graph_hash: str) -> Graph | None:
         """The graph with that hash, if it is kept."""
 
+    def known_flow(self, flow_id: str) -> tuple[Run, Graph] | None:
+        """A flow that this process has moved of late, as it was then, with its graph; asks nobody.
+
+        What a flow was given and what it is part of never changes; the rest may have.
+        """
+        return None
+
     @abstractmethod
     def look(self, flow_ids: Collection[str]) -> int:
         """Tell flows which of their steps have ended, stop them where that was asked, and move them as far as they go.

@@ -411,7 +411,7 @@ def run_row(run: Run) -> Columns:
         _attempts_text(run.earlier),
         run.until_ms,
         run.graph,
-        None if run.ledger is None else encode(run.ledger),
+        ledger_text(run),
         run.step,
         run.item,
         run.size,
@@ -464,11 +464,24 @@ def run_moving_row(run: Run) -> Columns:
         clean(run.progress),
         _attempts_text(run.earlier),
         run.until_ms,
-        None if run.ledger is None else encode(run.ledger),
+        ledger_text(run),
         run.size,
         lane_of(run),
         run.id,
     )
+
+
+def ledger_text(flow: Run) -> str | None:
+    """The column of its ledger."""
+    return None if flow.ledger is None else encode(flow.ledger)
+
+
+_all_but_the_ledger = attrgetter(*(name for name in RUN_MOVING if name not in ("ledger", "lane")))
+
+
+def has_the_same_but_its_ledger(before: Run, after: Run) -> bool:
+    """Whether nothing of a flow's row is different but its ledger."""
+    return bool(_all_but_the_ledger(before) == _all_but_the_ledger(after))
 
 
 MARK = tuple(field.name for field in fields(Mark))

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from tests.unit.execution.places import app_in_memory, done, ended, lives, said, until
 
-from onthedot import App, ArgumentsError, Conflict, SettingsError, cron
+from onthedot import App, ArgumentsError, Conflict, SettingsError, alert, cron
 from onthedot.cli.run_tables import why
 from onthedot.execution.context import MOST_LOG_BYTES
 from onthedot.execution.targets.listening import Child
@@ -128,6 +128,39 @@ def test_it_is_told_of_its_run_and_runs_where_it_should(app: App, tmp_path: Path
         "X": "yes",
     }
     assert told["ONTHEDOT_SCHEDULED_AT"].endswith("Z")
+
+
+def test_a_command_that_alerts_is_told_of_what_in_its_environment(app: App) -> None:
+    @app.task
+    def fails() -> None:
+        raise RuntimeError("no disk")
+
+    app.command(
+        "shout", shell='echo "$ONTHEDOT_ARG_SCHEDULE|$ONTHEDOT_ARG_ON|$ONTHEDOT_ARG_ERROR"; echo "$ONTHEDOT_ARGS"'
+    )
+    ops = alert("ops", task="shout", on="failure")
+    app.schedules.put("nightly", fails, cron("0 0 1 1 *"), alerts=[ops])
+    ended(app, app.schedules.trigger("nightly"))
+    (sent,) = app.runs.list(task="shout")
+    told = ended(app, sent)
+    first, second = (text for _, text in said(app, told))
+    assert first == "nightly|failure|RuntimeError: no disk"
+    assert json.loads(second) == told.args
+
+
+def test_arguments_that_no_environment_holds_fail_the_command_in_one_line(app: App) -> None:
+    @app.task
+    def much() -> str:
+        return "x" * 200_000
+
+    app.command("cat", ["cat"])
+    flow = app.flow("large")
+    flow.step("cat", args={"text": flow.step(much)})
+    run = ended(app, app.enqueue("large"))
+    assert run.state == "failed"
+    (step,) = app.runs.list(parent=run.id, task="cat")
+    assert "ONTHEDOT_ARG_TEXT would have 200,000 bytes, and the most is 100,000" in (step.error or "")
+    assert "let the step before write a file" in (step.error or "")
 
 
 def test_a_command_may_use_onthedot_itself(app: App) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from onthedot.model.graph import Graph, Step
+from onthedot.model.graph import MOST_ITEMS, Graph, Step
 from onthedot.model.ids import least_id, made_ms, new_id
 from onthedot.model.ledger import Entry, Ledger
 from onthedot.model.policy import Policy
@@ -20,12 +20,16 @@ def _maker(step: Step, flow: Run = FLOW) -> Maker:
     return Maker(flow, Graph("etl", (step,), defaults={"size": 3}), step, Ledger(fence=7), Policy(), NOW_MS)
 
 
-def test_a_steps_id_is_made_from_its_flow_its_name_and_its_item_and_sorts_with_its_flow() -> None:
+def test_a_steps_id_is_made_from_its_flow_its_name_and_its_item_and_sorts_by_them() -> None:
     step = Step("load", "load", over=[1, 2])
-    ids = {id_of(FLOW, step, item, Ledger()) for item in range(500)}
-    assert len(ids) == 500
+    ids = [id_of(FLOW, step, item, Ledger()) for item in range(MOST_ITEMS)]
+    assert len(set(ids)) == MOST_ITEMS
+    assert ids == sorted(ids)
+    assert {len(each) for each in ids} == {36}
     assert id_of(FLOW, step, 3, Ledger()) == id_of(FLOW, step, 3, Ledger(round=2, fence=9))
-    assert id_of(FLOW, step, 3, Ledger()) != id_of(FLOW, replace(step, name="lead"), 3, Ledger())
+    others = [id_of(FLOW, replace(step, name=f"lead-{number}"), 3, Ledger()) for number in range(1000)]
+    assert len({*ids, *others}) == MOST_ITEMS + 1000
+    assert id_of(FLOW, step, 3, Ledger()) != id_of(replace(FLOW, id=new_id(NOW_MS)), step, 3, Ledger())
     assert {made_ms(each) for each in ids} == {NOW_MS}
     assert min(ids) >= least_id(NOW_MS)
     assert {each[14] for each in ids} == {"7"}

@@ -9,7 +9,7 @@ from typing import Any
 from onthedot.app.arguments import Signature
 from onthedot.app.declared_mail import MAIL_KEYS, mail_of
 from onthedot.app.files.entry import Command, Http, Mail, NamedTask, Shell, Work
-from onthedot.app.files.names import name_problem
+from onthedot.app.names import name_problem
 from onthedot.app.remedies import did_you_mean, exactly_one
 from onthedot.durations import to_duration_ms
 from onthedot.errors import ArgumentsError, DurationError, SettingsError
@@ -25,14 +25,17 @@ class _Wrong(Exception):
     """What is wrong with a value, in one line."""
 
 
-def read_work(table: Table, problems: list[str]) -> Work | None:
-    """What a schedule runs; or None, and the problems are told."""
+def read_work(
+    table: Table, problems: list[str], *, is_step: bool = False, instead: tuple[str, ...] = ()
+) -> Work | None:
+    """What a schedule runs; or None, and the problems are told. The arguments of a step go with every kind; `instead`
+    are the other keys that may stand in the place of these."""
     kinds = [key for key in _READERS if key in table]
     if len(kinds) != 1:
-        problems.append(exactly_one(kinds, tuple(_READERS)))
+        problems.append(exactly_one(kinds, (*_READERS, *instead)))
         return None
     kind = kinds[0]
-    if "args" in table and kind != "task":
+    if "args" in table and kind != "task" and not is_step:
         problems.append(f"args: they go with task, not with {kind}")
     if kind not in ("command", "shell"):
         problems += [
@@ -85,13 +88,21 @@ def _task(value: object, table: Table) -> Work:
     if not isinstance(value, str) or (problem := name_problem(value)):
         raise _Wrong(f"{brief(value)} is no task's name" + (f": {problem}" if isinstance(value, str) else ""))
     args = table.get("args", {})
+    problem = args_problem(value, args)
+    if problem is not None:
+        raise _Wrong(problem)
+    return NamedTask(value, MappingProxyType(Signature((), open=True).check(value, args)))
+
+
+def args_problem(name: str, args: object) -> str | None:
+    """What is wrong with arguments, as far as the file can tell."""
     if not isinstance(args, dict):
-        raise _Wrong(f'args map parameter names to values: write {{ audience = "eu" }}, not {args!r}')
+        return f'args map parameter names to values: write {{ audience = "eu" }}, not {args!r}'
     try:
-        kept = Signature((), open=True).check(value, args)
+        Signature((), open=True).check(name, args)
     except ArgumentsError as error:
-        raise _Wrong(f"args: {error}") from None
-    return NamedTask(value, MappingProxyType(kept))
+        return f"args: {error}"
+    return None
 
 
 def _http(value: object, table: Table) -> Work:

@@ -64,6 +64,19 @@ Work = Command | Shell | Http | Mail | NamedTask
 
 
 @dataclass(frozen=True, slots=True)
+class Steps:
+    """A flow: its steps as they are written, and its arguments with what they are unless said."""
+
+    name: str
+    tables: tuple[Mapping[str, Any], ...]
+    args: Mapping[str, Any] = field(default_factory=_nothing)
+    required: tuple[str, ...] = ()
+    """The arguments that each schedule of a template says for itself."""
+    own_args: Mapping[str, Any] = field(default_factory=_nothing)
+    """Those of this schedule."""
+
+
+@dataclass(frozen=True, slots=True)
 class AlertEntry:
     """An alert of a file: who tells of it, and when; `options` are as written."""
 
@@ -83,7 +96,7 @@ class Entry:
 
     name: str
     trigger: Trigger
-    work: Work
+    work: Work | Steps
     options: Mapping[str, object] = field(default_factory=_nothing)
     line: int | None = None
     template: str | None = None

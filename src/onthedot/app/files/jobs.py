@@ -11,10 +11,11 @@ from typing import Any
 
 from onthedot.app.alerting import read_alert
 from onthedot.app.files.declared_targets import WORK_KEYS, read_work
-from onthedot.app.files.entry import AlertEntry, Entry, JobFile, NamedTask, Work
-from onthedot.app.files.names import name_problem
+from onthedot.app.files.entry import AlertEntry, Entry, JobFile, NamedTask, Steps, Work
 from onthedot.app.files.shared_values import pins_of, read_shared
+from onthedot.app.files.steps import read_flow
 from onthedot.app.files.trigger_keys import TRIGGER_KEYS, ZONE_KEYS, read_trigger, read_zone
+from onthedot.app.names import name_problem
 from onthedot.app.policies import POLICIES
 from onthedot.app.remedies import did_you_mean
 from onthedot.app.templates import items_of
@@ -24,7 +25,7 @@ from onthedot.triggers import Trigger
 Table = dict[str, Any]
 
 ALERT_KEYS = (*WORK_KEYS, "on", "after", "every", "overdue", "default")
-SCHEDULE_KEYS = (*TRIGGER_KEYS, *ZONE_KEYS, *WORK_KEYS, *POLICIES, "each")
+SCHEDULE_KEYS = (*TRIGGER_KEYS, *ZONE_KEYS, *WORK_KEYS, *POLICIES, "each", "steps")
 TOP_KEYS = ("store", "timezone", "app", "alerts", "calendars", "triggers", "schedules")
 
 _PLACE = re.compile(r"(.*) \(at (line \d+, column \d+|end of document)\)")
@@ -126,15 +127,15 @@ class _Reader:
         entry = self._entry(name, table, zone)
         if entry is None or not isinstance(table, dict) or "each" not in table:
             return [] if entry is None else [entry]
-        if not isinstance(entry.work, NamedTask):
-            self.problems.append(f"[schedules.{name}] each: it is about arguments, which go with task")
+        if not isinstance(entry.work, NamedTask | Steps):
+            self.problems.append(f"[schedules.{name}] each: it is about arguments, which go with task and steps")
             return []
         try:
             items = [*items_of(name, table["each"], entry.work.args)]
         except SettingsError as error:
             self.problems.append(f"[schedules.{name}] {str(error).removeprefix(f'{name}: ')}")
             return []
-        works = ((item, NamedTask(entry.work.name, MappingProxyType(args))) for item, args in items)
+        works = ((item, _with_args(entry.work, args)) for item, args in items)
         trigger = read_trigger(table, zone, [])
         assert trigger is not None
         return [
@@ -153,15 +154,26 @@ class _Reader:
         ]
         found += [f"{key}: {wrong}" for key, value in table.items() if (wrong := _policy_problem(key, value))]
         trigger = read_trigger(table, zone, found)
-        work = read_work(table, found)
+        work = self._work(name, table, found)
         self.problems += [f"{place} {' '.join(problem.split())}" for problem in found]
         return self._made(name, table, trigger, work)
 
-    def _made(self, name: str, table: Table, trigger: Trigger | None, work: Work | None) -> Entry | None:
+    @staticmethod
+    def _work(name: str, table: Table, problems: list[str]) -> Work | Steps | None:
+        if "steps" in table:
+            return read_flow(name, table, problems)
+        return read_work(table, problems, instead=("steps",))
+
+    def _made(self, name: str, table: Table, trigger: Trigger | None, work: Work | Steps | None) -> Entry | None:
         if trigger is None or work is None:
             return None
         options = MappingProxyType({key: value for key, value in table.items() if key in POLICIES})
         return Entry(name, trigger.with_key(name), work, options, self.lines.get(name))
+
+
+def _with_args(work: NamedTask | Steps, args: Table) -> NamedTask | Steps:
+    kept = MappingProxyType(args)
+    return replace(work, args=kept) if isinstance(work, NamedTask) else replace(work, own_args=kept)
 
 
 def _policy_problem(key: str, value: object) -> str | None:

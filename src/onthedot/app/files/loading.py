@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from os import PathLike
 from pathlib import Path
 from typing import Any, assert_never
@@ -14,9 +14,25 @@ from onthedot.app.alerting import AppAlerts, read_alert
 from onthedot.app.declared_mail import mail_of
 from onthedot.app.declared_targets import command_of, http_of
 from onthedot.app.enabled import DECLARED_PAUSE
-from onthedot.app.files.entry import AlertEntry, Command, Entry, Http, JobFile, Mail, NamedTask, Refused, Shell
+from onthedot.app.files.entry import (
+    AlertEntry,
+    Command,
+    Entry,
+    Http,
+    JobFile,
+    Mail,
+    NamedTask,
+    Refused,
+    Shell,
+    Steps,
+)
 from onthedot.app.files.from_crontab import from_crontab
 from onthedot.app.files.open import read_file
+from onthedot.app.files.steps import flow_of, steps_of, without_flow
+from onthedot.app.flows.drawing import Callee
+from onthedot.app.flows.flow import PREFIX, Flow
+from onthedot.app.flows.policies import check_flow
+from onthedot.app.options import policy_of
 from onthedot.app.pings import pings_of
 from onthedot.app.schedules import Put, Schedules
 from onthedot.app.sync import Declarations, Declared
@@ -56,6 +72,7 @@ class LoadedFile:
         self._alerts = alerts
         self._alert_names: tuple[str, ...] = ()
         self._task_names: tuple[str, ...] = ()
+        self._flow_names: tuple[str, ...] = ()
         self.names: tuple[str, ...] = ()
         """The schedules that it declares."""
         self.refused: tuple[str, ...] = ()
@@ -69,11 +86,14 @@ class LoadedFile:
         """
         read = read_file(self.path)
         with self._alerts_of(read):
-            job_file, own, declared = self._taken(from_crontab(read) if read.is_crontab else read)
+            taken = self._taken(from_crontab(read) if read.is_crontab else read)
+        job_file, own, declared = taken.job_file, taken.tasks, taken.declared
         stays = {each.name for each in job_file.refused} & {*self.names}
         self._declarations.replace_values(self._uses, self._shared(job_file))
         self._uses = tuple(each.use for each in job_file.shared)
         self._tasks.replace([name for name in self._task_names if name not in stays], own)
+        self._tasks.replace_flows(self._flow_names, taken.flows.values())
+        self._flow_names = (*taken.flows,)
         self._declarations.replace([name for name in self.names if name not in stays], declared)
         self._task_names = (*(task.name for task in own), *(name for name in self._task_names if name in stays))
         self.names = (*(each.put.name for each in declared), *(name for name in self.names if name in stays))
@@ -98,48 +118,107 @@ class LoadedFile:
     def _shared(self, job_file: JobFile) -> list[DeclaredValue]:
         return [DeclaredValue(self._values[each.kind], each.name, each.content, each.said) for each in job_file.shared]
 
-    def _taken(self, job_file: JobFile) -> tuple[JobFile, list[Task[..., Any]], list[Declared]]:
-        """The file without what does not fit the app, and the tasks and declarations of the rest."""
-        entries: list[Entry] = []
-        own: list[Task[..., Any]] = []
-        declared: list[Declared] = []
+    def _taken(self, job_file: JobFile) -> _Taken:
+        """The file without what does not fit the app, and the tasks, flows and declarations of the rest."""
+        taken = _Taken(job_file)
         wrong: list[tuple[Entry, str]] = []
-        own += [_task_of(each, str(self.path), self._arounds) for each in job_file.alerts if _brings_task(each)]
+        for alert in job_file.alerts:
+            if not isinstance(alert.work, NamedTask):
+                taken.tasks.append(self._task_of(alert.task, alert.work))
         for entry in job_file.entries:
             try:
-                task = self._task(entry)
-                declared.append(self._declared(entry, task))
+                self._take(entry, taken)
             except OnthedotError as error:
-                wrong.append((entry, " ".join(str(error).split())))
+                wrong.append((entry, " ".join(without_flow(entry.template or entry.name, str(error)).split())))
             else:
-                entries.append(entry)
-                own += [] if task is None else [task]
-                own += pings_of(entry.name, entry.options.get("ping"), str(self.path))
-        if wrong and not (job_file.is_crontab and entries):
+                taken.entries.append(entry)
+                taken.tasks += pings_of(entry.name, entry.options.get("ping"), str(self.path))
+        if wrong and not (job_file.is_crontab and taken.entries):
             raise FileError(str(self.path), [f"[schedules.{entry.name}] {reason}" for entry, reason in wrong])
         refused = [Refused(entry.line or 0, reason, entry.name) for entry, reason in wrong]
-        return replace(job_file, entries=tuple(entries), refused=(*job_file.refused, *refused)), own, declared
+        taken.job_file = replace(job_file, entries=tuple(taken.entries), refused=(*job_file.refused, *refused))
+        return taken
 
-    def _task(self, entry: Entry) -> Task[..., Any] | None:
-        """The task that an entry brings with it; none where it only names one."""
-        if isinstance(entry.work, NamedTask):
-            return None
-        if entry.name not in self._task_names and self._tasks.lookup(entry.name) is not None:
-            raise Conflict("the app has a task of this name; give the schedule another name")
-        return _task_of(entry, str(self.path), self._arounds)
+    def _take(self, entry: Entry, taken: _Taken) -> None:
+        """Declare a schedule with what it brings: a task, or a flow with those of its steps. Raises, and takes none."""
+        match entry.work:
+            case NamedTask():
+                taken.declared.append(self._declared(entry, entry.work.name, entry.work.args, is_known=True))
+            case Steps():
+                flow, tasks = self._flow(entry.work, taken)
+                check_flow(entry.name, flow, entry.options, policy_of(_without_enabled(entry)))
+                args = flow.signature.check(flow.name, entry.work.own_args)
+                taken.declared.append(self._declared(entry, flow, args))
+                taken.tasks += tasks
+                taken.flows[flow.name] = flow
+            case _:
+                self._refuse_taken(entry.name, "give the schedule another name")
+                taken.declared.append(self._declared(entry, entry.name, {}))
+                taken.tasks.append(self._task_of(entry.name, entry.work))
 
-    def _declared(self, entry: Entry, task: Task[..., Any] | None) -> Declared:
+    def _flow(self, work: Steps, taken: _Taken) -> tuple[Flow[...], list[Task[..., Any]]]:
+        """The flow that a schedule draws, and the tasks that its steps bring; those of one template share theirs."""
+        if work.name in taken.flows:
+            return taken.flows[work.name], []
+        if work.name not in self._flow_names and self._tasks.find(work.name) is not None:
+            raise Conflict("the app has a task or a flow of this name; give the schedule another name")
+        brought: dict[str, Task[..., Any]] = {}
+        for step in steps_of(work):
+            if not isinstance(step.work, NamedTask):
+                name = step.task_in(work.name)
+                self._refuse_taken(name, f"name the step {step.name} otherwise")
+                brought[name] = self._task_of(name, step.work)
+
+        def find(name: str) -> Callee:
+            return name if name in brought else self._callee(name, taken)
+
+        return flow_of(work, find), [*brought.values()]
+
+    def _callee(self, name: str, taken: _Taken) -> Callee:
+        """What a step calls by its name: a flow must be known here, as its graph is part of the other."""
+        flow = name.removeprefix(PREFIX)
+        if flow in taken.flows:
+            return taken.flows[flow]
+        found = None if flow in self._flow_names else self._tasks.find(name)
+        if found is None and name.startswith(PREFIX):
+            raise OnthedotError(f"no flow {flow!r} is known here; draw it above, or name its app at the top: app = …")
+        return name if found is None else found
+
+    def _refuse_taken(self, name: str, remedy: str) -> None:
+        if name not in self._task_names and self._tasks.lookup(name) is not None:
+            raise Conflict(f"the app has a task of this name; {remedy}")
+
+    def _task_of(self, name: str, work: Command | Shell | Http | Mail) -> Task[..., Any]:
+        return _task_of(name, work, str(self.path), self._arounds)
+
+    def _declared(
+        self, entry: Entry, task: str | Flow[...], args: Mapping[str, Any], *, is_known: bool = False
+    ) -> Declared:
         if entry.name not in self.names and entry.name in self._declarations:
             raise Conflict("a schedule of this name is declared elsewhere; give it another name")
-        options = {key: value for key, value in entry.options.items() if key != "enabled"}
+        options = _without_enabled(entry)
         if "ping" in options:
-            options["ping"] = [*options["ping"]]  # type: ignore[misc]  # checked when read
-        named = entry.work if isinstance(entry.work, NamedTask) else NamedTask(entry.name)
-        put = Put(entry.name, named.name, entry.trigger, named.args or None, options, entry.template)
-        if task is None:  # a command takes no arguments, and is not known yet
+            options["ping"] = [*options["ping"]]
+        put = Put(entry.name, task, entry.trigger, args or None, options, entry.template)
+        if is_known:  # what the file brings itself is not known yet
             self._schedules.define(put, origin="file", unchecked=True)
         note = None if entry.enabled else f"{DECLARED_PAUSE}{self.path.name}"
         return Declared(put, "file", note, unchecked=True)
+
+
+@dataclass(slots=True)
+class _Taken:
+    """What is taken of a file."""
+
+    job_file: JobFile
+    entries: list[Entry] = field(default_factory=list)
+    tasks: list[Task[..., Any]] = field(default_factory=list)
+    flows: dict[str, Flow[...]] = field(default_factory=dict)
+    declared: list[Declared] = field(default_factory=list)
+
+
+def _without_enabled(entry: Entry) -> dict[str, Any]:
+    return {key: value for key, value in entry.options.items() if key != "enabled"}
 
 
 def _alert_of(entry: AlertEntry) -> Alert:
@@ -147,12 +226,7 @@ def _alert_of(entry: AlertEntry) -> Alert:
     return read_alert({"name": entry.name, "task": entry.task, **options})
 
 
-def _brings_task(entry: AlertEntry) -> bool:
-    return not isinstance(entry.work, NamedTask)
-
-
-def _task_of(entry: Entry | AlertEntry, path: str, arounds: Sequence[Around]) -> Task[..., Any]:
-    work, name = entry.work, entry.name if isinstance(entry, Entry) else entry.task
+def _task_of(name: str, work: Command | Shell | Http | Mail, path: str, arounds: Sequence[Around]) -> Task[..., Any]:
     match work:
         case Command():
             command = command_of(name, work.words, shell=False, **_beside(work))
@@ -166,8 +240,6 @@ def _task_of(entry: Entry | AlertEntry, path: str, arounds: Sequence[Around]) ->
             return Task(name, call, policies=_ALONE, declared_in=path, arounds=arounds)
         case Mail():
             return Task(name, mail_of(name, **work.options), policies=_ALONE, declared_in=path, arounds=arounds)
-        case NamedTask():
-            raise AssertionError(f"{name} only names its task")
         case _:
             assert_never(work)
 

@@ -8,8 +8,8 @@ from typing import Any
 
 from onthedot.app.calendar_sources import holidays_of, ics
 from onthedot.app.files.entry import SharedValue
-from onthedot.app.files.names import name_problem
 from onthedot.app.files.trigger_keys import TRIGGER_KEYS, ZONE_KEYS, read_trigger
+from onthedot.app.names import name_problem
 from onthedot.app.remedies import did_you_mean, exactly_one
 from onthedot.errors import ExtraMissing, OnthedotError, TriggerError
 from onthedot.triggers.base import Trigger

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from onthedot.app.files.entry import AlertEntry, Command, Entry, Http, JobFile, Mail, NamedTask, Shell
+from onthedot.app.files.entry import AlertEntry, Command, Entry, Http, JobFile, Mail, NamedTask, Shell, Steps
 from onthedot.errors import OnthedotError
 from onthedot.triggers.codec import encode
 
@@ -35,6 +35,9 @@ def _entry(entry: Entry, zone: str | None) -> Iterator[str]:
     pairs = {**_trigger(entry, zone), **_work(entry), **entry.options}
     for key, value in pairs.items():
         yield f"{_key(key)} = {_value(value)}"
+    for table in entry.work.tables if isinstance(entry.work, Steps) else ():
+        yield f"\n[[schedules.{_key(entry.name)}.steps]]"
+        yield from (f"{_key(key)} = {_value(value)}" for key, value in table.items())
 
 
 def _trigger(entry: Entry, zone: str | None) -> dict[str, Any]:
@@ -61,6 +64,8 @@ def _work(entry: Entry | AlertEntry) -> dict[str, Any]:
             return {"mail": work.options}
         case NamedTask():
             return {"task": work.name, **({"args": work.args} if work.args else {})}
+        case Steps():
+            return {"args": work.own_args} if work.own_args else {}
 
 
 def _environment(values: Mapping[str, str]) -> dict[str, Any]:

@@ -8,7 +8,6 @@ from contextvars import ContextVar
 from typing import Any, Protocol
 
 from onthedot.app.arguments import Signature, to_json
-from onthedot.app.files.names import name_problem
 from onthedot.app.flows.references import (
     Reference,
     has_reference,
@@ -19,6 +18,7 @@ from onthedot.app.flows.references import (
     written,
 )
 from onthedot.app.flows.step_options import OF_STEPS, StepOptions, step_options
+from onthedot.app.names import name_problem
 from onthedot.errors import ArgumentsError, SettingsError
 from onthedot.model.graph import MOST_ITEMS, PARALLEL, Graph, Step
 from onthedot.model.references import ARG, ITEM, RESULT, references_in, results_in
@@ -43,6 +43,10 @@ class Called(Protocol):
     @property
     def policies(self) -> Mapping[str, Any]:
         """What was said of how its runs are treated."""
+
+    @property
+    def is_declared(self) -> bool:
+        """Whether it is a command, a call or a mail, which take whatever they are given."""
 
     @property
     def graphs(self) -> Sequence[Graph]:
@@ -266,7 +270,7 @@ def _by_name(
 ) -> dict[str, Any]:
     """Arguments by the names of their parameters, as they are kept."""
     if signature is None and args:
-        raise ArgumentsError(f"{where}: {name} is not known here: name its arguments")
+        raise ArgumentsError(f"{where}: what {name} takes is not known here: name its arguments")
     places = [] if signature is None else [each.name for each in signature.parameters]
     if len(args) > len(places):
         raise ArgumentsError(f"{where}: {len(args)} arguments; it takes: {', '.join(places) or 'none'}")
@@ -311,8 +315,8 @@ def task_name(callee: Callee) -> str:
 
 
 def signature_of(callee: Callee) -> Signature | None:
-    """What it takes; None where this process does not know it."""
-    return None if isinstance(callee, str) else callee.signature
+    """What it takes; None where nobody here can tell."""
+    return None if isinstance(callee, str) or callee.is_declared else callee.signature
 
 
 def graph_hash(callee: Callee) -> str | None:

@@ -151,6 +151,11 @@ class Flow(Generic[P]):
         return [self.graph, *self._sheet.graphs.values()]
 
     @property
+    def is_declared(self) -> bool:
+        """No: it takes what its function names."""
+        return False
+
+    @property
     def drawn(self) -> Drawing:
         """Its steps so far, with what they call."""
         return self._sheet

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 from onthedot.app.backfill import Backfill, FilledTick, asked, one_name
 from onthedot.app.bulk import MOST_NAMES
-from onthedot.app.files.names import name_problem
 from onthedot.app.import_export import Changed, Imported
+from onthedot.app.names import name_problem
 from onthedot.app.options import checked, count_of, key_of, skips_of, taken_back, text_of, trigger_of
 from onthedot.app.page import Page
 from onthedot.app.remote.connection import Connection, Document

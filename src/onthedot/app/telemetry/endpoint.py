@@ -33,6 +33,10 @@ class Endpoint:
         self._server.shutdown()
         self._server.server_close()
 
+    def after_fork(self) -> None:
+        """The parent serves, and this process must not keep its port."""
+        self._server.socket.close()
+
 
 class _Server(ThreadingHTTPServer):
     daemon_threads = True

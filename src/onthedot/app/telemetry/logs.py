@@ -88,6 +88,11 @@ class EventLog:
             self._put(self._repeats.rest())
         drain([self._hook], LAST_WORDS_MS)
 
+    def after_fork(self) -> None:
+        """Off, and nothing held back: the node was the parent's, and so is what it has to tell."""
+        self._store, self.is_on = "", False
+        self._lock, self._repeats = Lock(), Repeats()
+
     def _wants_all(self) -> bool:
         return self.is_on and _runs.isEnabledFor(logging.INFO)
 

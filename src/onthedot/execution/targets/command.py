@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import shlex
 import signal
 import subprocess
@@ -15,6 +17,10 @@ from onthedot.execution.context import Context, WorkFailed
 from onthedot.execution.targets.listening import Child
 from onthedot.execution.targets.secrets import Secrets
 from onthedot.moments import iso
+
+_NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_]")
+_MOST_BYTES = 100_000
+"""Of one variable: Linux takes no text above 128 kB, its name included."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +85,29 @@ def of_run(context: Context) -> dict[str, str]:
         "FENCE": str(run.fence),
         "SHARD": "" if run.shard is None else str(run.shard),
         "SHARDS": "" if run.shards is None else str(run.shards),
+        **_of_args(run.args),
     }
     return {f"ONTHEDOT_{name}": value for name, value in told.items()}
+
+
+def _of_args(args: Mapping[str, Any]) -> dict[str, str]:
+    """The arguments of a step, and what an alert tells: all as JSON, and each alone, a text as it is."""
+    if not args:
+        return {}
+    told = {f"ARG_{_NOT_IN_NAMES.sub('_', name).upper()}": _text(value) for name, value in args.items()}
+    told["ARGS"] = json.dumps(dict(args), ensure_ascii=False)
+    for name, value in told.items():
+        if len(value.encode("utf-8", "surrogatepass")) > _MOST_BYTES:
+            raise WorkFailed(
+                f"its arguments are too large for the environment of a command: ONTHEDOT_{name} would have"
+                f" {len(value.encode('utf-8', 'surrogatepass')):,} bytes, and the most is {_MOST_BYTES:,}; let the step"
+                " before write a file, and give its path"
+            )
+    return told
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def _failure(exit_code: int, last_words: list[str]) -> str:

@@ -18,6 +18,7 @@ from onthedot.execution.context import Context, WorkFailed
 from onthedot.execution.execute import outcome_of
 from onthedot.execution.targets.child import Answer, Ask, Call, Done, Stop, serve
 from onthedot.execution.targets.listening import Alarm
+from onthedot.forks import tell_of_forks
 from onthedot.model.outcome import Outcome
 from onthedot.model.run import Run
 from onthedot.stores.base import LogLine
@@ -100,6 +101,15 @@ class _Process:
         self._runs = 0
         self._bytes = 0
         self._ended = False
+        tell_of_forks(self)
+
+    def after_fork(self) -> None:
+        """It is a child of this process's parent: `multiprocessing`, which thinks it is ours, would kill it at exit."""
+        self._ended = True
+        popen = getattr(self._process, "_popen", None)
+        if popen is not None and popen.returncode is None:
+            popen.returncode = 0
+        self._pipe.close()  # or it would not notice when its own parent dies
 
     @property
     def is_alive(self) -> bool:

@@ -18,6 +18,9 @@ MOST_LIVE = 1000
 """How many steps of a flow are live at once, whatever its maps allow."""
 
 Judgement = Literal["run", "skip"]
+_ONE = Entry(1)
+_ONE_LIVE = Entry(1, live=1)
+"""Of nearly every step: made once."""
 _SKIPPED = Entry(0, verdict="skip")
 _CUT_OFF = Entry(0, verdict="skip", stopped=True)
 
@@ -46,9 +49,9 @@ def advance(flow: Run, graph: Graph, ledger: Ledger) -> Advance:
     Steps stand in an order in which each comes after what it waits for, so one pass is enough.
     """
     work = _Advancing(flow, graph, ledger, dict(ledger.steps), MOST_LIVE - ledger.live)
-    ended = work.move_all(step for step in graph.steps if not step.closing)
+    ended = work.move_all(graph.open_steps)
     if ended:
-        ended = work.move_all(step for step in graph.steps if step.closing)
+        ended = work.move_all(graph.closing_steps)
     after = replace(ledger, steps=work.entries)
     return Advance(after, tuple(work.wanted), _how_it_ends(flow, after) if ended else None)
 
@@ -68,14 +71,28 @@ class _Advancing:
         entry = self.entries.get(name)
         return entry is not None and entry.verdict is not None
 
+    def have_verdicts(self, names: Iterable[str]) -> bool:
+        """All of them."""
+        entries = self.entries
+        for name in names:
+            entry = entries.get(name)
+            if entry is None or entry.verdict is None:
+                return False
+        return True
+
     def move_all(self, steps: Iterable[Step]) -> bool:
-        """Each of them; whether all have their verdict."""
-        entries, all_ended = self.entries, True
+        """Each of them; whether all have their verdict. Most wait for others, which is seen without judging them."""
+        entries, all_ended, goes_on = self.entries, True, self.flow.cancel_requested_ms is None
         for step in steps:
             entry = entries.get(step.name)
-            if entry is None or entry.verdict is None:
-                self.move(step, entry)
-                all_ended = all_ended and self.has_verdict(step.name)
+            if entry is None:
+                if goes_on and not self.have_verdicts(step.after):
+                    all_ended = False
+                    continue
+            elif entry.verdict is not None:
+                continue
+            self.move(step, entry)
+            all_ended = all_ended and self.has_verdict(step.name)
         return all_ended
 
     def move(self, step: Step, entry: Entry | None) -> None:
@@ -92,7 +109,9 @@ class _Advancing:
             entry = replace(entry, again=False, verdict="skip" if judged == "skip" else None)
         if entry.verdict is None:
             entry = self._filled(step, entry, stops)
-            entry = replace(entry, verdict=verdict_of(step, entry, stops))
+            verdict = verdict_of(step, entry, stops)
+            if verdict is not None:
+                entry = replace(entry, verdict=verdict)
         self.entries[step.name] = entry
 
     def _begun(self, step: Step) -> Entry | None:
@@ -106,9 +125,9 @@ class _Advancing:
 
         All ancestors count, not only those it waits for: one that is retried may change what lies between.
         """
-        if not all(map(self.has_verdict, step.after)):  # found sooner than among all
+        if not self.have_verdicts(step.after):  # found sooner than among all
             return None
-        if not all(map(self.has_verdict, self.graph.ancestors[step.name])):
+        if not self.have_verdicts(self.graph.ancestors[step.name]):
             return None
         if step.closing and not step.after:
             return "run" if step.on == "end" or self._went_wrong() else "skip"
@@ -127,7 +146,7 @@ class _Advancing:
         counted = count_of(step, self.flow, self.entries, self.graph)
         if isinstance(counted, str):
             return Entry(0, verdict="good" if step.may_fail else "bad", problem=counted)
-        return Entry(counted)
+        return _ONE if counted == 1 else Entry(counted)
 
     def _filled(self, step: Step, entry: Entry, stops: bool) -> Entry:
         """With as many more items live as may be."""
@@ -138,6 +157,9 @@ class _Advancing:
         if not chosen:
             return entry
         self.room -= chosen.bit_count()
+        if entry is _ONE:
+            self.wanted.append(Wanted(step, (0,)))
+            return _ONE_LIVE
         self.wanted.append(Wanted(step, tuple(items_in(chosen)), frozenset(items_in(chosen & entry.old))))
         return replace(entry, live=entry.live | chosen, old=entry.old & ~chosen)
 

@@ -23,22 +23,35 @@ SMALL_ITEM = 1024
 _BLANK = Run("", "", "step", 0, 0)
 """Steps are made from it: setting the fields that differ costs a sixth of making all of them."""
 NO_ITEM = object()
+_ITEM_DIGITS = 4
+"""Of the number of an item, at the end of its id: more than a map may have."""
 
 
-def step_id(flow_id: str, flow_ms: int, name: str, item: int, closing_round: int | None = None) -> str:
-    """The id of the run for an item of a step; of a closing step: in this round. A UUIDv7 of the flow's own moment."""
+def step_id(flow: Run, name: str, item: int = 0, closing_round: int | None = None) -> str:
+    """The id of the run for an item of a step; of a closing step: in this round.
+
+    A UUIDv7 of the flow's own moment. Items of a step differ in its end alone, so that they sort by their numbers.
+    """
+    return f"{_all_but_the_item(flow, name, closing_round)}{item:0{_ITEM_DIGITS}x}"
+
+
+def _all_but_the_item(flow: Run, name: str, closing_round: int | None) -> str:
+    ms = made_ms(flow.id)
     again = "" if closing_round is None else f"#{closing_round}"
-    text = f"{flow_id}:{name}[{item}]{again}"
-    bits = int.from_bytes(hashlib.blake2b(text.encode(), digest_size=10).digest())
-    digits = f"{flow_ms & 0xFFFFFFFFFFFF:012x}{0x7000 | bits >> 62 & 0xFFF:04x}{1 << 63 | bits & (1 << 62) - 1:016x}"
-    return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
+    bits = int.from_bytes(hashlib.blake2b(f"{flow.id}:{name}{again}".encode(), digest_size=8).digest())
+    moment = f"{(flow.created_ms if ms is None else ms) & 0xFFFFFFFFFFFF:012x}"
+    digits = f"{0x7000 | bits >> 46 & 0xFFF:04x}{1 << 47 | bits & (1 << 46) - 1:012x}"
+    return f"{moment[:8]}-{moment[8:]}-{digits[:4]}-{digits[4:8]}-{digits[8:]}"
 
 
 def id_of(flow: Run, step: Step, item: int, ledger: Ledger) -> str:
     """The same, for a flow as it stands."""
-    ms = made_ms(flow.id)
-    anew = ledger.round if step.closing else None  # closing steps are done anew in every round
-    return step_id(flow.id, flow.created_ms if ms is None else ms, step.name, item, anew)
+    return step_id(flow, step.name, item, _round(step, ledger))
+
+
+def _round(step: Step, ledger: Ledger) -> int | None:
+    """Closing steps are done anew in every one."""
+    return ledger.round if step.closing else None
 
 
 def opened(begun: Run, graph: Graph, now_ms: int) -> Run:
@@ -57,8 +70,11 @@ class Maker:
     """Makes the runs of one step of one flow."""
 
     def __init__(self, flow: Run, graph: Graph, step: Step, ledger: Ledger, policy: Policy, now_ms: int) -> None:  # noqa: PLR0917
-        self._flow, self._step, self._ledger, self._now_ms = flow, step, ledger, now_ms
-        self._args = step.args if flow.is_step else with_args(step.args, {**graph.defaults, **flow.args})
+        self._step, self._ledger, self._now_ms = step, ledger, now_ms
+        self._id = _all_but_the_item(flow, step.name, _round(step, ledger))
+        self._args = step.args
+        if step.args and not flow.is_step:
+            self._args = with_args(step.args, {**graph.defaults, **flow.args})
         self._blank = replace(
             _BLANK,
             task=step.task,
@@ -77,13 +93,14 @@ class Maker:
 
     def id_of(self, item: int) -> str:
         """The id of an item's run."""
-        return id_of(self._flow, self._step, item, self._ledger)
+        return f"{self._id}{item:0{_ITEM_DIGITS}x}"
 
     def new(self, item: int, value: Any = NO_ITEM) -> Run:
         """The run of an item that never was; with its value, where that is known and small."""
-        number = item if self._step.is_map else None
+        if not self._step.is_map:
+            return replace(self._blank, id=self.id_of(item))
         args = self._args if value is NO_ITEM else _with_item(self._args, value)
-        return replace(self._blank, id=self.id_of(item), item=number, args=args)
+        return replace(self._blank, id=self.id_of(item), item=item, args=args)
 
     def again(self, ended: Run) -> Run:
         """An item that ended badly, as it waits again: the same run, whose number of the claim goes on."""

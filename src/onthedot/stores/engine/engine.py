@@ -317,6 +317,9 @@ class Engine(Store):
     def graph(self, graph_hash: str) -> Graph | None:
         return self._transact(lambda tx: tx.graphs([graph_hash])).get(graph_hash)
 
+    def known_flow(self, flow_id: str) -> tuple[Run, Graph] | None:
+        return self._flows.facts.flow(flow_id)
+
     def look(self, flow_ids: Collection[str]) -> int:
         return self._flows.look(flow_ids)
 

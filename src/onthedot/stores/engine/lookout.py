@@ -134,13 +134,13 @@ class Lookout:
         went = advance(flow, graph, ledger)
         for wanted in went.wanted:
             self._make(flow, graph, went.ledger, wanted)
-        self._keep(flow, went, before)
+        self._keep(flow, graph, went, before)
 
-    def _keep(self, flow: Run, went: Advance, before: Ledger | None) -> None:
+    def _keep(self, flow: Run, graph: Graph, went: Advance, before: Ledger | None) -> None:
         after = replace(flow, ledger=went.ledger.as_json(before, flow.ledger))
         if went.state is None:
             self.flows.append(after)
-            self.facts.note(after, went.ledger)
+            self.facts.note(after, graph, went.ledger)
             return
         self._end(after, went.ledger, went.state)
 

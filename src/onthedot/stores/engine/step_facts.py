@@ -21,7 +21,7 @@ from onthedot.stores.transaction import Transaction
 
 PUBLISHED_MS = 1000
 """So long what tasks were published with is not asked for again, unless one is not among them."""
-_MOST_LISTS, _MOST_LEDGERS = 32, 1000
+_MOST_LISTS, _MOST_FLOWS = 32, 2000
 
 
 class StepFacts:
@@ -34,21 +34,28 @@ class StepFacts:
         self._published: Mapping[str, Mapping[str, Any]] = {}
         self._policies: dict[tuple[str, str, int], Policy] = {}
         self._lists: dict[str, Sequence[Any]] = {}
-        self._ledgers: dict[str, tuple[Mapping[str, Any], Ledger]] = {}
-        """By the ids of flows, the latest last: as they were written, and what was read from that."""
+        self._flows: dict[str, tuple[Run, Graph, Ledger]] = {}
+        """By their ids, the latest last: as they were written, and what was read from that."""
 
     def ledger(self, flow: Run) -> Ledger:
         """The flow's, read once: it is mostly as this process wrote it last."""
-        known = self._ledgers.get(flow.id)
-        return known[1] if known is not None and known[0] == flow.ledger else Ledger.from_json(flow.ledger)
+        known = self._flows.get(flow.id)
+        if known is None or not (known[0].ledger is flow.ledger or known[0].ledger == flow.ledger):
+            return Ledger.from_json(flow.ledger)
+        return known[2]
 
-    def note(self, flow: Run, ledger: Ledger) -> None:
+    def flow(self, flow_id: str) -> tuple[Run, Graph] | None:
+        """One that was moved here of late, as it was then."""
+        known = self._flows.get(flow_id)
+        return None if known is None else known[:2]
+
+    def note(self, flow: Run, graph: Graph, ledger: Ledger) -> None:
         """It is about to be written so."""
         with self._lock:
-            self._ledgers.pop(flow.id, None)
-            self._ledgers[flow.id] = flow.ledger or {}, ledger
-            while len(self._ledgers) > _MOST_LEDGERS:
-                del self._ledgers[next(iter(self._ledgers))]
+            self._flows.pop(flow.id, None)
+            self._flows[flow.id] = flow, graph, ledger
+            while len(self._flows) > _MOST_FLOWS:
+                del self._flows[next(iter(self._flows))]
 
     def policy(self, flow: Run, graph: Graph, step: Step, now_ms: int) -> Policy:
         """What is said for the step, then what its task was published with. Its priority is that of its flow."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Any
@@ -41,7 +40,6 @@ class Opened:
     abandoned: AbandonedTransactions
     gates: list[int] = field(default_factory=lambda: list(range(schema.GATES_EACH)))
     """Those that no transaction of this process passes just now."""
-    pid: int = field(default_factory=os.getpid)
 
 
 def connect(url: str) -> MongoClient[Document]:

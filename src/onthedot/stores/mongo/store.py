@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from random import randrange
@@ -20,6 +19,7 @@ from pymongo.write_concern import WriteConcern
 
 from onthedot.clock import SystemClock
 from onthedot.errors import Conflict, SchemaError, SettingsError, StoreError, StoreUnavailable
+from onthedot.forks import leave_alone, notice_fork, tell_of_forks
 from onthedot.model.finding import Finding
 from onthedot.model.hour import Hour
 from onthedot.model.minute import Minute
@@ -61,9 +61,6 @@ _PATIENCE = 5
 _COMMIT_MS = 5000
 _MOST_CROWDED = 5
 
-_left_alone: list[object] = []
-"""Clients inherited by fork: they are the parent's, so they are neither used nor closed here."""
-
 
 class MongoStore(Queries):
     """Connections are opened on first use in each process, so it may be made before a fork."""
@@ -82,7 +79,8 @@ class MongoStore(Queries):
         self._clock = SystemClock()
         self._opening = Lock()
         self._now_open: Opened | None = None
-        self._wakes = ChangeStream(lambda: self._opened().database[schema.WAKES], self._clock)
+        tell_of_forks(self)
+        self._wakes = self._new_wakes()
         self._nodes: int | None = None
         """How many lived when they were last read."""
         self._crowd = 0
@@ -301,25 +299,24 @@ class MongoStore(Queries):
         self._wakes.close()
         with self._opening:
             opened, self._now_open = self._now_open, None
-        if opened is None:
-            return
-        if opened.pid == os.getpid():
+        if opened is not None:
             opened.client.close()
-        else:
-            _left_alone.append(opened)
+
+    def after_fork(self) -> None:
+        """The client is the parent's, and so is who listens; a lock may be held by a thread that is not here."""
+        leave_alone(self._now_open, self._wakes)
+        self._now_open, self._opening, self._wakes = None, Lock(), self._new_wakes()
+
+    def _new_wakes(self) -> ChangeStream:
+        return ChangeStream(lambda: self._opened().database[schema.WAKES], self._clock)
 
     def _opened(self) -> Opened:
+        notice_fork()
         opened = self._now_open
-        if opened is not None and opened.pid == os.getpid():
-            return opened
-        if opened is not None:
-            self._opening = Lock()  # the parent's may be held by a thread that does not exist here
-        with self._opening:
-            if self._now_open is opened:
-                if opened is not None:
-                    _left_alone.append(opened)
-                self._now_open = self._open()
-            return self._now_open or self._open()
+        if opened is None:
+            with self._opening:
+                opened = self._now_open = self._now_open or self._open()
+        return opened
 
     def _open(self) -> Opened:
         with in_our_words(self._place):

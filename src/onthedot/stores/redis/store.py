@@ -9,6 +9,7 @@ from threading import Event, Lock, local
 from typing import Any
 
 from onthedot.errors import StoreError, StoreUnavailable
+from onthedot.forks import leave_alone, tell_of_forks
 from onthedot.model.alert import AlertState, ends_key
 from onthedot.model.decision import Decision
 from onthedot.model.freeze import Freeze
@@ -67,6 +68,7 @@ class RedisStore(Engine):
         self._read_clock = now_ms
         self._listening = Subscription(server)
         self._turn = Lock()
+        tell_of_forks(self)
         self._here = local()
         self._memory = nothing()
         self._graphs = Graphs()
@@ -100,16 +102,19 @@ class RedisStore(Engine):
 
     @contextmanager
     def _one_after_the_other(self, clashes: int) -> Iterator[None]:
-        """Threads of one process that were overtaken take turns, so that they do not overtake each other again.
-
-        Only for a while: the lock of a parent process may be held by a thread that does not exist here.
-        """
+        """Threads of one process that were overtaken take turns, so that they do not overtake each other again; only
+        for a while."""
         mine = clashes > 0 and self._turn.acquire(timeout=_TURN_S)
         try:
             yield
         finally:
             if mine:
                 self._turn.release()
+
+    def after_fork(self) -> None:
+        """The driver opens connections of its own; who listens, and the locks, are the parent's."""
+        leave_alone(self._listening)
+        self._listening, self._turn = Subscription(self._server), Lock()
 
     def enqueue_in(self, connection: Any, runs: Sequence[Run], by: Author | None = None) -> list[Run]:
         raise StoreError("Redis has no transactions to share with your own; leave connection= out")

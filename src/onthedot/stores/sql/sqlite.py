@@ -13,12 +13,12 @@ from typing import Any
 import sqlalchemy
 from sqlalchemy import Column, Connection
 from sqlalchemy.exc import DBAPIError
-from sqlalchemy.pool import QueuePool
 
 from onthedot.errors import SchemaError, StoreError
 from onthedot.stores.sql import driver
 from onthedot.stores.sql.dialect import Dialect, Fault, Rows
 from onthedot.stores.sql.given_rows import JsonEach
+from onthedot.stores.sql.sqlite_forks import ForkablePool, OwnConnection, refuse_inherited
 from onthedot.stores.sql.store import SqlStore
 
 _BUSY_SECONDS = 0.05
@@ -56,14 +56,16 @@ def _check(path: Path, *, create: bool) -> None:
 
 def _engine(path: Path) -> sqlalchemy.Engine:
     return sqlalchemy.create_engine(
-        "sqlite://", creator=lambda: _connect(path), poolclass=QueuePool, pool_size=5, max_overflow=50
+        "sqlite://", creator=lambda: _connect(path), poolclass=ForkablePool, pool_size=5, max_overflow=50
     )
 
 
 def _connect(path: Path) -> sqlite3.Connection:
+    refuse_inherited(path)
     connection = sqlite3.connect(
         f"{path.as_uri()}?mode=rwc",
         uri=True,
+        factory=OwnConnection,
         timeout=_BUSY_SECONDS,
         isolation_level=None,  # transactions begin where the store says so, not where the driver guesses
         check_same_thread=False,

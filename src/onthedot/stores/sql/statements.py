@@ -29,7 +29,7 @@ from sqlalchemy import (
 )
 
 from onthedot.model.node import NodeState
-from onthedot.stores import claimed_runs, mapping
+from onthedot.stores import claimed_runs, mapping, open_flows
 from onthedot.stores.base import LATE_MS
 from onthedot.stores.sql import tables
 from onthedot.stores.sql.batches import Batch, changing, deleting
@@ -165,6 +165,9 @@ SCHEDULES_OF = select(_runs.schedule_id).where(in_list(_runs.id), _runs.schedule
 HELD = (
     select(*_columns(tables.runs, claimed_runs.COLUMNS)).where(in_list(_runs.id)).order_by(_runs.id).with_for_update()
 )
+_HELD_FLOWS = select(*_columns(tables.runs, open_flows.COLUMNS)).where(in_list(_runs.id)).order_by(_runs.id)
+HELD_FLOWS = _HELD_FLOWS.with_for_update()
+HELD_FLOWS_IF_FREE = _HELD_FLOWS.with_for_update(skip_locked=True)
 OWNED_BY = RUNS.where(_runs.owner == bindparam("node_id"), _runs.state == literal_column("'running'")).order_by(
     _runs.id
 )
@@ -192,6 +195,7 @@ UPCOMING = union(
 )
 INSERT_RUNS = Batch(insert(tables.runs), mapping.LIVE)
 MOVE_RUNS = changing(tables.runs.c.id, mapping.RUN_MOVING)
+MOVE_LEDGERS = changing(tables.runs.c.id, ("ledger",))
 DELETE_LIVE = deleting(_runs.id)
 
 # history

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import random
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from threading import Event, Lock
 from typing import Any, TypeVar
 
@@ -15,6 +14,7 @@ from sqlalchemy import Connection
 
 from onthedot.clock import SystemClock
 from onthedot.errors import Conflict, SchemaError, StoreError, StoreUnavailable
+from onthedot.forks import leave_alone, notice_fork, tell_of_forks
 from onthedot.model.alert import AlertState, ends_key
 from onthedot.model.decision import Decision
 from onthedot.model.finding import Finding
@@ -53,6 +53,7 @@ from onthedot.stores.claimed_runs import ClaimedRuns
 from onthedot.stores.engine import Engine, enqueuing, finishing
 from onthedot.stores.kept_graphs import Graphs
 from onthedot.stores.known_values import with_values
+from onthedot.stores.open_flows import OpenFlows
 from onthedot.stores.prune import Pruner
 from onthedot.stores.roll_up import roll_up
 from onthedot.stores.sql import counts, driver, health, lane_statements, queries, schema, statements, ticks
@@ -76,9 +77,6 @@ _CLASH_MS = 10
 _CREATIONS = 5
 """So often one goes on making the tables after its connection was cut off."""
 
-_left_alone: list[object] = []
-"""Connections inherited by fork: they are the parent's, so they are neither used nor closed here."""
-
 
 @dataclass(frozen=True, slots=True)
 class _Opened:
@@ -89,7 +87,6 @@ class _Opened:
     turn: Lock | None
     """Where a database has one lock for all, writers of one process queue here, in order, instead of polling for it."""
     channel: NotifyChannel | None
-    pid: int = field(default_factory=os.getpid)
 
 
 _MOST_COMING = 20_000
@@ -117,8 +114,10 @@ class SqlStore(Engine):
         self._clock = SystemClock()
         self._opening = Lock()
         self._now_open: _Opened | None = None
+        tell_of_forks(self)
         self._listeners: list[Callable[[], None]] = []
         self._claimed_runs = ClaimedRuns()
+        self._open_flows = OpenFlows()
         self._graphs = Graphs()
         self._floors = Floors(self._clock)
         self._rolling = SqlRolling(self._reading, self._changing, dialect, self._named_runs)
@@ -149,6 +148,8 @@ class SqlStore(Engine):
             yield tx
         self._claimed_runs.add(tx.started)
         self._claimed_runs.remove(tx.ended)
+        self._open_flows.add(tx.moved_flows)
+        self._open_flows.remove(tx.ended)
         self._floors.lower(tx.due_schedules_ms, tx.due_runs_ms)
 
     @contextmanager
@@ -260,7 +261,9 @@ class SqlStore(Engine):
 
     def _transaction(self, connection: Connection, floor: Floor) -> SqlTransaction:
         known_ms, claimed = self._known_ms(), self._claimed_runs
-        return SqlTransaction(connection, self._dialect, known_ms, claimed, floor, graphs=self._graphs)
+        return SqlTransaction(
+            connection, self._dialect, known_ms, claimed, floor, graphs=self._graphs, open_flows=self._open_flows
+        )
 
     # the tables
 
@@ -572,27 +575,23 @@ class SqlStore(Engine):
     def close(self) -> None:
         with self._opening:
             opened, self._now_open = self._now_open, None
-        if opened is None:
-            return
-        if opened.pid == os.getpid():
+        if opened is not None:
             if opened.channel is not None:
                 opened.channel.close()
             opened.engine.dispose()
-        else:
-            _left_alone.append(opened)
+
+    def after_fork(self) -> None:
+        """The connections are the parent's, and so is who listens; a lock may be held by a thread that is not here."""
+        leave_alone(self._now_open)
+        self._now_open, self._opening, self._listeners = None, Lock(), []
 
     def _opened(self) -> _Opened:
+        notice_fork()
         opened = self._now_open
-        if opened is not None and opened.pid == os.getpid():
-            return opened
-        if opened is not None:
-            self._opening = Lock()  # the parent's may be held by a thread that does not exist here
-        with self._opening:
-            if self._now_open is opened:
-                if opened is not None:
-                    _left_alone.append(opened)
-                self._now_open = self._open()
-            return self._now_open or self._open()
+        if opened is None:
+            with self._opening:
+                opened = self._now_open = self._now_open or self._open()
+        return opened
 
     def _open(self) -> _Opened:
         engine = self._make_engine()

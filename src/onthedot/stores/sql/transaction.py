@@ -27,6 +27,7 @@ from onthedot.stores.claimed_runs import ClaimedRuns
 from onthedot.stores.kept_graphs import Graphs, is_long_ago
 from onthedot.stores.lanes import AWAITED, lane_of, lanes_of
 from onthedot.stores.mapping import Columns
+from onthedot.stores.open_flows import OpenFlows
 from onthedot.stores.sql import copying, driver, lane_statements, statements
 from onthedot.stores.sql.dialect import Dialect
 from onthedot.stores.sql.due_floor import Floor
@@ -67,6 +68,7 @@ class SqlTransaction:
         floor: Floor,
         *,
         graphs: Graphs,
+        open_flows: OpenFlows,
     ) -> None:
         """`now_ms` of None: the server tells, when it is first asked for something that depends on it."""
         self._connection = connection
@@ -74,6 +76,7 @@ class SqlTransaction:
         self._claimed_runs = claimed_runs
         self._floor = floor
         self._graphs = graphs
+        self._open_flows = open_flows
         self._now_ms = now_ms
         self._read_schedules: dict[str, Schedule] = {}
         self._read_runs: dict[str, Run] = {}
@@ -84,6 +87,7 @@ class SqlTransaction:
         self._read_decisions: set[str] = set()
         self.started: list[Run] = []
         self.ended: list[str] = []
+        self.moved_flows: list[tuple[Run, str | None]] = []
         """What became of runs, for those who remember them once it is committed."""
         self.due_schedules_ms: list[int] = []
         self.due_runs_ms: list[int] = []
@@ -294,6 +298,9 @@ class SqlTransaction:
     def live_runs(self, ids: Collection[str]) -> dict[str, Run]:
         if self._read_runs.keys() >= set(ids):
             return {run.id: run for run in still_live(self._read_runs[run_id] for run_id in ids)}
+        flows = self._flows_held_here(ids, statements.HELD_FLOWS)
+        if flows is not None:
+            return flows
         known = [run_id for run_id in ids if run_id in self._claimed_runs]
         if not self._dialect.exclusive and len(known) < len(ids):
             known = []  # all in one statement, and so locked in one order
@@ -307,8 +314,21 @@ class SqlTransaction:
     def live_runs_if_free(self, ids: Collection[str]) -> dict[str, Run]:
         if self._dialect.exclusive:
             return self.live_runs(ids)
+        flows = self._flows_held_here(ids, statements.HELD_FLOWS_IF_FREE)
+        if flows is not None:
+            return flows
         found = self._remember_runs(self._chunks(statements.LIVE_RUNS_IF_FREE, ids))
         return {run.id: run for run in still_live(found)}
+
+    def _flows_held_here(self, ids: Collection[str], statement: Select[Any]) -> dict[str, Run] | None:
+        """What is found and locked of flows that are all remembered; None where they are not."""
+        if not all(each in self._open_flows for each in ids):
+            return None
+        found = {row[0]: self._open_flows.run_of(row) for row in self._chunks(statement, ids)}
+        flows = {flow_id: flow for flow_id, flow in found.items() if flow is not None}
+        self._read_runs.update(flows)
+        others = self._remember_runs(self._chunks(statements.LIVE_RUNS, found.keys() - flows.keys()))
+        return flows | {run.id: run for run in still_live(others)}
 
     def schedules_of(self, run_ids: Collection[str]) -> set[str]:
         return {schedule_id for (schedule_id,) in self._chunks(statements.SCHEDULES_OF, run_ids)}
@@ -330,21 +350,32 @@ class SqlTransaction:
     def save_runs(self, runs: Sequence[Run]) -> None:
         new: list[Columns] = []
         moved: list[Columns] = []
+        ledgers: list[Columns] = []
         for run in runs:
             assert type(run) is not StepRow, "a step as `steps_of` gives it is not whole"
-            if run.id in self._read_runs:
-                moved.append(mapping.run_moving_row(run))
-            else:
+            known = self._read_runs.get(run.id)
+            goes_on = run.is_flow and run.state is State.RUNNING
+            if goes_on:
+                self.moved_flows.append((run, mapping.ledger_text(run)))
+            if known is None:
                 new.append(mapping.live_row(run))
-            self._read_runs[run.id] = run
-            if run.is_final:
-                self.ended.append(run.id)
-            elif run.state is State.RUNNING and run.owner is not None:
-                self.started.append(run)
-            elif run.state is State.WAITING and not run.blocked:
-                self.due_runs_ms.append(run.due_ms)
+            elif goes_on and mapping.has_the_same_but_its_ledger(known, run):
+                ledgers.append((self.moved_flows[-1][1], run.id))
+            else:
+                moved.append(mapping.run_moving_row(run))
+            self._note_saved(run)
         statements.INSERT_RUNS.run(self._connection, new)
         statements.MOVE_RUNS.run(self._connection, moved)
+        statements.MOVE_LEDGERS.run(self._connection, ledgers)
+
+    def _note_saved(self, run: Run) -> None:
+        self._read_runs[run.id] = run
+        if run.is_final:
+            self.ended.append(run.id)
+        elif run.state is State.RUNNING and run.owner is not None:
+            self.started.append(run)
+        elif run.state is State.WAITING and not run.blocked:
+            self.due_runs_ms.append(run.due_ms)
 
     def end_runs(self, runs: Sequence[Run]) -> None:
         plain: list[Run] = []

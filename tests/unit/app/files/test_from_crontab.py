@@ -12,8 +12,8 @@ from onthedot.app.files import Command, Entry, Http, JobFile, NamedTask, Shell
 from onthedot.app.files.crontab import read_crontab
 from onthedot.app.files.from_crontab import from_crontab, shell_line
 from onthedot.app.files.jobs import read_jobs
-from onthedot.app.files.names import name_problem
 from onthedot.app.files.writing import write_jobs
+from onthedot.app.names import name_problem
 from onthedot.storable import can_be_kept
 from onthedot.triggers import at, cron, every
 

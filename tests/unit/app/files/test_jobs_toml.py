@@ -236,7 +236,7 @@ def test_every_policy_is_kept_as_written() -> None:
         ),
         ('shell = "x"', "cron, every, at or trigger is missing"),
         ('cron = "* * * * *"\nevery = "1m"\nshell = "x"', "cron and every: only one of them can stand here"),
-        ('every = "1m"', "command, shell, http, mail or task is missing"),
+        ('every = "1m"', "command, shell, http, mail, task or steps is missing"),
         ('every = "1m"\nshell = "x"\ntask = "y"', "shell and task: only one of them can stand here"),
         (
             'every = "1m"\ncommand = "pg_dump shop"',

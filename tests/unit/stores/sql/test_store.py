@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 import sqlalchemy
+from tests.patience import LONGEST_S
 
 from onthedot import every
 from onthedot.errors import SchemaError, StoreError, StoreUnavailable
@@ -74,36 +75,73 @@ def test_a_row_that_cannot_be_read_is_parked_and_shown_and_the_rest_of_its_batch
     assert kept == [("{broken",)], "what could not be read is never overwritten"
 
 
-def test_a_store_that_was_opened_before_a_fork_works_on_both_sides(tmp_path: Path) -> None:
-    program = f"""
-import os
+FORKING = """
+import os, threading
 from onthedot import every
+from onthedot.errors import StoreError
 from onthedot.rules import edits
 from onthedot.stores.base import Author
 from onthedot.stores.open import open_store
-from onthedot.stores.sql import driver
-store = open_store("sqlite:///{tmp_path}/a.db", create=True)
+from onthedot.stores.sql import sqlite_forks
+store = open_store("sqlite:///FOLDER/a.db", create=True)
 put = lambda name: store.change([name], edits.put(edits.Definition("task", every("1m"))), Author("w", "s", "put"))
 put("before")
-with store.begin():
-    child = os.fork()  # while the parent writes: its lock, its connection, its transaction
-    if child == 0:
-        inherited = store._now_open
-        names = [row.name for row in store.schedules()]
-        assert store._now_open is not inherited
-        os._exit(0 if names == ["before"] else 1)
-    assert os.waitpid(child, 0)[1] == 0
-child = os.fork()
+names = lambda: [row.name for row in store.schedules()]
+"""
+
+
+def _forked(tmp_path: Path, program: str) -> None:
+    lines = FORKING.replace("FOLDER", str(tmp_path)) + program
+    subprocess.run([sys.executable, "-W", "error", "-W", "ignore:.*fork", "-c", lines], check=True, timeout=LONGEST_S)
+
+
+def test_a_store_that_was_opened_before_a_fork_works_on_both_sides(tmp_path: Path) -> None:
+    _forked(
+        tmp_path,
+        """
+begun = threading.Event()
+
+def write():
+    with store.begin():
+        begun.set()
+        while sqlite_forks._gate.acquire(blocking=False):  # until somebody is about to fork
+            sqlite_forks._gate.release()
+
+writing = threading.Thread(target=write)
+writing.start()
+begun.wait()
+child = os.fork()  # while another thread writes
 if child == 0:
+    assert not sqlite_forks._open, "SQLite still thinks that this process has the file open"
     put("child")
     store.close()
-    os._exit(0)
+    os._exit(0 if names() == ["before", "child"] else 1)
 assert os.waitpid(child, 0)[1] == 0
+writing.join()
 put("parent")
-assert [row.name for row in store.schedules()] == ["before", "child", "parent"]
+assert names() == ["before", "child", "parent"]
 store.close()
-"""
-    subprocess.run([sys.executable, "-W", "error", "-c", program], check=True)
+""",
+    )
+
+
+def test_a_child_of_who_forks_inside_a_transaction_is_told_so_and_touches_nothing(tmp_path: Path) -> None:
+    _forked(
+        tmp_path,
+        """
+with store.begin():
+    child = os.fork()
+    if child == 0:
+        try:
+            put("child")
+        except StoreError as error:
+            os._exit(0 if "forked inside a transaction" in str(error) and "\\n" not in str(error) else 1)
+        os._exit(2)
+    assert os.waitpid(child, 0)[1] == 0
+assert names() == ["before"]
+store.close()
+""",
+    )
 
 
 def _run(run_id: str = "run", key: str | None = None) -> Run:
