@@ -80,10 +80,10 @@ def in_turn(actions: Mapping[str, Callable[[], float]], turns: int, say: Say) ->
 
 def _meanwhile(action: Callable[[], float | None]) -> tuple[float, float]:
     """What the action gave, and how much of a core others used until it was over."""
-    began, busy, own = time.monotonic(), _busy(), _own()
+    began, busy, before = time.monotonic(), _busy(), own()
     value = action()
     took = max(time.monotonic() - began, 1e-3)
-    return value or 0.0, max(_busy() - busy - (_own() - own), 0.0) / took
+    return value or 0.0, max(_busy() - busy - (own() - before), 0.0) / took
 
 
 def _busy() -> float:
@@ -94,7 +94,7 @@ def _busy() -> float:
     return (user + nice + system + irq + soft + steal) / _TICK
 
 
-def _own() -> float:
+def own() -> float:
     """Seconds that this process, and all that came from it, have used; those of ended ones are with their parents."""
     parents: dict[int, int] = {}
     used: dict[int, float] = {}

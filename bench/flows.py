@@ -10,7 +10,7 @@ from itertools import count
 from threading import Event
 from typing import Any
 
-from bench import calm, places
+from bench import calm, lateness, places
 from bench.places import Place
 from bench.report import Report
 from onthedot import App
@@ -19,6 +19,8 @@ from onthedot.model.run import Run
 from onthedot.node.settings import NodeSettings
 
 Say = Callable[[str], None]
+SCHEDULES, SECONDS, MAPS = 100, 8, 20
+OPEN, IDLE_S = 1000, 30
 STEPS = 10
 CHAINS, ITEMS = 300, 10_000
 TURNS = 3
@@ -29,6 +31,8 @@ def run(report: Report, say: Say, kind: str) -> None:
     """Runs and steps in turn, on one store."""
     with places.opened(kind) as place:
         steps(report, say, place)
+        planning_beside(report, say, place)
+        idle(report, say, place)
 
 
 def steps(report: Report, say: Say, place: Place) -> None:
@@ -75,6 +79,86 @@ def rate(place: Place, runs: int, fill: Callable[[App], None]) -> float:
     taken = time.perf_counter() - start
     app.close()
     return runs / taken
+
+
+def planning_beside(report: Report, say: Say, place: Place) -> None:
+    """How late schedules fire, with and without a map of many items at work in the same process."""
+    alone, beside = f"{SCHEDULES} schedules each second, alone", f"the same, beside a map of {ITEMS:,}"
+    ways: dict[str, Callable[[], float]] = {
+        alone: lambda: lateness.ours(place.fresh(), SCHEDULES, SECONDS).at(0.99),
+        beside: lambda: lateness.ours(place.fresh(), SCHEDULES, SECONDS, _maps).at(0.99),
+    }
+    turns = calm.in_turn(ways, 2, say)
+    section = report.section(
+        f"Planning beside a map on {place.name}",
+        f"{place.how}. How late functions are called, the 99th percentile in ms: {SCHEDULES} schedules are due in the "
+        f"same instant of each of {SECONDS} seconds. The maps follow each other, one at a time, each of {ITEMS:,} "
+        "no-op items. The median of two turns.",
+        *("what", "p99, ms", "spread", "others meanwhile, of a core"),
+    )
+    section.rows += [(name, each.median, each.spread, each.busiest) for name, each in turns.items()]
+    part = turns[beside].median / max(turns[alone].median, 1e-9)
+    report.goal("planning beside a map: p99 within 1.5 times", f"{part:.2f} times", part <= 1.5)
+
+
+def _maps(app: App) -> Callable[[], None]:
+    """One map after the other, for longer than is measured."""
+
+    @app.task(name="nothing")
+    async def nothing(number: int = 0) -> None: ...
+
+    wide = app.flow("wide")
+    source, before = wide.arg("numbers", list(range(ITEMS))), list[Any]()
+    for number in range(MAPS):
+        before = [wide.map("nothing", source, name=f"map-{number}", after=before)]
+
+    def begin() -> None:
+        app.enqueue(wide)
+
+    return begin
+
+
+def idle(report: Report, say: Say, place: Place) -> None:
+    """What flows cost that are open, and of which nothing can begin."""
+    shares: dict[int, float] = {}
+    for flows in (0, OPEN):
+        say(f"an idle node with {flows:,} open flows for {IDLE_S} s")
+        calm.wait(say)
+        shares[flows] = _idle_share(place, flows)
+    section = report.section(
+        f"An idle node with open flows on {place.name}",
+        f"Processor time over {IDLE_S} s, of the process and of its server. Of each flow one step waits for a node "
+        "that is not there.",
+        *("open flows", "% of a core"),
+    )
+    section.rows += [(f"{flows:,}", share * 100) for flows, share in shares.items()]
+    more = shares[OPEN] - shares[0]
+    report.goal("1,000 open flows cost an idle node less than 0.2 % of a core", f"{more * 100:+.2f} %", more < 0.002)
+
+
+def _idle_share(place: Place, flows: int) -> float:
+    app = App(place.fresh())
+    app.open_store(create=True)
+
+    @app.task(name="nothing")
+    def nothing() -> None: ...
+
+    stands = app.flow("stands")
+    stands.step("nothing", name="waits", group="elsewhere")
+    first = app.enqueue(stands)
+    _many(app, first, flows)
+    if not flows:
+        app.runs.cancel(first.id)
+    app.start()
+    while sum(run.state == "running" for run in app.runs.list(limit=OPEN, steps=False)) < flows:
+        time.sleep(0.2)
+    time.sleep(3)
+    cpu, wall = calm.own(), time.perf_counter()
+    time.sleep(IDLE_S)
+    share = (calm.own() - cpu) / (time.perf_counter() - wall)
+    app.stop()
+    app.close()
+    return share
 
 
 def _enqueue(runs: int, app: App) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import count
@@ -75,9 +75,15 @@ class _Calls:
             self.all_done.set()
 
 
-def ours(url: str, schedules: int, seconds: int) -> Lateness:
-    """A node as a user has it: embedded, with default settings, and schedules that are declared in code."""
+def ours(
+    url: str, schedules: int, seconds: int, beside: Callable[[App], Callable[[], None]] = lambda app: lambda: None
+) -> Lateness:
+    """A node as a user has it: embedded, with default settings, and schedules that are declared in code.
+
+    What it does `beside` is declared first, and begun, by what that gives, when the node has started.
+    """
     app = App(url)
+    begin_beside = beside(app)
     first_s = int(time.time()) + 5 + schedules // 100
     calls = _Calls(first_s, schedules, seconds)
 
@@ -94,6 +100,7 @@ def ours(url: str, schedules: int, seconds: int) -> Lateness:
     for number in range(schedules):
         _declare(app, f"every-second-{number}", trigger, calls)
     app.start()
+    begin_beside()
     calls.all_done.wait(first_s - time.time() + WARM_S + seconds + PATIENCE_S)
     app.stop()
     app.close()
