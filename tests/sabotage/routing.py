@@ -163,6 +163,14 @@ CLAIMING = (
         tests=unit("node/test_prepared.py::test_outcomes_wait_for_ticks_that_begin_but_not_for_ever"),
     ),
     Sabotage(
+        name="outcomes-starve-what-is-due",
+        rule="What is due and was turned away comes before the next outcomes.",
+        file="node/planning_pass.py",
+        find="            if steps.plan:  # next:",
+        replace="            if False:  # next:",
+        tests=unit("node/test_node.py::test_what_is_due_and_was_turned_away_comes_before_the_next_outcomes"),
+    ),
+    Sabotage(
         name="planner-hoards",
         rule="Born running only where a worker is free.",
         file="rules/plan.py",

@@ -109,6 +109,8 @@ class PlanningPass:
             return self._until_next()
         self._turned_away = True  # first, and then the lock: who lets go of it looks afterwards
         if not self._claiming.acquire(blocking=False):
+            if steps.plan:  # next: who records outcomes would otherwise take its turn again and again
+                parts.around_planning(True)
             self.agenda.go_on()
             return self._settings.poll_ms
         self._turned_away = self._freed_meanwhile = False

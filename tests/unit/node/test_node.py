@@ -21,6 +21,7 @@ from onthedot.events import Failure, LeaseLost, OutcomeRefused, TookOver
 from onthedot.model.node import Node
 from onthedot.model.run import Run
 from onthedot.model.states import State
+from onthedot.node.agenda import LOOK_AGAIN_MS
 from onthedot.node.node import NodeRunner
 from onthedot.node.settings import NodeSettings
 from onthedot.stores.base import Planned, Renewal
@@ -685,6 +686,20 @@ def test_a_pass_that_was_turned_away_has_looked_into_no_pool(world: World) -> No
     node.plan_once()
     world.settle(node)
     assert [run.state for run in world.runs()] == ["succeeded"] * 2
+
+
+def test_what_is_due_and_was_turned_away_comes_before_the_next_outcomes(world: World) -> None:
+    """Else who records a stream of them would take its turn again and again."""
+    node = one_at_a_time(world, 1)
+    world.app.schedules.put("now", "work", every("1s"))
+    world.clock.advance(1000)
+    with node._pass._claiming:
+        node.plan_once()
+    assert node.write_once() == LOOK_AGAIN_MS
+    assert node.worker._empty.wait(LONGEST_S)
+    node.plan_once()
+    world.settle(node)
+    assert sorted(run.cause for run in world.runs()) == ["enqueue", "tick"]
 
 
 def test_what_could_not_be_started_with_the_outcomes_is_looked_at_again_at_once(world: World) -> None:
