@@ -297,3 +297,14 @@ def test_a_calendar_that_ends_soon_is_told_by_the_doctor(both: Both) -> None:
     (over,) = judge_calendars(values, end_ms + 2 * 86_400_000)
     assert (str(soon.level), str(over.level)) == ("warning", "problem")
     assert "leaves out nothing after that" in soon.what
+
+
+def test_a_calendar_that_is_edited_as_text_on_its_page_still_comes_from_where_it_came_from(both: Both) -> None:
+    from onthedot.web.dashboard.calendars import _days, _like_before
+
+    before = both.app.calendars.put("de", ics(DECEMBER)).days
+    lines = "\n".join(" ".join(entry) for entry in before.entries()) + "\n2026-12-31 New Year's Eve"
+    both.app.calendars.put("de", _like_before(both.app, "de", _days(lines)))
+    after = both.app.calendars.get("de").days
+    assert (after.count, after.source, after.until) == (before.count + 1, "ics", before.until)
+    assert _like_before(both.app, "", _days("2026-12-31")).source == "dates"

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from onthedot.model.alert import Alert, AlertState, Told
 from onthedot.model.schedule import Schedule
 from onthedot.stores.base import Store
 
-MOST_SCHEDULES = 5000
-"""So many schedules are looked through for their alerts."""
 _BATCH = 500
 
 
@@ -24,7 +22,7 @@ class AlertStanding:
     """Those of which it was told that they fail, and not yet that they recovered."""
     overdue: tuple[str, ...] = ()
     sent_ms: int | None = None
-    """When it was last sent because of a failure."""
+    """When it was last sent."""
     held_back: int = 0
 
     @property
@@ -48,10 +46,10 @@ def alerts_of(schedule: Schedule, state: AlertState) -> tuple[ScheduleAlert, ...
     return tuple(ScheduleAlert(each, state.told.get(each.name, Told()), state.bad) for each in schedule.alerts)
 
 
-def read_alerts(store: Store, most: int = MOST_SCHEDULES) -> list[AlertStanding]:
-    """All alerts of the first so many schedules, by name; where something that they told is still so, first."""
+def read_alerts(store: Store) -> list[AlertStanding]:
+    """All alerts of all schedules, by name; where something that they told is still so, first."""
     found: dict[Alert, list[tuple[Schedule, Told]]] = {}
-    for batch in _batches(store, most):
+    for batch in _batches(store):
         with_alerts = [each for each in batch if each.alerts]
         states = store.alert_states([each.id for each in with_alerts]) if with_alerts else {}
         for schedule in with_alerts:
@@ -62,17 +60,11 @@ def read_alerts(store: Store, most: int = MOST_SCHEDULES) -> list[AlertStanding]
     return sorted(standings, key=lambda each: (not each.is_open, each.alert.name, each.alert.task))
 
 
-def _batches(store: Store, most: int) -> Sequence[Sequence[Schedule]]:
-    batches: list[Sequence[Schedule]] = []
-    after, left = "", most
-    while left > 0:
-        batch = store.schedules(after=after, limit=min(_BATCH, left))
-        batches.append(batch)
-        left -= len(batch)
-        if len(batch) < _BATCH:
-            break
+def _batches(store: Store) -> Iterator[Sequence[Schedule]]:
+    after = ""
+    while batch := store.schedules(after=after, limit=_BATCH):
+        yield batch
         after = batch[-1].name
-    return batches
 
 
 def _standing(alert: Alert, those: Sequence[tuple[Schedule, Told]]) -> AlertStanding:

@@ -247,7 +247,20 @@ def describe_run(run: Run, facts: Facts) -> str:
     """Where it was, how it went, which nodes died under it, and why it was late."""
     because = why_so(run, facts)
     told = [f"{_course(run, facts)}: {because}" if because else _course(run, facts)]
+    told += [f"its step {step.title} waits: {why}" for step, why in waiting_steps(run, facts) if why]
     return "; ".join([*told, *hindrances(run, facts), *facts.alerts_of(run)])
+
+
+def waiting_steps(flow: Run, facts: Facts) -> list[tuple[Run, str]]:
+    """Of a flow that is under way: runs of its steps that have not begun, and why; empty where they were made just
+    now."""
+    if not flow.is_flow or flow.state is not State.RUNNING:
+        return []
+    found: list[tuple[Run, str]] = []
+    for step, around in facts.waiting_steps(flow):
+        late = why_late(step, around)
+        found.append((step, why_so(step, around) or ("" if late is None else late.why)))
+    return found
 
 
 def hindrances(run: Run, facts: Facts) -> list[str]:

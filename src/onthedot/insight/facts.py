@@ -14,6 +14,7 @@ from onthedot.stores.base import Store
 
 _NEAR = 500
 _WITNESSES = 50
+_MOST_STEPS = 6
 """Runs by which it is told who was there: the latest of each node counts."""
 _SHARDS = 2000
 """Shards are made with their broadcast."""
@@ -61,6 +62,11 @@ class Facts:
         marks = self._store.ticks([schedule_id], first_ms=moment_ms, last_ms=moment_ms, each=_NEAR).marks
         runs = self._store.runs(ids=[mark.id for mark in marks], limit=_NEAR) if marks else []
         return runs + [shard for run in runs if run.is_broadcast for shard in self._shards(run)]
+
+    def waiting_steps(self, flow: Run) -> list[tuple[Run, Facts]]:
+        """Some of the runs of its steps that were made and have not begun, with what is known around each."""
+        waiting = self._store.runs(parent=flow.id, state=State.WAITING, limit=_MOST_STEPS)
+        return [(step, Facts(self._store, None, around_ms=step.due_ms)) for step in waiting]
 
     def _shards(self, run: Run) -> list[Run]:
         return [each for each in self._store.runs(parent=run.id, limit=_SHARDS) if each.is_shard]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from onthedot.insight.explain import hindrances, why_so
+from onthedot.insight.explain import hindrances, waiting_steps, why_so
 from onthedot.insight.facts import Facts
 from onthedot.insight.lateness import LATE_MS, why_late
 from onthedot.insight.node_history import NodeHistory, read_nodes
-from onthedot.insight.run_story import Known, first_late_ms, tell, usual_ms
+from onthedot.insight.run_story import Known, WaitingStep, first_late_ms, tell, usual_ms
 from onthedot.model.attempt import Attempt
 from onthedot.model.node import Node
 from onthedot.model.run import Run
@@ -93,6 +93,7 @@ def read_report(store: Store, run: Run) -> RunReport:
         now_ms=facts.now_ms,
         usual_ms=usually,
         on_nodes=tuple(f"{each.title} on {nodes.name(each.owner)}" for each in begun if each.owner is not None),
+        waiting=tuple(WaitingStep(each.step or "", each.title, _brief(why)) for each, why in waiting_steps(run, facts)),
         why=_brief(why_so(run, facts)),
         why_late=_why_late(run, facts),
         stopped_by=(facts.history.stopped_by(run.id) or "") if _was_stopped(run) else "",

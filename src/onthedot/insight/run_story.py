@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from statistics import median
+from typing import NamedTuple
 
 from onthedot.durations import spoken_duration
 from onthedot.model.attempt import Attempt, last_line
@@ -38,6 +39,15 @@ _FATES = {
 }
 
 
+class WaitingStep(NamedTuple):
+    """A run of a step that was made, and has not begun."""
+
+    step: str
+    title: str
+    why: str
+    """What it waits for; empty where it has only just been made."""
+
+
 @dataclass(frozen=True, slots=True)
 class Known:
     """What a story rests on, beside the run itself."""
@@ -51,6 +61,8 @@ class Known:
     """Why it began late, or has not begun."""
     on_nodes: tuple[str, ...] = ()
     """Of a flow: which of its steps runs where, "load[17] on node b"."""
+    waiting: tuple[WaitingStep, ...] = ()
+    """Of a flow: the runs of steps that wait."""
     stopped_by: str = ""
     """Who cancelled it, or asked it to stop."""
 
@@ -104,10 +116,10 @@ def _flow(run: Run, known: Known) -> Iterator[str]:
     """How far a flow is: what runs and where, what went wrong, what waits and for what."""
     if run.state is not State.RUNNING:
         return
-    far = [_far(step) for step in run.steps if step.state == "running"]
+    far = [_far(step, known) for step in run.steps if step.state == "running"]
     where = [_and_others(known.on_nodes)] if known.on_nodes else []
     if far:
-        yield "; ".join([*far, *where])
+        yield "; ".join([*far, *where, *_items_that_wait(run, known)])
     state = {step.name: step.state for step in run.steps}
     ahead = [step for step in run.steps if step.state == "waiting" and not step.closing]
     next_ones = [step for step in ahead if not any(state.get(name) == "waiting" for name in step.after)]
@@ -119,9 +131,23 @@ def _flow(run: Run, known: Known) -> Iterator[str]:
         yield f"still to come: {_and_others(later)}"
 
 
-def _far(step: StepStatus) -> str:
-    bad = f", {step.failed:,} bad" if step.failed else ""
-    return f"{step.name} {step.ended:,} of {step.total:,}{bad}" if step.mapped else f"{step.name} runs"
+def _far(step: StepStatus, known: Known) -> str:
+    if step.mapped:
+        bad = f", {step.failed:,} bad" if step.failed else ""
+        return f"{step.name} {step.ended:,} of {step.total:,}{bad}"
+    waits = next((each for each in known.waiting if each.step == step.name), None)
+    return f"{step.name} runs" if waits is None else f"{step.name} waits{_colon(waits.why)}"
+
+
+def _items_that_wait(run: Run, known: Known) -> list[str]:
+    """The first of each map that waits for something, with the reason."""
+    mapped = [step.name for step in run.steps if step.state == "running" and step.mapped]
+    first = (next((each for each in known.waiting if each.step == name and each.why), None) for name in mapped)
+    return [f"{each.title} waits{_colon(each.why)}" for each in first if each is not None]
+
+
+def _colon(why: str) -> str:
+    return f": {why}" if why else ""
 
 
 def _awaited(step: StepStatus, state: Mapping[str, str]) -> list[str]:

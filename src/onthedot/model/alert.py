@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from typing import Any, Literal, NamedTuple
 
@@ -120,6 +120,30 @@ def ends_key(schedule_id: str) -> str:
 def plans_key(schedule_id: str) -> str:
     """The same of its planners."""
     return f"am:{schedule_id}"
+
+
+def keys_of_alerts(schedule_ids: Iterable[str]) -> dict[str, str]:
+    """All keys that keep what was told of these schedules, each with its schedule."""
+    return {key(each): each for each in schedule_ids for key in (ends_key, plans_key)}
+
+
+def alert_states_from(keys: Mapping[str, str], kept: Iterable[tuple[str, str | None]]) -> dict[str, AlertState]:
+    """By schedule what was told: what ends have told, and planners, as one. `kept` has each key's text."""
+    found = dict(sorted(kept))  # what ends have told comes first
+    states: dict[str, AlertState] = {}
+    for key, text in found.items():
+        state, before = AlertState.from_text(text), states.get(keys[key])
+        states[keys[key]] = state if before is None else _joined(before, state)
+    return states
+
+
+def _joined(ends: AlertState, plans: AlertState) -> AlertState:
+    told = dict(ends.told)
+    for name, each in plans.told.items():
+        before = told.get(name, Told())
+        sent = [moment for moment in (before.sent_ms, each.sent_ms) if moment is not None]
+        told[name] = before._replace(sent_ms=max(sent, default=None), held=before.held + each.held)
+    return replace(ends, told=told)
 
 
 _MOST_OF_A_NAME = 180

@@ -10,7 +10,7 @@ from threading import RLock
 from typing import Any, TypeVar
 
 from onthedot.heap import IndexedHeap
-from onthedot.model.alert import AlertState, ends_key
+from onthedot.model.alert import AlertState, alert_states_from, keys_of_alerts
 from onthedot.model.decision import Decision
 from onthedot.model.freeze import Freeze
 from onthedot.model.graph import Graph
@@ -296,9 +296,10 @@ class MemoryStore(Engine):
         return [published[name] for name in sorted(published)]
 
     def alert_states(self, schedule_ids: Sequence[str]) -> dict[str, AlertState]:
+        keys = keys_of_alerts(schedule_ids)
         with self._lock:
-            found = {each: self._tables.keys.get(ends_key(each)) for each in schedule_ids}
-        return {each: AlertState.from_text(key.state) for each, key in found.items() if key is not None}
+            found = [self._tables.keys[each] for each in keys if each in self._tables.keys]
+        return alert_states_from(keys, ((each.key, each.state) for each in found))
 
     def tokens(self, name: str | None = None) -> list[Token]:
         with self._lock:

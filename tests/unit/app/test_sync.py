@@ -246,3 +246,25 @@ def test_while_a_file_is_being_written_nothing_is_taken(place: Place) -> None:
         place.file.write_text(HELLO + f"# {'x' * number}\n[schedules.b", encoding="utf-8")
         watched.watch.run_once()
     assert watched.events == []
+
+
+ICS = "BEGIN:VCALENDAR\nVERSION:2.0\nPRODID:x\n{}END:VCALENDAR\n"
+DAY = "BEGIN:VEVENT\nUID:{0}\nDTSTART;VALUE=DATE:{0}\nSUMMARY:{1}\nEND:VEVENT\n"
+
+
+def test_a_watched_file_is_taken_anew_when_the_ics_that_it_names_has_changed(place: Place) -> None:
+    days = place.file.parent / "days.ics"
+    days.write_text(ICS.format(DAY.format("20261225", "Christmas")), encoding="utf-8")
+    app = place.app('[calendars.de]\nics = "days.ics"\n' + HELLO + 'except = "calendar de"\n')
+    app.sync()
+    heard: list[Event] = []
+    watch = FileWatch(app._files, app.sync, heard.append)
+    watch.run_once()
+    days.write_text(ICS.format(DAY.format("20261225", "Christmas") + DAY.format("20261226", "Day 2")), encoding="utf-8")
+    watch.run_once()
+    watch.run_once()
+    assert [type(each) for each in heard] == [FileLoaded]
+    assert app.calendars.get("de").days.count == 2
+    watch.run_once()
+    watch.run_once()
+    assert len(heard) == 1

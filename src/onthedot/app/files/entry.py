@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
@@ -155,6 +156,8 @@ class JobFile:
     alerts: tuple[AlertEntry, ...] = ()
     shared: tuple[SharedValue, ...] = ()
     """Its calendars, then its named triggers."""
+    files: tuple[Path, ...] = ()
+    """Others that it is made of: the .ics of its calendars."""
 
     @property
     def problems(self) -> tuple[str, ...]:

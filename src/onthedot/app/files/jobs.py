@@ -12,7 +12,7 @@ from typing import Any
 from onthedot.app.alerting import read_alert
 from onthedot.app.files.declared_targets import WORK_KEYS, read_work
 from onthedot.app.files.entry import AlertEntry, Entry, JobFile, NamedTask, Steps, Work
-from onthedot.app.files.shared_values import pins_of, read_shared
+from onthedot.app.files.shared_values import files_named, pins_of, read_shared
 from onthedot.app.files.steps import read_flow
 from onthedot.app.files.trigger_keys import TRIGGER_KEYS, ZONE_KEYS, read_trigger, read_zone
 from onthedot.app.names import name_problem
@@ -86,7 +86,8 @@ class _Reader:
         pins = pins_of(shared)
         pinned = tuple(replace(entry, trigger=entry.trigger.with_pins(pins)) for entry in entries)
         alerts = self._alerts(document.get("alerts", {}))
-        return JobFile(path, pinned, store, app, zone, shared=shared, alerts=alerts)
+        files = files_named(document, folder)
+        return JobFile(path, pinned, store, app, zone, shared=shared, alerts=alerts, files=files)
 
     def _alerts(self, tables: object) -> tuple[AlertEntry, ...]:
         if not isinstance(tables, dict) or not all(isinstance(table, dict) for table in tables.values()):

@@ -75,6 +75,8 @@ class LoadedFile:
         self._flow_names: tuple[str, ...] = ()
         self.names: tuple[str, ...] = ()
         """The schedules that it declares."""
+        self.files: tuple[Path, ...] = ()
+        """Others that it is made of: when one of them changes, it has changed."""
         self.refused: tuple[str, ...] = ()
         """The lines of a crontab that were left out, each with its place and the reason."""
         declarations.origins.add("file")
@@ -98,6 +100,7 @@ class LoadedFile:
         self._task_names = (*(task.name for task in own), *(name for name in self._task_names if name in stays))
         self.names = (*(each.put.name for each in declared), *(name for name in self.names if name in stays))
         self.refused = job_file.problems
+        self.files = job_file.files
         for problem in self.refused:
             _log.error("%s; the other lines count", problem)
         return job_file

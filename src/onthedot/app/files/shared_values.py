@@ -39,6 +39,13 @@ def read_shared(
     return tuple(found)
 
 
+def files_named(document: Table, folder: Path | None) -> tuple[Path, ...]:
+    """The files that calendars are read from."""
+    tables = document.get("calendars", {})
+    found = [each.get("ics") for each in tables.values() if isinstance(each, dict)] if isinstance(tables, dict) else []
+    return () if folder is None else tuple(folder / each for each in found if isinstance(each, str))
+
+
 def pins_of(shared: tuple[SharedValue, ...]) -> dict[Use, Pin]:
     """What these say is known here, so that the file can be judged and forecast without a store: as revision 0."""
     pins: dict[Use, Pin] = {}

@@ -12,8 +12,9 @@ from onthedot.events import Event, FileBroken, FileLoaded
 
 LOOK_MS = 1000
 
-Print = tuple[int, int, int] | None
-"""By what a change is seen: when it was written, its size, and which file it is; None where there is none."""
+Print = tuple[tuple[int, int, int] | None, ...]
+"""By what a change is seen, of the file and of those that it names: when it was written, its size, and which file it
+is; None where there is none."""
 
 
 class FileWatch:
@@ -28,20 +29,21 @@ class FileWatch:
         self._files = files
         self._sync = sync
         self._emit = emit
-        self._taken = {file.path: _print(file.path) for file in files}
+        self._taken = {file.path: _print(file) for file in files}
         self._seen = dict(self._taken)
         self._names = {file.path: file.names for file in files}
 
     def run_once(self) -> int:
         """One look at each; says how long nothing need be looked at."""
         for file in self._files:
-            seen, now = self._seen[file.path], _print(file.path)
+            seen, now = self._seen[file.path], _print(file)
             self._seen[file.path] = now
             if now == seen and now != self._taken[file.path]:
                 self._take(file, now)
         return LOOK_MS
 
     def _take(self, file: LoadedFile, now: Print) -> None:
+        before = file.files
         try:
             file.load()
         except FileError as error:
@@ -51,10 +53,14 @@ class FileWatch:
             removed = tuple(name for name in self._names[file.path] if name not in file.names)
             self._names[file.path] = file.names
             self._emit(FileLoaded(str(file.path), synced.created, synced.updated, removed, synced.pruned))
-        self._taken[file.path] = now
+        self._taken[file.path] = self._seen[file.path] = _print(file) if file.files != before else now
 
 
-def _print(path: Path) -> Print:
+def _print(file: LoadedFile) -> Print:
+    return tuple(_print_of(each) for each in (file.path, *file.files))
+
+
+def _print_of(path: Path) -> tuple[int, int, int] | None:
     try:
         found = path.stat()
     except OSError:

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from pymongo.client_session import ClientSession
 from pymongo.database import Database
 
-from onthedot.model.alert import AlertState, ends_key
+from onthedot.model.alert import AlertState, alert_states_from, keys_of_alerts
 from onthedot.model.decision import Decision
 from onthedot.model.freeze import Freeze
 from onthedot.model.minute import Minute
@@ -199,9 +199,9 @@ class Queries(Engine):
         return [published[name] for name in sorted(published)]
 
     def alert_states(self, schedule_ids: Sequence[str]) -> dict[str, AlertState]:
-        keys = {ends_key(each): each for each in schedule_ids}
+        keys = keys_of_alerts(schedule_ids)
         found = map(documents.key_from, self._all(schema.KEYS, {"_id": {"$in": [*keys]}}, [("_id", 1)]))
-        return {keys[each.key]: AlertState.from_text(each.state) for each in found}
+        return alert_states_from(keys, ((each.key, each.state) for each in found))
 
     def tokens(self, name: str | None = None) -> list[Token]:
         wanted = {} if name is None else {"_id": name}

@@ -10,7 +10,7 @@ from typing import Any
 
 from onthedot.errors import StoreError, StoreUnavailable
 from onthedot.forks import leave_alone, tell_of_forks
-from onthedot.model.alert import AlertState, ends_key
+from onthedot.model.alert import AlertState, alert_states_from, keys_of_alerts
 from onthedot.model.decision import Decision
 from onthedot.model.freeze import Freeze
 from onthedot.model.hour import Hour
@@ -250,12 +250,12 @@ class RedisStore(Engine):
         return queries.tasks(self._server)
 
     def alert_states(self, schedule_ids: Sequence[str]) -> dict[str, AlertState]:
-        keys = [ends_key(each) for each in schedule_ids]
+        keys = keys_of_alerts(schedule_ids)
         texts = self._server.ask("HMGET", KEYS.name, *keys) if keys else []
-        found = zip(schedule_ids, keys, texts, strict=True)
-        return {
-            each: AlertState.from_text(mapping.key_from(key, text[STAMP:]).state) for each, key, text in found if text
-        }
+        found = zip(keys, texts, strict=True)
+        return alert_states_from(
+            keys, ((key, mapping.key_from(key, text[STAMP:]).state) for key, text in found if text)
+        )
 
     def tokens(self, name: str | None = None) -> list[Token]:
         if name is None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, Dialect
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.sql.base import Executable
 from sqlalchemy.sql.compiler import SQLCompiler
@@ -109,16 +109,21 @@ def _run(connection: Connection, text: str, values: Any, answer: Callable[[Any],
             cursor.close()
 
 
-_known: dict[tuple[object, str, str | None], _Compiled | None] = {}
+_known: dict[tuple[object, str, bool, str | None], _Compiled | None] = {}
 
 
 def _compiled(connection: Connection, statement: Executable) -> _Compiled | None:
     schemas = connection.get_execution_options().get("schema_translate_map")
-    key = (statement, connection.dialect.driver, schemas[None] if schemas else None)
+    key = (statement, *_flavour(connection.dialect), schemas[None] if schemas else None)
     try:
         return _known[key]
     except KeyError:
         return _known.setdefault(key, _compile(connection, statement, schemas))
+
+
+def _flavour(dialect: Dialect) -> tuple[str, bool]:
+    """What statements are written for. MariaDB and MySQL share their driver, and not their SQL."""
+    return dialect.driver, getattr(dialect, "is_mariadb", False)
 
 
 def _compile(connection: Connection, statement: Executable, schemas: Any) -> _Compiled | None:

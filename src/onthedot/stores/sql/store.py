@@ -15,7 +15,7 @@ from sqlalchemy import Connection
 from onthedot.clock import SystemClock
 from onthedot.errors import Conflict, SchemaError, StoreError, StoreUnavailable
 from onthedot.forks import leave_alone, notice_fork, tell_of_forks
-from onthedot.model.alert import AlertState, ends_key
+from onthedot.model.alert import AlertState, alert_states_from, keys_of_alerts
 from onthedot.model.decision import Decision
 from onthedot.model.finding import Finding
 from onthedot.model.freeze import Freeze
@@ -495,10 +495,10 @@ class SqlStore(Engine):
         return [published[name] for name in sorted(published)]
 
     def alert_states(self, schedule_ids: Sequence[str]) -> dict[str, AlertState]:
-        keys = {ends_key(each): each for each in schedule_ids}
+        keys = keys_of_alerts(schedule_ids)
         most = self._dialect.most_values
         found = self._reading(lambda connection: [*in_chunks(connection, statements.KEYS, keys, most=most)])
-        return {keys[row[0]]: AlertState.from_text(row[3]) for row in found}
+        return alert_states_from(keys, ((row[0], row[3]) for row in found))
 
     def tokens(self, name: str | None = None) -> list[Token]:
         rows = self._all(statements.TOKENS) if name is None else self._all(statements.TOKEN, {"name": name})

@@ -158,6 +158,9 @@ class TestAlerts(Promises):
         scene.wait(10 * MINUTE)
         scene.plan(node)
         assert len(sent(scene)) == 1
+        schedule = scene.schedule()
+        state = scene.store.alert_states([schedule.id])[schedule.id]
+        assert (state.told["ops"].held, state.told["ops"].sent_ms is not None) == (1, True)
 
     def test_each_alert_of_a_schedule_goes_by_its_own_rules(self, scene: Scene) -> None:
         node = scene.node(tasks=("job", "hook", "pager"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import date
 from typing import Annotated
 from urllib.parse import quote
@@ -45,7 +46,7 @@ def put(request: Request, app: TheApp, form: TheForm) -> Response:
     """A calendar, or its next revision: lines of days, or the text of an .ics file."""
     name = form["name"].strip()
     try:
-        kept = app.calendars.put(name, _days(form["days"]))
+        kept = app.calendars.put(name, _like_before(app, form["of"], _days(form["days"])))
     except _REFUSED as error:
         if form["of"]:
             return _one(request, app, form["of"], None, form=form, wrong=str(error), status=422)
@@ -115,6 +116,15 @@ def _days(text: str) -> CalendarDays:
         return ics(text.encode())
     lines = [line.split(maxsplit=1) for line in text.splitlines() if line.strip()]
     return days_named([(words[0], words[1] if len(words) > 1 else "") for words in lines])
+
+
+def _like_before(app: App, name: str, days: CalendarDays) -> CalendarDays:
+    """Edited as text, it still comes from where it came from, and is worked out as far as it was: the doctor goes by
+    that. A new file says so for itself."""
+    if not name or days.source != "dates":
+        return days
+    before = app.calendars.get(name).days
+    return replace(days, source=before.source, until=before.until)
 
 
 def _page(

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from sqlalchemy import Connection, bindparam, create_engine, event, literal, select, text
+from sqlalchemy.dialects.mysql.pymysql import dialect as mysql_dialect
 from sqlalchemy.exc import DBAPIError, IntegrityError
 
 from onthedot.stores.sql import driver
@@ -62,3 +63,9 @@ def test_a_connection_that_was_interrupted_in_the_midst_of_an_answer_is_not_used
     with pytest.raises(KeyboardInterrupt):
         driver._run(connection, "SELECT 1", (), interrupt)
     assert connection.invalidated
+
+
+def test_mariadb_and_mysql_in_one_process_do_not_share_what_was_written_for_one_of_them() -> None:
+    one, other = mysql_dialect(is_mariadb=True), mysql_dialect(is_mariadb=False)
+    assert one.driver == other.driver
+    assert driver._flavour(one) != driver._flavour(other)
