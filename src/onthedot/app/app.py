@@ -314,7 +314,11 @@ class App(Declaring):
                 key=None if key is None else _key_of(name, key_of(key, "enqueue: key")),
                 trace=trace,
             )
-            return store.enqueue([run], connection, author("enqueue"))[0]
+            return self._enqueue(store, run, connection)
+
+    def _enqueue(self, store: Store, run: Run, connection: Any) -> Run:
+        """Keep a run that was asked for; a door to a framework may wait for that framework's commit."""
+        return store.enqueue([run], connection, author("enqueue"))[0]
 
     # freezes
 
