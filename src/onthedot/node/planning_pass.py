@@ -72,6 +72,8 @@ class PlanningPass:
         """Since the last pass; their next ticks are decided when there is time."""
         self._read_due_ms = self._looked_ms = 0
         """When what is due was last read from the store; and what waits there."""
+        self._holds_on_since_ms: int | None = None
+        """Since when what is due waits for workers that are about to come free, pass after pass."""
         self._more_due = False
         """The last plan left something due."""
         self._idle = False
@@ -229,6 +231,8 @@ class PlanningPass:
         """Plan what is due: what was decided ahead, then a few batches of the rest; outcomes wait meanwhile."""
         result = Result()
         self._parts.around_planning(True)
+        if self._holds_on_since_ms is None:
+            self._holds_on_since_ms = self._parts.clock.monotonic_ms()
         try:
             if self._prepared is not None and self._prepared.waits and self._is_turn(self._read_due_ms):
                 self._plan_batch()
@@ -239,9 +243,11 @@ class PlanningPass:
         finally:
             if not result.holds_on:
                 self._parts.around_planning(False)
+                self._holds_on_since_ms = None
 
     def _is_turn(self, last_ms: int) -> bool:
-        return self._parts.clock.monotonic_ms() - last_ms >= TURN_MS
+        """Whether it is long enough ago that this had its turn, or all had."""
+        return self._parts.clock.monotonic_ms() - max(last_ms, self._holds_on_since_ms or 0) >= TURN_MS
 
     def _plan_batches(self, before: Result) -> Result:
         result = before
