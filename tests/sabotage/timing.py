@@ -327,8 +327,8 @@ DEPENDENCIES = (
         name="retry-waits-for-its-dependency",
         rule="What had begun once is not judged again.",
         file="rules/expiry.py",
-        find='run.cause == "tick" and run.never_begun and not (run.exempt',
-        replace='run.cause == "tick" and not (run.exempt',
+        find='run.cause == "tick" and run.never_begun and not run.exempt',
+        replace='run.cause == "tick" and not run.exempt',
         tests=memory("TestDependencies::test_a_run_that_had_begun_is_not_judged_again"),
     ),
     Sabotage(
