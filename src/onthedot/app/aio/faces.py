@@ -75,6 +75,7 @@ class AsyncSchedules(Part):
 
     put = awaited(Schedules.put)
     put_many = awaited(Schedules.put_many)
+    take = awaited(Schedules.take)
     update = awaited(Schedules.update)
     pause = awaited(Schedules.pause)
     resume = awaited(Schedules.resume)
