@@ -119,6 +119,7 @@ def _rage(folder: Path, url: str, journal: str, options: argparse.Namespace) -> 
         nodes[number].wait()
         nodes[number] = start()
         kills += 1
+    _pause_flows(url)  # those that have begun go on to their ends
     time.sleep(15)  # what the last ones held is taken over, and done again
     for node in nodes:
         node.send_signal(signal.SIGTERM)
@@ -126,6 +127,15 @@ def _rage(folder: Path, url: str, journal: str, options: argparse.Namespace) -> 
     if any(codes):
         print(f"a node did not stop cleanly: exit codes {codes}")
     return kills
+
+
+def _pause_flows(url: str) -> None:
+    store = open_store(url, create=False)
+    app = App(url, store=store)
+    for each in app.schedules.list(limit=1000):
+        if each.kind == "flow":
+            app.schedules.pause(each.name)
+    store.close()
 
 
 def _judge(url: str, journal: str, began_ms: int) -> bool:

@@ -82,6 +82,7 @@ def _document(verdict: Verdict) -> dict[str, Any]:
     return {
         "schedules": verdict.schedules,
         "runs": verdict.runs,
+        "flows": verdict.flows,
         "explanations": verdict.explained,
         "journal_lines": verdict.entries,
         "broken_count": verdict.count,

@@ -12,6 +12,7 @@ from onthedot.errors import TriggerError
 from onthedot.model.attempt import Attempt
 from onthedot.model.decision import Decision
 from onthedot.model.freeze import Freeze
+from onthedot.model.graph import Graph
 from onthedot.model.node import Node
 from onthedot.model.policy import Policy
 from onthedot.model.run import Run
@@ -58,6 +59,8 @@ class History:
     runs: tuple[Run, ...] = ()
     carried: tuple[Run, ...] = ()
     """Runs of earlier pages that were still under way when this one begins: judged there, and in the way here."""
+    graphs: Mapping[str, Graph] = field(default_factory=dict)
+    """Of the flows whose steps are all among the runs, by their hashes; others are not judged as flows."""
     decisions: tuple[Decision, ...] = ()
     changes: tuple[Change, ...] = ()
     """The audit, oldest first."""

@@ -8,6 +8,11 @@ from onthedot.testing.history.attempts import attempts_bounded, no_superseded_ou
 from onthedot.testing.history.broken import Broken
 from onthedot.testing.history.execution import each_claim_once, what_is_recorded_was_done
 from onthedot.testing.history.explanations import explain_is_true
+from onthedot.testing.history.flows import (
+    flows_last_as_long_as_their_steps,
+    no_early_fan_in,
+    steps_end_once,
+)
 from onthedot.testing.history.history import History
 from onthedot.testing.history.starts import freeze_held, limits_held, never_early, no_overlap, pause_held
 from onthedot.testing.history.ticks import (
@@ -36,11 +41,18 @@ JUDGES: tuple[Judge, ...] = (
     explain_is_true,
 )
 """Of one schedule, or of work without one; `limits_held` judges all of them together."""
+FLOW_JUDGES: tuple[Judge, ...] = (steps_end_once, no_early_fan_in, flows_last_as_long_as_their_steps)
+"""Of a flow with all of its steps."""
 
 
 def judge(history: History) -> list[Broken]:
     """Every promise that this history breaks, the limits of groups included."""
-    return [broken for each in (*JUDGES, limits_held) for broken in each(history)]
+    return [broken for each in (*JUDGES, *FLOW_JUDGES, limits_held) for broken in each(history)]
+
+
+def judge_flow(history: History) -> list[Broken]:
+    """What one flow and its steps break."""
+    return [broken for each in FLOW_JUDGES for broken in each(history)]
 
 
 def judge_apart(history: History) -> list[Broken]:

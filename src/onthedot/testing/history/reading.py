@@ -204,6 +204,21 @@ def _all_of(store: Store, at_ms: int, page: int) -> Iterator[Run]:
         before = runs[-1].id
 
 
+def flow_with_steps(store: Store, flow: Run, slack_ms: int, page: int = PAGE) -> History | None:
+    """A flow and all of its steps; None where they cannot be told together: it went on, is gone, or cannot be read."""
+    graph = None if flow.graph is None else store.graph(flow.graph)
+    steps: list[Run] = []
+    before: str | None = None
+    while graph is not None and (found := store.runs(parent=flow.id, before=before, limit=page)):
+        steps += found
+        before = found[-1].id
+    after = store.runs(ids=[flow.id], limit=1)
+    went_on = [(each.claim_no, each.state, each.ledger) for each in after] != [(flow.claim_no, flow.state, flow.ledger)]
+    if graph is None or went_on or any(isinstance(each, UnreadableRun) for each in steps):
+        return None
+    return History(store.now_ms(), runs=(flow, *steps), graphs={graph.hash: graph}, slack_ms=slack_ms)
+
+
 def changes_of_none(store: Store) -> tuple[Change, ...]:
     """The audit of work without a schedule, oldest first."""
     return tuple(reversed(store.changes(name="", limit=_MOST_CHANGES)))

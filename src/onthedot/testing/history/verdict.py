@@ -8,7 +8,7 @@ from pathlib import Path
 
 from onthedot.clock import Clock, SystemClock
 from onthedot.model.node import Node
-from onthedot.model.run import Run
+from onthedot.model.run import Run, UnreadableRun
 from onthedot.model.schedule import Schedule
 from onthedot.rules import edits
 from onthedot.stores.base import Author, Store
@@ -17,8 +17,8 @@ from onthedot.testing.history.execution import DONE
 from onthedot.testing.history.history import History
 from onthedot.testing.history.journal import read_journals, this_machine, told_by
 from onthedot.testing.history.journal_index import JournalIndex
-from onthedot.testing.history.judging import judge_apart
-from onthedot.testing.history.reading import Reading, ScheduleReader, changes_of_none, slices
+from onthedot.testing.history.judging import judge_apart, judge_flow
+from onthedot.testing.history.reading import Reading, ScheduleReader, changes_of_none, flow_with_steps, slices
 from onthedot.testing.history.starts import limits_held
 from onthedot.texts import counted
 
@@ -41,6 +41,8 @@ class Verdict:
     """What could not be judged, and why."""
     schedules: int = 0
     runs: int = 0
+    flows: int = 0
+    """Those that were judged with all of their steps: what went on while it was read is not."""
     explained: int = 0
     entries: int = 0
 
@@ -58,7 +60,7 @@ class Verdict:
 
     def __str__(self) -> str:
         looked = (
-            f"{counted(self.schedules, 'schedule')}, {counted(self.runs, 'run')},"
+            f"{counted(self.schedules, 'schedule')}, {counted(self.runs, 'run')}, {counted(self.flows, 'flow')},"
             f" {counted(self.entries, 'line')} of the journal, {counted(self.explained, 'explanation')} judged"
         )
         how = "no promise broken" if self.holds else f"{counted(self.count, 'broken promise')}"
@@ -165,8 +167,17 @@ class _Verifying:
             slack_ms = self._how.slack_ms
             self._verdict.add(limits_held(History(each.now_ms, runs=limited, carried=carried, slack_ms=slack_ms)))
             carried = tuple(run for run in (*carried, *limited) if (run.finished_ms or each.until_ms) >= each.until_ms)
+            self._judge_flows(each.runs)
             self._judge_one_off(each.now_ms, tuple(run for run in each.runs if run.schedule_id is None))
         return names
+
+    def _judge_flows(self, runs: Iterable[Run]) -> None:
+        for run in runs:
+            if run.is_flow and not isinstance(run, UnreadableRun):
+                history = flow_with_steps(self._store, run, self._how.slack_ms, self._how.page)
+                if history is not None:
+                    self._verdict.flows += 1
+                    self._verdict.add(judge_flow(history))
 
     def _judge_one_off(self, now_ms: int, runs: tuple[Run, ...]) -> None:
         if not runs:

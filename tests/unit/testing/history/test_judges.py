@@ -12,6 +12,7 @@ from onthedot import every
 from onthedot.model.attempt import Attempt
 from onthedot.model.decision import Decision
 from onthedot.model.freeze import Freeze
+from onthedot.model.graph import Graph, Step
 from onthedot.model.node import Node, NodeState
 from onthedot.model.policy import Policy
 from onthedot.model.run import Run
@@ -24,6 +25,11 @@ from onthedot.testing.history import Entry, History, Judge, judge
 from onthedot.testing.history.attempts import attempts_bounded, no_superseded_outcome, nothing_after_drain
 from onthedot.testing.history.execution import each_claim_once, what_is_recorded_was_done
 from onthedot.testing.history.explanations import explain_is_true
+from onthedot.testing.history.flows import (
+    flows_last_as_long_as_their_steps,
+    no_early_fan_in,
+    steps_end_once,
+)
 from onthedot.testing.history.starts import freeze_held, limits_held, never_early, no_overlap, pause_held
 from onthedot.testing.history.ticks import (
     decided_once,
@@ -141,6 +147,67 @@ def with_policy(history: History, **values: Any) -> History:
     schedule = with_fields(SCHEDULE, policy=policy, updated_ms=T0 - 1)
     runs = tuple(with_fields(run, policy=policy) for run in history.runs)
     return replace(history, schedule=schedule, revisions=(schedule,), runs=runs)
+
+
+GRAPH = Graph(
+    "etl",
+    (
+        Step("load", "work", over=[1, 2]),
+        Step("add", "work", after=("load",)),
+        Step("tell", "work", after=("add",), may_fail=True),
+        Step("clean", "work", on="end", closing=True),
+    ),
+)
+LEDGER = {
+    "steps": {
+        "load": {"n": 2, "good": "3", "st": "good"},
+        "add": {"n": 1, "good": "1", "st": "good"},
+        "tell": {"n": 1, "bad": "1", "st": "good"},
+        "clean": {"n": 1, "good": "1", "st": "good"},
+    }
+}
+
+
+def a_step(name: str, began: int, ended: int, item: int | None = None, **fields: Any) -> Run:
+    """A step of the flow, so many seconds after it began."""
+    return a_run(
+        1,
+        cause="step",
+        schedule=None,
+        schedule_id=None,
+        parent_id="run-1",
+        step=name,
+        **{
+            "id": f"{name}-{item}",
+            "item": item,
+            "started_ms": tick(1) + began * 1000,
+            "finished_ms": tick(1) + ended * 1000,
+            **fields,
+        },
+    )
+
+
+def a_flow(*others: Run, **fields: Any) -> History:
+    """A flow that went well, with these steps in the place of those of the same id, or besides."""
+    right = (
+        a_run(1, graph=GRAPH.hash, owner=None, ledger=LEDGER, finished_ms=tick(1) + 9000),
+        a_step("load", 0, 2, item=0),
+        a_step("load", 1, 4, item=1),
+        a_step("add", 4, 5),
+        a_step("tell", 5, 6, state=State.FAILED),
+        a_step("clean", 7, 9),
+    )
+    known = {run.id: run for run in (*right, *others)}
+    kept = tuple(with_fields(run, **fields) if run.id == "run-1" else run for run in known.values())
+    return a_history(runs=kept, graphs={GRAPH.hash: GRAPH}, journal=(), told={})
+
+
+def test_a_flow_in_which_all_is_right_has_no_finding() -> None:
+    from onthedot.testing.history.judging import judge_flow
+
+    assert judge_flow(a_flow()) == []
+    retried = a_flow(ledger={**LEDGER, "round": 2}, started_ms=tick(1) + 8000)
+    assert judge_flow(retried) == []  # when its steps began before it was retried is not known any more
 
 
 def test_a_history_in_which_all_is_right_has_no_finding() -> None:
@@ -395,6 +462,54 @@ WRONG: list[tuple[str, Judge, Callable[[], History], tuple[str, ...]]] = [
         ),
         ("was not in the way then",),
     ),
+    (
+        "an item of a step with two runs",
+        steps_end_once,
+        lambda: a_flow(a_step("load", 2, 3, item=1, id="twice")),
+        ("flow run-1 of s: an item of load has two runs",),
+    ),
+    (
+        "a flow that counts what did not succeed",
+        steps_end_once,
+        lambda: a_flow(a_step("load", 1, 4, item=1, state=State.FAILED)),
+        ("of load 1 succeeded, and the flow counts 2",),
+    ),
+    (
+        "a fan-in before the last item",
+        no_early_fan_in,
+        lambda: a_flow(a_step("add", 3, 5)),
+        ("add began before load[1] had ended",),
+    ),
+    (
+        "a closing step beside another",
+        no_early_fan_in,
+        lambda: a_flow(a_step("clean", 5, 9)),
+        ("clean began before tell had ended",),
+    ),
+    (
+        "a step before its flow",
+        flows_last_as_long_as_their_steps,
+        lambda: a_flow(started_ms=tick(1) + 500),
+        ("load[0] began before its flow",),
+    ),
+    (
+        "a flow that ended before its steps, and gave its slot away",
+        flows_last_as_long_as_their_steps,
+        lambda: a_flow(finished_ms=tick(1) + 8000),
+        ("it has ended, and clean had not",),
+    ),
+    (
+        "a step that lives on after its flow",
+        flows_last_as_long_as_their_steps,
+        lambda: a_flow(a_step("clean", 7, 9, state=State.WAITING, finished_ms=None)),
+        ("it has ended, and clean had not",),
+    ),
+    (
+        "a flow that succeeded though a step failed",
+        flows_last_as_long_as_their_steps,
+        lambda: a_flow(a_step("add", 4, 5, state=State.FAILED)),
+        ("it succeeded, and add is failed",),
+    ),
 ]
 
 
@@ -413,8 +528,9 @@ def test_a_wrong_history_is_found_with_the_rows_that_show_it(
 
 def test_every_judge_has_a_wrong_history() -> None:
     from onthedot.testing.history import JUDGES
+    from onthedot.testing.history.judging import FLOW_JUDGES
 
-    assert {each[1] for each in WRONG} == {*JUDGES, limits_held}
+    assert {each[1] for each in WRONG} == {*JUDGES, *FLOW_JUDGES, limits_held}
 
 
 def test_only_what_is_involved_is_shown_in_its_order() -> None:

@@ -13,12 +13,12 @@ from threading import Event
 from typing import Any
 
 import pytest
-from tests.patience import LONGEST_S
+from tests.patience import LONGEST, LONGEST_S
 from tests.sabotage.sabotage import ROOT
 from tests.sabotage.sabotages import SABOTAGES
 from tests.unit.node.world import FileWorld
 
-from onthedot import Context, every
+from onthedot import App, Context, every
 from onthedot.cli import main
 from onthedot.node.node import NodeRunner
 from onthedot.rules import overlap, plan
@@ -255,3 +255,30 @@ def test_the_command_says_what_is_broken_and_ends_with_1(scene: Scene, capsys: p
     (broken,) = document["broken"]
     assert (broken["promise"], broken["schedule"], document["broken_count"]) == (NONE_VANISHES, "work", 1)
     assert broken["evidence"]
+
+
+def test_flows_of_real_nodes_are_judged_with_all_of_their_steps(tmp_path: Path) -> None:
+    app = App(f"sqlite:///{tmp_path}/flows.db")
+
+    @app.task
+    def numbers() -> list[int]:
+        return [1, 2, 3]
+
+    @app.task
+    def half(number: int) -> float:
+        return number / 2
+
+    @app.task
+    def add(parts: list[float]) -> float:
+        return sum(parts)
+
+    @app.flow
+    def sums() -> None:
+        add(half.options(parallel=2).map(numbers()))
+
+    with app.running():
+        for _ in range(3):
+            assert app.runs.wait(app.enqueue(sums).id, timeout=LONGEST).state == "succeeded"
+        store = app.open_store()
+        verdict = verify(store)
+        assert (verdict.flows, verdict.broken) == (3, [])
