@@ -133,7 +133,6 @@ class Schedules:
     @overload
     def put(
         self,
-        /,
         name: str,
         task: str | Task[..., Any] | Flow[...],
         trigger: Trigger,
@@ -148,7 +147,6 @@ class Schedules:
     @overload
     def put(
         self,
-        /,
         name: str,
         task: str | Task[..., Any] | Flow[...],
         trigger: Trigger,
@@ -163,7 +161,6 @@ class Schedules:
     @with_the_latest
     def put(
         self,
-        /,
         name: str,
         task: str | Task[..., Any] | Flow[...],
         trigger: Trigger,
@@ -241,7 +238,6 @@ class Schedules:
     @with_the_latest
     def update(
         self,
-        /,
         name: str,
         *,
         trigger: Trigger | None = None,

@@ -66,19 +66,19 @@ def check_file(file: str, *, system: bool | None, tz: str | None, as_json: bool)
 @argument(
     "what",
     metavar="WHAT",
-    help="What export wrote; or crontab, celery, redbeat or django-celery-beat, and behind it where that is.",
+    help="What export wrote; or crontab, apscheduler, celery, redbeat or django-celery-beat, and behind it where.",
 )
 @argument(
     "file",
     required=False,
     metavar="[FROM]",
-    help="The file of a crontab, a Celery app (proj.celery:app), the URL of redbeat's Redis or of Django's database.",
+    help="The file of a crontab, a scheduler or a Celery app (proj.celery:app), or the URL of the other one's store.",
 )
 @click.option(
     "-o",
     "--output",
     metavar="FILE",
-    help="Where to write a jobs.toml, of Celery a program.",
+    help="Where to write a jobs.toml, of Celery and APScheduler a program.",
     show_default="a crontab is printed, all others go to the store",
 )
 @click.option("--force", is_flag=True, help="Write over a file that is there.")
@@ -99,14 +99,14 @@ def import_file(
     store: str | None,
     as_json: bool,
 ) -> None:
-    """Convert a crontab to a jobs.toml (import crontab FILE), take in the schedules of Celery (import celery
-    proj.celery:app), or what export wrote (import FILE)."""
+    """Convert a crontab to a jobs.toml (import crontab FILE), take in the schedules of Celery or
+    APScheduler (import celery proj.celery:app), or what export wrote (import FILE)."""
     if what in moving.SOURCES:
         found = moving.read(what, file, tz)
         if output is None or dry_run:
             moving.take(found, store, dry_run=dry_run, as_json=as_json)
         else:
-            program = moving.write_program(found if store is None else found._replace(store=store))
+            program = moving.write_program(found, store)
             _write(program, output, force, counted(len(found.report.moves), "schedule"))
             moving.exit_if_refused(found.report)
         return

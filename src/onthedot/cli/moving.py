@@ -1,4 +1,4 @@
-"""`onthedot import celery`, `redbeat` and `django-celery-beat`: schedules of other schedulers."""
+"""`onthedot import celery`, `redbeat`, `django-celery-beat` and `apscheduler`: schedules of other schedulers."""
 
 from __future__ import annotations
 
@@ -21,21 +21,24 @@ if TYPE_CHECKING:
     from onthedot.app.moving.report import Move, Report
     from onthedot.app.moving.taking import Taken
 
-SOURCES = ("celery", "redbeat", "django-celery-beat")
+_CELERY = "celery"
+"""The task of all schedules that are sent to Celery: what they send is among their arguments."""
+SOURCES = ("apscheduler", "celery", "redbeat", "django-celery-beat")
 
 
 class Found(NamedTuple):
     """What was read, and where it belongs if nobody says otherwise."""
 
     report: Report
+    program: Callable[[str | None], str]
+    """The program that says the same, for a store."""
     store: str | None = None
-    celery_app: str = "proj.celery:app"
-    """Where a program finds the Celery app."""
 
 
 def read(source: str, place: str | None, tz: str | None) -> Found:
     """All schedules that are there."""
     readers: dict[str, Callable[[str | None, str | None], Found]] = {
+        "apscheduler": _read_apscheduler,
         "celery": _read_celery,
         "redbeat": _read_redbeat,
         "django-celery-beat": _read_django,
@@ -43,20 +46,9 @@ def read(source: str, place: str | None, tz: str | None) -> Found:
     return readers[source](place, tz)
 
 
-def write_program(found: Found) -> str:
-    """A program that sends what was found, to be run by `onthedot run`."""
-    from onthedot.app.moving.program import program_of
-
-    module, _, attribute = found.celery_app.partition(":")
-    store = "" if found.store is None else repr(found.store).replace("'", '"')
-    preamble = [
-        "from onthedot.celery import sender",
-        f"from {module} import {attribute or 'app'} as celery_app",
-        "",
-        f"app = App({store})",
-        "send = sender(app, celery_app)",
-    ]
-    return program_of(found.report, f"Schedules that were in {found.report.source}.", preamble, "send")
+def write_program(found: Found, store: str | None) -> str:
+    """A program of what was found, to be run by `onthedot run`."""
+    return found.program(store or found.store)
 
 
 def take(found: Found, store: str | None, *, dry_run: bool, as_json: bool) -> None:
@@ -114,7 +106,40 @@ def _show_lines(report: Report, taken: Taken) -> None:
 
 def _line(move: Move) -> str:
     paused = "" if move.paused is None else f", paused: {move.paused}"
-    return f"{move.args['task']}, {move.trigger}{paused}"
+    what = move.args["task"] if move.task == _CELERY else move.task
+    return f"{what}, {move.trigger}{paused}"
+
+
+def _celery_program(report: Report, celery_app: str = "proj.celery:app") -> Callable[[str | None], str]:
+    """It sends through the Celery app that stands there."""
+    from onthedot.app.moving.program import program_of
+
+    def program(store: str | None) -> str:
+        module, _, attribute = celery_app.partition(":")
+        place = "" if store is None else repr(store).replace("'", '"')
+        preamble = [
+            "from onthedot.celery import sender",
+            f"from {module} import {attribute or 'app'} as celery_app",
+            "",
+            f"app = App({place})",
+            "send = sender(app, celery_app)",
+        ]
+        return program_of(report, f"Schedules that were in {report.source}.", preamble, lambda _: "send")
+
+    return program
+
+
+def _read_apscheduler(place: str | None, tz: str | None) -> Found:
+    if place is None:
+        raise SettingsError(
+            "import apscheduler: name a scheduler (shop.main:scheduler) or the URL of its store (sqlite:///jobs.sqlite)"
+        )
+    from onthedot.apscheduler import from_scheduler, read_store
+    from onthedot.apscheduler.finding import find_scheduler
+
+    sys.path.insert(0, str(Path.cwd()))
+    report = read_store(place) if "://" in place else from_scheduler(find_scheduler(place))
+    return Found(report, report.as_code)
 
 
 def _read_celery(place: str | None, tz: str | None) -> Found:
@@ -127,7 +152,8 @@ def _read_celery(place: str | None, tz: str | None) -> Found:
     sys.path.insert(0, str(Path.cwd()))
     celery_app, where = find_celery_app(place)
     settings = settings_of(celery_app)
-    return Found(moves_of(celery_app, settings), celery_app.conf.get("onthedot_store"), where)
+    report = moves_of(celery_app, settings)
+    return Found(report, _celery_program(report, where), celery_app.conf.get("onthedot_store"))
 
 
 def _read_redbeat(place: str | None, tz: str | None) -> Found:
@@ -136,10 +162,12 @@ def _read_redbeat(place: str | None, tz: str | None) -> Found:
     from onthedot.celery.imports.redbeat import PREFIX, read_redis
 
     url, _, prefix = place.partition("?prefix=")
-    return Found(read_redis(url, prefix=prefix or PREFIX, zone=tz or "UTC"))
+    report = read_redis(url, prefix=prefix or PREFIX, zone=tz or "UTC")
+    return Found(report, _celery_program(report))
 
 
 def _read_django(place: str | None, tz: str | None) -> Found:
     from onthedot.celery.imports.django_celery_beat import read_database, read_django
 
-    return Found(read_django() if place is None else read_database(place))
+    report = read_django() if place is None else read_database(place)
+    return Found(report, _celery_program(report))

@@ -92,8 +92,6 @@ class Ledger:
     """It was asked to stop its closing steps too."""
     late: bool = False
     """It was its time-out that asked it to stop."""
-    members: tuple[str, ...] = ()
-    """Of a broadcast: the nodes that lived when it began, by the numbers of its shards."""
 
     @property
     def live(self) -> int:
@@ -119,8 +117,6 @@ class Ledger:
         for name in ("fence", "carried", "hard", "late"):
             if value := getattr(self, name):
                 said[name] = value
-        if self.members:
-            said["members"] = list(self.members)
         return said
 
     @classmethod
@@ -130,7 +126,7 @@ class Ledger:
             return cls()
         steps = {name: Entry.from_json(entry) for name, entry in said.get("steps", {}).items()}
         known = {name: said[name] for name in ("round", "fence", "carried", "hard", "late") if name in said}
-        return cls(steps, **known, members=tuple(said.get("members", ())))
+        return cls(steps, **known)
 
 
 def all_items(n: int) -> int:

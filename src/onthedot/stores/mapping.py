@@ -236,6 +236,8 @@ RUN_MOVING = (
     "due_ms",
     "state",
     "target",
+    "shards",
+    "shards_left",
     "owner",
     "claim_no",
     "attempt",
@@ -253,7 +255,6 @@ RUN_MOVING = (
     "progress",
     "earlier",
     "until_ms",
-    "graph",
     "ledger",
     "size",
     "lane",
@@ -387,6 +388,9 @@ def run_row(run: Run) -> Columns:
         run.key,
         run.target,
         run.parent_id,
+        run.shard,
+        run.shards,
+        run.shards_left,
         run.owner,
         run.claim_no,
         run.attempt,
@@ -417,7 +421,7 @@ def run_row(run: Run) -> Columns:
 def live_row(run: Run) -> Columns:
     """All columns of a live run: those of `LIVE`."""
     priority = run.policy.priority
-    apart = "" if run.cause == "tick" else run.id
+    apart = "" if run.cause == "tick" and not run.is_shard else run.id
     return (*run_row(run), priority, 1 if priority else 0, apart, run.policy.pool, lane_of(run))
 
 
@@ -441,6 +445,8 @@ def run_moving_row(run: Run) -> Columns:
         run.due_ms,
         run.state.value,
         run.target,
+        run.shards,
+        run.shards_left,
         run.owner,
         run.claim_no,
         run.attempt,
@@ -458,7 +464,6 @@ def run_moving_row(run: Run) -> Columns:
         clean(run.progress),
         _attempts_text(run.earlier),
         run.until_ms,
-        run.graph,
         ledger_text(run),
         run.size,
         lane_of(run),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -14,14 +14,14 @@ _TRIGGERS = re.compile(r"\b(at|cron|every)\(")
 _WIDTH = 100
 
 
-def program_of(report: Report, heading: str, preamble: Sequence[str], task: str) -> str:
+def program_of(report: Report, heading: str, preamble: Sequence[str], task: Callable[[Move], str]) -> str:
     """Python that declares them all: the heading as its docstring, what must stand before them, then each of them for
-    the task of this name."""
+    the task that this variable holds."""
     names = sorted({name for move in report.moves for name in _TRIGGERS.findall(str(move.trigger))})
     lines = [f'"""{heading}"""', "", f"from onthedot import {', '.join(['App', *names])}", *preamble]
     lines += [line for each in report.refused for line in ("", f"# left out: {' '.join(str(each).split())}")]
     for move in report.moves:
-        lines += ["", *_declared(move, task)]
+        lines += ["", *_declared(move, task(move))]
     return "\n".join(lines) + "\n"
 
 

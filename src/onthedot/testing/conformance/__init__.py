@@ -30,7 +30,6 @@ _TOPICS = (
     "asking",
     "backfill",
     "boundaries",
-    "broadcasts",
     "concurrency",
     "dispatch",
     "flow_rows",
@@ -67,18 +66,14 @@ from onthedot.testing.conformance.boundaries import (  # noqa: E402
     TestCrowds,
     TestEveryTickIsDecided,
     TestOldBeforeNew,
+    TestPlacesOfBroadcasts,
     TestSelfRemoval,
     TestSlotsAfterEdits,
     TestVersions,
 )
-from onthedot.testing.conformance.broadcasts import (  # noqa: E402
-    TestBroadcast,
-    TestPlacesOfBroadcasts,
-    TestRetryingBroadcasts,
-    TestStoppingBroadcasts,
-)
 from onthedot.testing.conformance.concurrency import TestManyThreadsAtOnce  # noqa: E402
 from onthedot.testing.conformance.dispatch import (  # noqa: E402
+    TestBroadcast,
     TestChains,
     TestCover,
     TestDependencies,
@@ -202,7 +197,6 @@ __all__ = [
     "TestPutting",
     "TestRescheduling",
     "TestResults",
-    "TestRetryingBroadcasts",
     "TestRetryingFlows",
     "TestRouting",
     "TestRunsThatAreListed",
@@ -213,7 +207,6 @@ __all__ = [
     "TestStarting",
     "TestStatistics",
     "TestStepRows",
-    "TestStoppingBroadcasts",
     "TestStoppingFlows",
     "TestSubFlows",
     "TestTakeover",

@@ -16,6 +16,103 @@ from onthedot.triggers.at import at
 from onthedot.triggers.every import every
 
 
+class TestPlacesOfBroadcasts(Promises):
+    def test_a_broadcast_gives_its_place_back_when_it_ends(self, scene: Scene) -> None:
+        one, two = scene.node("one"), scene.node("two")
+        for _ in range(3):
+            _broadcast(scene, one, two, limit="g:1")
+        other = scene.waiting_run(policy=Policy(limit="g:1"))
+        assert [run.id for run in scene.start(one)] == [other.id]
+
+    def test_all_shards_start_under_the_one_place_of_their_broadcast(self, scene: Scene) -> None:
+        one, two, three = (scene.node(name) for name in "abc")
+        scene.put(route="broadcast", limit="g:1")
+        scene.wait(MINUTE)
+        scene.plan(one)
+        assert sorted(run.shard or 0 for node in (one, two, three) for run in scene.start(node)) == [0, 1, 2]
+        other = scene.waiting_run(policy=Policy(limit="g:1"))
+        assert scene.start(one) == []
+        assert scene.run(other).waits_for == "limit:g"
+
+    def test_a_retried_shard_counts_once(self, scene: Scene) -> None:
+        one, two = scene.node("one"), scene.node("two")
+        scene.put(route="broadcast")
+        scene.wait(MINUTE)
+        (whole,) = scene.plan(one)
+        (first,), (second,) = scene.start(one), scene.start(two)
+        scene.end(first, "failed", final=True)
+        scene.store.retry(first.id, scene.run(first).claim_no, BY)
+        (again,) = scene.start(one)
+        scene.end(again)
+        assert scene.run(whole).state is State.RUNNING, "the other shard has not ended"
+        scene.end(second)
+        assert (scene.run(whole).state, scene.run(whole).error) == (State.SUCCEEDED, None)
+
+    def test_a_broadcast_waits_for_a_shard_that_is_retried(self, scene: Scene) -> None:
+        one, two = scene.node("one"), scene.node("two")
+        scene.put(route="broadcast")
+        scene.wait(MINUTE)
+        (whole,) = scene.plan(one)
+        (first,), (second,) = scene.start(one), scene.start(two)
+        scene.end(first, "failed", final=True)
+        scene.store.retry(first.id, scene.run(first).claim_no, BY)
+        scene.end(second)
+        assert (scene.run(whole).state, scene.run(whole).shards_left) == (State.RUNNING, 1)
+        scene.end(scene.start(one)[0])
+        assert scene.run(whole).state is State.SUCCEEDED
+
+    def test_cover_reaches_the_shards(self, scene: Scene) -> None:
+        one, two = scene.node("one"), scene.node("two")
+        scene.put(route="broadcast", overlap="cover")
+        scene.wait(MINUTE)
+        (whole,) = scene.plan(one)
+        (first,), (second,) = scene.start(one), scene.start(two)
+        scene.wait(MINUTE)
+        scene.plan(one)
+        assert (scene.store.cancels(one), scene.store.cancels(two)) == ([first.id], [second.id])
+        scene.end(first, "cancelled")
+        scene.end(second, "cancelled")
+        assert scene.run(whole).state is State.CANCELLED
+        assert [run.shard for run in scene.start(one)] == [0]
+
+    def test_a_shard_that_waits_does_not_begin_while_its_broadcast_is_asked_to_stop(self, scene: Scene) -> None:
+        one, two = scene.node("one"), scene.node("two")
+        scene.put(route="broadcast", overlap="cover")
+        scene.wait(MINUTE)
+        (whole,) = scene.plan(one)
+        (first,) = scene.start(one)
+        scene.trigger("by-hand")
+        begun = [run.id for run in scene.start(two)]
+        states = {run.id: run.state for run in scene.runs() if run.parent_id == whole.id}
+        waiting = next(run_id for run_id in states if run_id != first.id)
+        assert (states[waiting], waiting in begun) == (State.CANCELLED, False)
+        scene.end(first, "cancelled")
+        assert scene.run(whole).state is State.CANCELLED
+        assert [run.parent_id for run in scene.start(two)] == ["by-hand"]
+
+    def test_what_follows_a_failure_follows_also_where_the_last_shard_was_cancelled_before_it_began(
+        self, scene: Scene
+    ) -> None:
+        one, two = scene.node("one", tasks=("job", "page")), scene.node("two", tasks=("job", "page"))
+        scene.put(route="broadcast", on_failure=("page",))
+        scene.wait(MINUTE)
+        (whole,) = scene.plan(one)
+        (first,) = scene.start(one)
+        scene.end(first)
+        (last,) = [run for run in scene.runs() if run.parent_id == whole.id and run.state is State.WAITING]
+        scene.store.request_cancel(last.id, "enough", BY)
+        assert scene.run(whole).state is State.FAILED
+        assert [run.task for run in scene.start(two, tasks=("page",))] == ["page"]
+
+
+def _broadcast(scene: Scene, one: str, two: str, **options: Any) -> None:
+    scene.put(route="broadcast", **options)
+    scene.wait(MINUTE)
+    scene.plan(one)
+    for run in (*scene.start(one), *scene.start(two)):
+        scene.end(run)
+
+
 class TestSlotsAfterEdits(Promises):
     def test_a_lower_number_of_concurrent_runs_starts_nothing_beside_what_runs(self, scene: Scene) -> None:
         node = scene.node()
