@@ -156,8 +156,8 @@ JUDGING = (
         name="flow-fence-from-nothing",
         rule="A new step's fence begins above all ended siblings'.",
         file="rules/flows/making.py",
-        find="            fence=ledger.fence,",
-        replace="            fence=0,",
+        find='            "fence": ledger.fence,',
+        replace='            "fence": 0,',
         tests=memory(
             "TestFlows::test_each_step_begins_once_what_it_waits_for_has_ended_well_and_the_flow_ends_with_the_last"
         ),

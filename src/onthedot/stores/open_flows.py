@@ -53,6 +53,9 @@ class OpenFlows:
         flow, known = self._flows.get(flow_id, (None, None))
         if flow is None or ledger is None or state != State.RUNNING or flow.claim_no != claim_no:
             return None
+        stands = flow.cancel_requested_ms, flow.reason, flow.until_ms, known
+        if stands == (cancel_requested_ms, reason, until_ms, ledger):
+            return flow
         try:
             said = flow.ledger if known == ledger else json_object(ledger)
         except UNREADABLE:

@@ -48,7 +48,7 @@ def advance(flow: Run, graph: Graph, ledger: Ledger) -> Advance:
 
     Steps stand in an order in which each comes after what it waits for, so one pass is enough.
     """
-    work = _Advancing(flow, graph, ledger, dict(ledger.steps), MOST_LIVE - ledger.live)
+    work = _Advancing(flow, graph, ledger, {**ledger.steps}, MOST_LIVE - ledger.live)
     ended = work.move_all(graph.open_steps)
     if ended:
         ended = work.move_all(graph.closing_steps)

@@ -14,7 +14,7 @@ from onthedot.model.policy import Policy
 from onthedot.model.references import PATH, VALUE, Unresolved, at_path, literal, with_item
 from onthedot.model.run import Run
 from onthedot.model.states import State
-from onthedot.model.values import replace
+from onthedot.model.values import make, replace
 from onthedot.rules.flows.retrying import reopened
 
 SMALL_ITEM = 1024
@@ -75,21 +75,21 @@ class Maker:
         self._args = step.args
         if step.args and not flow.is_step:
             self._args = with_args(step.args, {**graph.defaults, **flow.args})
-        self._blank = replace(
-            _BLANK,
-            task=step.task,
-            scheduled_ms=flow.scheduled_ms,
-            due_ms=now_ms,
-            created_ms=now_ms,
-            policy=policy,
-            parent_id=flow.id,
-            step=step.name,
-            graph=step.graph,
-            fence=ledger.fence,
-            trace=flow.trace,
-            args=self._args,
-            until_ms=None if policy.expires_ms is None else now_ms + policy.expires_ms,
-        )
+        self._fields = {
+            **_BLANK.__dict__,
+            "task": step.task,
+            "scheduled_ms": flow.scheduled_ms,
+            "due_ms": now_ms,
+            "created_ms": now_ms,
+            "policy": policy,
+            "parent_id": flow.id,
+            "step": step.name,
+            "graph": step.graph,
+            "fence": ledger.fence,
+            "trace": flow.trace,
+            "args": self._args,
+            "until_ms": None if policy.expires_ms is None else now_ms + policy.expires_ms,
+        }
 
     def id_of(self, item: int) -> str:
         """The id of an item's run."""
@@ -98,9 +98,9 @@ class Maker:
     def new(self, item: int, value: Any = NO_ITEM) -> Run:
         """The run of an item that never was; with its value, where that is known and small."""
         if not self._step.is_map:
-            return replace(self._blank, id=self.id_of(item))
+            return make(Run, {**self._fields, "id": self.id_of(item)})
         args = self._args if value is NO_ITEM else _with_item(self._args, value)
-        return replace(self._blank, id=self.id_of(item), item=item, args=args)
+        return make(Run, {**self._fields, "id": self.id_of(item), "item": item, "args": args})
 
     def again(self, ended: Run) -> Run:
         """An item that ended badly, as it waits again: the same run, whose number of the claim goes on."""

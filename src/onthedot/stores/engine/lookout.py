@@ -83,6 +83,8 @@ class Lookout:
     moved: int = 0
     """How many of those that are told have been moved to history."""
     routed: bool = False
+    graphs: dict[str, Graph] = field(default_factory=dict)
+    """Those that were asked for, by their hashes."""
     keys: list[Key] = field(default_factory=list)
 
     def look(self, flow: Run, rows: Sequence[StepRow]) -> None:
@@ -127,7 +129,10 @@ class Lookout:
             raise LookupError(f"the store has no graph {flow.graph} of flow {flow.id}")
 
     def _graph(self, flow: Run) -> Graph | None:
-        return self.tx.graphs([flow.graph or ""]).get(flow.graph or "")
+        name = flow.graph or ""
+        if name not in self.graphs:
+            self.graphs.update(self.tx.graphs([name]))
+        return self.graphs.get(name)
 
     def move(self, flow: Run, graph: Graph, ledger: Ledger, before: Ledger | None = None) -> None:
         """As far as it goes; it is written in any case. `before` is the ledger as the row has it, where it was read."""
