@@ -13,6 +13,42 @@ COMMANDS = Section(
     (
         Mistake("onthedot schedules pause nihgtly", "No schedule named 'nihgtly'. Did you mean nightly?", code=1),
         Mistake(
+            "onthedot enqueue report to",
+            "Invalid value for 'NAME=VALUE': 'to' is not NAME=VALUE (see onthedot enqueue --help)",
+        ),
+        Mistake(
+            "onthedot enqueue report --delay 1h --at 2027-01-01T00:00Z",
+            "Invalid value for '--delay' / '--at': give one of them (see onthedot enqueue --help)",
+        ),
+        Mistake(
+            "onthedot enqueue report --option overlapp=discard",
+            "report: no option 'overlapp'; did you mean overlap?",
+        ),
+        Mistake(
+            "onthedot schedules trigger 'night*' --wait",
+            "Invalid value for '--wait': one run is waited for: name one schedule"
+            " (see onthedot schedules trigger --help)",
+        ),
+        Mistake("onthedot top", "top fills a terminal, and this is none; onthedot status says the same in lines"),
+        Mistake("onthedot completion csh", "completion: no shell 'csh'; there are bash, zsh, fish"),
+        Mistake(
+            "onthedot init jobs.txt", "init: jobs.txt is neither a module such as jobs.py nor a file such as jobs.toml"
+        ),
+        Mistake(
+            "onthedot init shop.py", "shop.py is there already, and was left as it is; name another file", files=SHOP
+        ),
+        Mistake("onthedot run shop:app --roles paln", "roles: no role 'paln'; there are plan and execute", files=SHOP),
+        Mistake(
+            "onthedot run shop:app --drain 5x",
+            "drain: '5x': no unit 'x'; the units are w, d, h, m, s and ms",
+            files=SHOP,
+        ),
+        Mistake("onthedot statu", "No such command 'statu'; did you mean status? (see onthedot --help)"),
+        Mistake(
+            "onthedot runs list --satte failed",
+            "No such option: --satte; did you mean --state? (see onthedot runs list --help)",
+        ),
+        Mistake(
             "onthedot verify --journal nowhere",
             "--journal: nowhere is no folder; name the one that tasks were told to write into",
         ),

@@ -157,7 +157,7 @@ def test_keys_pause_resume_trigger_and_kill(terminal: Terminal) -> None:
 @terminal_needed
 def test_a_small_terminal_is_told_what_is_needed(terminal: Terminal) -> None:
     terminal.start(DEMO, columns=80, lines=24)
-    terminal.until(lambda text: "the demo needs 100 and 30" in text)
+    terminal.until(lambda text: "this needs 100 and 30" in text)
     terminal.press("q")
     assert_nothing_is_left(terminal, terminal.until(lambda text: "ended with" in text and "echo " in text))
 

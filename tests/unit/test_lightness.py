@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -45,3 +46,21 @@ def test_a_command_loads_no_other_command() -> None:
     ours = {name for name in _modules(NEXT) if name.startswith("onthedot.cli.")}
     assert "onthedot.cli.triggers" in ours
     assert ours & {f"onthedot.cli.{other}" for other in ("runs", "schedules", "forecast", "demo", "files")} == set()
+
+
+@pytest.mark.parametrize("words", [["status"], ["runs", "list", "--json"], ["schedules", "show", "nightly", "--json"]])
+def test_a_command_that_asks_a_store_loads_no_dashboard_no_migrations_no_tables_of_rich(
+    words: list[str], tmp_path: Path
+) -> None:
+    url = f"sqlite:///{tmp_path}/jobs.db"
+    made = (
+        "from onthedot import App, every\n"
+        f"app = App({url!r})\napp.open_store(create=True)\n"
+        "app.schedules.put('nightly', 'report', every('1h'), unchecked=True)"
+    )
+    subprocess.run([sys.executable, "-c", made], check=True)
+    code = f"from onthedot.cli import main\nassert main({[*words, '--store', url]!r}) in (0, 1)"
+    assert (
+        _loaded(code) & {"numpy", "alembic", "fastapi", "starlette", "uvicorn", "pymongo", "redis", "psycopg", "rich"}
+        == set()
+    )

@@ -230,6 +230,19 @@ class App(Declaring):
         if metrics_port is not None:
             self._settings = replace(self._settings, metrics_port=metrics_port)
 
+    def override_node(self, given: Mapping[str, str | None]) -> None:
+        """Group, roles and drain of the node, as text; what is None stays as it was."""
+        settings = load_settings(given)
+        said = {name for name, value in given.items() if value is not None}
+        node = self._node_settings
+        changed = replace(
+            node,
+            group=settings.group if "group" in said else node.group,
+            roles=settings.role_names if "roles" in said else node.roles,
+            drain_ms=settings.drain_ms if "drain" in said else node.drain_ms,
+        )
+        self._node_settings = checked_node(changed)
+
     # telling
 
     def log_events(self, logger: logging.Logger | None = None, *, log_format: str | None = None) -> None:

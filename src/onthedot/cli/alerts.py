@@ -13,7 +13,6 @@ from onthedot.cli.apps import open_app
 from onthedot.cli.commands import Group, argument
 from onthedot.cli.json_output import show_json
 from onthedot.cli.options import as_json, store_url
-from onthedot.cli.screen import Screen, plain_table
 from onthedot.cli.texts import span_text, utc_text, visible
 from onthedot.texts import counted
 
@@ -40,6 +39,8 @@ def list_alerts(*, store: str | None, as_json: bool) -> None:
     if not found:
         click.echo(_NONE)
         return
+    from onthedot.cli.screen import Screen, plain_table
+
     table = plain_table()
     for heading in ("alert", "task", "tells of", "schedules", "now", "sent", "held back"):
         table.add_column(heading)

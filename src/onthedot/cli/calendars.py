@@ -13,7 +13,6 @@ from onthedot.cli.apps import open_app
 from onthedot.cli.commands import Group, argument
 from onthedot.cli.json_output import show_json
 from onthedot.cli.options import as_json, store_url
-from onthedot.cli.screen import Screen, plain_table
 from onthedot.cli.texts import counted, visible
 from onthedot.errors import ValueNotFound
 from onthedot.triggers.dates import iso_day
@@ -42,6 +41,8 @@ def list_calendars(*, store: str | None, as_json: bool) -> None:
     if not found:
         click.echo("no calendars: onthedot calendars put NAME makes one")
         return
+    from onthedot.cli.screen import Screen, plain_table
+
     table = plain_table()
     for heading in ("calendar", "revision", "days", "source", "first", "last"):
         table.add_column(heading)

@@ -13,7 +13,6 @@ from onthedot.cli.apps import open_app
 from onthedot.cli.commands import command
 from onthedot.cli.json_output import show_json
 from onthedot.cli.options import as_json, store_url
-from onthedot.cli.screen import Screen
 from onthedot.cli.texts import visible
 
 if TYPE_CHECKING:
@@ -57,6 +56,8 @@ def _examine(app: App) -> list[Finding]:
 
 
 def _show(found: Sequence[Finding]) -> None:
+    from onthedot.cli.screen import Screen
+
     screen = Screen()
     for each in found:
         screen.print(f"{each.level:<8}", style=_STYLES[each.level], end="")

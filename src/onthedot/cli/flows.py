@@ -14,7 +14,6 @@ from onthedot.cli.commands import Group, argument
 from onthedot.cli.json_output import show_json
 from onthedot.cli.options import as_json, store_url
 from onthedot.cli.runs import find_run
-from onthedot.cli.screen import Screen, plain_table
 from onthedot.cli.texts import visible
 from onthedot.errors import NotFound, RunNotFound, SettingsError
 from onthedot.insight.flow_layout import nearest, said
@@ -46,6 +45,8 @@ def list_flows(*, store: str | None, as_json: bool) -> None:
     if not found:
         click.echo("no flows: no live node has published one")
         return
+    from onthedot.cli.screen import Screen, plain_table
+
     table = plain_table()
     for heading in ("flow", "steps", "arguments"):
         table.add_column(heading)

@@ -11,7 +11,6 @@ from onthedot.cli.apps import open_app
 from onthedot.cli.commands import Group, argument
 from onthedot.cli.json_output import show_json
 from onthedot.cli.options import as_json, store_url
-from onthedot.cli.screen import Screen, plain_table
 from onthedot.cli.texts import visible
 from onthedot.model.freeze import Freeze
 from onthedot.moments import iso
@@ -56,6 +55,8 @@ def list_freezes(*, store: str | None, as_json: bool) -> None:
     if not found:
         click.echo("no freezes: onthedot freezes put NAME START END makes one")
         return
+    from onthedot.cli.screen import Screen, plain_table
+
     table = plain_table()
     for heading in ("freeze", "state", "from", "to", "of", "by"):
         table.add_column(heading)

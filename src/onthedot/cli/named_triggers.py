@@ -13,7 +13,6 @@ from onthedot.cli.calendars import revision
 from onthedot.cli.commands import Group, argument
 from onthedot.cli.json_output import show_json
 from onthedot.cli.options import as_json, fold_rule, gap_rule, store_url, zone
-from onthedot.cli.screen import Screen, plain_table
 from onthedot.cli.texts import visible
 from onthedot.errors import ValueNotFound
 
@@ -35,6 +34,8 @@ def list_triggers(*, store: str | None, as_json: bool) -> None:
     if not found:
         click.echo("no named triggers: onthedot triggers put NAME TEXT makes one")
         return
+    from onthedot.cli.screen import Screen, plain_table
+
     table = plain_table()
     for heading in ("trigger", "revision", "says"):
         table.add_column(heading)

@@ -13,7 +13,6 @@ from onthedot.cli.apps import open_app
 from onthedot.cli.commands import Group, argument
 from onthedot.cli.json_output import show_json
 from onthedot.cli.options import as_json, store_url
-from onthedot.cli.screen import Screen, plain_table
 from onthedot.cli.texts import span_text, visible
 
 if TYPE_CHECKING:
@@ -40,6 +39,7 @@ def list_nodes(*, store: str | None, as_json: bool) -> None:
 
 
 def _show(nodes: Sequence[Node], pools: Mapping[str, Sequence[PoolUse]], now_ms: int) -> None:
+    from onthedot.cli.screen import Screen, plain_table
     from onthedot.insight.node_history import labels_of
 
     table, names = plain_table(), labels_of(nodes)

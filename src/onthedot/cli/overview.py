@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
@@ -13,7 +14,6 @@ from onthedot.cli.apps import open_app
 from onthedot.cli.commands import command
 from onthedot.cli.json_output import show_json
 from onthedot.cli.options import as_json, store_url
-from onthedot.cli.screen import Screen, plain_table
 from onthedot.cli.texts import visible
 
 if TYPE_CHECKING:
@@ -49,9 +49,10 @@ def _read(app: App) -> tuple[Mapping[str, Any], Sequence[str]]:
 
 
 def _show(lines: Sequence[str], *, is_healthy: bool) -> None:
-    screen, style = Screen(), "green" if is_healthy else "red"
+    """The verdict in colour, where somebody sees it; without rich, which would take longer than the question."""
     for number, line in enumerate(lines):
-        screen.print(line, style=style if number == 0 else None, soft_wrap=True)
+        coloured = number == 0 and "NO_COLOR" not in os.environ
+        click.echo(click.style(line, fg="green" if is_healthy else "red") if coloured else line)
 
 
 @command("tasks")
@@ -67,6 +68,8 @@ def show_tasks(*, store: str | None, as_json: bool) -> None:
         if not tasks:
             click.echo("no tasks: no live node has published any")
             return
+        from onthedot.cli.screen import Screen, plain_table
+
         table = plain_table()
         for heading in ("task", "takes", ""):
             table.add_column(heading)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import atexit
+import gc
 import os
 import sys
 from collections.abc import Sequence
@@ -18,7 +20,9 @@ FAILED, INTERRUPTED = 1, 130
 _PLACES = {
     "run": "run:run_app",
     "sync": "run:sync_app",
+    "enqueue": "enqueue:enqueue",
     "status": "overview:show_status",
+    "top": "top:show_top",
     "explain": "explain:show_explanation",
     "schedules": "schedules:group",
     "runs": "runs:group",
@@ -44,6 +48,8 @@ _PLACES = {
     "verify": "verify:show_verdict",
     "next": "triggers:show_next",
     "describe": "triggers:show_description",
+    "init": "init:init",
+    "completion": "completion:show_completion",
     "demo": "demo:show_demo",
 }
 """In the order of the help; a command is imported when it is asked for."""
@@ -92,6 +98,12 @@ def main(argv: Sequence[str] | None = None, *, name: str = "onthedot") -> int:
 
     `name` is how the program was called, where its own help names it.
     """
+    if argv is None:
+        _spare_collections()
+        if completion := os.environ.get("_ONTHEDOT_COMPLETE"):
+            from click.shell_completion import shell_complete
+
+            return shell_complete(program, {}, name, "_ONTHEDOT_COMPLETE", completion)
     try:
         code = _run(sys.argv[1:] if argv is None else list(argv), name)
         sys.stdout.flush()
@@ -122,6 +134,15 @@ def _run(arguments: list[str], name: str) -> int:
     except click.exceptions.Exit as ended:
         return ended.exit_code
     return 0
+
+
+def _spare_collections() -> None:
+    """For a process of its own: most of what is imported lives as long as it does.
+
+    To look through all of that for garbage, again and again and once more at the end, took a fifth of a command's time.
+    """
+    gc.set_threshold(50_000, 20, 20)
+    atexit.register(gc.freeze)
 
 
 def _close_output() -> int:

@@ -28,6 +28,9 @@ app_text = argument("text", metavar="APP", help="The app, such as myapp:app, or 
 @store_url
 @click.option("--name", metavar="NAME", help="The node's label.", show_default="host:process")
 @click.option("--workers", type=click.IntRange(min=1), metavar="N", help="How many runs at once.", show_default="200")
+@click.option("--group", metavar="GROUP", help="Of which group the node is.", show_default="none")
+@click.option("--roles", metavar="ROLES", help="What it does: plan, execute, or both.", show_default="plan,execute")
+@click.option("--drain", metavar="DURATION", help="How long runs may still take when it stops.", show_default="30s")
 @click.option(
     "--metrics-port",
     type=click.IntRange(min=0, max=65535),
@@ -58,6 +61,9 @@ def run_app(
     dashboard: bool,
     host: str | None,
     port: int | None,
+    group: str | None,
+    roles: str | None,
+    drain: str | None,
 ) -> None:
     """Plan and execute until SIGTERM or Ctrl-C, then let what runs finish.
 
@@ -73,6 +79,7 @@ def run_app(
         raise click.BadParameter("they go with --dashboard", param_hint="'--host' / '--port'")
     with closing(load_app(text)) as app:
         app.override(url=store, name=name, workers=workers, metrics_port=metrics_port, tune_gc=True)
+        app.override_node({"group": group, "roles": roles, "drain": drain})
         form = load_settings({"log_format": log_format}).log_format
         show_events(app, mask_url(app.url), form, verbose=verbose)
         with prints_kept(), records_shown(form), _web_beside(app, host, port) if dashboard else nullcontext():

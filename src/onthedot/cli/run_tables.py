@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from rich.table import Table
-
-from onthedot.cli.screen import plain_table
 from onthedot.cli.texts import span_text, utc_text, visible
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
     from onthedot.model.run import Run
 
 
@@ -21,6 +20,8 @@ def short_id(run_id: str) -> str:
 
 def runs_table(runs: Iterable[Run]) -> Table:
     """One line for each run."""
+    from onthedot.cli.screen import plain_table
+
     table = plain_table()
     for heading in ("run", "state", "schedule or task", "scheduled (UTC)", "took", "why"):
         table.add_column(heading, no_wrap=heading in ("run", "state", "scheduled (UTC)", "took"))

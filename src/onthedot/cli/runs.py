@@ -13,10 +13,10 @@ from onthedot.app.json_documents import log_document, run_document
 from onthedot.cli.apps import open_app
 from onthedot.cli.commands import Group
 from onthedot.cli.json_output import json_text, show_json
+from onthedot.cli.log_lines import kept, log_text
 from onthedot.cli.options import as_json, run_id, store_url
 from onthedot.cli.overrides import some_moment
 from onthedot.cli.run_tables import runs_table, took_text
-from onthedot.cli.screen import Screen
 from onthedot.cli.texts import utc_text, visible
 from onthedot.errors import Conflict, RunNotFound
 
@@ -88,6 +88,8 @@ def show_list(
         if not page.items:
             click.echo("no runs")
             return
+        from onthedot.cli.screen import Screen
+
         Screen().print(runs_table(page))
         if page.cursor is not None:
             click.echo(f"there may be more: --before {page.cursor}")
@@ -109,7 +111,7 @@ def show_one(run_id: str, *, store: str | None, as_json: bool) -> None:
         if run.error:
             click.echo("error:")
             for line in run.error.strip().splitlines():
-                click.echo(f"  {_kept(line)}")
+                click.echo(f"  {kept(line)}")
 
 
 @group.command("cancel")
@@ -151,7 +153,7 @@ def show_logs(run_id: str, *, follow: bool, store: str | None, as_json: bool) ->
             if as_json:  # one document a line: nobody can wait for the end of one that is not over
                 click.echo(json_text(log_document(line)))
             else:
-                click.echo(f"{utc_text(line.at_ms, seconds=True)}  {line.level:<8} {_kept(line.text)}")
+                click.echo(log_text(line))
             sys.stdout.flush()
         if follow:
             ended = app.runs.get(run.id)
@@ -220,8 +222,3 @@ def _show_changed(run: Run, as_json: bool) -> None:
     else:
         asked = " and asked to stop" if run.cancel_requested_ms is not None and not run.is_final else ""
         click.echo(f"run {run.id} of {visible(run.title)} is {run.state}{asked}")
-
-
-def _kept(line: str) -> str:
-    """The line with its indentation, without characters that a terminal would obey."""
-    return "".join(letter if letter.isprintable() else " " if letter.isspace() else "?" for letter in line.rstrip())

@@ -15,13 +15,24 @@ from onthedot.app.queries import ORDERS, STATES
 from onthedot.cli.apps import open_app
 from onthedot.cli.changes import change_text
 from onthedot.cli.commands import Group, argument
+from onthedot.cli.completion import schedule_names
 from onthedot.cli.json_output import show_json
 from onthedot.cli.notes import show_note, warnings_as_notes
-from onthedot.cli.options import as_json, fold_rule, gap_rule, schedule_name, store_url, task_args, zone
+from onthedot.cli.options import (
+    as_json,
+    fold_rule,
+    gap_rule,
+    policies,
+    schedule_name,
+    store_url,
+    task_args,
+    wait_for_end,
+    zone,
+)
 from onthedot.cli.overrides import read_changes, read_options, read_pairs, read_schedule_trigger
 from onthedot.cli.run_tables import runs_table
-from onthedot.cli.screen import Screen, plain_table
 from onthedot.cli.texts import counted, local_moment, local_text, needs_seconds, span_text, visible
+from onthedot.cli.unknown_tasks import is_unknown
 from onthedot.errors import NotFound, OnthedotError, ScheduleNotFound
 from onthedot.events import Paused
 from onthedot.moments import from_ms, iso
@@ -47,11 +58,10 @@ without_days = click.option(
     metavar="WHAT",
     help="'calendar de' or 2026-12-24 is left out; may be repeated.",
 )
-policies = click.option(
-    "--option", multiple=True, metavar="NAME=VALUE", help="A policy, such as overlap=discard; may be repeated."
-)
 tag_option = click.option("--tag", metavar="TAG", help="All schedules with this tag.")
-maybe_name = argument("name", required=False, metavar="[NAME]", help="The schedule's name.")
+maybe_name = argument(
+    "name", required=False, metavar="[NAME]", help="The schedule's name.", shell_complete=schedule_names
+)
 
 
 # looking
@@ -90,6 +100,8 @@ def show_list(
             click.echo("no schedules")
             return
         own_tasks = any(each.task != each.name for each in page)
+        from onthedot.cli.screen import Screen, plain_table
+
         table = plain_table()
         for heading in ("name", "state", "next run", "", "trigger", *(["task"] if own_tasks else [])):
             table.add_column(heading, no_wrap=heading in ("state", "next run", ""))
@@ -122,6 +134,8 @@ def show_one(name: str, *, store: str | None, as_json: bool) -> None:
             changed = [change_document(each) for each in changes]
             show_json({**schedule_document(schedule), "runs": [run_document(run) for run in runs], "changes": changed})
             return
+        from onthedot.cli.screen import Screen
+
         screen = Screen()
         for label, text in _facts(schedule, app.now_ms()):
             screen.print(f"{label + ':':<10} {visible(text)}", soft_wrap=True)
@@ -207,7 +221,7 @@ def put(
         raise click.BadParameter("one of them is needed", param_hint="'--cron' / '--every' / '--at' / '--trigger'")
     args, options = read_pairs(arg, "--arg"), read_options(option, name)
     with closing(open_app(store)) as app, warnings_as_notes():
-        unchecked = _is_unknown(app, task)
+        unchecked = is_unknown(app, task)
         if _follows_unknown(app, options) and not unchecked:
             _, args = app.tasks.checked(task, args, unchecked=False)
             unchecked = True
@@ -258,7 +272,7 @@ def update(
         raise click.BadParameter("nothing is to be changed: give a trigger, --arg or --option")
     with closing(open_app(store)) as app, warnings_as_notes():
         task = app.schedules.get(name).task
-        unchecked = args is not None and _is_unknown(app, task)
+        unchecked = args is not None and is_unknown(app, task)
         if _follows_unknown(app, options) and not unchecked:
             args = None if args is None else app.tasks.checked(task, args, unchecked=False)[1]
             unchecked = True
@@ -332,18 +346,25 @@ def resume(name: str | None, *, tag: str | None, store: str | None, as_json: boo
 @group.command("trigger")
 @schedule_name
 @task_args
+@wait_for_end
 @store_url
 @as_json
-def trigger(name: str, *, arg: tuple[str, ...], store: str | None, as_json: bool) -> None:
+def trigger(name: str, *, arg: tuple[str, ...], wait: bool, store: str | None, as_json: bool) -> None:
     """Run a schedule, or all of such a name ('digest[*]'), now, also while paused; the next run stays where it is."""
     args = read_pairs(arg, "--arg")
     with closing(open_app(store)) as app:
         if app.schedules.matching(name) is not None:
+            if wait:
+                raise click.BadParameter("one run is waited for: name one schedule", param_hint="'--wait'")
             _trigger_all(app, name, args, as_json)
             return
-        unchecked = args is not None and _is_unknown(app, app.schedules.get(name).task)
+        unchecked = args is not None and is_unknown(app, app.schedules.get(name).task)
         run = app.schedules.trigger(name, args=args, unchecked=unchecked)
-        if as_json:
+        if wait:
+            from onthedot.cli.log_lines import watch
+
+            watch(app, run.id, as_json=as_json)
+        elif as_json:
             show_json(run_document(run))
         else:
             click.echo(f"run {run.id} of {visible(name)} is {run.state}")
@@ -489,16 +510,6 @@ def _some(changed: Any, tag: str | None) -> Any:
     if changed == []:
         raise NotFound(f"no schedule has the tag {tag!r}; nothing was changed")
     return changed
-
-
-def _is_unknown(app: App, task: str) -> bool:
-    """Whether no live node has published the task: then its arguments cannot be checked, which is said."""
-    known = [each.name for each in app.tasks.list()]
-    if task in known:
-        return False
-    listed = f"; known are {', '.join(known)}" if known else ""
-    show_note(f"no live node has a task {visible(task)!r}, so its arguments are not checked{listed}")
-    return True
 
 
 def _follows_unknown(app: App, options: Mapping[str, Any]) -> bool:

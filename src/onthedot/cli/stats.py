@@ -13,7 +13,6 @@ from onthedot.cli.apps import open_app
 from onthedot.cli.commands import argument, command
 from onthedot.cli.json_output import show_json
 from onthedot.cli.options import as_json, store_url, zone
-from onthedot.cli.screen import Screen, plain_table
 from onthedot.cli.texts import counted, visible
 from onthedot.durations import spoken_duration
 
@@ -54,6 +53,8 @@ def show_statistics(
 
 
 def _show(found: Statistics) -> None:
+    from onthedot.cli.screen import Screen, plain_table
+
     click.echo(visible(_headline(found)))
     if not found.counts.total:
         return

@@ -12,7 +12,6 @@ from onthedot.cli.apps import open_app
 from onthedot.cli.commands import Group, argument
 from onthedot.cli.json_output import show_json
 from onthedot.cli.options import as_json, store_url
-from onthedot.cli.screen import Screen, plain_table
 from onthedot.cli.texts import span_text, utc_text, visible
 from onthedot.model.token import Token
 
@@ -52,6 +51,8 @@ def list_tokens(*, store: str | None, as_json: bool) -> None:
     if not tokens:
         click.echo("no tokens: onthedot tokens create NAME makes one")
         return
+    from onthedot.cli.screen import Screen, plain_table
+
     table = plain_table()
     for heading in ("token", "role", "made", "expires"):
         table.add_column(heading)

@@ -12,7 +12,6 @@ from onthedot.app.trigger_text import read_trigger
 from onthedot.cli.commands import command
 from onthedot.cli.json_output import show_json
 from onthedot.cli.options import as_json, fold_rule, gap_rule, key_option, trigger_text, zone
-from onthedot.cli.screen import Screen, plain_table
 from onthedot.cli.texts import local_moment, local_text, needs_seconds, span_text, utc_text, visible
 from onthedot.clock import SystemClock
 from onthedot.moments import END_MS, FIRST_MS, iso
@@ -83,6 +82,8 @@ def show_description(
 
 
 def _show_ticks(trigger: Cron | Every | EveryDays, ticks: list[int], after_ms: int, *, from_now: bool) -> None:
+    from onthedot.cli.screen import Screen, plain_table
+
     zone, seconds = trigger.zone.name, needs_seconds(ticks)
     notes = [clock_note(trigger, tick) for tick in ticks]
     table = plain_table()

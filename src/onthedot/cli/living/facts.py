@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from onthedot.app.app import App
+from onthedot.errors import OnthedotError
 from onthedot.model.node import Node
 from onthedot.model.run import Run
 from onthedot.model.schedule import Schedule
@@ -30,7 +31,10 @@ class Facts:
     nodes: tuple[Node, ...] = ()
     parts: tuple[tuple[str, float], ...] = ()
     """How far what runs has come."""
-    left_out: int = 0
+    left_out: int | None = None
+    """How many ticks, where that is known."""
+    hidden: int = 0
+    """Schedules for which there is no room."""
 
     @property
     def running(self) -> list[Run]:
@@ -64,24 +68,28 @@ def read(app: App) -> Facts:
         now_ms,
         schedules,
         runs,
-        tuple(moment for each in schedules for moment in _coming(each, now_ms)),
+        tuple(moment for each in schedules for moment in coming_moments(each, now_ms)),
         tuple(store.nodes()),
-        tuple((run.id, _part(store.logs(run.id))) for run in running),
+        tuple((run.id, part_done(store.logs(run.id))) for run in running),
         sum(each.count or 0 for schedule in schedules for each in store.decisions(schedule.id, limit=1000)),
     )
 
 
-def _coming(schedule: Schedule, now_ms: int) -> list[int]:
+def coming_moments(schedule: Schedule, now_ms: int) -> list[int]:
     """Its moments within a minute, as things stand."""
-    trigger, found = decode(schedule.trigger), list[int]()
+    found = list[int]()
     moment = schedule.next_run_ms if schedule.enabled else None
+    try:
+        trigger = decode(schedule.trigger)
+    except OnthedotError:  # what cannot be read is shown with its error, and does not tick
+        return found
     while moment is not None and moment < now_ms + AHEAD_MS:
         found.append(moment)
         moment = trigger.next_ms(moment)
     return found
 
 
-def _part(lines: Sequence[LogLine]) -> float:
+def part_done(lines: Sequence[LogLine]) -> float:
     """What was said last about how far it is."""
     said = [line.text for line in lines if line.level == "PROGRESS"]
     return float(said[-1].partition("%")[0]) / 100 if said else 0.0

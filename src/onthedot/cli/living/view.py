@@ -14,6 +14,8 @@ from rich.text import Text
 from onthedot.cli.living.clock_face import RADIUS, clock_face
 from onthedot.cli.living.crew import name_of
 from onthedot.cli.living.facts import Facts
+from onthedot.cli.texts import span_text
+from onthedot.errors import OnthedotError
 from onthedot.model.run import Run
 from onthedot.model.schedule import Schedule
 from onthedot.triggers.codec import decode
@@ -29,6 +31,9 @@ STYLES = {
     "skipped": "yellow",
 }
 _BAR = 16
+_DEMO_KEYS = (("↑↓", "choose"), ("p", "pause"), ("t", "trigger"), ("1 2", "kill or start a node"), ("q", "quit"))
+_LONGEST_NAME = 28
+_SAID_LINES, _WIDTH = 4, 96
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,21 +42,23 @@ class Looks:
 
     chosen: int = 0
     said: str = ""
-    lives: tuple[bool, ...] = ()
-    """For each node, whether its process is there."""
+    lives: tuple[bool, ...] | None = None
+    """For each node of the example, whether its process is there; None where nodes are not ours."""
+    where: str = "one SQLite file"
+    keys: tuple[tuple[str, str], ...] = _DEMO_KEYS
 
 
 def picture(facts: Facts, looks: Looks, height: int) -> Layout:
     """The whole screen."""
-    whole = Layout()
-    whole.split_column(Layout(_title(facts), size=1), Layout(name="body"), Layout(_legend(looks), size=2))
+    whole, said = Layout(), min(len(looks.said) // _WIDTH + 1, _SAID_LINES)
+    whole.split_column(Layout(_title(facts, looks), size=1), Layout(name="body"), Layout(_legend(looks), size=said + 1))
     whole["body"].split_row(Layout(name="left", size=4 * RADIUS + 5), Layout(name="right"))
     whole["left"].split_column(
         Layout(_boxed("the next minute", clock_face(facts)), size=2 * RADIUS + 3),
         Layout(_boxed("nodes", nodes_table(facts, looks))),
     )
     schedules = len(facts.schedules) + 3
-    rest = max(height - 3 - schedules, 8)
+    rest = max(height - 2 - said - schedules, 8)
     whole["right"].split_column(
         Layout(_boxed("schedules", schedules_table(facts, looks)), size=schedules),
         Layout(name="below", size=rest),
@@ -75,24 +82,27 @@ def _grid(*widths: int | None) -> Table:
     return table
 
 
-def _title(facts: Facts) -> Text:
+def _title(facts: Facts, looks: Looks) -> Text:
     ended = Counter(str(run.state) for run in facts.ended)
-    counts = f"{ended['succeeded']} succeeded, {ended['failed']} failed, {facts.left_out} ticks left out"
-    said = f"  {len(facts.schedules)} schedules on one SQLite file: {len(facts.running)} running, {counts}"
+    left_out = "" if facts.left_out is None else f", {facts.left_out} ticks left out"
+    counts = f"{ended['succeeded']} succeeded, {ended['failed']} failed{left_out}"
+    schedules = len(facts.schedules) + facts.hidden
+    said = f"  {schedules} schedules on {looks.where}: {len(facts.running)} running, {counts}"
     return Text.assemble((" onthedot", "bold cyan"), (said, "dim"), overflow="ellipsis", no_wrap=True)
 
 
 def _legend(looks: Looks) -> Text:
-    keys = (("↑↓", "choose"), ("p", "pause"), ("t", "trigger"), ("1 2", "kill or start a node"), ("q", "quit"))
     line = Text(" ")
-    for key, means in keys:
+    for key, means in looks.keys:
         line.append(f" {key} ", "bold reverse")
         line.append(f" {means}   ")
-    return Text("\n").join([Text(f" {looks.said}", "bold yellow", no_wrap=True, overflow="ellipsis"), line])
+    return Text("\n").join([Text(f" {looks.said}", "bold yellow"), line])
 
 
 def nodes_table(facts: Facts, looks: Looks) -> Table:
     """Each place for a node, with what its process runs."""
+    if looks.lives is None:
+        return _live_nodes(facts)
     table = Table.grid(padding=(0, 1))
     for number, lives in enumerate(looks.lives, 1):
         own = [node for node in facts.nodes if node.name == name_of(number)]
@@ -112,9 +122,28 @@ def nodes_table(facts: Facts, looks: Looks) -> Table:
     return table
 
 
+def _live_nodes(facts: Facts) -> Table:
+    """Nodes as the store knows them."""
+    table = Table.grid(padding=(0, 1))
+    for node in facts.nodes:
+        expired = node.expired(facts.now_ms)
+        running = sum(run.owner == node.id for run in facts.running)
+        state = "expired" if expired else f"{node.state}, {running} running"
+        style = "red" if expired else "green"
+        table.add_row(Text("✗" if expired else "●", style), Text(node.name, overflow="ellipsis"), Text(state, style))
+    return table if facts.nodes else _nobody()
+
+
+def _nobody() -> Table:
+    table = Table.grid()
+    table.add_row(Text("no node is alive: onthedot run", "yellow"))
+    return table
+
+
 def schedules_table(facts: Facts, looks: Looks) -> Table:
     """All of them: when, how long until, how it ended last."""
-    table = _grid(1, 10, None, 7, 4, None)
+    longest = max((len(each.name) for each in facts.schedules), default=10)
+    table = _grid(1, min(max(longest, 10), _LONGEST_NAME), None, 9, 4, None)
     latest: dict[str | None, Run] = {}
     for run in facts.ended:
         latest.setdefault(run.schedule, run)
@@ -135,7 +164,10 @@ def schedules_table(facts: Facts, looks: Looks) -> Table:
 
 def _when(schedule: Schedule) -> str:
     policy = schedule.policy
-    said = [decode(schedule.trigger).describe()]
+    try:
+        said = [decode(schedule.trigger).describe()]
+    except OnthedotError:
+        return "unreadable"
     said += [policy.overlap] if policy.overlap not in ("serial", schedule.name) else []
     said += [policy.route] if policy.route != "any" else []
     said += [f"after {', '.join(policy.depends_on)}"] if policy.depends_on else []
@@ -148,6 +180,8 @@ def _countdown(schedule: Schedule, now_ms: int) -> Text:
     if schedule.next_run_ms is None:
         return Text("ended", "dim")
     left_s = max(schedule.next_run_ms - now_ms, 0) / 1000
+    if left_s >= 100:
+        return Text(span_text(int(left_s * 1000)))
     return Text(f"{left_s:4.1f} s", "bold green" if left_s < 1 else "")
 
 
@@ -185,5 +219,5 @@ def _outcome(run: Run | None) -> Text:
 
 def too_small(width: int, height: int) -> Group:
     """Instead of a picture that nobody could read."""
-    needs = "the demo needs 100 and 30. Make it larger, or press q."
+    needs = "this needs 100 and 30. Make it larger, or press q."
     return Group(Text(f"The terminal has {width} columns and {height} lines; {needs}"))

@@ -1,0 +1,21 @@
+"""What is said where no live node has a task: it may be deployed later."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from onthedot.cli.notes import show_note
+from onthedot.cli.texts import visible
+
+if TYPE_CHECKING:
+    from onthedot.app.app import App
+
+
+def is_unknown(app: App, task: str) -> bool:
+    """Whether no live node has published the task: then its arguments cannot be checked, which is said."""
+    known = [each.name for each in app.tasks.list()]
+    if task in known:
+        return False
+    listed = f"; known are {', '.join(known)}" if known else ""
+    show_note(f"no live node has a task {visible(task)!r}, so its arguments are not checked{listed}")
+    return True
