@@ -13,14 +13,16 @@ from bench.places import STORES
 from bench.report import Report, machine
 
 TOPICS = ("timing", "dispatch", "execution", "documents", "stores", "simulation")
-BY_STORE = ("planning", "running", "flows", "pruning", "statistics", "web")
+BY_STORE = ("planning", "running", "flows", "pruning", "statistics", "web", "enqueue")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="scripts/bench", description=__doc__)
     parser.add_argument("topic", choices=[*TOPICS, *BY_STORE])
     parser.add_argument(
-        "--store", choices=STORES, help="for planning, running, flows, pruning, statistics and web; sqlite if left out"
+        "--store",
+        choices=STORES,
+        help="for planning, running, flows, pruning, statistics, web and enqueue; sqlite if left out",
     )
     parser.add_argument("--json", action="store_true", help="print one JSON document instead of tables")
     parser.add_argument("--markdown", type=Path, metavar="FILE", help="write the tables to a page as well")

@@ -8,6 +8,7 @@ missing_packages() {
   command -v mariadbd >/dev/null || [ -x /usr/sbin/mariadbd ] || missing+=(mariadb-server)
   command -v redis-server >/dev/null || missing+=(redis-server)
   command -v chromium >/dev/null || missing+=(chromium) # what the tests of the dashboard look with
+  pkg-config --exists libmariadb 2>/dev/null || missing+=(libmariadb-dev pkg-config gcc) # to build Django's driver for it
   for library in libcurl.so.4:libcurl4 libssl.so.3:libssl3; do # what mongod needs
     ldconfig -p 2>/dev/null | grep -q "${library%%:*}" || /sbin/ldconfig -p | grep -q "${library%%:*}" || missing+=("${library##*:}")
   done
@@ -51,6 +52,34 @@ ensure_mysql() { # MariaDB is no MySQL, and Debian has only that one
   said=$(scripts/mysql-9 "$folder" 2>&1) || say "MySQL 9 cannot be had, its tests will skip: $(tail -n 1 <<<"$said")"
 }
 
+newer_python() { # the first Python here that Django 6 runs on
+  local each
+  for each in "${ONTHEDOT_PYTHON_FOR_DJANGO:-}" python3.14 python3.13 python3.12 python3 "${PYENV_ROOT:-$HOME/.pyenv}"/versions/3.1[2-9].*/bin/python; do
+    if "$each" -c 'import sys, ensurepip; sys.exit(sys.version_info < (3, 12))' 2>/dev/null; then
+      command -v "$each"
+      return
+    fi
+  done
+}
+
+ensure_django() { # mysqlclient, which has no wheels; and Django 6, which needs a newer Python, in an environment of its own
+  local newer folder=$venv/django-6 stamp
+  stamp=$venv/.onthedot-django-$(sha256sum pyproject.toml | cut -c1-16)
+  [ ! -e "$stamp" ] || return 0
+  "$venv/bin/python" -m pip install --quiet --disable-pip-version-check mysqlclient >/dev/null 2>&1 ||
+    say "mysqlclient cannot be built here: its tests will skip"
+  newer=$(newer_python)
+  if [ -z "$newer" ]; then
+    say "no Python 3.12 or newer here: the tests of Django 6 will skip (ONTHEDOT_PYTHON_FOR_DJANGO=/path/to/one)"
+  else
+    say "installing Django 6 (once)"
+    [ -x "$folder/bin/python" ] || "$newer" -m venv "$folder"
+    "$folder/bin/python" -m pip install --quiet --disable-pip-version-check --editable ".[postgresql,mysql]" "Django>=6,<7" >/dev/null 2>&1 ||
+      say "pip could not install Django 6: its tests will skip"
+  fi
+  touch "$stamp"
+}
+
 ensure_servers() {
   local missing
   read -ra missing <<<"$(missing_packages)"
@@ -63,4 +92,5 @@ ensure_servers() {
   fi
   install_wheels
   ensure_mysql
+  ensure_django
 }

@@ -13,7 +13,7 @@ from tests.model.tables import tables_of
 
 from onthedot.model.decision import Decision
 from onthedot.model.node import NodeState
-from onthedot.model.run import Run, for_slot
+from onthedot.model.run import Run
 from onthedot.model.schedule import Schedule
 from onthedot.model.states import FINAL, LEGAL, State
 from onthedot.node.lease import Claim
@@ -70,7 +70,8 @@ class Watch:
         run = self._runs[claim[0]]
         if run.policy.delivery == "at_most_once":
             times = sum(count for each, count in self._entered.items() if each[0] == run.id)
-            require(times <= 1 + self.retries[run.id], "at most once means at most once", claim)
+            asked = self.retries[run.id] + (self.retries[run.parent_id or ""] if run.is_shard else 0)
+            require(times <= 1 + asked, "at most once means at most once", claim)
 
     def after(self, nodes: Iterable[ModelNode]) -> None:
         """Everything, after a step and after each commit in it."""
@@ -106,7 +107,8 @@ class Watch:
         else:
             require(run.claim_no >= old.claim_no, "claim numbers only grow", old, run)
             if old.state in FINAL and run.state not in FINAL:
-                require(run.id == self.retried, "what has ended stays so", old, run)
+                with_its_whole = run.is_shard and self.retries[run.parent_id or ""] > 0
+                require(run.id == self.retried or with_its_whole, "what has ended stays so", old, run)
             if old.state is State.RUNNING and run.state is not State.RUNNING:
                 self._check_ending(old, run)
         if run.state is State.RUNNING and (old is None or old.claim_no != run.claim_no):
@@ -135,13 +137,17 @@ class Watch:
         require(run.due_ms <= now_ms, "never early", run, now_ms)
         if run.is_broadcast:
             require(run.owner is None, "a broadcast has no owner", run)
-            return
-        require(run.target in (None, run.owner), "a routed run starts on its node only", run)
-        owner = self._tables.nodes[run.owner or ""]
-        require(owner.state in _LIVING, "a dead node starts nothing", run, owner)
+        else:
+            require(run.target in (None, run.owner), "a routed run starts on its node only", run)
+            owner = self._tables.nodes[run.owner or ""]
+            require(owner.state in _LIVING, "a dead node starts nothing", run, owner)
+        if run.is_shard:
+            whole = self._whole(run)
+            require(whole.state is State.RUNNING, "a shard runs only while its broadcast does", run, whole)
+            require(run.fence > whole.fence, "a shard has a higher fence than its broadcast began with", run, whole)
         if run.schedule_id is not None:
             row = self._tables.schedules[run.schedule_id]
-            fresh = run.is_shard or run.fence > self._fences[row.id]
+            fresh = run.fence > self._fences[row.id]
             require(fresh, "the fence grows with every start", run, self._fences[row.id])
             self._fences[row.id] = max(run.fence, self._fences[row.id])
             require(not row.deleted, "nothing of a deleted schedule starts", run)
@@ -149,12 +155,17 @@ class Watch:
             frozen = row.frozen_at(now_ms) is not None and run.cause == "tick" and not run.exempt
             require(not frozen, "in a freeze nothing starts", run, row)
 
+    def _whole(self, shard: Run) -> Run:
+        parent_id = shard.parent_id or ""
+        return self._tables.runs.get(parent_id) or self._tables.history[parent_id]
+
     def _check_ending(self, old: Run, run: Run) -> None:
         require(run.claim_no > old.claim_no or run.state in FINAL, "who waits again has a new claim", old, run)
         asked = old.cancel_requested_ms is not None
         require(not asked or run.state in FINAL, "who was asked to stop does not wait again", old, run)
         if old.is_broadcast:
-            require(run.shards_left == 0, "a broadcast ends with its last shard", old, run)
+            going_on = [each for each in self._tables.runs.values() if each.is_shard and each.parent_id == run.id]
+            require(not going_on, "a broadcast ends with its last shard", run, *going_on)
             return
         call, node_id, claims = self.acting.get(getcurrent(), ("nobody", "", frozenset()))
         if call == "take_over":
@@ -177,10 +188,9 @@ class Watch:
             return
         slots = [run.slot for run in running if run.slot is not None]
         require(len(slots) == len(set(slots)), "never two owners of one slot", *running)
-        whole = [run for run in running if not run.is_shard]
-        for (group, places), count in Counter(filter(None, (run.policy.group_limit for run in whole))).items():
+        for (group, places), count in Counter(filter(None, (run.policy.group_limit for run in running))).items():
             require(count <= places, f"never more at once than {group} has places", *running)
-        for schedule_id, count in Counter(run.schedule_id or "" for run in running if not run.is_shard).items():
+        for schedule_id, count in Counter(filter(None, (run.schedule_id for run in running))).items():
             most = self._tables.schedules[schedule_id].policy.slots
             require(most is None or count <= most, "never more at once than slots", *running)
 
@@ -255,16 +265,13 @@ class Watch:
     def check_end(self) -> None:
         """After all have had the time to do their work: nothing is left undone."""
         live = self._tables.runs.values()
-        held = {run.id for run in live if self._waits_for_resume(run)}
         for run in live:
-            behind = [each for each in live if each.is_broadcast and each.id in held]
-            behind_held = any(run.waits_for == for_slot(each.schedule_id or "") for each in behind)
-            require(run.id in held or behind_held, "everything comes to an end", run)
+            require(self._waits_for_resume(run), "everything comes to an end", run)
 
     def _waits_for_resume(self, run: Run) -> bool:
-        row = self._tables.schedules[run.schedule_id or ""]
-        waits = run.state is State.WAITING or run.is_broadcast
-        return waits and not row.enabled and run.cause == "tick" and not run.exempt
+        if run.state is not State.WAITING or run.schedule_id is None:
+            return False
+        return not self._tables.schedules[run.schedule_id].enabled and run.cause == "tick" and not run.exempt
 
 
 def _added(old: Decision | None, now: Decision, settled_ms: int) -> Decision | None:

@@ -33,8 +33,8 @@ BACKFILL = (
         name="beside-holds-a-slot",
         rule="What is filled in beside a schedule's runs holds up none of them.",
         file="model/run.py",
-        find=" and not self.is_shard and not self.runs_beside",
-        replace=" and not self.is_shard",
+        find=" and not self.runs_beside",
+        replace="",
         tests=memory("TestBackfill"),
     ),
     Sabotage(

@@ -166,7 +166,7 @@ JUDGING = (
         name="flow-reserves-no-fences",
         rule="Opening reserves a block of the schedule's fences.",
         file="rules/start.py",
-        find="fence = self.schedule.fence + (FENCES if run.is_flow else 1)",
+        find="fence = self.schedule.fence + (FENCES if flow.is_flow else 1)",
         replace="fence = self.schedule.fence + 1",
         tests=_SLOT,
     ),

@@ -93,7 +93,7 @@ LOCKS = (
     ),
     Sabotage(
         name="stale-parent-written",
-        rule="Decide only on rows that are locked: a broadcast that is asked to stop keeps the count of its shards.",
+        rule="Decide only on rows that are locked: a broadcast that is asked to stop knows which of its shards have ended.",
         file="stores/engine/planning.py",
         find="            yield replace_run(now, cancel_requested_ms=run.cancel_requested_ms, reason=run.reason, "
         "until_ms=until_ms)",
@@ -195,8 +195,8 @@ VERSIONS = (
         name="version-after-revival",
         rule="Whoever revives a run of a schedule raises its `version`: an operator's retry.",
         file="stores/engine/operating.py",
-        find="    raise_versions(tx, schedules.values())\n    revive(tx, waiting)",
-        replace="    revive(tx, waiting)",
+        find="    raise_versions(tx, schedules.values())\n    tx.revive_runs([waiting])\n    tx.save_keys",
+        replace="    tx.revive_runs([waiting])\n    tx.save_keys",
         tests=memory("TestVersions"),
     ),
     Sabotage(

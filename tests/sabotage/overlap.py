@@ -1,4 +1,4 @@
-"""Overlap, cluster-wide: slots, places of groups, broadcasts, and waking who waits behind them."""
+"""Overlap, cluster-wide: slots, places of groups, and waking who waits behind them."""
 
 from __future__ import annotations
 
@@ -210,83 +210,6 @@ GROUPS = (
         find="places = self._known(group, max(most, self._widen(group, most)))",
         replace="places = self._known(group, most)",
         tests=memory("TestGroupLimits::test_where_a_limit_was_lowered_nothing_starts_beside_what_still_runs"),
-    ),
-    Sabotage(
-        name="shards-need-places",
-        rule="All shards start under the one place of their broadcast.",
-        file="stores/engine/limits.py",
-        find="        if limit is None or run.is_shard:\n            return None",
-        replace="        if limit is None:\n            return None",
-        tests=memory("TestPlacesOfBroadcasts::test_all_shards_start_under_the_one_place_of_their_broadcast"),
-    ),
-)
-
-BROADCASTS = (
-    Sabotage(
-        name="shard-counts-twice",
-        rule="A retried shard must not count twice.",
-        file="rules/broadcast.py",
-        find='    left = sum("state" not in each for each in told)',
-        replace="    left = (parent.shards_left or 0) - len(state_of)",
-        tests=memory("TestPlacesOfBroadcasts::test_a_retried_shard_counts_once"),
-    ),
-    Sabotage(
-        name="revived-shard-not-counted",
-        rule="A broadcast that still goes on waits again for a shard that an operator retries.",
-        file="stores/engine/settling.py",
-        find="    tx.revive_runs([run])\n    if run.is_shard:\n        _tell_parents(tx, [run])",
-        replace="    tx.revive_runs([run])",
-        tests=memory("TestPlacesOfBroadcasts::test_a_broadcast_waits_for_a_shard_that_is_retried"),
-    ),
-    Sabotage(
-        name="broadcast-never-ends",
-        rule="A broadcast ends when all its shards have.",
-        file="stores/engine/settling.py",
-        find="return [*ended, *_tell_parents(tx, ended)]",
-        replace="return ended",
-        tests=memory("TestBroadcast::test_every_node_gets_each_shard_once_and_the_last_one_ends_the_whole"),
-    ),
-    Sabotage(
-        name="broadcast-has-an-owner",
-        rule="The parent holds the slot, has no owner, is never taken over.",
-        file="rules/broadcast.py",
-        find="parent = replace(run, owner=None, shards=len(shards)",
-        replace="parent = replace(run, shards=len(shards)",
-        tests=memory("TestBroadcast::test_every_node_gets_each_shard_once_and_the_last_one_ends_the_whole"),
-    ),
-    Sabotage(
-        name="shards-take-slots",
-        rule="The parent holds the slot for all of its shards.",
-        file="model/run.py",
-        find="return self.state is State.RUNNING and not self.is_shard",
-        replace="return self.state is State.RUNNING",
-        tests=memory("TestBroadcast::test_as_many_go_on_at_once_as_there_are_slots_however_many_shards_they_have"),
-    ),
-    Sabotage(
-        name="cover-spares-shards",
-        rule="`cover` reaches the shards.",
-        file="stores/engine/settling.py",
-        find="        if parent.is_broadcast:\n            _stop_shards(tx, parent)",
-        replace="        if False:\n            _stop_shards(tx, parent)",
-        tests=memory("TestPlacesOfBroadcasts::test_cover_reaches_the_shards"),
-    ),
-    Sabotage(
-        name="shard-beside-its-stopping-broadcast",
-        rule="A shard that waits does not begin while its broadcast is asked to stop.",
-        file="stores/engine/starting.py",
-        find="        self.begun = [run for run in self.begun if not (run.is_shard and run.parent_id in stopped)]\n",
-        replace="",
-        tests=memory(
-            "TestPlacesOfBroadcasts::test_a_shard_that_waits_does_not_begin_while_its_broadcast_is_asked_to_stop"
-        ),
-    ),
-    Sabotage(
-        name="broadcast-to-nobody",
-        rule="A broadcast waits while all that could take it drain.",
-        file="stores/engine/starting.py",
-        find="chosen = [run for run in chosen if not routing.is_whole(run) or _members(run, nodes())]",
-        replace="pass",
-        tests=memory("TestBroadcast::test_it_waits_while_all_that_could_take_it_drain"),
     ),
 )
 

@@ -73,8 +73,8 @@ SQL = (
         name="sql-ticks-without-their-index",
         rule="What became of a schedule's ticks is found by the moment, however much history it has.",
         file="stores/sql/ticks.py",
-        find="            table.c.shard.is_(None),\n",
-        replace="",
+        find="            table.c.schedule_id == _schedule(number),\n            table.c.scheduled_ms",
+        replace="            table.c.schedule_id + '' == _schedule(number),\n            table.c.scheduled_ms",
         tests=(
             "tests/unit/stores/sql/test_query_plans.py::"
             "test_what_people_ask_for_is_found_by_an_index[full-ended ticks]",

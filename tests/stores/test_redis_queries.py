@@ -152,7 +152,6 @@ def _runs(count: int, schedules: list[Schedule], seed: int) -> list[Run]:
             state,
             schedule_id=None if schedule is None else schedule.id,
             schedule=None if schedule is None else schedule.name,
-            shard=0 if random.random() < 0.1 else None,
             owner=random.choice(NODES) if began else None,
             policy=Policy(pool=random.choice((None, "slow"))),
             created_ms=made_ms,

@@ -110,7 +110,7 @@ def test_the_questions_of_the_guide_are_answered(url: str, connection: sqlalchem
 def test_the_guide_names_every_column_that_needs_a_word(url: str, connection: sqlalchemy.Connection) -> None:
     """Those whose name says all are left out there."""
     open_store(url, create=True).close()
-    obvious = {"id", "kind", "mode", "version", "fence", "created_at", "owner", "revision", "parent_id", "shard"}
+    obvious = {"id", "kind", "mode", "version", "fence", "created_at", "owner", "revision", "parent_id"}
     for view in (views.SCHEDULES, views.RUNS):
         names = set(connection.exec_driver_sql(f"SELECT * FROM {view}").keys())
         (line,) = (each for each in GUIDE.read_text(encoding="utf-8").splitlines() if each.startswith(f"| `{view}`"))

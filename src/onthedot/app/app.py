@@ -75,6 +75,7 @@ from onthedot.triggers.zones import get_zone
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
+    from onthedot.app.aio import AsyncApp
     from onthedot.app.remote import Connection
     from onthedot.app.telemetry.endpoint import Endpoint
 
@@ -128,6 +129,7 @@ class App(Declaring):
         self._given_store = store
         self._store: Store | None = None
         self._opening = Lock()
+        self._aio: AsyncApp | None = None
         self._stands_elsewhere = False
         self._emitter = Emitter(self._on_broken_hook)
         self._event_log = EventLog(self._emitter, self._clock)
@@ -286,6 +288,7 @@ class App(Declaring):
 
     def enqueue(
         self,
+        /,
         task: str | Task[..., Any] | Flow[...],
         *,
         args: Mapping[str, Any] | None = None,
@@ -297,16 +300,34 @@ class App(Declaring):
         **options: Any,
     ) -> Run:
         """A run of the task or flow, now or later. A key that is known already gives the run that has it."""
-        if delay is not None and at is not None:
-            raise SettingsError("enqueue: give delay= or at=, not both")
+        _refuse_both(delay, at)
         if self._connection is not None:
             from onthedot.app.remote import enqueue
 
             _refuse_over_http(connection, unchecked=unchecked)
             return enqueue(self._connection, task, args=args, delay=delay, at=at, key=key, options=options)
+        run, _ = self.prepared(
+            task, args=args, delay=delay, at=at, key=key, unchecked=unchecked, connection=connection, **options
+        )
+        return self._enqueue(self.open_store(), run, connection)
+
+    def prepared(
+        self,
+        task: str | Task[..., Any] | Flow[...],
+        *,
+        args: Mapping[str, Any] | None = None,
+        delay: timedelta | str | None = None,
+        at: datetime | str | None = None,
+        key: str | None = None,
+        connection: Any = None,
+        unchecked: bool = False,
+        now_ms: int | None = None,
+        **options: Any,
+    ) -> tuple[Run, Author | None]:
+        """What `enqueue` writes, checked, and in whose name: for those who write many at once, and know the time."""
+        _refuse_both(delay, at)
         name, values = self.tasks.checked(task, args, unchecked=unchecked)
-        store = self.open_store()
-        now_ms = store.now_ms()
+        now_ms = self.open_store().now_ms() if now_ms is None else now_ms
         due_ms = _due_ms(now_ms, delay, at)
         local = self.tasks.find(name)
         policy = policy_of(self._defaults, {} if local is None else local.policies, checked_for_runs(options, name))
@@ -327,7 +348,21 @@ class App(Declaring):
                 key=None if key is None else _key_of(name, key_of(key, "enqueue: key")),
                 trace=trace,
             )
-            return store.enqueue([run], connection, author("enqueue"))[0]
+        return run, author("enqueue")
+
+    def _enqueue(self, store: Store, run: Run, connection: Any) -> Run:
+        """Keep a run that was asked for; a door to a framework may wait for that framework's commit."""
+        return store.enqueue([run], connection, author("enqueue"))[0]
+
+    @property
+    def aio(self) -> AsyncApp:
+        """The same names, awaited, for programs with an event loop: `await app.aio.enqueue(…)`."""
+        if self._aio is None:
+            from onthedot.app.aio import AsyncApp
+
+            with self._opening:
+                self._aio = self._aio or AsyncApp(self)
+        return self._aio
 
     # freezes
 
@@ -646,6 +681,8 @@ class App(Declaring):
 
     def close(self) -> None:
         """Let go of the store in this process; the next call opens it anew."""
+        if self._aio is not None:
+            self._aio.close()
         if self._connection is not None:
             self._connection.close()
         store, self._store = self._store, None
@@ -661,6 +698,8 @@ class App(Declaring):
         self._runner = self._leaving = self._watching = self._store = None
         self._opening = Lock()
         self._event_log.after_fork()
+        if self._aio is not None:
+            self._aio.after_fork()
         endpoint, self._endpoint = self._endpoint, None
         if endpoint is not None:
             endpoint.after_fork()
@@ -703,6 +742,11 @@ def _refuse_over_http(connection: Any, *, unchecked: bool) -> None:
         raise SettingsError("enqueue: a transaction of yours does not reach over HTTP; leave out connection")
     if unchecked:
         raise SettingsError("enqueue: over HTTP only tasks that a node has declared can be named; leave out unchecked")
+
+
+def _refuse_both(delay: object, at: object) -> None:
+    if delay is not None and at is not None:
+        raise SettingsError("enqueue: give delay= or at=, not both")
 
 
 def _on_or_off(value: bool | None) -> str | None:

@@ -133,6 +133,7 @@ class Schedules:
     @overload
     def put(
         self,
+        /,
         name: str,
         task: str | Task[..., Any] | Flow[...],
         trigger: Trigger,
@@ -147,6 +148,7 @@ class Schedules:
     @overload
     def put(
         self,
+        /,
         name: str,
         task: str | Task[..., Any] | Flow[...],
         trigger: Trigger,
@@ -161,6 +163,7 @@ class Schedules:
     @with_the_latest
     def put(
         self,
+        /,
         name: str,
         task: str | Task[..., Any] | Flow[...],
         trigger: Trigger,
@@ -238,6 +241,7 @@ class Schedules:
     @with_the_latest
     def update(
         self,
+        /,
         name: str,
         *,
         trigger: Trigger | None = None,

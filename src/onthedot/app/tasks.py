@@ -323,6 +323,7 @@ class Tasks:
     ) -> tuple[str, dict[str, Any]]:
         """The name of its runs' task and its arguments as JSON, checked against the function here, else the published
         one."""
+        task = getattr(task, "onthedot_task", task)  # a function that stands for one, where decorators need functions
         if not isinstance(task, str | Task | Flow):
             raise SettingsError(
                 f"{described(task)} is no task; give its name, or what @app.task has made of the function"

@@ -140,8 +140,13 @@ class Context:
 
     @property
     def shard(self) -> int | None:
-        """Which shard of a broadcast this is."""
+        """Which shard of a broadcast this is, from 0."""
         return self.run.shard
+
+    @property
+    def shards(self) -> int | None:
+        """How many shards the broadcast has: a node for each."""
+        return self.run.shards
 
     @property
     def flow(self) -> str | None:

@@ -58,7 +58,7 @@ class StoreFacts:
             earlier = [
                 each.scheduled_ms
                 for each in page
-                if each.scheduled_ms < run.scheduled_ms and each.started_ms is not None and not each.is_shard
+                if each.scheduled_ms < run.scheduled_ms and each.started_ms is not None
             ]
             if earlier or len(page) < _PAGE:
                 return max(earlier, default=None)

@@ -61,8 +61,11 @@ class Steps:
             values = _Values(self, flow, run)
             if step.when is not None and not holds(step.when, values):
                 raise Skip(f"when {condition_text(step.when)}: it does not hold")
+            if run.is_shard:  # one node's part of the schedule's own run
+                run = replace(run, schedule=flow.run.schedule)
             if run.args:
-                context.run = replace(run, args=resolve(run.args, values))
+                run = replace(run, args=resolve(run.args, values))
+            context.run = run
         except Unresolved as error:
             raise GiveUp(f"its arguments cannot be had: {error}") from None
         except StoreError as error:

@@ -146,8 +146,7 @@ def _unplanned(moment_ms: int, until_ms: int, facts: Facts) -> str:
 def _overlapped(moment_ms: int, facts: Facts) -> str | None:
     """Which runs were in the way of a tick: those that ran, else those that waited, with what they waited for."""
     policy = "and the overlap policy left it out"
-    earlier = [run for run in facts.near(moment_ms) if not run.is_shard]
-    holders = under_way(earlier, moment_ms, facts.now_ms)
+    holders = under_way(facts.near(moment_ms), moment_ms, facts.now_ms)
     if holders:
         return f"an earlier run was still under way, {policy}: {' and '.join(map(_holder, holders))}"
     waited = [run for run in facts.near(moment_ms) if _waited_at(run, moment_ms)]
@@ -336,7 +335,7 @@ def _waits_for(run: Run, facts: Facts) -> str:
 
 
 def _held_by(runs: list[Run], waiting: Run) -> str:
-    holders = [run for run in runs if run.state is State.RUNNING and run.id != waiting.id and not run.is_shard]
+    holders = [run for run in runs if run.state is State.RUNNING and run.id != waiting.id]
     named = [
         f"run {run.id}" if run.schedule == waiting.schedule else f"run {run.id} of {run.title}" for run in holders[:3]
     ]

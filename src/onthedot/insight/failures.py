@@ -42,9 +42,12 @@ def read_failures(store: Store, now_ms: int) -> tuple[Failures, ...]:
 
 def group(runs: Iterable[Run]) -> list[Failures]:
     """One for each name, who failed last first."""
+    in_order = sorted(runs, key=lambda run: (_ended_ms(run), run.is_shard, run.id))  # a shard says more
+    broadcasts = {run.id: run for run in in_order if run.is_broadcast}
     by_name: dict[str, list[Run]] = {}
-    for run in sorted(runs, key=lambda run: (_ended_ms(run), run.id)):
-        by_name.setdefault(run.schedule or run.task, []).append(run)
+    for run in in_order:
+        whole = broadcasts.get(run.parent_id or "", run) if run.is_shard else run
+        by_name.setdefault(whole.schedule or whole.task, []).append(run)
     groups = [Failures(name, _count(each), _ended_ms(each[0]), each[-1]) for name, each in by_name.items()]
     return sorted(groups, key=lambda each: _ended_ms(each.last), reverse=True)
 
@@ -52,7 +55,7 @@ def group(runs: Iterable[Run]) -> list[Failures]:
 def _count(runs: Sequence[Run]) -> int:
     """A broadcast fails once, with however many of its shards; they count where it has not ended yet."""
     ended = {run.id for run in runs}
-    return sum(run.shard is None or run.parent_id not in ended for run in runs)
+    return sum(not run.is_shard or run.parent_id not in ended for run in runs)
 
 
 def _recent(store: Store, state: State, after_ms: int) -> Iterator[Run]:

@@ -137,9 +137,9 @@ def _who_was_missing(there: list[Node], task: str, group: str | None) -> str:
 
 def _behind_its_own(run: Run, facts: Facts, since_ms: int, until_ms: int) -> Cause | None:
     """Runs of its schedule had all of its slots."""
-    if run.policy.slots is None or run.is_shard:
+    if run.policy.slots is None:
         return None
-    before = _last_to_end((each for each in facts.near(until_ms) if not each.is_shard), run, since_ms, until_ms)
+    before = _last_to_end(facts.near(until_ms), run, since_ms, until_ms)
     return None if before is None else Cause(f"it was behind {_told(before)}", before.finished_ms or until_ms)
 
 

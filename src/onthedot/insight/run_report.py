@@ -108,7 +108,7 @@ def read_report(store: Store, run: Run) -> RunReport:
         holder=_holder(run, nodes),
         shards=tuple(_shard(each, nodes) for each in sorted(children, key=_by_need) if each.is_shard),
         filled_in=tuple(_shard(each, nodes) for each in sorted(children, key=_by_moment) if each.is_filled_in),
-        followers=tuple(each for each in children if not each.is_shard and not each.is_step),
+        followers=tuple(each for each in children if not each.is_step),
     )
 
 

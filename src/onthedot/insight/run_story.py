@@ -10,6 +10,8 @@ from typing import NamedTuple
 
 from onthedot.durations import spoken_duration
 from onthedot.model.attempt import Attempt, last_line
+from onthedot.model.graph import SHARD
+from onthedot.model.ledger import Ledger
 from onthedot.model.run import Run, UnreadableRun
 from onthedot.model.states import State
 from onthedot.model.step_status import StepStatus
@@ -25,6 +27,7 @@ _LATER = {
     "enqueue": "after it was due",
     "chain": "after the run that it follows",
     "step": "after its flow had it due",
+    "shard": "after its broadcast began",
     "alert": "after what it tells of",
     "ping": "after what it tells of",
 }
@@ -168,10 +171,11 @@ def _shard(run: Run) -> str:
 
 
 def _broadcast(run: Run) -> str:
-    left = run.shards_left or 0
-    ended = (run.shards or 0) - left
-    so_far = "all have ended" if left == 0 else f"{ended} of them {'has' if ended == 1 else 'have'} ended"
-    return _sentence(f"sent to {counted(run.shards or 0, 'node')}; {so_far}")
+    shards = run.shards or 0
+    entry = Ledger.from_json(run.ledger).steps.get(SHARD)
+    ended = shards if run.is_final else 0 if entry is None else entry.ended.bit_count()
+    so_far = "all have ended" if ended == shards else f"{ended} of them {'has' if ended == 1 else 'have'} ended"
+    return _sentence(f"sent to {counted(shards, 'node')}; {so_far}")
 
 
 def _end_of_all(run: Run, known: Known) -> str:

@@ -24,6 +24,8 @@ MOST_BYTES = 65_536
 MOST_ITEMS = 10_000
 DEEPEST = 5
 PARALLEL = 100
+SHARD = "shard"
+"""The step of a broadcast."""
 
 
 @dataclass(frozen=True)
@@ -127,3 +129,7 @@ def _step(said: Mapping[str, Any]) -> Step:
     if "after" in known:
         known["after"] = tuple(known["after"])
     return Step(**known)
+
+
+BROADCAST = Graph("broadcast", (Step(SHARD, "@broadcast", over=NODES, parallel=MOST_ITEMS),))
+"""What every broadcast stands for: whoever runs this code knows it, so no store keeps it."""

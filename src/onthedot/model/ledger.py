@@ -92,6 +92,8 @@ class Ledger:
     """It was asked to stop its closing steps too."""
     late: bool = False
     """It was its time-out that asked it to stop."""
+    members: tuple[str, ...] = ()
+    """Of a broadcast: the nodes that lived when it began, by the numbers of its shards."""
 
     @property
     def live(self) -> int:
@@ -117,6 +119,8 @@ class Ledger:
         for name in ("fence", "carried", "hard", "late"):
             if value := getattr(self, name):
                 said[name] = value
+        if self.members:
+            said["members"] = list(self.members)
         return said
 
     @classmethod
@@ -126,7 +130,7 @@ class Ledger:
             return cls()
         steps = {name: Entry.from_json(entry) for name, entry in said.get("steps", {}).items()}
         known = {name: said[name] for name in ("round", "fence", "carried", "hard", "late") if name in said}
-        return cls(steps, **known)
+        return cls(steps, **known, members=tuple(said.get("members", ())))
 
 
 def all_items(n: int) -> int:

@@ -8,13 +8,14 @@ from datetime import datetime
 from typing import Any, Literal
 
 from onthedot.model.attempt import MOST_KEPT, Attempt, last_line
+from onthedot.model.graph import BROADCAST
 from onthedot.model.policy import Policy
 from onthedot.model.states import FINAL, State
 from onthedot.model.step_status import StepStatus
 from onthedot.model.values import make
 from onthedot.moments import from_ms
 
-Cause = Literal["tick", "manual", "enqueue", "backfill", "chain", "step", "alert", "ping"]
+Cause = Literal["tick", "manual", "enqueue", "backfill", "chain", "step", "shard", "alert", "ping"]
 
 
 @dataclass(frozen=True)  # no slots: see values.replace
@@ -41,12 +42,7 @@ class Run:
     target: str | None = None
     """The node that it was routed to; None for whoever is free."""
     parent_id: str | None = None
-    """The run that it came from: the broadcast that it is a shard of, or the run that it follows in a chain."""
-    shard: int | None = None
-    shards: int | None = None
-    """Which shard of how many; on a parent only how many."""
-    shards_left: int | None = None
-    """On a parent: how many have not ended."""
+    """The run that it came from: the flow or broadcast that it is a part of, or the run that it follows in a chain."""
 
     owner: str | None = None
     """The incarnation that runs it."""
@@ -88,7 +84,8 @@ class Run:
     item: int | None = None
     """Which of that step's runs, from 0; a step that is not mapped has one, and this is None."""
     size: int | None = None
-    """How long the list is that it returned; None where it returned something else, or nobody maps over it."""
+    """How long the list is that it returned; None where it returned something else, or nobody maps over it. Of a shard:
+    how many there are."""
 
     @property
     def attempts(self) -> tuple[Attempt, ...]:
@@ -172,13 +169,25 @@ class Run:
 
     @property
     def is_shard(self) -> bool:
-        """Whether it is one node's part of a broadcast."""
-        return self.shard is not None
+        """Whether it is one node's part of a broadcast: a step of a flow over nodes."""
+        return self.cause == "shard"
 
     @property
     def is_broadcast(self) -> bool:
-        """Whether it stands for its shards: it holds their place, has no owner, and ends with the last of them."""
-        return self.shards is not None and self.shard is None
+        """Whether it is a flow over nodes, which it is once it has begun."""
+        return self.graph == BROADCAST.hash
+
+    @property
+    def shard(self) -> int | None:
+        """Which shard of a broadcast it is, from 0."""
+        return self.item if self.is_shard else None
+
+    @property
+    def shards(self) -> int | None:
+        """How many shards there are of the broadcast that this is, or is a part of."""
+        if self.is_broadcast and self.ledger is not None:
+            return len(self.ledger.get("members", ()))
+        return self.size if self.is_shard or self.is_broadcast else None
 
     @property
     def is_flow(self) -> bool:
@@ -187,9 +196,12 @@ class Run:
 
     @property
     def title(self) -> str:
-        """What people call it: the schedule, else the step, with the number of its item, else the task or the flow."""
+        """What people call it: the schedule, else the step (of a broadcast the task), with the number of its item, else
+        the task or the flow."""
         if self.schedule is not None or self.step is None:
             return self.schedule or self.task.removeprefix("@")
+        if self.is_shard:
+            return f"{self.task}[{self.item}]"
         return self.step if self.item is None else f"{self.step}[{self.item}]"
 
     @property
@@ -229,18 +241,13 @@ class Run:
 
     @property
     def counts_for_slots(self) -> bool:
-        """Whether it is one of those that a schedule runs at once: a shard is not, since its parent holds the slot."""
-        return self.state is State.RUNNING and not self.is_shard and not self.runs_beside
+        """Whether it is one of those that a schedule runs at once."""
+        return self.state is State.RUNNING and not self.runs_beside
 
     @property
     def is_waiting_tick(self) -> bool:
         """Whether it is a tick that nobody has begun or asked for by hand: the rules may still leave it out."""
-        return (
-            self.state is State.WAITING
-            and self.cause == "tick"
-            and self.never_begun
-            and not (self.exempt or self.is_shard)
-        )
+        return self.state is State.WAITING and self.cause == "tick" and self.never_begun and not self.exempt
 
     @property
     def never_begun(self) -> bool:

@@ -32,6 +32,8 @@ TURN_MS = 100
 """While all workers are taken as they come free: how often each kind of work has its turn."""
 BATCHES = 4
 """How many batches are planned before waiting runs get their turn."""
+CLOSE_MS = 20
+"""So long before a moment nothing is read ahead: what is due then would wait for it."""
 ECHOES_MS = (50, 200)
 """How long after a moment a node looks again: a peer that was quicker may have routed runs to it."""
 
@@ -72,6 +74,8 @@ class PlanningPass:
         """Since the last pass; their next ticks are decided when there is time."""
         self._read_due_ms = self._looked_ms = 0
         """When what is due was last read from the store; and what waits there."""
+        self._holds_on_since_ms: int | None = None
+        """Since when what is due waits for workers that are about to come free, pass after pass."""
         self._more_due = False
         """The last plan left something due."""
         self._idle = False
@@ -95,7 +99,8 @@ class PlanningPass:
         if parts.heartbeat.is_cut_off or parts.heartbeat.is_draining:
             return self._settings.poll_ms
         now_ms = parts.clock.now_ms()
-        if self._read_ahead.run_once(now_ms, at_once=self.agenda.take_reread()):
+        in_the_way = self._is_close(now_ms)
+        if self._read_ahead.run_once(now_ms, at_once=self.agenda.take_reread(), in_the_way=in_the_way):
             self._every_pool = True
             self._read_coming(now_ms)
             if parts.worker.executing():
@@ -123,6 +128,11 @@ class PlanningPass:
         finally:
             self._claiming.release()
         return self._ended(planned, started, again_ms)
+
+    def _is_close(self, now_ms: int) -> bool:
+        """Whether something is due, is so in a moment, or waits for workers."""
+        first_ms = self._ring.peek()
+        return self._holds_on_since_ms is not None or (first_ms is not None and first_ms <= now_ms + CLOSE_MS)
 
     @property
     def awaits_answer(self) -> bool:
@@ -229,6 +239,8 @@ class PlanningPass:
         """Plan what is due: what was decided ahead, then a few batches of the rest; outcomes wait meanwhile."""
         result = Result()
         self._parts.around_planning(True)
+        if self._holds_on_since_ms is None:
+            self._holds_on_since_ms = self._parts.clock.monotonic_ms()
         try:
             if self._prepared is not None and self._prepared.waits and self._is_turn(self._read_due_ms):
                 self._plan_batch()
@@ -239,9 +251,11 @@ class PlanningPass:
         finally:
             if not result.holds_on:
                 self._parts.around_planning(False)
+                self._holds_on_since_ms = None
 
     def _is_turn(self, last_ms: int) -> bool:
-        return self._parts.clock.monotonic_ms() - last_ms >= TURN_MS
+        """Whether it is long enough ago that this had its turn, or all had."""
+        return self._parts.clock.monotonic_ms() - max(last_ms, self._holds_on_since_ms or 0) >= TURN_MS
 
     def _plan_batches(self, before: Result) -> Result:
         result = before
@@ -375,8 +389,12 @@ class PlanningPass:
 
     def _until_next(self) -> int:
         now_ms = self._parts.clock.now_ms()  # planning has taken its time
-        moments = [moment for moment in (self._ring.peek(), self._parts.local.peek()) if moment is not None]
-        return max(min([self._read_ahead.due_in_ms(now_ms), *(moment - now_ms for moment in moments)]), 0)
+        first_ms, local_ms = self._ring.peek(), self._parts.local.peek()
+        read_ms = now_ms + self._read_ahead.due_in_ms(now_ms)
+        if first_ms is not None and now_ms < first_ms <= read_ms + CLOSE_MS:
+            read_ms = first_ms  # it is put off
+        moments = [moment for moment in (read_ms, first_ms, local_ms) if moment is not None]
+        return max(min(moments) - now_ms, 0)
 
     # telling
 

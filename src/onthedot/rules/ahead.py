@@ -91,8 +91,8 @@ def _begins_plainly(run: Run, schedule: Schedule) -> bool:
     )
 
 
-_unlike_a_plain_run = attrgetter("key", "target", "parent_id", "shard", "shards", "waits_for", "reason", "trace")
-_NOTHING = (None,) * 8
+_unlike_a_plain_run = attrgetter("key", "target", "parent_id", "waits_for", "reason", "trace")
+_NOTHING = (None,) * 6
 
 
 def _moved_on(schedule: Schedule, next_run_ms: int | None) -> Schedule:

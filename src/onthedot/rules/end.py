@@ -26,7 +26,8 @@ def settle(run: Run, schedule: ScheduleSummary | None, outcome: Outcome, now_ms:
         return _handed_back(run, schedule, outcome, now_ms)
     was_asked = run.cancel_requested_ms is not None and outcome.ending != "succeeded"
     reason = run.reason or outcome.reason if was_asked else outcome.reason  # its node does not know why it had to stop
-    ended = replace(run, result=outcome.result, size=outcome.size, error=outcome.error, reason=reason)
+    size = run.size if outcome.size is None else outcome.size  # a shard has it from the beginning
+    ended = replace(run, result=outcome.result, size=size, error=outcome.error, reason=reason)
     if outcome.ending in ("failed", "timed_out") and _may_retry(run, schedule, outcome):
         after = outcome.retry_after_ms if outcome.retry_after_ms is not None else backoff_ms(run)
         kept = replace(ended, earlier=run.earlier_with(now_ms, outcome.ending, outcome.error))

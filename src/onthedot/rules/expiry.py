@@ -26,7 +26,7 @@ def expires_at(run: Run) -> int | None:
 def is_gated(run: Run) -> bool:
     """Whether it may have to wait for the success of others. What an operator asked for waits for nobody, and what had
     begun once is not judged again."""
-    return bool(run.policy.depends_on) and run.cause == "tick" and run.never_begun and not (run.exempt or run.is_shard)
+    return bool(run.policy.depends_on) and run.cause == "tick" and run.never_begun and not run.exempt
 
 
 def gate_until_ms(run: Run) -> int:

@@ -53,7 +53,7 @@ def followers(
     now_ms: int,
     policies: Callable[[], Mapping[str, Mapping[str, Any]]],
 ) -> list[Run]:
-    """A waiting run of each, with the policies that its task was published with. Shards have no followers."""
+    """A waiting run of each, with the policies that its task was published with."""
     named = [*_of_ends(ended, schedules), *(_alert(each) for each in sent)]
     if not named:
         return []
@@ -79,7 +79,7 @@ def followers(
 def _of_ends(ended: Sequence[Run], schedules: Mapping[str, ScheduleSummary]) -> Iterable[_Follower]:
     for run in ended:
         schedule = schedules.get(run.schedule_id or "")
-        if schedule is None or run.is_shard or not (run.state is State.SUCCEEDED or run.state in BAD):
+        if schedule is None or not (run.state is State.SUCCEEDED or run.state in BAD):
             continue
         wanted = schedule.followers
         good = run.state is State.SUCCEEDED

@@ -76,11 +76,6 @@ def is_routed(run: Run) -> bool:
     return run.policy.route not in ("any", "broadcast")
 
 
-def is_whole(run: Run) -> bool:
-    """Whether it is a broadcast that shall be given a shard for each node, once it starts."""
-    return run.policy.route == "broadcast" and not run.is_shard
-
-
 class Router:
     """Chooses nodes for the runs of one batch, among the nodes that lived when it began.
 

@@ -10,6 +10,7 @@ from onthedot.model.schedule import Schedule
 from onthedot.model.states import State
 from onthedot.model.values import replace
 from onthedot.rules.expiry import is_gated, until_ms_of, why_late
+from onthedot.rules.flows.broadcasting import as_flow
 from onthedot.rules.overlap import asked_to_stop, holds_back, slot_for, waits
 
 
@@ -111,7 +112,7 @@ class _Judging:
         waits_for = self._held_by(run)
         if waits_for is not None:
             self._wait(run, waits_for)
-        elif run.is_shard or run.runs_beside:  # its parent holds the slot, or it needs none
+        elif run.runs_beside:
             self._start(run, None)
         else:
             slot = slot_for(self.schedule, [*self.live, *self.begun], self.kept)
@@ -141,8 +142,6 @@ class _Judging:
             return "paused"
         if self.schedule.frozen_at(self.facts.now_ms) is not None:
             return "frozen"
-        if run.is_shard:
-            return None
         if late is not None:
             return late
         if not any(_replaces(other, run) and other.due_ms <= self.facts.now_ms for other in self.live):
@@ -176,16 +175,17 @@ class _Judging:
 
     def _start(self, run: Run, slot: str | None) -> None:
         """Start the run if it may start here and now; else it keeps its place before what needs the same slot."""
-        if run.id not in self.facts.candidates or (not run.is_flow and self._workers() >= self.free):
+        flow = as_flow(run)
+        if run.id not in self.facts.candidates or (not flow.is_flow and self._workers() >= self.free):
             self._wait(run, None)
             self.kept += slot is not None
             return
         if not self.facts.admits(run):
             self._wait(run, behind_limit(run).waits_for)
             return
-        fence = self.schedule.fence + (FENCES if run.is_flow else 1)
+        fence = self.schedule.fence + (FENCES if flow.is_flow else 1)
         self.schedule = replace(self.schedule, fence=fence, last_run_ms=self.facts.now_ms)
-        self.begun.append(started(run, self.facts.node_id, self.facts.now_ms, fence=fence, slot=slot))
+        self.begun.append(started(flow, self.facts.node_id, self.facts.now_ms, fence=fence, slot=slot))
 
     def _workers(self) -> int:
         """How many have been given away; a flow needs none."""
@@ -199,5 +199,5 @@ class _Judging:
 
 
 def _replaces(newer: Run, run: Run) -> bool:
-    waiting = newer.state is State.WAITING and newer.cause == "tick" and not newer.is_shard
+    waiting = newer.state is State.WAITING and newer.cause == "tick"
     return waiting and newer.scheduled_ms > run.scheduled_ms

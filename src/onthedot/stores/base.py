@@ -661,8 +661,8 @@ class Store(ABC):
 
         All that is given must hold. `node` is the incarnation that has or had it last. `parent` is the broadcast that
         it is a shard of, the flow that it is a step of, or the run that it follows; `step` is the name of a step in a
-        flow, and without `steps` there are none. Late ones began more than
-        `LATE_MS` after they were due. They were made at `since_ms` or later, and before `until_ms`.
+        flow ("shard" in a broadcast), and without `steps` there are none. Late ones began more than `LATE_MS` after
+        they were due. They were made at `since_ms` or later, and before `until_ms`.
 
         One whose row cannot be read is among them, as an `UnreadableRun`.
         """
@@ -677,8 +677,8 @@ class Store(ABC):
 
     @abstractmethod
     def ticks(self, schedule_ids: Sequence[str], *, first_ms: int = 0, last_ms: int = 1 << 62, each: int = 24) -> Ticks:
-        """Of each of these schedules the newest runs whose scheduled moment is in [first, last], shards left out, and
-        the newest decisions whose range touches it: up to `each` of both. By indexes, in a round trip or two for fifty.
+        """Of each of these schedules the newest runs whose scheduled moment is in [first, last], and the newest
+        decisions whose range touches it: up to `each` of both. By indexes, in a round trip or two for fifty.
         """
 
     @abstractmethod

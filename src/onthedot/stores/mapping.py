@@ -236,8 +236,6 @@ RUN_MOVING = (
     "due_ms",
     "state",
     "target",
-    "shards",
-    "shards_left",
     "owner",
     "claim_no",
     "attempt",
@@ -255,6 +253,7 @@ RUN_MOVING = (
     "progress",
     "earlier",
     "until_ms",
+    "graph",
     "ledger",
     "size",
     "lane",
@@ -388,9 +387,6 @@ def run_row(run: Run) -> Columns:
         run.key,
         run.target,
         run.parent_id,
-        run.shard,
-        run.shards,
-        run.shards_left,
         run.owner,
         run.claim_no,
         run.attempt,
@@ -421,7 +417,7 @@ def run_row(run: Run) -> Columns:
 def live_row(run: Run) -> Columns:
     """All columns of a live run: those of `LIVE`."""
     priority = run.policy.priority
-    apart = "" if run.cause == "tick" and not run.is_shard else run.id
+    apart = "" if run.cause == "tick" else run.id
     return (*run_row(run), priority, 1 if priority else 0, apart, run.policy.pool, lane_of(run))
 
 
@@ -445,8 +441,6 @@ def run_moving_row(run: Run) -> Columns:
         run.due_ms,
         run.state.value,
         run.target,
-        run.shards,
-        run.shards_left,
         run.owner,
         run.claim_no,
         run.attempt,
@@ -464,6 +458,7 @@ def run_moving_row(run: Run) -> Columns:
         clean(run.progress),
         _attempts_text(run.earlier),
         run.until_ms,
+        run.graph,
         ledger_text(run),
         run.size,
         lane_of(run),

@@ -234,7 +234,7 @@ class MemoryStore(Engine):
         with self._lock:
             runs = [*self._tables.runs.values(), *self._tables.history.values()]
             decisions = [self.decisions(of, first_ms=first_ms, last_ms=last_ms, limit=each) for of in of_each]
-        within = [run for run in runs if first_ms <= run.scheduled_ms <= last_ms and not run.is_shard]
+        within = [run for run in runs if first_ms <= run.scheduled_ms <= last_ms]
         within.sort(key=lambda run: (run.scheduled_ms, run.id), reverse=True)
         marks = [[run for run in within if run.schedule_id == of][:each] for of in of_each]
         return Ticks(tuple(map(mark_of, chain.from_iterable(marks))), tuple(chain.from_iterable(decisions)))

@@ -70,7 +70,7 @@ class FastForward:
         return (
             all(node.is_at_rest for node in nodes)
             and not any(run.blocked or run.due_ms <= self._clock.now_ms() for run in live if run.state is State.WAITING)
-            and not any(run.cancel_requested_ms or run.shards or self._store.followers_of(run) for run in running)
+            and not any(run.cancel_requested_ms or self._store.followers_of(run) for run in running)
             and {run.id for run in running} == {run.id for node in nodes for _, run in node.worker.successes()}
             and self._are_alike(self._store.nodes(), nodes)
         )

@@ -78,7 +78,7 @@ class VirtualStore(MemoryStore):
 
     def _look_ms(self, run: Run) -> int:
         now_ms = self.now_ms()
-        if run.cancel_requested_ms is not None and run.state is State.RUNNING and not run.is_broadcast:
+        if run.cancel_requested_ms is not None and run.state is State.RUNNING and not run.is_flow:
             return now_ms
         until_ms = NEVER if run.until_ms is None or run.is_final else max(run.until_ms, now_ms)
         if not (run.blocked and run.policy.depends_on):

@@ -306,7 +306,7 @@ class World:
     def moments(self, schedule: str, *, tz: str = "UTC") -> list[datetime]:
         """The nominal moments of all ticks whose runs have begun."""
         zone = ZoneInfo(tz)
-        begun = [run for run in self.runs(schedule) if run.cause == "tick" and run.attempt and not run.is_shard]
+        begun = [run for run in self.runs(schedule) if run.cause == "tick" and run.attempt]
         return [from_ms(each).astimezone(zone) for each in sorted(run.scheduled_ms for run in begun)]
 
     def _check_names(self, schedules: Sequence[str]) -> None:

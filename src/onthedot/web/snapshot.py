@@ -65,8 +65,8 @@ class Snapshot:
 
     @property
     def ticks(self) -> tuple[Run, ...]:
-        """Those of the last minute that a schedule's tick has made, shards left out, newest first."""
-        return tuple(run for run in self.recent if run.cause == "tick" and not run.is_shard)
+        """Those of the last minute that a schedule's tick has made, newest first."""
+        return tuple(run for run in self.recent if run.cause == "tick")
 
     @property
     def last_change(self) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import pickle
 import re
 import time
@@ -82,6 +83,25 @@ def both(tmp_path: Path) -> Iterator[Both]:
     server = WebServer(app, Place(port=0))
     with server.beside(), closing(App(server.address, token=token)) as remote, closing(app):
         yield Both(app, remote, server.address, folder)
+
+
+def test_it_is_awaited_over_http_too(both: Both) -> None:
+    aio = both.remote.aio
+
+    async def main() -> None:
+        asked = (aio.enqueue("report", args={"to": to}) for to in ("ann", "bob"))
+        runs = await asyncio.gather(*asked, aio.enqueue("nobody has it"), return_exceptions=True)
+        assert isinstance(runs[2], TaskNotFound)
+        ids = [run.id for run in runs if isinstance(run, Run)]
+        async with both.app.running(log=False):
+            ended = await asyncio.gather(*(aio.runs.wait(each, timeout=f"{LONGEST_S}s") for each in ids))
+        assert [run.result for run in ended] == ["sent to ann", "sent to bob"]
+        with pytest.raises(RunNotFound):
+            await aio.runs.wait("nobody")
+        with pytest.raises(SettingsError, match="does not reach over HTTP"):
+            await aio.enqueue("report", connection=object())
+
+    asyncio.run(main())
 
 
 def test_a_schedule_is_put_seen_changed_and_deleted_as_on_the_store(both: Both) -> None:

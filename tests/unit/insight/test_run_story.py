@@ -9,6 +9,8 @@ import pytest
 
 from onthedot.insight.run_story import Known, tell, usual_ms
 from onthedot.model.attempt import Attempt
+from onthedot.model.graph import BROADCAST, SHARD
+from onthedot.model.ledger import Entry, Ledger
 from onthedot.model.policy import Policy
 from onthedot.model.run import Run, UnreadableRun
 from onthedot.model.states import State
@@ -177,11 +179,12 @@ def test_with_jitter_and_a_back_off_nobody_knows_how_late_the_first_attempt_was(
 
 
 def test_a_broadcast_tells_of_its_shards_and_a_shard_which_it_is() -> None:
-    broadcast = replace(RUN, state=State.RUNNING, shards=3, shards_left=1)
+    known = Ledger({SHARD: Entry(3, good=0b101, live=0b010)}, members=("a", "b", "c")).as_json()
+    broadcast = replace(RUN, state=State.RUNNING, graph=BROADCAST.hash, ledger=known)
     assert told(broadcast) == "Sent to 3 nodes; 2 of them have ended."
-    over = replace(broadcast, state=State.FAILED, shards_left=0, finished_ms=TICK)
+    over = replace(broadcast, state=State.FAILED, finished_ms=TICK)
     assert told(over, why="1 of 3 failed") == "Sent to 3 nodes; all have ended. It failed: 1 of 3 failed."
-    assert told(running(shard=2, shards=3)).startswith("Shard 2 of 3. Began on the dot")
+    assert told(running(cause="shard", step=SHARD, item=2, size=3)).startswith("Shard 2 of 3. Began")
 
 
 def test_a_run_that_cannot_be_read_says_so() -> None:

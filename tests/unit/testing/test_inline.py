@@ -112,6 +112,11 @@ def test_a_context_has_the_fields_that_were_given() -> None:
     assert ctx.scheduled_at.hour == 2
 
 
+def test_a_context_is_one_of_a_shard_where_that_is_given() -> None:
+    ctx = context(shard=1, shards=3)
+    assert (ctx.shard, ctx.shards, ctx.run.is_shard) == (1, 3, True)
+
+
 def test_a_made_context_does_not_wait_and_keeps_what_is_said() -> None:
     ctx = context()
     ctx.sleep("10h")

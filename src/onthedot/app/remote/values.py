@@ -38,8 +38,8 @@ T = TypeVar("T")
 
 _POLICY = Policy.__dataclass_fields__
 _SAME_IN_RUNS = (
-    *("id", "task", "cause", "args", "schedule_id", "schedule", "revision", "key", "target", "parent_id", "shard"),
-    *("shards", "owner", "claim_no", "attempt", "crashes", "fence", "waits_for", "result", "error", "reason", "trace"),
+    *("id", "task", "cause", "args", "schedule_id", "schedule", "revision", "key", "target", "parent_id"),
+    *("owner", "claim_no", "attempt", "crashes", "fence", "waits_for", "result", "error", "reason", "trace"),
     *("progress", "graph", "step", "item"),
 )
 _SAME_IN_SCHEDULES = ("id", "name", "revision", "enabled", "paused_note", "error", "planned_runs")
@@ -117,6 +117,7 @@ def run_of(said: Document) -> Run:
         started_ms=ms(said["started_at"]),
         finished_ms=ms(said["finished_at"]),
         until_ms=ms(said.get("until_at")),
+        size=said.get("shards"),
         cancel_requested_ms=ms(said["cancel_requested_at"]),
         earlier=_earlier(said.get("attempts") or (), said),
     )

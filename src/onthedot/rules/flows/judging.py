@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
-from onthedot.model.graph import MOST_ITEMS, TICKS, Graph, Step
+from onthedot.model.graph import MOST_ITEMS, NODES, TICKS, Graph, Step
 from onthedot.model.ledger import Entry, Ledger, Verdict, all_items, first_items, items_in
 from onthedot.model.references import PATH, Unresolved, at_path
 from onthedot.model.run import Run
@@ -143,7 +143,7 @@ class _Advancing:
 
     def _counted(self, step: Step) -> Entry:
         """A step that runs, with as many items as it has now."""
-        counted = count_of(step, self.flow, self.entries, self.graph)
+        counted = count_of(step, self.flow, self.entries, self.graph, len(self.ledger.members))
         if isinstance(counted, str):
             return Entry(0, verdict="good" if step.may_fail else "bad", problem=counted)
         return _ONE if counted == 1 else Entry(counted)
@@ -204,10 +204,12 @@ def mapped_over(step: Step) -> str | None:
     return over.get("$result") if isinstance(over, Mapping) else None
 
 
-def count_of(step: Step, flow: Run, entries: Mapping[str, Entry], graph: Graph) -> int | str:
-    """How many items a step has; or why nobody can tell."""
+def count_of(step: Step, flow: Run, entries: Mapping[str, Entry], graph: Graph, members: int = 0) -> int | str:
+    """How many items a step has; or why nobody can tell. `members`: how many nodes a broadcast goes to."""
     if step.over is None:
         return 1
+    if step.over == NODES:
+        return members or f"no node that takes {flow.task} was alive"
     if step.over == TICKS:
         return len(ticks_of(flow))
     source = mapped_over(step)

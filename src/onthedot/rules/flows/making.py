@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from onthedot.model.graph import Graph, Step
+from onthedot.model.graph import NODES, Graph, Step
 from onthedot.model.ids import made_ms
 from onthedot.model.ledger import Ledger
 from onthedot.model.policy import Policy
@@ -15,6 +15,7 @@ from onthedot.model.references import PATH, VALUE, Unresolved, at_path, literal,
 from onthedot.model.run import Run
 from onthedot.model.states import State
 from onthedot.model.values import make, replace
+from onthedot.rules.flows.broadcasting import as_shard
 from onthedot.rules.flows.retrying import reopened
 
 SMALL_ITEM = 1024
@@ -54,10 +55,11 @@ def _round(step: Step, ledger: Ledger) -> int | None:
     return ledger.round if step.closing else None
 
 
-def opened(begun: Run, graph: Graph, now_ms: int) -> Run:
-    """A flow that has just begun, or begun again: its steps are yet to be made."""
-    ledger = Ledger() if begun.ledger is None else reopened(Ledger.from_json(begun.ledger), graph)
-    timeout_ms = begun.policy.timeout_ms
+def opened(begun: Run, graph: Graph, now_ms: int, members: Sequence[str] = ()) -> Run:
+    """A flow that has just begun, or begun again: its steps are yet to be made. A broadcast keeps the members that it
+    began with; the time-out that it has is that of each shard."""
+    ledger = Ledger(members=tuple(members)) if begun.ledger is None else reopened(Ledger.from_json(begun.ledger), graph)
+    timeout_ms = None if begun.is_broadcast else begun.policy.timeout_ms
     return replace(
         begun,
         owner=None,
@@ -100,7 +102,8 @@ class Maker:
         if not self._step.is_map:
             return make(Run, {**self._fields, "id": self.id_of(item)})
         args = self._args if value is NO_ITEM else _with_item(self._args, value)
-        return make(Run, {**self._fields, "id": self.id_of(item), "item": item, "args": args})
+        made = make(Run, {**self._fields, "id": self.id_of(item), "item": item, "args": args})
+        return as_shard(made, item, self._ledger) if self._step.over == NODES else made
 
     def again(self, ended: Run) -> Run:
         """An item that ended badly, as it waits again: the same run, whose number of the claim goes on."""
@@ -124,7 +127,6 @@ def waits_again(ended: Run, fence: int, now_ms: int) -> Run:
         error=None,
         progress=None,
         result=None,
-        size=None,
         fence=max(ended.fence, fence),
         earlier=ended.earlier_with(ended.finished_ms or now_ms, ended.state, ended.error),
     )

@@ -10,7 +10,7 @@ claiming    keys that stand for a value
 rerouting   another node for what its node did not take
 lookout     flows are told of ended steps, stopped, and moved on; flow_watch: which of them, and when
 step_facts  what the runs of steps are made with
-settling    the one place where runs end or wait again, with their slots, places, shards and keys
+settling    the one place where runs end or wait again, with their slots, places and keys
 waking      who waited behind what was freed
 limits      the places of groups
 freezing    freezes, and the walk that writes them into schedules

@@ -45,7 +45,7 @@ def after_ends(tx: Transaction, ended: Sequence[Run], summaries: Mapping[str, Sc
 
 def _alerts(run: Run, summaries: Mapping[str, ScheduleSummary]) -> tuple[Alert, ...]:
     summary = summaries.get(run.schedule_id or "")
-    if summary is None or run.is_shard or run.is_filled_in or not (run.state is State.SUCCEEDED or run.state in BAD):
+    if summary is None or run.is_filled_in or not (run.state is State.SUCCEEDED or run.state in BAD):
         return ()
     return summary.followers.alerts
 

@@ -41,6 +41,7 @@ from onthedot.stores.engine import (
 )
 from onthedot.stores.engine.apart import in_parts, is_of_the_store
 from onthedot.stores.engine.flow_watch import FlowWatch, flows_of
+from onthedot.stores.engine.graphs import graph_of
 from onthedot.stores.engine.lookout import Lookout, LookPass
 from onthedot.stores.transaction import AheadTransaction, Claim, Transaction, TryAgain, once_more_if_cut_off
 from onthedot.triggers.pinned import Content, Use, direct_pins, remember
@@ -176,13 +177,11 @@ class Engine(Store):
         self._after_look(done.looked)
         self._wake(waking.left_behind(done.behind) | waking.freed_by(done.started.skipped))
         self._remove_ended(done.started.skipped)
-        if done.elsewhere:
-            self.notify()
         return done.started
 
     def _start_apart(self, claim: Claim, limit: int) -> Started:
         """A batch was refused: its culprit ends with the reason, the others start."""
-        found, _ = self._transact(lambda tx: starting.candidates_for(tx, claim, limit, tx.nodes))
+        found, _ = self._transact(lambda tx: starting.candidates_for(tx, claim, limit))
         parts = in_parts(
             [run.id for run in found], lambda ids: self._start(claim, limit, frozenset(ids)), self._fail_to_start
         )
@@ -315,7 +314,7 @@ class Engine(Store):
             self._transact(lambda tx: tx.save_graphs(graphs))
 
     def graph(self, graph_hash: str) -> Graph | None:
-        return self._transact(lambda tx: tx.graphs([graph_hash])).get(graph_hash)
+        return self._transact(lambda tx: graph_of(tx, graph_hash))
 
     def known_flow(self, flow_id: str) -> tuple[Run, Graph] | None:
         return self._flows.facts.flow(flow_id)

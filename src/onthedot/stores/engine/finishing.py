@@ -26,7 +26,7 @@ class FinishPass(NamedTuple):
 
     finished: Finished
     ended: tuple[Run, ...] = ()
-    """All runs that no longer run, broadcasts included."""
+    """All runs that no longer run."""
     removable: tuple[str, ...] = ()
     """The schedules that are to be removed if these were their last runs."""
     flows: tuple[Run, ...] = ()
@@ -104,7 +104,7 @@ def _enqueue(
 
 
 def end_waiting(tx: Transaction, run: Run, tasks: Tasks) -> None:
-    """End a run that never began; with it may end the broadcast that it was the last shard of."""
+    """End a run that never began."""
     ended = put_down(tx, [run])
     follow(tx, ended, tx.summaries({each.schedule_id for each in ended if each.schedule_id is not None}), tasks)
 

@@ -54,7 +54,7 @@ class Limits:
 
     def _free(self, run: Run) -> list[str] | None:
         limit = run.policy.group_limit
-        if limit is None or run.is_shard:
+        if limit is None:
             return None
         group, most = limit
         places = self._known(group, max(most, self._widen(group, most)))
@@ -76,7 +76,7 @@ class Limits:
 
     def _places(self, run: Run) -> list[str]:
         limit = run.policy.group_limit
-        return [] if limit is None or run.is_shard else self._known(*limit)
+        return [] if limit is None else self._known(*limit)
 
     def _known(self, group: str, most: int) -> list[str]:
         places = [f"l:{group}/{number}" for number in range(most)]

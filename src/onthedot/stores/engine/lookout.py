@@ -11,19 +11,22 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from onthedot.model.graph import TICKS, Graph
+from onthedot.model.graph import NODES, TICKS, Graph
 from onthedot.model.key import Key
 from onthedot.model.ledger import Ledger
 from onthedot.model.run import Run
 from onthedot.model.states import FINAL, State
 from onthedot.model.values import replace
 from onthedot.rules.backfill import filled_before, filling_run
+from onthedot.rules.flows import broadcasting
 from onthedot.rules.flows.judging import Advance, Wanted, advance, what_went_wrong
 from onthedot.rules.flows.making import NO_ITEM, Maker, id_of, is_small, opened, waits_again
 from onthedot.rules.flows.telling import asked, fate_of, stop_level, told
+from onthedot.rules.routing import eligible
 from onthedot.rules.start import started
 from onthedot.stores.engine.enqueuing import routed
 from onthedot.stores.engine.finishing import Tasks, follow
+from onthedot.stores.engine.graphs import graph_of
 from onthedot.stores.engine.settling import cancelled, put_down, raise_versions
 from onthedot.stores.engine.step_facts import StepFacts
 from onthedot.stores.transaction import StepRow, Transaction
@@ -131,8 +134,11 @@ class Lookout:
     def _graph(self, flow: Run) -> Graph | None:
         name = flow.graph or ""
         if name not in self.graphs:
-            self.graphs.update(self.tx.graphs([name]))
-        return self.graphs.get(name)
+            found = graph_of(self.tx, name)
+            if found is None:
+                return None
+            self.graphs[name] = found
+        return self.graphs[name]
 
     def move(self, flow: Run, graph: Graph, ledger: Ledger, before: Ledger | None = None) -> None:
         """As far as it goes; it is written in any case. `before` is the ledger as the row has it, where it was read."""
@@ -216,7 +222,11 @@ class Lookout:
         if step.over == TICKS:
             self._fill_in(flow, ledger, wanted)
             return
-        maker = Maker(flow, graph, step, ledger, self.facts.policy(flow, graph, step, tx.now_ms), tx.now_ms)
+        if step.over == NODES:
+            step, policy = broadcasting.step_of(flow), broadcasting.policy_of(flow)
+        else:
+            policy = self.facts.policy(flow, graph, step, tx.now_ms)
+        maker = Maker(flow, graph, step, ledger, policy, tx.now_ms)
         old = tx.ended_runs([maker.id_of(item) for item in wanted.old]) if wanted.old else {}
         values = None
         if step.is_map:
@@ -271,9 +281,15 @@ class Lookout:
         if graph is None:
             return False
         run = begun or started(waiting, "", self.tx.now_ms, fence=waiting.fence)
-        flow = opened(run, graph, self.tx.now_ms)
+        flow = opened(run, graph, self.tx.now_ms, self._members(run))
         self.move(flow, graph, Ledger.from_json(flow.ledger))
         return True
+
+    def _members(self, run: Run) -> list[str]:
+        """The nodes that a broadcast goes to, when it begins for the first time."""
+        if not run.is_broadcast or run.ledger is not None:
+            return []
+        return [node.id for node in eligible(self.tx.nodes(), run.task, run.policy.group)]
 
     def _open_waiting(self, rows: Iterable[Run]) -> None:
         """Sub-flows that could not be opened when they were made; those behind a limit are started like other runs."""

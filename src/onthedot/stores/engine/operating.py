@@ -13,12 +13,13 @@ from onthedot.rules.flows.making import waits_again
 from onthedot.stores.base import Author
 from onthedot.stores.engine.audit import run_changed
 from onthedot.stores.engine.finishing import Tasks, end_waiting
-from onthedot.stores.engine.settling import ask_to_stop, cancelled, raise_versions, revive
+from onthedot.stores.engine.graphs import graph_of
+from onthedot.stores.engine.settling import cancelled, raise_versions
 from onthedot.stores.transaction import Transaction
 
 
 def request_cancel(tx: Transaction, run_id: str, reason: str, by: Author, tasks: Tasks, *, now: bool = False) -> Run:
-    """At once where it waits; else its owner is asked, or those of its shards. A flow is marked: whoever looks at it
+    """At once where it waits; else its owner is asked. A flow is marked: whoever looks at it
     next asks its steps, with `now` also the closing ones."""
     run = tx.live_runs([run_id]).get(run_id)
     if run is None:
@@ -35,8 +36,8 @@ def request_cancel(tx: Transaction, run_id: str, reason: str, by: Author, tasks:
         return stopped
     asked = replace(run, cancel_requested_ms=run.cancel_requested_ms or tx.now_ms, reason=reason)
     tx.add_changes(run_changed(run, asked, by, tx.now_ms))
-    ask_to_stop(tx, [asked])
-    return tx.live_runs([run_id]).get(run_id) or _ended_run(tx, run_id)
+    tx.save_runs([asked])
+    return asked
 
 
 def retry(tx: Transaction, run_id: str, claim_no: int, by: Author) -> Run:
@@ -48,8 +49,6 @@ def retry(tx: Transaction, run_id: str, claim_no: int, by: Author) -> Run:
         raise Conflict(f"run {run_id} is {run.state} now; look at it again")
     if run.is_step:
         raise Conflict(f"run {run_id} is a step of flow {run.parent_id}; look at it again")
-    if run.is_broadcast:
-        raise Conflict(f"run {run_id} is a broadcast; retry those of its shards that went wrong")
     waiting = replace(
         run,
         state=State.WAITING,
@@ -68,7 +67,7 @@ def retry(tx: Transaction, run_id: str, claim_no: int, by: Author) -> Run:
         earlier=run.earlier_with(run.finished_ms or tx.now_ms, run.state, run.error),
     )
     raise_versions(tx, schedules.values())
-    revive(tx, waiting)
+    tx.revive_runs([waiting])
     tx.save_keys([Key(key.key, run.id) for key in _keys_of(tx, run)])
     tx.add_changes(run_changed(run, waiting, by, tx.now_ms))
     return waiting
@@ -88,7 +87,7 @@ def retry_step(tx: Transaction, flow_id: str, run_id: str, claim_no: int, by: Au
     step = _ended_run(tx, run_id)
     if step.claim_no != claim_no or step.state not in FINAL - {State.SUCCEEDED}:
         raise Conflict(f"run {run_id} is {step.state} now; look at it again")
-    graph = None if flow is None or flow.graph is None else tx.graphs([flow.graph]).get(flow.graph)
+    graph = None if flow is None or flow.graph is None else graph_of(tx, flow.graph)
     ledger = Ledger.from_json(None if flow is None else flow.ledger)
     why = retrying.why_not_alone(flow, step, graph, ledger)
     if why is not None or flow is None or graph is None:

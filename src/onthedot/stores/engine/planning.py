@@ -102,7 +102,7 @@ def _writable(tx: Transaction, decided: Sequence[Effects]) -> list[Effects]:
 
 
 def stopping(locked: Mapping[str, Run], asked: Iterable[Run]) -> Iterator[Run]:
-    """The runs that are asked to stop, as they are under their own locks: a broadcast counts its shards meanwhile."""
+    """The runs that are asked to stop, as they are under their own locks: a flow is told of its steps meanwhile."""
     for run in asked:
         now = locked.get(run.id)
         if now is not None and now.claim_no == run.claim_no and now.state is State.RUNNING:

@@ -31,9 +31,8 @@ def reroute(tx: Transaction, limit: int) -> int:
 
 
 def _elsewhere(run: Run, router: Router) -> Run | None:
-    """A shard goes to any other node: all but one have their own."""
-    others = router.able(run, run.target)
-    if not others:
+    """A shard goes to whoever is free: all others have had their own."""
+    if not router.able(run, run.target):
         return None
-    chosen = others[0] if run.is_shard else router.choose(run, not_=run.target)
+    chosen = router.choose(run, not_=run.target)
     return replace(run, target=None if chosen is None else chosen.id)

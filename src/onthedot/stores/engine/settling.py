@@ -1,6 +1,6 @@
 """Writing what was decided; and the one place where runs end or stop running, whoever says so.
 
-With a run go its slot, the place of its group, its key, and its shard of a broadcast.
+With a run go its slot, the place of its group, and its key.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from onthedot.model.run import Run
 from onthedot.model.schedule import Schedule
 from onthedot.model.states import FINAL, LIVE, State
 from onthedot.model.values import replace
-from onthedot.rules.broadcast import after_shards, shard_ids
 from onthedot.rules.effects import Effects
 from onthedot.stores.base import Retention
 from onthedot.stores.engine.limits import Limits
@@ -27,7 +26,7 @@ _LONG_AGO = 1
 def write(tx: Transaction, all_effects: Sequence[Effects]) -> None:
     """Everything that was decided, in the order of the locks."""
     tx.save_schedules([each.schedule for each in all_effects if each.schedule is not None])
-    ask_to_stop(tx, [run for each in all_effects for run in each.stopping])
+    tx.save_runs([run for each in all_effects for run in each.stopping])
     put_down(tx, [run for each in all_effects for run in each.ended])
     tx.save_runs([run for each in all_effects for run in each.runs])
     tx.save_keys([key for each in all_effects for key in each.keys])
@@ -35,7 +34,7 @@ def write(tx: Transaction, all_effects: Sequence[Effects]) -> None:
 
 
 def put_down(tx: Transaction, runs: Sequence[Run], told: Collection[str] = ()) -> list[Run]:
-    """Write runs that no longer run, or never will: they end, or wait again. All that ended, broadcasts included.
+    """Write runs that no longer run, or never will: they end, or wait again. Those that ended.
 
     A step stays among the live rows until its flow is told, unless that is one of those that are `told` of it now.
     """
@@ -49,22 +48,7 @@ def put_down(tx: Transaction, runs: Sequence[Run], told: Collection[str] = ()) -
     tx.save_runs([run for run in runs if run.state in LIVE or run.id in stays])
     tx.end_runs([run for run in ended if run.id not in stays])
     tx.save_keys([_key_of(run, run.key, tx.now_ms) for run in ended if run.key is not None])
-    return [*ended, *_tell_parents(tx, ended)]
-
-
-def revive(tx: Transaction, run: Run) -> None:
-    """Take a run from history back to the live ones; a broadcast that still goes on waits for it again."""
-    tx.revive_runs([run])
-    if run.is_shard:
-        _tell_parents(tx, [run])
-
-
-def ask_to_stop(tx: Transaction, runs: Sequence[Run]) -> None:
-    """Write runs that are asked to stop. A broadcast stops when its shards do."""
-    tx.save_runs(runs)
-    for parent in runs:
-        if parent.is_broadcast:
-            _stop_shards(tx, parent)
+    return ended
 
 
 def record_decisions(tx: Transaction, decisions: Sequence[Decision]) -> None:
@@ -83,34 +67,6 @@ def record_decisions(tx: Transaction, decisions: Sequence[Decision]) -> None:
 def raise_versions(tx: Transaction, schedules: Iterable[Schedule]) -> None:
     """A run of these was added, revived or unblocked: what was decided on what they were before is decided anew."""
     tx.save_schedules([replace(each, version=each.version + 1) for each in schedules])
-
-
-def _tell_parents(tx: Transaction, runs: Sequence[Run]) -> list[Run]:
-    """Tell broadcasts what became of their shards; those that ended with them."""
-    shards = [run for run in runs if run.is_shard]
-    if not shards:
-        return []
-    parents = tx.live_runs({run.parent_id for run in shards if run.parent_id is not None})
-    after = [
-        after_shards(parent, [run for run in shards if run.parent_id == parent.id], tx.now_ms)
-        for parent in parents.values()
-    ]
-    tx.save_runs([parent for parent in after if parent.state in LIVE])
-    return put_down(tx, [parent for parent in after if parent.state in FINAL])
-
-
-def _stop_shards(tx: Transaction, parent: Run) -> None:
-    """Those that wait end at once, the others are asked."""
-    shards = tx.live_runs(shard_ids(parent)).values()
-    running = [run for run in shards if run.state is State.RUNNING]
-    tx.save_runs(
-        [
-            replace(run, cancel_requested_ms=run.cancel_requested_ms or tx.now_ms, reason=parent.reason)
-            for run in running
-        ]
-    )
-    waiting = [run for run in shards if run.state is State.WAITING]
-    put_down(tx, [cancelled(run, parent.reason, tx.now_ms) for run in waiting])
 
 
 def cancelled(run: Run, reason: str | None, now_ms: int) -> Run:

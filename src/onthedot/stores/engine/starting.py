@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import NamedTuple
 
-from onthedot.model.node import Node
 from onthedot.model.run import Run
 from onthedot.model.schedule import Schedule
 from onthedot.model.states import State
 from onthedot.model.values import replace
-from onthedot.rules import backfill, routing, start
-from onthedot.rules.broadcast import expanded
+from onthedot.rules import backfill, start
 from onthedot.rules.expiry import waits_at_most_ms, why_late
+from onthedot.rules.flows.broadcasting import as_flow, is_whole
 from onthedot.rules.precedence import turn_of
+from onthedot.rules.routing import eligible
 from onthedot.stores.base import Started
 from onthedot.stores.engine.finishing import Tasks
+from onthedot.stores.engine.graphs import graphs_of
 from onthedot.stores.engine.limits import Limits
 from onthedot.stores.engine.lookout import AT_ONCE, Lookout, LookPass
 from onthedot.stores.engine.planning import alive, stopping
-from onthedot.stores.engine.settling import ask_to_stop, put_down
+from onthedot.stores.engine.settling import put_down
 from onthedot.stores.transaction import Claim, LiveRuns, Transaction, TryAgain
 
 _LOOKS = 8
@@ -32,8 +33,6 @@ class StartPass(NamedTuple):
     """What a starting pass did."""
 
     started: Started
-    elsewhere: bool = False
-    """Runs were made for other nodes."""
     behind: tuple[Run, ...] = ()
     """Runs that were left behind something that they wait for."""
     looked: LookPass = LookPass()
@@ -54,22 +53,19 @@ def start_due(  # noqa: PLR0917
     Those that stood behind what has just come free come `first`, as if they had been woken. New steps of the flows that
     begin, and of those that the lookout has moved already, begin here where they can.
     """
-    nodes = cache(tx.nodes)  # asked once, if at all
     node_id = claim.node_id
-    found, held_back = candidates_for(tx, claim, limit or AT_ONCE, nodes)  # without a worker, flows begin
+    found, held_back = candidates_for(tx, claim, limit or AT_ONCE)  # without a worker, flows begin
     chosen = [run for run in found if only is None or run.id in only]
     candidates = [*(replace(run, waits_for=None) for run in first), *chosen]
     ids = {run.schedule_id for run in candidates if run.schedule_id is not None}
     schedules = tx.schedules_if_free(ids)
     alive(tx, node_id)
-    work = _Work(tx, claim, limit, frozenset(run.id for run in candidates), nodes, lookout)
+    work = _Work(tx, claim, limit, frozenset(run.id for run in candidates), lookout)
     work.judge(candidates, schedules)
     work.open()
-    elsewhere = work.expand()
-    looked = work.write(elsewhere, tasks)
-    mine = tuple(run for run in work.begun if run.owner == node_id)
-    started = Started(mine, tuple(work.skipped), len(schedules) < len(ids), tx.now_ms, held_back)
-    return StartPass(started, bool(elsewhere), tuple(run for run in work.changed if run.blocked), looked)
+    looked = work.write(tasks)
+    started = Started(tuple(work.begun), tuple(work.skipped), len(schedules) < len(ids), tx.now_ms, held_back)
+    return StartPass(started, tuple(run for run in work.changed if run.blocked), looked)
 
 
 @dataclass(slots=True)
@@ -80,7 +76,6 @@ class _Work:
     claim: Claim
     limit: int
     candidates: frozenset[str]
-    nodes: Callable[[], Sequence[Node]]
     lookout: Lookout
     workers: int = 0
     """How many have been given away; a flow needs none."""
@@ -113,7 +108,8 @@ class _Work:
 
     def start_alone(self, run: Run) -> None:
         """A one-off run, or a step: nothing holds it but its group's limit."""
-        if run.state is not State.WAITING or (self.workers >= self.limit and not run.is_flow):
+        flow = as_flow(run)
+        if run.state is not State.WAITING or (self.workers >= self.limit and not flow.is_flow):
             return
         if why_late(run, self.tx.now_ms, unmet=False) is not None:
             if not run.is_step:  # what becomes of a step, its flow is told by the poll
@@ -122,7 +118,7 @@ class _Work:
         if run.task == backfill.TASK and not self.tx.schedules_if_free([run.args.get("schedule_id", "")]):
             return  # it begins with runs of that schedule
         if self.limits.admits(run):
-            self._begin(run)
+            self._begin(flow)
         else:
             self.changed.append(start.behind_limit(run))
 
@@ -143,7 +139,7 @@ class _Work:
         self.lookout.start_some(self._begun_at_once)
 
     def _begun_at_once(self, run: Run) -> Run | None:
-        if self.workers >= self.limit or routing.is_whole(run) or not self.claim.takes(run):
+        if self.workers >= self.limit or is_whole(run) or not self.claim.takes(run):
             return None
         return self._begin(run) if self.limits.admits(run) else None
 
@@ -166,28 +162,13 @@ class _Work:
         unmet = (name for name in schedule.policy.depends_on if not self.tx.succeeded_since(name, since_ms))
         return next(unmet, None)
 
-    def expand(self) -> list[Run]:
-        """Give every broadcast that starts a shard for each node; this node's begin with it. The others' shards."""
-        elsewhere: list[Run] = []
-        for run in [run for run in self.begun if routing.is_whole(run)]:
-            parent, shards = expanded(run, _members(run, self.nodes()), self.tx.now_ms)
-            self.begun[self.begun.index(run)] = parent
-            here = [shard for shard in shards if shard.target == self.node_id]
-            self.begun += [start.started(each, self.node_id, self.tx.now_ms, fence=parent.fence) for each in here]
-            elsewhere += [shard for shard in shards if shard.target != self.node_id]
-        return elsewhere
-
-    def write(self, elsewhere: Sequence[Run], tasks: Tasks) -> LookPass:
-        """In the order of the locks. Shards of a broadcast that is asked to stop end with it, and do not begin."""
-        stopped = {run.id for run in self.stopping}
-        self.begun = [run for run in self.begun if not (run.is_shard and run.parent_id in stopped)]
-        self.changed = [run for run in self.changed if not (run.is_shard and run.parent_id in stopped)]
+    def write(self, tasks: Tasks) -> LookPass:
+        """In the order of the locks."""
         self._lock_what_changes()
         self.stopping = self.lookout.ask(self.stopping)
         self.tx.save_schedules(self.touched)
         self.limits.save()
-        ask_to_stop(self.tx, self.stopping)
-        self.tx.save_runs([*self.changed, *self.begun, *elsewhere])
+        self.tx.save_runs([*self.stopping, *self.changed, *self.begun])
         put_down(self.tx, self.skipped)
         return self.lookout.write(tasks)
 
@@ -201,20 +182,19 @@ class _Work:
         self.stopping = list(stopping(free, self.stopping))
 
 
-def candidates_for(
-    tx: Transaction, claim: Claim, limit: int, nodes: Callable[[], Sequence[Node]]
-) -> tuple[list[Run], bool]:
+def candidates_for(tx: Transaction, claim: Claim, limit: int) -> tuple[list[Run], bool]:
     """Up to so many due runs that may begin here; those that must not yet, do not hide the others.
 
     And whether there are some that may as soon as another has ended here.
     """
     asked, held_back = limit, False
+    nodes = cache(tx.nodes)  # asked once, if at all
     for _ in range(_LOOKS):
         chosen = due = tx.due_runs(claim, asked)
-        if any(routing.is_whole(run) for run in chosen):  # a broadcast waits while all that could take it drain
-            chosen = [run for run in chosen if not routing.is_whole(run) or _members(run, nodes())]
+        if any(is_whole(run) for run in chosen):  # a broadcast waits while all that could take it drain
+            chosen = [run for run in chosen if not is_whole(run) or eligible(nodes(), run.task, run.policy.group)]
         if any(run.is_flow for run in chosen):  # one whose graph nobody keeps waits, in nobody's way
-            graphs = tx.graphs({run.graph for run in chosen if run.graph is not None})
+            graphs = graphs_of(tx, {run.graph for run in chosen if run.graph is not None})
             chosen = [run for run in chosen if run.graph is None or run.graph in graphs]
         if any(run.crashes for run in chosen):
             alone = _one_crashed_at_most(chosen, tx.owned_by(claim.node_id))
@@ -241,10 +221,6 @@ def _in_turn(candidates: Sequence[Run]) -> Iterator[tuple[str, str | None]]:
         if run.schedule_id is None or run.schedule_id not in seen:
             yield run.id, run.schedule_id
             seen.add(run.schedule_id or run.id)
-
-
-def _members(run: Run, nodes: Sequence[Node]) -> Sequence[Node]:
-    return routing.eligible(nodes, run.task, run.policy.group)
 
 
 def _one_crashed_at_most(candidates: Sequence[Run], own: Sequence[Run]) -> list[Run]:

@@ -14,9 +14,10 @@ from onthedot.model.schedule import Schedule
 from onthedot.model.states import State
 from onthedot.model.values import replace
 from onthedot.rules.expiry import waits_at_most_ms
+from onthedot.rules.flows.broadcasting import is_whole
 from onthedot.rules.overlap import free_slots, waits
 from onthedot.rules.precedence import foremost, turn_of
-from onthedot.rules.routing import Router, is_whole
+from onthedot.rules.routing import Router
 from onthedot.stores.engine.limits import Limits
 from onthedot.stores.engine.settling import raise_versions
 from onthedot.stores.transaction import Claim, LiveRuns, Transaction
@@ -124,7 +125,7 @@ def _behind_slots(tx: Transaction, schedules: Sequence[Schedule]) -> list[Run]:
     for schedule in schedules:
         runs, more = live.get(schedule.id, LiveRuns())
         free = free_slots(schedule, runs)
-        ready = sum(waits(run, tx.now_ms) and not run.blocked and not run.is_shard for run in runs)
+        ready = sum(waits(run, tx.now_ms) and not run.blocked for run in runs)
         most = AT_ONCE if free is None else min(max(free - ready, 0), AT_ONCE)  # who is ready comes before who waits
         what = for_slot(schedule.id)
         if most and more:

@@ -128,7 +128,7 @@ def step_from(document: Document) -> StepRow | None:
 def live_document(run: Run) -> Document:
     """All of a live run: what it has not, it lacks."""
     fields = dict(zip(_RUN, mapping.run_row(run), strict=True))
-    apart = "" if run.cause == "tick" and not run.is_shard else run.id
+    apart = "" if run.cause == "tick" else run.id
     known = {name: value for name, value in {**fields, **_places(run)}.items() if value is not None}
     return {**known, "priority": run.policy.priority, "apart": apart, **_where_it_waits(run), **FREE}
 

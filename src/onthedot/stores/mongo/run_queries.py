@@ -144,7 +144,7 @@ def ticks(
     """In one round trip: a document that is always there is joined with what there is of each schedule."""
     if each <= 0:
         return Ticks()
-    within = {"scheduled_ms": {"$gte": first_ms, "$lte": last_ms}, "shard": None}
+    within = {"scheduled_ms": {"$gte": first_ms, "$lte": last_ms}}
     runs: list[Document] = [
         {"$match": within},
         {"$sort": {"scheduled_ms": -1, "_id": -1}},

@@ -69,7 +69,7 @@ DECLARED: Document = {"declared_seen_ms": {"$gt": 0}}
 LEFT_OUT: Document = {"left_out_ms": {"$gt": 0}}
 WATCHED: Document = {"watch_ms": {"$gt": 0}}
 HAS_PARENT: Document = {"parent_id": _TEXT}
-"""Parts of broadcasts, and runs that follow others."""
+"""Parts of flows and broadcasts, and runs that follow others."""
 FLOW: Document = {"graph": _TEXT}
 """Runs that stand for steps."""
 STEP: Document = {"step": _TEXT}
@@ -191,8 +191,8 @@ INDEXES: dict[str, list[IndexModel]] = {
         _index("graph", "graph", only=FLOW),
         # What did the runs of a step return, in their order?
         _index("step", "parent_id", "step", "item", only=STEP),
-        # What became of a schedule's ticks, newest moment first? Shards lie apart: a tick may have a thousand.
-        _index("ticks", "schedule_id", "shard", "scheduled_ms", "_id", only={"schedule_id": _TEXT}),
+        # What became of a schedule's ticks, newest moment first?
+        _index("ticks", "schedule_id", "scheduled_ms", "_id", only={"schedule_id": _TEXT}),
     ],
     GRAPHS: [],
     FORGOTTEN: [],

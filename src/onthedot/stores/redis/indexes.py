@@ -184,7 +184,7 @@ def _ended_entries(run: Run) -> IndexEntries:
     }
     if run.owner is not None:
         entries[f"node_runs:{run.owner}", run.id] = 0
-    if run.schedule_id is not None and not run.is_shard:
+    if run.schedule_id is not None:
         entries[f"marks:{run.schedule_id}", run.id] = run.scheduled_ms
     return entries
 

@@ -119,7 +119,7 @@ def _unreadable(schedule_id: str, text: str, error: Exception) -> Schedule:
 
 RUN = (
     *("id", "state", "policy", "task", "cause", "scheduled_ms", "due_ms", "args", "schedule_id", "schedule"),
-    *("revision", "key", "target", "parent_id", "shard", "shards", "shards_left", "owner", "claim_no", "attempt"),
+    *("revision", "key", "target", "parent_id", "owner", "claim_no", "attempt"),
     *("crashes", "fence", "slot", "waits_for", "exempt", "cancel_requested_ms", "created_ms", "started_ms"),
     *("finished_ms", "result", "error", "reason", "trace", "progress", "earlier"),
     *("until_ms", "graph", "ledger", "step", "item", "size"),

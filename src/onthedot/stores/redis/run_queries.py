@@ -139,7 +139,7 @@ class Span:
     each: int
 
     def __contains__(self, run: Run) -> bool:
-        return self.first_ms <= run.scheduled_ms <= self.last_ms and not run.is_shard
+        return self.first_ms <= run.scheduled_ms <= self.last_ms
 
 
 def ticks(server: Server, schedule_ids: Sequence[str], span: Span) -> Ticks:

@@ -209,9 +209,6 @@ def _run_columns() -> list[Column[str] | Column[int]]:
         Column("key", _string(700), nullable=True),
         _id("target", nullable=True),
         _id("parent_id", nullable=True),
-        _count("shard", nullable=True),
-        _count("shards", nullable=True),
-        _count("shards_left", nullable=True),
         _id("owner", nullable=True),
         _count("claim_no"),
         _count("attempt"),
@@ -341,8 +338,8 @@ Index(
 # Does any run need this graph? Most are no flows.
 _OF_GRAPH = history.c.graph.is_not(None)
 Index("onthedot_history_graph", history.c.graph, sqlite_where=_OF_GRAPH, postgresql_where=_OF_GRAPH)
-# What became of a schedule's ticks? One-off runs are not in it, nor the parts of a broadcast.
-TICK = and_(history.c.schedule_id.is_not(None), history.c.shard.is_(None))
+# What became of a schedule's ticks? One-off runs are not in it, nor the steps of flows and the shards of broadcasts.
+TICK = history.c.schedule_id.is_not(None)
 Index(
     "onthedot_history_tick",
     history.c.schedule_id,
@@ -350,7 +347,7 @@ Index(
     sqlite_where=TICK,
     postgresql_where=TICK,
 ).ddl_if(callable_=_partly)
-Index("onthedot_history_moment", history.c.schedule_id, history.c.shard, history.c.scheduled_ms).ddl_if(dialect="mysql")
+Index("onthedot_history_moment", history.c.schedule_id, history.c.scheduled_ms).ddl_if(dialect="mysql")
 
 # Graphs of flows, by the hash of their content.
 graphs = Table(

@@ -69,7 +69,6 @@ def _marks(table: Table, number: int) -> Select[Any]:
         select(*columns)
         .where(
             table.c.schedule_id == _schedule(number),
-            table.c.shard.is_(None),
             table.c.scheduled_ms.between(bindparam("first_ms"), bindparam("last_ms")),
         )
         .order_by(table.c.scheduled_ms.desc(), table.c.id.desc())

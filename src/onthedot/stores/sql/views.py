@@ -116,5 +116,5 @@ def _of_runs(words: _Words) -> Iterator[str]:
     for name in ("args", "policy", "result"):
         column = f"run.{name}"
         yield f"{words.json.format(column, column)} AS {name}"
-    yield from ("run.progress", "run.error", "run.reason", "run.waits_for", "run.parent_id", "run.shard")
+    yield from ("run.progress", "run.error", "run.reason", "run.waits_for", "run.parent_id")
     yield from ("run.step", "run.item", "run.graph")

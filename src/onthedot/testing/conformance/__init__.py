@@ -30,6 +30,7 @@ _TOPICS = (
     "asking",
     "backfill",
     "boundaries",
+    "broadcasts",
     "concurrency",
     "dispatch",
     "flow_rows",
@@ -66,14 +67,18 @@ from onthedot.testing.conformance.boundaries import (  # noqa: E402
     TestCrowds,
     TestEveryTickIsDecided,
     TestOldBeforeNew,
-    TestPlacesOfBroadcasts,
     TestSelfRemoval,
     TestSlotsAfterEdits,
     TestVersions,
 )
+from onthedot.testing.conformance.broadcasts import (  # noqa: E402
+    TestBroadcast,
+    TestPlacesOfBroadcasts,
+    TestRetryingBroadcasts,
+    TestStoppingBroadcasts,
+)
 from onthedot.testing.conformance.concurrency import TestManyThreadsAtOnce  # noqa: E402
 from onthedot.testing.conformance.dispatch import (  # noqa: E402
-    TestBroadcast,
     TestChains,
     TestCover,
     TestDependencies,
@@ -197,6 +202,7 @@ __all__ = [
     "TestPutting",
     "TestRescheduling",
     "TestResults",
+    "TestRetryingBroadcasts",
     "TestRetryingFlows",
     "TestRouting",
     "TestRunsThatAreListed",
@@ -207,6 +213,7 @@ __all__ = [
     "TestStarting",
     "TestStatistics",
     "TestStepRows",
+    "TestStoppingBroadcasts",
     "TestStoppingFlows",
     "TestSubFlows",
     "TestTakeover",

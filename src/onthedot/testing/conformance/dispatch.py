@@ -1,13 +1,12 @@
-"""Where runs go, what makes way for what, and what follows: routes, broadcasts, cover, groups, dependencies, chains."""
+"""Where runs go, what makes way for what, and what follows: routes, cover, groups, dependencies, chains."""
 
 from __future__ import annotations
 
 import pytest
 
-from onthedot.errors import Conflict, NodeNotFound
+from onthedot.errors import NodeNotFound
 from onthedot.model.node import Node, NodeState
 from onthedot.model.policy import Policy
-from onthedot.model.run import Run
 from onthedot.model.states import State
 from onthedot.model.values import replace
 from onthedot.rules import edits
@@ -134,117 +133,6 @@ class TestDraining(Promises):
         scene.store.leave(node)
         with pytest.raises(NodeNotFound):
             scene.store.drain(node)
-
-
-class TestBroadcast(Promises):
-    def test_every_node_gets_each_shard_once_and_the_last_one_ends_the_whole(self, scene: Scene) -> None:
-        nodes = [scene.node(name) for name in "abc"]
-        scene.put(route="broadcast")
-        scene.wait(MINUTE)
-        (whole,) = scene.plan(nodes[0], free=5)
-        shards = [run for node in nodes for run in scene.start(node)]
-        assert sorted((run.shard, run.shards) for run in shards) == [(0, 3), (1, 3), (2, 3)]
-        assert {run.owner for run in shards} == set(nodes)
-        assert {run.parent_id for run in shards} == {whole.id}
-        for left, run in enumerate(shards[:0:-1]):
-            scene.end(run)
-            parent = scene.run(whole)
-            assert (parent.state, parent.owner, parent.shards_left) == (State.RUNNING, None, 2 - left)
-        scene.end(shards[0])
-        assert scene.run(whole).state is State.SUCCEEDED
-
-    def test_it_waits_while_all_that_could_take_it_drain(self, scene: Scene) -> None:
-        last = scene.node("last")
-        scene.put(route="broadcast")
-        scene.wait(MINUTE)
-        scene.plan(last, free=5)
-        scene.store.drain(last)
-        assert scene.start(last) == []
-        other = scene.node("other")
-        assert [(run.shard, run.shards, run.owner) for run in scene.start(other)] == [(0, 1, other)]
-
-    def test_a_shard_that_fails_fails_the_whole_when_all_have_ended(self, scene: Scene) -> None:
-        one, two = scene.node("one"), scene.node("two")
-        whole, first, second = self._begun(scene, one, two)
-        scene.end(first, "failed", error="boom")
-        assert scene.run(whole).state is State.RUNNING
-        scene.end(second)
-        ended = scene.run(whole)
-        assert (ended.state, ended.error) == (State.FAILED, f"shard {first.shard} failed")
-
-    def test_the_whole_holds_the_slot_until_its_last_shard_ends(self, scene: Scene) -> None:
-        one, two = scene.node("one"), scene.node("two")
-        _, first, second = self._begun(scene, one, two)
-        scene.wait(MINUTE)
-        (behind,) = scene.plan(one, free=5)
-        assert behind.blocked
-        scene.end(first)
-        assert scene.start(one) == []
-        scene.end(second)
-        assert [run.parent_id for run in scene.start(one)] == [behind.id]
-
-    def test_as_many_go_on_at_once_as_there_are_slots_however_many_shards_they_have(self, scene: Scene) -> None:
-        nodes = [scene.node(name) for name in "abc"]
-        scene.put(route="broadcast", overlap="concurrent", max_concurrent_runs=2)
-        for expected in (3, 3, 0):
-            scene.wait(MINUTE)
-            (whole,) = scene.plan(nodes[0], free=5)
-            assert sum(len(scene.start(node)) for node in nodes) == expected
-        assert scene.run(whole).blocked
-
-    def test_a_shard_whose_node_died_goes_to_another_node(self, scene: Scene) -> None:
-        one, two = scene.node("one"), scene.node("two")
-        scene.put(route="broadcast")
-        scene.wait(MINUTE)
-        scene.plan(one)
-        (first,) = scene.start(one)
-        scene.renew(one)
-        scene.wait(LEASE_MS)
-        scene.renew(one)
-        scene.store.take_over(two, 0)
-        scene.end(first)
-        assert scene.store.reroute() == 1
-        (second,) = scene.start(one)
-        assert {first.shard, second.shard} == {0, 1}
-        scene.end(second)
-        assert scene.run(second.parent_id or "").state is State.SUCCEEDED
-
-    def test_a_node_that_joins_later_has_no_part_in_it(self, scene: Scene) -> None:
-        one, two = scene.node("one"), scene.node("two")
-        _, first, second = self._begun(scene, one, two)
-        three = scene.node("three")
-        assert scene.start(three) == []
-        assert {first.shards, second.shards} == {2}
-
-    def test_cancelling_the_whole_cancels_its_shards(self, scene: Scene) -> None:
-        one, two = scene.node("one"), scene.node("two")
-        scene.put(route="broadcast")
-        scene.wait(MINUTE)
-        (whole,) = scene.plan(one)
-        (first,) = scene.start(one)
-        assert scene.store.request_cancel(whole.id, "enough", BY).cancel_requested_ms == scene.now_ms
-        assert scene.start(two) == []
-        assert scene.store.cancels(one) == [first.id]
-        scene.end(first, "cancelled")
-        assert scene.run(whole).state is State.CANCELLED
-
-    def test_the_whole_is_retried_shard_by_shard(self, scene: Scene) -> None:
-        one, two = scene.node("one"), scene.node("two")
-        whole, first, second = self._begun(scene, one, two)
-        scene.end(first, "failed")
-        scene.end(second)
-        with pytest.raises(Conflict, match="shards"):
-            scene.store.retry(whole.id, scene.run(whole).claim_no, BY)
-        again = scene.store.retry(first.id, scene.run(first).claim_no, BY)
-        assert [run.id for run in scene.start(one)] == [again.id]
-
-    @staticmethod
-    def _begun(scene: Scene, one: str, two: str) -> tuple[Run, Run, Run]:
-        scene.put(route="broadcast")
-        scene.wait(MINUTE)
-        (whole,) = scene.plan(one)
-        (first,), (second,) = scene.start(one), scene.start(two)
-        return whole, first, second
 
 
 class TestCover(Promises):
@@ -593,12 +481,3 @@ class TestChains(Promises):
         scene.end(scene.running("n", then=("notify",)))
         (following,) = scene.start("n", tasks=("notify",))
         assert following.policy.retries == 7
-
-    def test_a_broadcast_is_followed_once(self, scene: Scene) -> None:
-        one, two = scene.node("one", tasks=("job", "notify")), scene.node("two", tasks=("job", "notify"))
-        scene.put(route="broadcast", then=("notify",))
-        scene.wait(MINUTE)
-        scene.plan(one)
-        for run in (*scene.start(one), *scene.start(two)):
-            scene.end(run)
-        assert len(scene.start(one, tasks=("notify",))) == 1

@@ -183,14 +183,14 @@ class History:
 
 
 def is_part(run: Run) -> bool:
-    """Whether it is a shard of a broadcast or a step of a flow, which holds the slot for it."""
-    return run.is_shard or run.is_step
+    """Whether it is a step of a flow, or a shard of a broadcast, which holds the slot for it."""
+    return run.is_step
 
 
 def holds_of(run: Run, now_ms: int) -> Iterator[Hold]:
     """When this run was under way. Of what has no owner only its last beginning is kept: where it was begun again, when
     it stood still between is not known, and nothing is said."""
-    if run.is_broadcast or run.is_flow:
+    if run.is_flow:
         if run.started_ms is not None and run.state is not State.WAITING and run.claim_no <= 1:
             yield Hold(run.started_ms, _or_now(run.finished_ms, run.started_ms, now_ms), run, None)
         return

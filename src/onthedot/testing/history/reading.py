@@ -20,7 +20,6 @@ _MOST_CHANGES = 10_000
 _MOST_DECISIONS = 10_000
 _NEARLY_ALL = 9000
 """From so many kept decisions on, older ones may have been pruned."""
-_SHARDS = 2000
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,20 +115,13 @@ class ScheduleReader:
         )
 
     def _whole(self, ids: Sequence[str]) -> tuple[Run, ...]:
-        """The runs, with the shards of broadcasts; those that cannot be read are left out. Steps have no schedule: they
-        are read with other work that has none."""
+        """The runs; those that cannot be read are left out. Steps and shards have no schedule: they are read with other
+        work that has none."""
         size = self._how.page
         found = [
             run for at in range(0, len(ids), size) for run in self._store.runs(ids=ids[at : at + size], limit=size)
         ]
-        shards = [
-            each
-            for run in found
-            if run.is_broadcast
-            for each in self._store.runs(parent=run.id, limit=_SHARDS)
-            if each.is_shard
-        ]
-        return tuple(run for run in (*found, *shards) if not isinstance(run, UnreadableRun))
+        return tuple(run for run in found if not isinstance(run, UnreadableRun))
 
     # what is forgotten
 

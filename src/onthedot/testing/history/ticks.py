@@ -212,7 +212,7 @@ def _missing_cause(history: History, each: Decision) -> str | None:
 
 def _was_in_the_way(history: History, each: Decision) -> bool:
     """Whether a run lived when it was decided, and one when its first tick came. Their own parts do not count."""
-    lives = [(run.created_ms, run.finished_ms) for run in (*history.carried, *history.runs) if not run.is_shard]
+    lives = [(run.created_ms, run.finished_ms) for run in (*history.carried, *history.runs)]
     slack_ms = history.slack_ms
 
     def lived(first_ms: int, last_ms: int) -> bool:

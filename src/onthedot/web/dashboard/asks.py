@@ -200,7 +200,9 @@ def ask_cancel(request: Request, app: TheApp, run_id: str) -> HTMLResponse:
     run = app.runs.get(run_id)
     said = "It waits: it ends at once." if run.state == "waiting" else "It is asked to stop, and shows it when it has."
     inputs = [Input("reason", "Why? Kept with the run")]
-    if run.is_flow and run.state == "running":
+    if run.is_broadcast and run.state == "running":
+        said = "Shards that wait end at once, running ones are asked to stop."
+    elif run.is_flow and run.state == "running":
         said = (
             "Steps that wait end at once, running ones are asked to stop. Closing steps still run, unless you say so."
         )

@@ -27,6 +27,7 @@ _MOST = 200
 _WHAT_A_FLOW_REPEATS = (
     "The steps that went badly are done again, and those that were skipped for them; what went well stays. "
 )
+_WHAT_A_BROADCAST_REPEATS = "The shards that went badly are done again; what went well stays. "
 _REASON = Input("reason", "Why? Kept with the run, and shown to everybody who asks")
 
 
@@ -36,7 +37,7 @@ def ask_retry(request: Request, app: TheApp, run_id: str) -> HTMLResponse:
     run = app.runs.get(run_id)
     _check_retry(run)
     said = (
-        f"{_WHAT_A_FLOW_REPEATS if run.is_flow else ''}"
+        f"{_WHAT_A_BROADCAST_REPEATS if run.is_broadcast else _WHAT_A_FLOW_REPEATS if run.is_flow else ''}"
         "It waits again under the same id, and begins as soon as a node is free, also while its schedule is paused. "
         f"This will be attempt {run.attempt + 1}. You see claim {run.claim_no}: if somebody begins it before you, "
         "nothing is done."
@@ -140,7 +141,7 @@ def told_of(runs: Sequence[Run]) -> str:
 def may_retry(run: Run) -> bool:
     """Whether it ended without success, and by itself."""
     ended_badly = run.is_final and run.state is not State.SUCCEEDED
-    return ended_badly and not run.is_broadcast and not isinstance(run, UnreadableRun)
+    return ended_badly and not isinstance(run, UnreadableRun)
 
 
 def _repeatable(run: Run) -> Run:

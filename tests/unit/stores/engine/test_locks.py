@@ -5,8 +5,10 @@ from __future__ import annotations
 import pytest
 from tests.unit.stores.engine.stores import NODES, RUNS, SCHEDULES, InterruptedStore, RecordingStore
 
+from onthedot.model.graph import BROADCAST
 from onthedot.model.run import Run, for_limit
 from onthedot.model.states import State
+from onthedot.model.step_status import statuses
 from onthedot.model.values import replace
 from onthedot.moments import from_ms
 from onthedot.rules import edits
@@ -164,7 +166,7 @@ def test_a_pause_that_races_with_a_start_decides_again(scene: Scene, store: Inte
     assert scene.run(run) == begun
 
 
-def test_a_broadcast_that_is_asked_to_stop_keeps_the_count_of_its_shards(scene: Scene, store: InterruptedStore) -> None:
+def test_a_broadcast_that_is_asked_to_stop_knows_which_shards_have_ended(scene: Scene, store: InterruptedStore) -> None:
     one, two = scene.node("one"), scene.node("two")
     scene.put(route="broadcast", overlap="cover")
     scene.wait(MINUTE)
@@ -173,7 +175,8 @@ def test_a_broadcast_that_is_asked_to_stop_keeps_the_count_of_its_shards(scene: 
     scene.wait(MINUTE)
     store.before["live_runs_if_free"] = lambda: _end(scene, first)
     scene.plan(one)
-    assert (scene.run(whole).shards_left, scene.store.cancels(two)) == (1, [second.id])
+    (step,) = statuses(BROADCAST, scene.run(whole).ledger)
+    assert (step.ended, scene.store.cancels(two)) == (1, [second.id])
 
 
 def test_a_run_that_ended_before_it_was_locked_is_not_asked_to_stop(scene: Scene, store: InterruptedStore) -> None:

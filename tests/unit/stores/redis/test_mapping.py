@@ -37,7 +37,7 @@ RUN = Run(
     POLICY,
     "s",
     "name",
-    shard=0,
+    parent_id="whole",
     result=[None],
     waits_for="slot:s",
 )
@@ -62,7 +62,7 @@ def test_of_a_decision_only_what_it_is_and_not_what_it_was_made_from_is_kept() -
 def test_fields_that_an_earlier_version_did_not_write_are_as_by_default() -> None:
     written = json.loads(mapping.run_text(RUN))
     earlier = mapping.run_from("id", json.dumps(written[: mapping.RUN.index("result")]))
-    assert (earlier.id, earlier.shard, earlier.result, earlier.error, earlier.reason) == ("id", 0, None, None, None)
+    assert (earlier.id, earlier.parent_id, earlier.result, earlier.error) == ("id", "whole", None, None)
 
 
 def test_fields_that_only_a_later_version_knows_are_passed_over() -> None:

@@ -9,6 +9,7 @@ from onthedot.app.outlook import Planned, StoreOutlook, outlook_of
 from onthedot.app.schedules import Put
 from onthedot.clock import ManualClock
 from onthedot.model.decision import Decision
+from onthedot.model.graph import BROADCAST
 from onthedot.model.histogram import bucket_of
 from onthedot.model.minute import Minute
 from onthedot.model.node import SKEW_LABEL, Node, NodeState
@@ -82,7 +83,7 @@ def test_a_tick_without_a_run_is_asked_for_and_shown_where_a_decision_says_that_
 def test_what_runs_is_listed_longest_first_and_a_broadcast_as_its_shards() -> None:
     old = _run("old", "13:50:00", State.RUNNING, started_ms=1, owner="n1")
     new = _run("new", "13:59:00", State.RUNNING, started_ms=2, owner="n2")
-    whole = _run("all", "13:59:00", State.RUNNING, started_ms=0, shards=2)
+    whole = _run("all", "13:59:00", State.RUNNING, started_ms=0, graph=BROADCAST.hash)
     found = view.running_of(replace(NOTHING, running=(new, whole, old), runs=RunCounts(0, 2)))
 
     assert (found.runs, found.more, found.nodes) == ((old, new), 0, 2)

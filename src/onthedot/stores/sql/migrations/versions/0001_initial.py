@@ -18,7 +18,7 @@ _TOMBSTONE = sa.text("deleted = 1")
 _PARKED = sa.text("deleted = 0 AND error IS NOT NULL")
 _PAUSED = sa.text("deleted = 0 AND error IS NULL AND enabled = 0")
 _ENDED = sa.text("deleted = 0 AND error IS NULL AND enabled = 1 AND next_run_ms IS NULL")
-_TICK = sa.text("schedule_id IS NOT NULL AND shard IS NULL")
+_TICK = sa.text("schedule_id IS NOT NULL")
 _PLANNABLE = sa.text("enabled = 1 AND deleted = 0 AND error IS NULL AND mode = 'durable'")
 
 
@@ -302,9 +302,6 @@ def _create_runs() -> None:
         sa.Column("key", _string(700), nullable=True),
         sa.Column("target", _string(36), nullable=True),
         sa.Column("parent_id", _string(36), nullable=True),
-        sa.Column("shard", sa.Integer(), nullable=True),
-        sa.Column("shards", sa.Integer(), nullable=True),
-        sa.Column("shards_left", sa.Integer(), nullable=True),
         sa.Column("owner", _string(36), nullable=True),
         sa.Column("claim_no", sa.Integer(), nullable=False),
         sa.Column("attempt", sa.Integer(), nullable=False),
@@ -454,9 +451,6 @@ def _create_history() -> None:
         sa.Column("key", _string(700), nullable=True),
         sa.Column("target", _string(36), nullable=True),
         sa.Column("parent_id", _string(36), nullable=True),
-        sa.Column("shard", sa.Integer(), nullable=True),
-        sa.Column("shards", sa.Integer(), nullable=True),
-        sa.Column("shards_left", sa.Integer(), nullable=True),
         sa.Column("owner", _string(36), nullable=True),
         sa.Column("claim_no", sa.Integer(), nullable=False),
         sa.Column("attempt", sa.Integer(), nullable=False),
@@ -526,7 +520,7 @@ def _create_history() -> None:
             postgresql_where=_TICK,
         )
     else:
-        op.create_index("onthedot_history_moment", "onthedot_history", ["schedule_id", "shard", "scheduled_ms"])
+        op.create_index("onthedot_history_moment", "onthedot_history", ["schedule_id", "scheduled_ms"])
     op.create_index(
         "onthedot_history_wrong",
         "onthedot_history",
