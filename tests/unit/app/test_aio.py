@@ -53,6 +53,7 @@ def batches(app: App, monkeypatch: pytest.MonkeyPatch) -> list[int]:
 NOT_AWAITED = {
     # what declares, and what hears
     *("task", "schedule", "flow", "command", "http", "mail", "alert", "around", "on", "log_events", "override"),
+    "override_node",
     # what needs no store, or is a block of its own
     *("load_file", "named_tasks", "values_in_use", "web", "running", "run", "standing_on", "prepared", "open_store"),
     *("close", "after_fork", "url", "timezone", "surface", "include", "clock", "connection", "events", "metrics"),
