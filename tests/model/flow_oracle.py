@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Literal
 
-from onthedot.model.graph import Graph, Step
+from onthedot.model.graph import NODES, Graph, Step
 from onthedot.model.run import Run, slot_number
 from onthedot.model.states import FINAL, State
 from onthedot.stores.transaction import StepRow
@@ -115,6 +115,9 @@ class FlowOracle:
         flow = self.rows[run.parent_id]
         step = self.graph(flow)[run.step or ""]
         self._require(flow.state is State.RUNNING, "a step began without its flow", run)
+        if run.is_shard:
+            self._require(0 <= (run.item or 0) < (run.shards or 0) == flow.shards, "a shard of another number", run)
+            self._require(run.target in (None, run.owner), "a shard began on another's node", run)
         hard = bool((flow.ledger or {}).get("hard"))
         if flow.cancel_requested_ms is not None and flow.until_ms is None:
             self._require(step.closing and not hard, "a step began after a stop was carried out", run)
@@ -191,7 +194,7 @@ class FlowOracle:
         if "pending" not in how and not met(step, how) and not ran_well:
             return "skip"
         source = source_of(step)
-        known = source is None and len(rows) >= (1 if step.over is None else len(step.over)) and bool(rows)
+        known = source is None and len(rows) >= _listed(step, rows) and bool(rows)
         if not known and "pending" in how:
             return "pending"
         if not known and source is not None and not rows and self.status(flow, source) != "good":
@@ -209,11 +212,18 @@ class FlowOracle:
     def _count(self, flow: Run, step: Step) -> int:
         source = source_of(step)
         if source is None:
-            return 1 if step.over is None else len(step.over)
+            return _listed(step, self.of(flow, step.name))
         rows = self.of(flow, source)
         if self.graph(flow)[source].is_map:
             return len(rows)
         return (rows[0].size or 0) if rows and rows[0].state is State.SUCCEEDED else 0
+
+
+def _listed(step: Step, rows: list[Run]) -> int:
+    """How many items a step has that is mapped over no result; of a broadcast as each of its shards says."""
+    if step.over == NODES:
+        return max((run.size or 0 for run in rows), default=1)
+    return 1 if step.over is None else len(step.over)
 
 
 def source_of(step: Step) -> str | None:

@@ -17,6 +17,7 @@ from tests.model.flow_graphs import CALM, HEAVY, Drawn, random_graph
 from tests.model.flow_oracle import Broken, Event, FlowOracle
 
 from onthedot.errors import Conflict, NodeDead, OnthedotError
+from onthedot.model.graph import BROADCAST
 from onthedot.model.ids import new_id, seeded
 from onthedot.model.node import Node
 from onthedot.model.outcome import Ending, Outcome
@@ -77,17 +78,23 @@ class Watched:
 class World:
     """A store, its clock, and all that acts on it."""
 
-    def __init__(self, seed: int, make_store: MakeStore = MemoryStore, *, deaths: float = 0.04) -> None:
+    def __init__(
+        self, seed: int, make_store: MakeStore = MemoryStore, *, deaths: float = 0.04, broadcast: bool = False
+    ) -> None:
         self.random = Random(seed)
         self.clock = ManualClock(START_MS)
         self.faulty, self.deaths = True, deaths
         self.heavy = self.random.random() < 0.4
-        self.drawn: Drawn = random_graph(self.random, HEAVY if self.heavy else CALM)
+        self.broadcast = broadcast
+        drawn = random_graph(self.random, HEAVY if self.heavy else CALM)
+        self.drawn: Drawn = Drawn(BROADCAST) if broadcast else drawn
         self.overlap: Overlap = self.random.choice(OVERLAPS)
         self.oracle = FlowOracle(self.drawn.all, slots=1)
         self.store = make_store(self.clock)
         self._watch(self.store)
         self.log: list[str] = []
+        self.broken: Broken | None = None
+        """The first promise that was not kept, also where the store went on: it survives what one outcome raises."""
 
     def happens(self, part: float) -> bool:
         return self.faulty and self.random.random() < part
@@ -100,7 +107,11 @@ class World:
             with begin() as tx:
                 seen = Watched(tx, self)
                 yield seen
-            self.oracle.commit(seen.events)
+            try:
+                self.oracle.commit(seen.events)
+            except Broken as error:
+                self.broken = self.broken or error
+                raise
 
         def may_die(work: Callable[[Transaction], T]) -> T:
             done = transact(work)
@@ -115,6 +126,9 @@ class World:
         self.log.append(f"{(self.clock.now_ms - START_MS) // 1000:4d} s  {text}")
 
     def set_up(self) -> None:
+        if self.broadcast:
+            self._set_up_broadcasts()
+            return
         graph = self.drawn.graph
         self.store.save_graphs(self.drawn.all)
         timeout_ms = self.random.choice([None, None, 25_000, 60_000])
@@ -124,6 +138,12 @@ class World:
         self.store.change(["s"], put(said), BY)
         alone = Run(new_id(START_MS), "@flow", "enqueue", START_MS, START_MS, graph=graph.hash)
         self.store.enqueue([alone])
+
+    def _set_up_broadcasts(self) -> None:
+        policy = Policy(route="broadcast", overlap=self.overlap, misfire="catch_up", retries=1, backoff_ms=2000)
+        said = Definition("work", every(f"{self.random.choice([6, 10, 15])}s"), policy=policy, max_runs=4)
+        self.store.change(["s"], put(said), BY)
+        self.store.enqueue([Run(new_id(START_MS), "work", "enqueue", START_MS, START_MS, policy=policy)])
 
     def live(self) -> list[Run]:
         rows = self.oracle.rows.values()
@@ -186,7 +206,9 @@ class ModelNode:
 
     def _acts(self) -> list[tuple[Callable[[], object], int]]:
         store = self.world.store
+        more: list[tuple[Callable[[], object], int]] = [(store.reroute, 5)] if self.world.broadcast else []
         return [
+            *more,
             (self.renew, 15),
             (self.plan, 10),
             (self.start, 17),
@@ -242,7 +264,7 @@ class ModelNode:
         self._report(run, self.world.random.choices(ENDINGS, weights)[0])
 
     def _report(self, run: Run, ending: Ending) -> None:
-        size = self.world.random.choice([0, 1, 2, 3, 4]) if ending == "succeeded" else None
+        size = self.world.random.choice([0, 1, 2, 3, 4]) if ending == "succeeded" and not run.is_shard else None
         result = None if size is None else list(range(size))
         hint = run.parent_id if self.world.random.random() < 0.7 else None
         self.outcomes.append(Outcome(run.id, run.claim_no, ending, result=result, size=size, flow=hint))
@@ -319,12 +341,16 @@ class Operator:
         self.world.store.change(["s"], pause(None) if paused else resume(), BY)
 
 
-def history(seed: int, make_store: MakeStore = MemoryStore, *, steps: int | None = None) -> World:
+def history(
+    seed: int, make_store: MakeStore = MemoryStore, *, steps: int | None = None, broadcast: bool = False
+) -> World:
     """One of them, to its end; `Broken` with what happened."""
     with seeded(seed):
-        world = World(seed, make_store)
+        world = World(seed, make_store, broadcast=broadcast)
         try:
             _live(world, steps or world.random.choice([150, 300, 450]))
+            if broadcast and world.broken is not None:
+                raise world.broken
         except Broken as error:
             raise Broken("\n".join([f"seed {seed}", *world.log[-80:], str(error)])) from None
         finally:

@@ -43,6 +43,18 @@ def test_every_promise_holds_with_every_row_in_a_database(seed: int, tmp_path: P
         pytest.fail(str(broken), pytrace=False)
 
 
+@pytest.mark.parametrize("part", [0, *(pytest.param(part, marks=pytest.mark.slow) for part in range(1, 50))])
+def test_every_promise_holds_of_broadcasts(part: int) -> None:
+    met: Counter[str] = Counter()
+    for seed in range(part * PART, (part + 1) * PART):
+        try:
+            met += history(seed, broadcast=True).oracle.counts
+        except Broken as broken:
+            pytest.fail(str(broken), pytrace=False)
+    assert all(met[f"flow {state}"] for state in ("succeeded", "failed", "cancelled")), met
+    assert met["started"] > 5 * PART
+
+
 def test_histories_meet_what_they_are_meant_to_meet() -> None:
     met: Counter[str] = Counter()
     for seed in range(30):
