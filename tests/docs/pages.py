@@ -18,18 +18,21 @@ execute_from_command_line(sys.argv)
 """,
     "mysite/settings.py": """\
 SECRET_KEY = "for a test"
-INSTALLED_APPS = ["mail", "shop"]
-DATABASES = {"default": {"ENGINE": "django.db.backends.sqlite3", "NAME": "shop.db"}}
+INSTALLED_APPS = ["onthedot.django", "shop", "django.contrib.auth", "django.contrib.contenttypes"]
+DATABASES = {
+    "default": {
+        "ENGINE": "django.db.backends.sqlite3",
+        "NAME": "shop.db",
+        "OPTIONS": {"transaction_mode": "IMMEDIATE", "timeout": 30},
+    }
+}
+ROOT_URLCONF = "mysite.urls"
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 USE_TZ = True
 """,
-    **dict.fromkeys(
-        [
-            f"{package}/__init__.py"
-            for package in ("mysite", "mail", "shop", "shop/management", "shop/management/commands")
-        ],
-        "",
-    ),
+    "mysite/urls.py": "urlpatterns = []\n",
+    "mysite/__init__.py": "",
+    "shop/__init__.py": "",
 }
 """What every Django project has, and so no page shows."""
 PROJECTS = {"django.md": DJANGO}

@@ -19,6 +19,7 @@ from django.utils.dateparse import parse_datetime
 from onthedot.app.acting import acting_as
 from onthedot.django import models
 from onthedot.errors import OnthedotError, RunNotFound, ScheduleNotFound
+from onthedot.triggers.codec import decode
 
 _PAGE = 50
 _RUNS = 20
@@ -152,7 +153,7 @@ class SchedulePages(StorePages):
         at = request.GET.get("at", "")
         return {
             "schedule": schedule,
-            "trigger": str(schedule.trigger),
+            "trigger": _described(schedule.trigger),
             "coming": app.schedules.next(name, 5) if schedule.enabled else [],
             "held": app.schedules.held(name),
             "runs": [_row(run) for run in app.runs.list(schedule=name, limit=_RUNS)],
@@ -199,6 +200,13 @@ class RunPages(StorePages):
             "lines": app.runs.log_page(name, limit=_LINES),
             "schedule_url": "" if schedule is None else _url("schedule", schedule),
         }
+
+
+def _described(trigger: Any) -> str:
+    try:
+        return decode(trigger).describe()
+    except OnthedotError as error:  # of a newer version
+        return str(error)
 
 
 def _row(run: Any) -> dict[str, Any]:

@@ -35,6 +35,7 @@ class Admin(TestCase):
         self.assertTrue(app.schedules.get("at night").enabled)
         shown = self.client.get(page, {"at": "2020-01-01 03:00"})
         self.assertContains(shown, "waiting")
+        self.assertContains(shown, "at 03:00 every day")
         self.assertContains(shown, "2020")
         self.assertContains(self.client.get(page, {"at": "never"}), "is no moment")
         self.assertEqual(self.client.get(f"{LIST}nothing/").status_code, 404)
