@@ -31,13 +31,17 @@ class Settings:
     """Everything that may be set from outside; durations as text, checked to be readable."""
 
     store: str = "sqlite:///onthedot.db"
+    """The URL of the store, or of an HTTP API."""
     timezone: str = "UTC"
+    """The zone of triggers that name none."""
     name: str = ""
     """The node's label; empty for host and process."""
     group: str | None = None
+    """Which group of nodes it belongs to: schedules may ask for one."""
     roles: str = "plan,execute"
     """What the node does."""
     workers: int = 200
+    """How many runs it may have at once."""
     lease: str = "30s"
     heartbeat: str = "10s"
     poll: str = "1s"
@@ -46,11 +50,14 @@ class Settings:
     max_args_bytes: int = 1_000_000
     """How large the arguments of a run may be, as JSON."""
     history_per_schedule: int = 1000
+    """How many ended runs of a schedule, or of a task without one, are kept."""
     changes: str = "90d"
     log_format: str = "text"
+    """How `onthedot run` tells what happens: text or json."""
     metrics_port: int = 0
     """Where the node serves /metrics and /healthz; 0 for nowhere."""
     metrics_host: str = "0.0.0.0"
+    """On which address it does."""
     metrics_by: str = "task"
     """"schedule" adds the names of schedules to the metrics, of which there may be many."""
     tracing: str = "off"
