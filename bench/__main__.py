@@ -12,7 +12,7 @@ from rich.console import Console
 from bench.places import STORES
 from bench.report import Report, machine
 
-TOPICS = ("timing", "dispatch", "execution", "documents", "stores", "simulation")
+TOPICS = ("timing", "cli", "dispatch", "execution", "documents", "stores", "simulation")
 BY_STORE = ("planning", "running", "flows", "pruning", "statistics", "web", "enqueue")
 
 
