@@ -42,7 +42,6 @@ from onthedot.app.statistics import MONTH, Since, asked
 from onthedot.app.sync import Declarations, Synced
 from onthedot.app.tasks import Task, Tasks
 from onthedot.app.telemetry.logs import LOGGER, EventLog, event_logger
-from onthedot.app.telemetry.metrics import Metrics
 from onthedot.app.telemetry.tracing import Asking, Tracing, untraced
 from onthedot.app.tokens import Tokens
 from onthedot.app.values import Calendars, NamedTriggers
@@ -64,7 +63,6 @@ from onthedot.model.ids import new_id
 from onthedot.model.run import Run
 from onthedot.model.value import Value
 from onthedot.moments import ceil_ms
-from onthedot.node.node import Gauges, NodeRunner
 from onthedot.node.settings import NodeSettings
 from onthedot.settings import load_settings
 from onthedot.signals import Patience, signals_heard
@@ -78,6 +76,8 @@ if TYPE_CHECKING:
     from onthedot.app.aio import AsyncApp
     from onthedot.app.remote import Connection
     from onthedot.app.telemetry.endpoint import Endpoint
+    from onthedot.app.telemetry.metrics import Metrics
+    from onthedot.node.node import Gauges, NodeRunner
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -265,6 +265,8 @@ class App(Declaring):
     def metrics(self) -> Metrics:
         """The Prometheus metrics of this app, counted from the first time that they are asked for."""
         if self._metrics is None:
+            from onthedot.app.telemetry.metrics import Metrics
+
             by_schedule = self._settings.metrics_by == "schedule"
             self._metrics = Metrics(self._emitter, self._gauges, by_schedule=by_schedule)
         return self._metrics
@@ -555,6 +557,8 @@ class App(Declaring):
             self._event_log.begin(mask_url(self.url))
 
     def _start(self, loop: asyncio.AbstractEventLoop | None) -> None:
+        from onthedot.node.node import NodeRunner  # a program that only asks or enqueues never needs one
+
         self.open_store(create=True)
         self.sync()
         self._hear_starts()

@@ -27,11 +27,12 @@ from onthedot.events import (
     TookOver,
 )
 from onthedot.insight.node_history import labels_of
-from onthedot.node.node import Gauges
 
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry, Counter, Histogram
     from prometheus_client.metrics_core import Metric
+
+    from onthedot.node.node import Gauges
 
 M = TypeVar("M", "Counter", "Histogram")
 
