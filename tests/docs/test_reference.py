@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import re
+import tomllib
 from collections.abc import Iterator
 
 import pytest
@@ -15,6 +16,8 @@ import onthedot
 
 NAMED = re.compile(r"^::: ([\w.]+)$", re.MULTILINE)
 PYTHON = NAMED.findall((ROOT / "docs" / "reference" / "python.md").read_text(encoding="utf-8"))
+
+NOT_FOR_USERS = ("all", "dev", "docs")
 
 
 @pytest.mark.parametrize("page", ["command-line.md", "settings.md", "http.md"])
@@ -51,3 +54,11 @@ def undocumented(path: str) -> Iterator[str]:
 @pytest.mark.parametrize("path", PYTHON)
 def test_everything_in_the_reference_is_documented(path: str) -> None:
     assert list(undocumented(path)) == []
+
+
+def test_every_package_that_users_get_has_its_licence_told() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = {name: wanted for name, wanted in project["optional-dependencies"].items() if name not in NOT_FOR_USERS}
+    asked = {re.split(r"[^\w.-]", each)[0] for wanted in (project["dependencies"], *extras.values()) for each in wanted}
+    told = set(re.findall(r"[\w.-]+", (ROOT / "docs" / "licences.md").read_text(encoding="utf-8")))
+    assert asked - {"onthedot"} <= told
