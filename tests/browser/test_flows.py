@@ -6,7 +6,7 @@ import re
 from threading import Event
 
 from playwright.sync_api import Browser, expect
-from tests.browser.site import Site
+from tests.browser.site import Site, visiting
 from tests.patience import LONGEST_S
 
 
@@ -27,14 +27,16 @@ def test_a_flow_is_watched_and_retried_on_its_page(open_site: Site, browser: Bro
     def hello() -> None:
         greet.map(names())
 
-    with app.running():
+    with app.running(), visiting(browser, open_site) as visit:
         run = app.enqueue(hello)
-        page = browser.new_page()
-        page.goto(f"{open_site.address}/runs/{run.id}")
+        page = visit.open(f"/runs/{run.id}")
         picture = page.locator("#graph .only-l")
         expect(picture.locator("text", has_text="0 of 3")).to_be_visible()
         goes_on.set()
         expect(picture.locator("text", has_text="all 3, 1 bad")).to_be_visible()
+        visit.context.grant_permissions(["clipboard-write"])
+        page.get_by_role("button", name="Copy").click()
+        expect(page.get_by_role("button", name="Copied")).to_be_visible()
         is_mended.set()
         page.get_by_text("Retry…").click()
         page.get_by_role("button", name="Retry it").click()
@@ -42,4 +44,4 @@ def test_a_flow_is_watched_and_retried_on_its_page(open_site: Site, browser: Bro
         expect(page.locator("h1").first).to_contain_text("succeeded")
         picture.locator("a", has_text="greet").click()
         expect(page.get_by_role("link", name="greet[2]")).to_be_visible()
-        page.close()
+        visit.check()

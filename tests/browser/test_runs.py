@@ -167,6 +167,16 @@ def test_without_scripts_a_run_is_cancelled_with_a_reason_retried_and_done_once_
     assert (newest.args, newest.state) == ({"to": "carl"}, "waiting")
 
 
+def test_without_scripts_nobody_is_offered_a_copy_that_nothing_makes(
+    browser: Browser, furnished: tuple[Site, Past]
+) -> None:
+    site, past = furnished
+    with visiting(browser, site, "viewer", scripts=False) as visit:
+        page = visit.open(f"/runs/{past.failed}")
+        expect(page.locator("#trace")).to_be_visible()
+        expect(page.get_by_role("button", name="Copy")).to_be_hidden()
+
+
 def test_without_scripts_picked_runs_are_cancelled_after_a_page_that_says_what_will_become_of_them(
     browser: Browser, own: tuple[Site, Past]
 ) -> None:

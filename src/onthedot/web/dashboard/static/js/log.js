@@ -65,11 +65,4 @@ if ("follow" in log.dataset) {
   });
 }
 
-const copies = () => document.querySelectorAll("[data-copy]").forEach((button) => (button.hidden = !navigator.clipboard));
-copies();
-document.addEventListener("onthedot:shown", () => (copies(), name()));
-document.addEventListener("click", async ({ target }) => {
-  if (!target.matches("[data-copy]")) return;
-  await navigator.clipboard.writeText(document.getElementById(target.dataset.copy).textContent);
-  target.textContent = "Copied";
-});
+document.addEventListener("onthedot:shown", name);
