@@ -108,6 +108,15 @@ STORES = Section(
             "postgresql://me:***@db:5432 names no database; write it like postgresql://user:password@host/database",
         ),
         Mistake(
+            "onthedot status --store postgresql://me:secret@db1:5432,/shop",
+            "postgresql://me:***@db1:5432,/shop: '' is no host; write several like host1:5432,host2:5432",
+        ),
+        Mistake(
+            "onthedot status --store 'postgresql://db1,db2/shop?target_session_attrs=any'",
+            "postgresql://db1,db2/shop?target_session_attrs=any: a store is written, so target_session_attrs= takes"
+            " read-write or primary",
+        ),
+        Mistake(
             "onthedot status --store redis://localhost/shop",
             "redis://localhost/shop: a database of Redis is a number, like redis://host:6379/0; not 'shop'",
         ),

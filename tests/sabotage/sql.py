@@ -11,6 +11,17 @@ _CUT_OFF = "tests/stores/test_busy_processes.py::test_"
 
 SQL = (
     Sabotage(
+        name="sql-any-of-several-servers-will-do",
+        rule="Of several servers, connections go to one that can be written.",
+        file="stores/sql/postgresql.py",
+        find='return {"target_session_attrs": str(wanted), ',
+        replace='return {"target_session_attrs": "any", ',
+        tests=(
+            "tests/cluster/test_postgresql_failover.py::"
+            "test_two_nodes_go_on_after_the_promotion_and_no_tick_is_lost_or_doubled",
+        ),
+    ),
+    Sabotage(
         name="sql-what-was-cut-off-is-given-up",
         rule="A transaction that its server has ended before the commit is made again.",
         file="stores/sql/store.py",

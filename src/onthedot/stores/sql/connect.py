@@ -12,6 +12,7 @@ from sqlalchemy.pool import ConnectionPoolEntry
 
 from onthedot.clock import SystemClock
 from onthedot.errors import DriverMissing, SettingsError
+from onthedot.stores.sql.hosts import Host, split_hosts
 
 POOL_SIZE = 5
 """Planner, outcomes, heartbeat and those who ask: a node needs no connection per worker."""
@@ -27,10 +28,11 @@ _TRUSTED_MS = 1000
 """A connection that was used so recently is taken to be alive; the next statement tells otherwise."""
 
 
-def server_url(url: str, driver: str, place: str) -> URL:
-    """The URL for SQLAlchemy, with our driver whatever the scheme says."""
+def server_url(url: str, driver: str, place: str) -> tuple[URL, tuple[Host, ...]]:
+    """The URL for SQLAlchemy, with our driver whatever the scheme says; and its hosts, where it names several."""
+    without_hosts, hosts = split_hosts(url, place)
     try:
-        parsed = sqlalchemy.make_url(url)
+        parsed = sqlalchemy.make_url(without_hosts)
     except (ArgumentError, ValueError) as error:
         raise SettingsError(
             f"{place} cannot be read as a URL: write it like scheme://user:password@host/database"
@@ -39,7 +41,7 @@ def server_url(url: str, driver: str, place: str) -> URL:
         raise SettingsError(
             f"{place} names no database; write it like {parsed.drivername}://user:password@host/database"
         )
-    return parsed.set(drivername=driver)
+    return parsed.set(drivername=driver), hosts
 
 
 def load_driver(module: str, scheme: str, package: str, extra: str) -> None:

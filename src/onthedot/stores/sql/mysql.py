@@ -31,7 +31,9 @@ def open_mysql(
 ) -> SqlStore:
     """The store at this URL; its options are those of PyMySQL."""
     load_driver("pymysql", url.partition("://")[0], "PyMySQL", "mysql")
-    parsed = server_url(url, "mysql+pymysql", place)
+    parsed, hosts = server_url(url, "mysql+pymysql", place)
+    if hosts:
+        raise SettingsError(f"{place}: one host, please; several are for PostgreSQL")
     if "schema" in parsed.query:
         raise SettingsError(f"{place}: schema= is for PostgreSQL; here a schema is a database: name another one")
     store = SqlStore(lambda: _engine(parsed), MYSQL, place, now_ms)

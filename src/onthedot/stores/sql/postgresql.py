@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,6 +24,7 @@ from onthedot.stores.sql.connect import (
 )
 from onthedot.stores.sql.dialect import Dialect, Fault
 from onthedot.stores.sql.given_rows import Unnest
+from onthedot.stores.sql.hosts import Host
 from onthedot.stores.sql.notify import NotifyChannel
 from onthedot.stores.sql.postgres_batches import change_many, insert_many
 from onthedot.stores.sql.store import SqlStore
@@ -56,6 +57,8 @@ class _Options:
 
     schema: str | None
     read_ms: int
+    several: Mapping[str, str]
+    """Which servers to try, and which of them will do, where the URL names several."""
 
 
 def open_postgresql(
@@ -63,7 +66,7 @@ def open_postgresql(
 ) -> SqlStore:
     """The store at this URL: `?schema=` names the schema, `?read_timeout=` is in seconds, all else is for libpq."""
     load_driver("psycopg", "postgresql", "psycopg", "postgresql")
-    parsed, options = _split(server_url(url, "postgresql+psycopg", place), place)
+    parsed, options = _split(*server_url(url, "postgresql+psycopg", place), place)
     schema = options.schema
     store = SqlStore(lambda: _engine(parsed, options), POSTGRESQL, place, now_ms, schema=schema, channel=NotifyChannel)
     store.prepare_or_close(create=create, upgrade=upgrade)
@@ -75,20 +78,36 @@ def _can_be_named(schema: str) -> bool:
     return 0 < len(schema.encode()) <= 63 and "%" not in schema
 
 
-def _split(url: URL, place: str) -> tuple[URL, _Options]:
+def _split(url: URL, hosts: Sequence[Host], place: str) -> tuple[URL, _Options]:
     schema = url.query.get("schema")
     if schema is not None and (not isinstance(schema, str) or not _can_be_named(schema)):
         raise SettingsError(f"{place}: schema= takes one name of at most 63 bytes, without %")
     seconds = url.query.get("read_timeout", str(ANSWER_S))
     if not isinstance(seconds, str) or not seconds.isdecimal() or int(seconds) == 0:
         raise SettingsError(f"{place}: read_timeout= takes whole seconds, like read_timeout={ANSWER_S}")
-    return url.difference_update_query(["schema", "read_timeout"]), _Options(schema, int(seconds) * 1000)
+    ours = _Options(schema, int(seconds) * 1000, _several(url, hosts, place))
+    return url.difference_update_query(["schema", "read_timeout"]), ours
+
+
+def _several(url: URL, hosts: Sequence[Host], place: str) -> dict[str, str]:
+    """One that can be written: a copy would be asked in vain until the end of its days."""
+    if not hosts and not isinstance(url.query.get("host"), tuple):
+        return {}
+    wanted = url.query.get("target_session_attrs", "read-write")
+    if wanted not in ("read-write", "primary"):
+        raise SettingsError(f"{place}: a store is written, so target_session_attrs= takes read-write or primary")
+    named = {
+        "host": ",".join(each.name for each in hosts),
+        "port": ",".join("" if each.port is None else str(each.port) for each in hosts),
+    }
+    return {"target_session_attrs": str(wanted), **(named if hosts else {})}
 
 
 def _engine(url: URL, ours: _Options) -> sqlalchemy.Engine:
     settings = " ".join(f"-c {name}={value}" for name, value in SESSION.items())
     options = {
         **_SOCKET,
+        **ours.several,
         "application_name": "onthedot",
         "options": f"{settings} {url.query.get('options', '')}".strip(),
     }
