@@ -23,8 +23,6 @@ from onthedot.cli import main
 from onthedot.errors import SettingsError
 from onthedot.moments import from_ms
 
-pytestmark = pytest.mark.filterwarnings("ignore:Task name")  # the same module, imported anew by each test
-
 DJANGO = """
 import os, sys
 from datetime import datetime, timezone

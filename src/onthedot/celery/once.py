@@ -31,12 +31,8 @@ class Once(Task):  # type: ignore[misc]  # Celery has no types
 
     def before_start(self, task_id: str, args: Any, kwargs: Any) -> None:
         """In the worker, before the task: claim the run for this attempt to send it."""
-        run, attempt = _header(self.request, RUN), _header(self.request, ATTEMPT)
-        if (
-            run is not None
-            and attempt is not None
-            and self._held(f"once {run} {task_id}", str(attempt)) != str(attempt)
-        ):
+        run, attempt = _header(self.request, RUN), str(_header(self.request, ATTEMPT))
+        if run is not None and self._held(f"once {run} {task_id}", attempt) != attempt:
             raise Ignore
         super().before_start(task_id, args, kwargs)
 

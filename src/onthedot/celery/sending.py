@@ -80,7 +80,8 @@ class Sender:
         except (TypeError, EncodeError) as error:  # which no repeat would mend
             raise GiveUp(f"{task} cannot be sent so: {error}") from None
         except Exception as error:
-            raise WorkFailed(f"{self._broker()} did not take {task}: {type(error).__name__}: {error}") from None
+            said = f"{type(error).__name__}: {' '.join(str(error).split())}"
+            raise WorkFailed(f"{self._broker()} did not take {task}: {said}") from None
         return {"task_id": task_id}
 
     def _sending(self, task: str) -> Callable[..., AsyncResult]:
