@@ -69,4 +69,12 @@ FLOW_ROWS = (
         replace="",
         tests=("tests/stores/test_remembered_rows.py",),
     ),
+    Sabotage(
+        name="a-flow-between-live-and-ended-has-no-graph",
+        rule="Whether runs need a graph is seen at one moment: one that is retried meanwhile is not overlooked.",
+        file="stores/mongo/prune.py",
+        find='any(place.find_one({"graph": graph}, {"_id": 1}, session=session) for place in places)',
+        replace='any(place.find_one({"graph": graph}, {"_id": 1}) for place in places)',
+        tests=("tests/stores/test_mongodb_pruning.py",),
+    ),
 )

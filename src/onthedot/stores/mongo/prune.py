@@ -143,16 +143,25 @@ class MongoForgetting:
         return _rows(SEEN, old), page[-1]["_id"] if len(page) == _PAGE else None
 
     def _is_used(self, graph: Document) -> bool:
+        if self._has_runs(graph["_id"]):
+            return True
         named = {"$regex": graph["_id"]}
         schedules = [each["_id"] for each in self._find(schema.SCHEDULES, {"task": f"@{graph['name']}"}, ("_id",))]
         where: list[tuple[str, Document]] = [
-            (schema.RUNS, {"graph": graph["_id"]}),
-            (schema.HISTORY, {"graph": graph["_id"]}),
             (schema.SCHEDULES, {"_id": {"$in": schedules}, "definition": named}),
             (schema.REVISIONS, {"schedule_id": {"$in": schedules}, "body": named}),
             (schema.GRAPHS, {"_id": {"$ne": graph["_id"]}, "content": named}),
         ]
         return any(self._find(collection, matching, ("_id",), most=1) for collection, matching in where)
+
+    def _has_runs(self, graph: str) -> bool:
+        """Live ones or ended. Seen at one moment: one that ends, or is retried, between two looks is in neither."""
+
+        def look(database: Database[Document], session: ClientSession) -> bool:
+            places = (database[name] for name in (schema.RUNS, schema.HISTORY))
+            return any(place.find_one({"graph": graph}, {"_id": 1}, session=session) for place in places)
+
+        return self._transact(look)
 
     def forget_graphs(self, items: Sequence[Row]) -> Pruned:
         return Pruned(graphs=self._forget(SEEN, items))
