@@ -6,6 +6,7 @@ missing_packages() {
   local missing=()
   ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || missing+=(postgresql)
   command -v mariadbd >/dev/null || [ -x /usr/sbin/mariadbd ] || missing+=(mariadb-server)
+  command -v pgbouncer >/dev/null || [ -x /usr/sbin/pgbouncer ] || missing+=(pgbouncer)
   command -v redis-server >/dev/null || missing+=(redis-server)
   command -v chromium >/dev/null || missing+=(chromium) # what the tests of the dashboard look with
   pkg-config --exists libmariadb 2>/dev/null || missing+=(libmariadb-dev pkg-config gcc) # to build Django's driver for it

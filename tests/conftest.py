@@ -17,6 +17,7 @@ MariaDB and each client of HTTP, whether it uses them or not; also in the proces
 pytest_plugins = [
     "tests.servers.postgresql",
     "tests.servers.postgresql_pair",
+    "tests.servers.pgbouncer",
     "tests.servers.mariadb",
     "tests.servers.mysql",
     "tests.servers.mongodb",

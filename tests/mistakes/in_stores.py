@@ -117,6 +117,10 @@ STORES = Section(
             " read-write or primary",
         ),
         Mistake(
+            "onthedot status --store 'postgresql://db/shop?pgbouncer=yes'",
+            "postgresql://db/shop?pgbouncer=yes: pgbouncer= takes transaction, which does for its session mode, too",
+        ),
+        Mistake(
             "onthedot status --store redis://localhost/shop",
             "redis://localhost/shop: a database of Redis is a number, like redis://host:6379/0; not 'shop'",
         ),

@@ -11,6 +11,14 @@ _CUT_OFF = "tests/stores/test_busy_processes.py::test_"
 
 SQL = (
     Sabotage(
+        name="sql-settings-stay-in-a-shared-session",
+        rule="Behind PgBouncer, time-outs hold in each transaction of ours and in nobody else's.",
+        file="stores/sql/pgbouncer.py",
+        find="SET LOCAL {name}",
+        replace="SET {name}",
+        tests=("tests/stores/test_pgbouncer.py::test_each_transaction_has_our_settings_and_leaves_none_to_others",),
+    ),
+    Sabotage(
         name="sql-any-of-several-servers-will-do",
         rule="Of several servers, connections go to one that can be written.",
         file="stores/sql/postgresql.py",

@@ -32,6 +32,8 @@ class Fault(Enum):
     """What is there is no database, or a damaged one; or a server has none of that name."""
     NOT_LET_IN = auto()
     """The server knows no such user, or not with this password."""
+    POOLED = auto()
+    """Something between us and the server shares its sessions, and the URL does not say so."""
     OTHER = auto()
 
 

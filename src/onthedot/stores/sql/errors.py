@@ -63,6 +63,8 @@ def _meaning(fault: Fault, place: str, error: DBAPIError) -> Exception:
             return StoreError(f"{place} is no database, or a damaged one: {said}")
         case Fault.NOT_LET_IN:
             return StoreError(f"{place} does not let us in: {said}; check user and password")
+        case Fault.POOLED:
+            return StoreError(f"{place} is behind PgBouncer ({said}); add pgbouncer=transaction to the URL")
         case Fault.OTHER:
             return StoreError(f"{place}: {said}")
         case _:

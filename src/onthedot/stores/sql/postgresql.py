@@ -13,6 +13,7 @@ from sqlalchemy.exc import DBAPIError
 from onthedot.durations import format_duration
 from onthedot.errors import SettingsError
 from onthedot.model.finding import Finding, Level
+from onthedot.stores.sql import pgbouncer
 from onthedot.stores.sql.connect import (
     ANSWER_S,
     CONNECT_S,
@@ -59,16 +60,20 @@ class _Options:
     read_ms: int
     several: Mapping[str, str]
     """Which servers to try, and which of them will do, where the URL names several."""
+    pooled: bool
+    """PgBouncer is between us and the server, and no session is ours."""
 
 
 def open_postgresql(
     url: str, place: str, *, create: bool, upgrade: bool, now_ms: Callable[[], int] | None = None
 ) -> SqlStore:
-    """The store at this URL: `?schema=` names the schema, `?read_timeout=` is in seconds, all else is for libpq."""
+    """The store at this URL: `?schema=`, `?read_timeout=` (in seconds) and `?pgbouncer=` are ours, the rest libpq's."""
     load_driver("psycopg", "postgresql", "psycopg", "postgresql")
     parsed, options = _split(*server_url(url, "postgresql+psycopg", place), place)
+    dialect = pgbouncer.without_autocommit(POSTGRESQL) if options.pooled else POSTGRESQL
+    channel = pgbouncer.DeafChannel if options.pooled else NotifyChannel
     schema = options.schema
-    store = SqlStore(lambda: _engine(parsed, options), POSTGRESQL, place, now_ms, schema=schema, channel=NotifyChannel)
+    store = SqlStore(lambda: _engine(parsed, options), dialect, place, now_ms, schema=schema, channel=channel)
     store.prepare_or_close(create=create, upgrade=upgrade)
     return store
 
@@ -85,8 +90,9 @@ def _split(url: URL, hosts: Sequence[Host], place: str) -> tuple[URL, _Options]:
     seconds = url.query.get("read_timeout", str(ANSWER_S))
     if not isinstance(seconds, str) or not seconds.isdecimal() or int(seconds) == 0:
         raise SettingsError(f"{place}: read_timeout= takes whole seconds, like read_timeout={ANSWER_S}")
-    ours = _Options(schema, int(seconds) * 1000, _several(url, hosts, place))
-    return url.difference_update_query(["schema", "read_timeout"]), ours
+    pooled = pgbouncer.is_between(url, place)
+    ours = _Options(schema, int(seconds) * 1000, _several(url, hosts, place), pooled)
+    return url.difference_update_query(["schema", "read_timeout", pgbouncer.OPTION]), ours
 
 
 def _several(url: URL, hosts: Sequence[Host], place: str) -> dict[str, str]:
@@ -104,12 +110,11 @@ def _several(url: URL, hosts: Sequence[Host], place: str) -> dict[str, str]:
 
 
 def _engine(url: URL, ours: _Options) -> sqlalchemy.Engine:
-    settings = " ".join(f"-c {name}={value}" for name, value in SESSION.items())
     options = {
         **_SOCKET,
         **ours.several,
         "application_name": "onthedot",
-        "options": f"{settings} {url.query.get('options', '')}".strip(),
+        **(pgbouncer.DRIVER if ours.pooled else {"options": _session(url)}),
     }
     given = {name: value for name, value in options.items() if name == "options" or name not in url.query}
     engine = pooled_engine(
@@ -118,7 +123,15 @@ def _engine(url: URL, ours: _Options) -> sqlalchemy.Engine:
         paramstyle="format",  # by position: a batch is then handed to the driver as it is
     )
     _bound(engine, ours.read_ms)
+    if ours.pooled:
+        pgbouncer.set_for_each_transaction(engine, SESSION)
     return engine if ours.schema is None else engine.execution_options(schema_translate_map={None: ours.schema})
+
+
+def _session(url: URL) -> str:
+    """Our settings, and behind them those of the URL, which go before ours."""
+    settings = " ".join(f"-c {name}={value}" for name, value in SESSION.items())
+    return f"{settings} {url.query.get('options', '')}".strip()
 
 
 def _bound(engine: sqlalchemy.Engine, read_ms: int) -> None:
@@ -145,6 +158,8 @@ _FAULTS = {
     "3D000": Fault.NO_DATABASE,
     "42P01": Fault.NO_TABLES,
     "42501": Fault.READ_ONLY,  # insufficient_privilege
+    "26000": Fault.POOLED,  # a prepared statement is not there
+    "42P05": Fault.POOLED,  # it is there already
 }
 _FAULTS_BY_CLASS = {
     "08": Fault.AWAY,  # connection
@@ -159,6 +174,7 @@ _SAID_ON_CONNECTING = (
     ('role "', Fault.NOT_LET_IN),
     ('database "', Fault.NO_DATABASE),
     ("invalid connection option", Fault.OTHER),
+    ("unsupported startup parameter", Fault.POOLED),
 )
 _CONNECTION_ERRORS = frozenset({"OperationalError", "InterfaceError", "ConnectionTimeout", "PipelineAborted"})
 
