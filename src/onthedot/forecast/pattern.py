@@ -119,10 +119,11 @@ class Pattern:
     def write(self, stretch: Stretch, base_ms: int, moments: Moments, ranks: Ranks) -> None:
         """Makes the runs of a stretch, into arrays of its count, as milliseconds after its own base plus `base_ms`."""
         after_ms, its_ranks = self._made(stretch)
+        wide = moments.dtype  # said, because numpy 1 adds in the type of `after_ms`, which is full after 49 days
         if base_ms < 0:  # an hour that began before the window; its first runs did not
-            np.subtract(after_ms, moments.dtype.type(-base_ms), out=moments)
+            np.subtract(after_ms, wide.type(-base_ms), out=moments, dtype=wide)
         else:
-            np.add(after_ms, moments.dtype.type(base_ms), out=moments)
+            np.add(after_ms, wide.type(base_ms), out=moments, dtype=wide)
         ranks[:] = its_ranks
 
     def ranks_in(self, first: int, last: int) -> Ranks:
