@@ -6,15 +6,15 @@ Serves on 127.0.0.1:$PORT (8000) until Ctrl-C. Then:
 """
 
 import os
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 
 import uvicorn
 from fastapi import FastAPI, HTTPException
 
-from onthedot import App, RunNotFound, every
+from onthedot import RunNotFound, every
+from onthedot.fastapi import Onthedot
 
-jobs = App("sqlite:///shop.db")
+jobs = Onthedot("sqlite:///shop.db")
+api = FastAPI(lifespan=jobs.lifespan)  # a node, for as long as this process serves
 
 
 @jobs.task(retries=3)
@@ -24,15 +24,6 @@ async def send_invoice(order: int) -> str:
 
 @jobs.schedule(every("15m"))
 def tidy() -> None: ...
-
-
-@asynccontextmanager
-async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-    async with jobs.running():  # a node, for as long as this process serves
-        yield
-
-
-api = FastAPI(lifespan=lifespan)
 
 
 @api.post("/orders/{order}", status_code=202)

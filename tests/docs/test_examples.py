@@ -35,7 +35,7 @@ ENDING = {
     "celery_beats.py": ["one beat of three is killed", "each of them once: True", "all of them were sent: True"],
 }
 """Those that end by themselves, and what they print on the way."""
-OTHERS = {"fastapi_app.py", "jobs.toml", "test_nightly.py", "README.md"}
+OTHERS = {"fastapi_app.py", "flask_app.py", "jobs.toml", "test_nightly.py", "README.md"}
 NEEDS = {
     "documents_mongodb.py": ("MONGODB_URL", "mongodb_standalone"),
     "documents_redis.py": ("REDIS_URL", "redis_server"),
@@ -117,16 +117,21 @@ def answer(request: Request) -> Mapping[str, object]:
             time.sleep(0.05)
 
 
-def test_the_web_application_does_what_its_endpoints_enqueue(tmp_path: Path) -> None:
-    pytest.importorskip("fastapi")
-    pytest.importorskip("uvicorn")
+@pytest.mark.parametrize(
+    ("name", "result"),
+    [
+        ("fastapi_app.py", "invoice of order 7"),
+        ("flask_app.py", "invoice of order 7 from shop@example.org"),
+    ],
+)
+def test_a_web_application_does_what_its_endpoints_enqueue(name: str, result: str, tmp_path: Path) -> None:
     place = f"http://127.0.0.1:{(port := free_port())}"
-    with started([str(EXAMPLES / "fastapi_app.py")], tmp_path, PORT=str(port)):
+    with started([str(EXAMPLES / name)], tmp_path, PORT=str(port)):
         order = answer(Request(f"{place}/orders/7", method="POST"))
         end = time.monotonic() + LONGEST_S
         while (run := answer(Request(f"{place}/runs/{order['run']}")))["state"] != "succeeded":
             assert time.monotonic() < end, run
-        assert run["result"] == "invoice of order 7"
+        assert run["result"] == result
 
 
 def test_every_example_is_run_and_listed() -> None:

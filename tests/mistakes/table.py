@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from tests.mistakes import in_a_shell, in_files, in_flows, in_python, in_stores
+from tests.mistakes import in_a_shell, in_files, in_flask, in_flows, in_python, in_stores
 from tests.mistakes.mistake import Mistake, Section
 
 PAGE = Path(__file__).parents[2] / "docs" / "mistakes.md"
@@ -40,7 +40,14 @@ app.schedules.put("nightly", tidy, cron("30 2 * * *"))
 """
 """What stands above each mistake in Python, in a file shop.py."""
 
-IN_PYTHON = (in_python.TRIGGERS, in_python.SCHEDULES, in_python.TASKS, in_flows.FLOWS, in_python.APPS)
+IN_PYTHON = (
+    in_python.TRIGGERS,
+    in_python.SCHEDULES,
+    in_python.TASKS,
+    in_flows.FLOWS,
+    in_python.APPS,
+    in_flask.IN_FLASK,
+)
 IN_A_SHELL = (
     in_a_shell.COMMANDS,
     in_a_shell.SETTINGS,
