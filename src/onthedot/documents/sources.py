@@ -16,7 +16,7 @@ _METHODS = ("lock_due", "lock_again", "renew", "update", "remove")
 def open_source(source: Any, engine: Any, fields: Fields, condition: Any, clock: Clock) -> JobStore:
     """The store over a pymongo collection, a SQLAlchemy table or mapped class, or the user's own JobStore."""
     table: Any = getattr(source, "__table__", source) if isinstance(source, type) else source
-    if _is_a(source, "pymongo.collection", "Collection"):
+    if _is_a(source, "pymongo.synchronous.collection", "Collection"):
         _refuse(engine, "engine", "a collection knows its database")
         from onthedot.documents.mongodb import MongoJobStore
 
