@@ -17,6 +17,7 @@ from onthedot.clock import ManualClock as NodeClock
 from onthedot.model.ids import new_id
 from onthedot.model.node import Node
 from onthedot.model.outcome import Outcome
+from onthedot.model.policy import Policy
 from onthedot.model.run import Run
 from onthedot.moments import from_ms
 from onthedot.node.settings import NodeSettings
@@ -113,6 +114,23 @@ def test_others_start_and_end_while_a_users_transaction_that_ends_a_run_is_open(
         assert [run.schedule for run in store.start_due("n", ["task"], 10).runs] == ["other"]
         connection.rollback()
     assert [run.id for run in store.renew(Node("n", "n")).own if run.schedule == "mine"] == [begun["mine"].id]
+
+
+def test_a_users_transaction_that_ends_a_shard_holds_up_none_of_the_others(
+    store: SqlStore, engine: sqlalchemy.Engine, clock: ManualClock
+) -> None:
+    store.join(Node("m", "m", tasks=("task",)), [])
+    whole = Run(new_id(clock()), "task", "enqueue", clock(), clock(), policy=Policy(route="broadcast"))
+    store.enqueue([whole])
+    (mine,), (other,) = (store.start_due(node, ["task"], 10).runs for node in ("n", "m"))
+    with engine.connect() as connection:
+        assert store.finish_in(connection, "n", Outcome(mine.id, mine.claim_no, "succeeded"))
+        done = store.finish("m", [Outcome(other.id, other.claim_no, "succeeded", flow=whole.id)])
+        assert len(done.recorded) == 1
+        connection.commit()
+    assert [run.state for run in store.runs(ids=[whole.id])] == ["running"], "nobody has told it yet"
+    assert store.tend_flows() == 1
+    assert [run.state for run in store.runs(ids=[whole.id])] == ["succeeded"]
 
 
 # the node's own row
