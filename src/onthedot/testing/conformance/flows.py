@@ -361,6 +361,20 @@ class TestStoppingFlows(Promises):
         assert list(start(scene, node)) == ["page"]
         assert {run.state for run in scene.store.runs(parent=flow.id) if run.step == "sub"} == {State.CANCELLED}
 
+    def test_a_flow_that_stops_undoes_nothing_of_what_its_sub_flow_is_told_at_that_moment(self, scene: Scene) -> None:
+        inner = Graph("inner", (Step("a", "job"), Step("b", "job")))
+        graph = Graph("flow", (Step("sub", "@inner", graph=inner.hash),))
+        node, flow = scene.node(tasks=TASKS), begin(scene, graph, inner, policy=Policy(timeout_ms=MINUTE))
+        found = start(scene, node)
+        scene.wait(MINUTE)
+        scene.renew(node)
+        outcome = Outcome(found["a"].id, found["a"].claim_no, "succeeded")
+        within(scene, lambda tx: record(tx, node, [outcome], scene.store.tasks))
+        scene.store.tend_flows()  # one poll finds the flow, which is late, and the sub-flow, which nobody has told
+        assert scene.store.cancels(node) == [found["b"].id]
+        end(scene, found["b"], "cancelled")
+        assert [scene.run(run).state for run in (found["a"], flow)] == [State.SUCCEEDED, State.TIMED_OUT]
+
 
 class TestSubFlows(Promises):
     """A step that is a flow itself."""
