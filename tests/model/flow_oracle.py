@@ -15,8 +15,8 @@ Wrote = Literal["save", "end", "revive"]
 Event = tuple[Wrote, Run]
 
 
-class Broken(AssertionError):
-    """A promise that was not kept."""
+class Broken(BaseException):
+    """A promise that was not kept. No `except Exception` may take it for the fault of one outcome, and go on."""
 
 
 class FlowOracle:
@@ -30,7 +30,10 @@ class FlowOracle:
         """Ids of rows in history."""
         self.steps: dict[str, set[str]] = defaultdict(set)
         self.opens: Counter[str] = Counter()
+        """By flow, how many rounds of it have begun."""
         self.closed: Counter[str] = Counter()
+        self.closing: set[tuple[str, str | None, int | None, int]] = set()
+        """Closing steps that were made: by flow, step, item and round."""
         self.starts: dict[object, list[int]] = defaultdict(list)
         self.highest = 0
         self.before: dict[str, int] = {}
@@ -44,11 +47,15 @@ class FlowOracle:
             old.setdefault(run.id, self.rows.get(run.id))
             self._apply(wrote, run)
         changed = [(old[run_id], self.rows[run_id]) for run_id in old]
+        begun = [after for before, after in changed if _began(before, after)]
+        for run in begun:
+            if run.is_flow:
+                self._opened(run)
         for before, after in changed:
             self._check_made(before, after)
-        for before, after in changed:
-            if after.state is State.RUNNING and (before is None or before.state is not State.RUNNING):
-                (self._opened if after.is_flow else self._started)(after)
+        for run in begun:  # steps are written before the flow that is opened with them
+            if not run.is_flow:
+                self._started(run)
         for before, after in changed:
             if after.is_flow and after.is_final and (before is None or not before.is_final):
                 self._ended(before, after)
@@ -61,6 +68,9 @@ class FlowOracle:
             self.past.discard(run.id)
         else:
             self._require(run.id not in self.past, "a step was made twice", run)
+            was = self.rows.get(run.id)
+            self._require(was is None or not was.is_final or run.is_final, "what had ended goes on", run)
+            self._require(was is None or run.claim_no >= was.claim_no, "what had begun is made anew", run)
         if wrote == "end":
             self.past.add(run.id)
         self.rows[run.id] = self.rows[run.id] if isinstance(run, StepRow) else run
@@ -98,10 +108,17 @@ class FlowOracle:
         step = self.graph(flow)[after.step or ""]
         self._require(flow.state is State.RUNNING, "a live step without a live flow", after)
         if before is None or before.is_final:
-            same = [run for run in self.of(flow, step.name) if run.item == after.item]
-            self._require(len(same) <= (self.opens[flow.id] + 1 if step.closing else 1), "a step was made twice", after)
+            made = [run for run in self.of(flow, step.name) if run.item == after.item]
+            self._require(step.closing or len(made) == 1, "a step was made twice", after)
+            if step.closing:
+                self._check_closes_once(flow, after)
             live = [run for run in self.of(flow, step.name) if run.id not in self.past]
             self._require(len(live) <= step.parallel, "more live items than the window", after)
+
+    def _check_closes_once(self, flow: Run, run: Run) -> None:
+        this = flow.id, run.step, run.item, self.opens[flow.id]
+        self._require(this not in self.closing, "a closing step was made twice in a round", run)
+        self.closing.add(this)
 
     def _opened(self, flow: Run) -> None:
         self.opens[flow.id] += 1
@@ -217,6 +234,10 @@ class FlowOracle:
         if self.graph(flow)[source].is_map:
             return len(rows)
         return (rows[0].size or 0) if rows and rows[0].state is State.SUCCEEDED else 0
+
+
+def _began(before: Run | None, after: Run) -> bool:
+    return after.state is State.RUNNING and (before is None or before.state is not State.RUNNING)
 
 
 def _listed(step: Step, rows: list[Run]) -> int:

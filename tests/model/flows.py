@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from random import Random
+from traceback import format_exception
 from typing import Any, TypeVar
 
 from tests.model.flow_graphs import CALM, HEAVY, Drawn, random_graph
@@ -28,6 +29,7 @@ from onthedot.rules.edits import Definition, pause, put, resume
 from onthedot.rules.plan import Decider
 from onthedot.stores.base import Author, TaskInfo
 from onthedot.stores.engine import Engine
+from onthedot.stores.engine.lookout import LookPass
 from onthedot.stores.memory import MemoryStore
 from onthedot.stores.transaction import Transaction
 from onthedot.testing.clock import ManualClock
@@ -46,6 +48,17 @@ QUIET = 6000
 
 class Died(BaseException):
     """The caller is gone, or its answer is, after a commit."""
+
+
+@contextmanager
+def nothing_swallowed() -> Iterator[None]:
+    """The store puts errors down to one outcome or one flow, and goes on. Here each of them breaks the history."""
+    try:
+        yield
+    except OnthedotError:
+        raise
+    except Exception as error:
+        raise Broken("".join(format_exception(error))) from error
 
 
 class Watched:
@@ -93,8 +106,6 @@ class World:
         self.store = make_store(self.clock)
         self._watch(self.store)
         self.log: list[str] = []
-        self.broken: Broken | None = None
-        """The first promise that was not kept, also where the store went on: it survives what one outcome raises."""
 
     def happens(self, part: float) -> bool:
         return self.faulty and self.random.random() < part
@@ -107,14 +118,13 @@ class World:
             with begin() as tx:
                 seen = Watched(tx, self)
                 yield seen
-            try:
-                self.oracle.commit(seen.events)
-            except Broken as error:
-                self.broken = self.broken or error
-                raise
+            self.oracle.commit(seen.events)
 
         def may_die(work: Callable[[Transaction], T]) -> T:
-            done = transact(work)
+            with nothing_swallowed():
+                done = transact(work)
+            if isinstance(done, LookPass) and done.failed:
+                raise Broken(f"a flow could not be looked at: {done.failed}")
             if self.happens(self.deaths):
                 self.say("an answer is lost, or its caller dies")
                 raise Died
@@ -349,8 +359,6 @@ def history(
         world = World(seed, make_store, broadcast=broadcast)
         try:
             _live(world, steps or world.random.choice([150, 300, 450]))
-            if broadcast and world.broken is not None:
-                raise world.broken
         except Broken as error:
             raise Broken("\n".join([f"seed {seed}", *world.log[-80:], str(error)])) from None
         finally:

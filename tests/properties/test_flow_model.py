@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.model.flow_oracle import Broken
+from tests.model.flow_oracle import Broken, FlowOracle
 from tests.model.flows import history
 
 from onthedot.stores.engine import Engine
@@ -65,3 +65,26 @@ def test_histories_meet_what_they_are_meant_to_meet() -> None:
 
 def test_a_history_is_the_same_in_each_replay() -> None:
     assert history(7).log == history(7).log
+
+
+@pytest.mark.parametrize("error", [Broken("a promise"), KeyError("a mistake of its own")], ids=["promise", "mistake"])
+@pytest.mark.parametrize("check", ["_opened", "_started", "_check_made", "_ended"])
+def test_nothing_swallows_what_the_oracle_says(
+    check: str, error: BaseException, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def says(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr(FlowOracle, check, says)
+    for seed in range(5):
+        with pytest.raises(Broken, match=r"a promise|a mistake"):
+            history(seed)
+
+
+def test_a_flow_that_cannot_be_moved_breaks_a_history(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_: object) -> None:
+        raise LookupError("a mistake of the engine's")
+
+    monkeypatch.setattr("onthedot.stores.engine.lookout.Lookout._look", fails)
+    with pytest.raises(Broken, match="a mistake"):
+        history(0)
