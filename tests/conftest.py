@@ -19,6 +19,7 @@ pytest_plugins = [
     "tests.servers.postgresql_pair",
     "tests.servers.pgbouncer",
     "tests.servers.mariadb",
+    "tests.servers.galera",
     "tests.servers.mysql",
     "tests.servers.mongodb",
     "tests.servers.mongodb_set",

@@ -109,7 +109,7 @@ STORES = Section(
         ),
         Mistake(
             "onthedot status --store postgresql://me:secret@db1:5432,/shop",
-            "postgresql://me:***@db1:5432,/shop: '' is no host; write several like host1:5432,host2:5432",
+            "postgresql://me:***@db1:5432,/shop: '' is no host; write several like host1:port1,host2:port2",
         ),
         Mistake(
             "onthedot status --store 'postgresql://db1,db2/shop?target_session_attrs=any'",
@@ -119,6 +119,10 @@ STORES = Section(
         Mistake(
             "onthedot status --store 'postgresql://db/shop?pgbouncer=yes'",
             "postgresql://db/shop?pgbouncer=yes: pgbouncer= takes transaction, which does for its session mode, too",
+        ),
+        Mistake(
+            "onthedot status --store mariadb://db1:3306,db2:x/shop",
+            "mariadb://db1:3306,db2:x/shop: 'db2:x' is no host; write several like host1:port1,host2:port2",
         ),
         Mistake(
             "onthedot status --store redis://localhost/shop",

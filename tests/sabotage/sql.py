@@ -11,6 +11,26 @@ _CUT_OFF = "tests/stores/test_busy_processes.py::test_"
 
 SQL = (
     Sabotage(
+        name="sql-a-server-without-a-majority-is-stayed-with",
+        rule="Of several servers, one that takes no work any more is left.",
+        file="stores/sql/mysql_hosts.py",
+        find="_OF_NO_USE = frozenset({1047, 1290, 1836})",
+        replace="_OF_NO_USE = frozenset({0})",
+        tests=(
+            "tests/stores/test_mysql_hosts.py::test_a_connection_whose_server_takes_no_work_any_more_is_given_up[1047]",
+        ),
+    ),
+    Sabotage(
+        name="sql-tables-made-meanwhile-are-an-error",
+        rule="Tables may be made through two servers of a cluster at once.",
+        file="stores/sql/mysql.py",
+        find="    1050: Fault.CLASH,  # the table was made meanwhile\n",
+        replace="",
+        tests=(
+            "tests/cluster/test_galera.py::test_stores_are_made_from_two_servers_at_once_and_outlive_the_loss_of_one",
+        ),
+    ),
+    Sabotage(
         name="sql-settings-stay-in-a-shared-session",
         rule="Behind PgBouncer, time-outs hold in each transaction of ours and in nobody else's.",
         file="stores/sql/pgbouncer.py",

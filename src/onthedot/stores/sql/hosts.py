@@ -34,5 +34,5 @@ def _host(text: str, place: str) -> Host:
     parts = _HOST.fullmatch(text)
     port = int(parts["port"]) if parts is not None and parts["port"] else None
     if parts is None or (port is not None and not 0 < port <= _HIGHEST_PORT):
-        raise SettingsError(f"{place}: {text!r} is no host; write several like host1:5432,host2:5432")
+        raise SettingsError(f"{place}: {text!r} is no host; write several like host1:port1,host2:port2")
     return Host(parts["address"] or parts["name"], port)

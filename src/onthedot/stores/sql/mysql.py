@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import sqlalchemy
@@ -11,6 +11,7 @@ from sqlalchemy.exc import DBAPIError
 
 from onthedot.errors import SettingsError
 from onthedot.model.finding import Finding, Level
+from onthedot.stores.sql import mysql_hosts
 from onthedot.stores.sql.connect import (
     ANSWER_S,
     CONNECT_S,
@@ -22,6 +23,7 @@ from onthedot.stores.sql.connect import (
 )
 from onthedot.stores.sql.dialect import Dialect, Fault
 from onthedot.stores.sql.given_rows import JsonTable
+from onthedot.stores.sql.hosts import Host
 from onthedot.stores.sql.mysql_batches import change_many
 from onthedot.stores.sql.store import SqlStore
 
@@ -32,11 +34,9 @@ def open_mysql(
     """The store at this URL; its options are those of PyMySQL."""
     load_driver("pymysql", url.partition("://")[0], "PyMySQL", "mysql")
     parsed, hosts = server_url(url, "mysql+pymysql", place)
-    if hosts:
-        raise SettingsError(f"{place}: one host, please; several are for PostgreSQL")
     if "schema" in parsed.query:
         raise SettingsError(f"{place}: schema= is for PostgreSQL; here a schema is a database: name another one")
-    store = SqlStore(lambda: _engine(parsed), MYSQL, place, now_ms)
+    store = SqlStore(lambda: _engine(parsed, hosts), MYSQL, place, now_ms)
     try:
         store.prepare_or_close(create=create, upgrade=upgrade)
     except TypeError as error:  # what PyMySQL says to an option that it does not know
@@ -44,7 +44,7 @@ def open_mysql(
     return store
 
 
-def _engine(url: URL) -> sqlalchemy.Engine:
+def _engine(url: URL, hosts: Sequence[Host]) -> sqlalchemy.Engine:
     given = {
         "connect_timeout": CONNECT_S,
         "read_timeout": ANSWER_S,
@@ -53,6 +53,8 @@ def _engine(url: URL) -> sqlalchemy.Engine:
     }
     engine = pooled_engine(url, connect_args={name: value for name, value in given.items() if name not in url.query})
     event.listen(engine, "connect", _set_up)
+    if hosts:
+        mysql_hosts.use_any_of(engine, hosts)
     return engine
 
 
@@ -70,6 +72,10 @@ def _set_up(connection: Any, _entry: object) -> None:
 
 _FAULTS = {
     1020: Fault.CLASH,  # the record has changed since it was read
+    # Another makes the tables, through another server of a cluster, which has locks of its own:
+    1050: Fault.CLASH,  # the table was made meanwhile
+    1061: Fault.CLASH,  # the index was
+    1684: Fault.CLASH,  # the table is being made
     1062: Fault.CLASH,  # duplicate entry
     1205: Fault.CLASH,  # waited too long for a lock
     1213: Fault.CLASH,  # deadlock
@@ -82,6 +88,7 @@ _FAULTS = {
     1227: Fault.READ_ONLY,
     1146: Fault.NO_TABLES,
     1040: Fault.AWAY,  # too many connections
+    1047: Fault.AWAY,  # in no majority of its Galera cluster
     1053: Fault.AWAY,  # it shuts down
     1077: Fault.AWAY,
     1079: Fault.AWAY,
@@ -91,6 +98,7 @@ _FAULTS = {
     1159: Fault.AWAY,
     1160: Fault.AWAY,
     1161: Fault.AWAY,
+    1180: Fault.AWAY,  # there was no majority at the commit
     1184: Fault.AWAY,
     1203: Fault.AWAY,
     1290: Fault.AWAY,  # read-only: a copy, until the other one is back

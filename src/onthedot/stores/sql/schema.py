@@ -49,9 +49,15 @@ def is_current(version: str, place: str) -> bool:
 def being_made(connection: Connection, dialect: Dialect, place: str) -> Iterator[None]:
     """Nobody else makes or changes the tables of this place meanwhile."""
     _wait_for_turn(connection, dialect, place)
-    yield
-    if dialect.let_go_of_creation is not None:
+    if dialect.let_go_of_creation is None:
+        yield
+        return
+    try:
+        yield
         dialect.let_go_of_creation(connection)
+    except DBAPIError:
+        connection.invalidate()  # it would take the lock along, into the pool
+        raise
 
 
 def _wait_for_turn(connection: Connection, dialect: Dialect, place: str) -> None:

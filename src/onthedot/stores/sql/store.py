@@ -74,6 +74,8 @@ _WAIT_MS = 15_000
 """How long a writer waits for others before it says so: half a lease, so that a node can still renew after it."""
 _PAUSE_MS = 10
 _CLASH_MS = 10
+_CREATION_PAUSE_MS = 500
+"""After a clash with another who makes the tables, so that one of them gets ahead."""
 _CREATIONS = 5
 """So often one goes on making the tables after its connection was cut off."""
 
@@ -297,8 +299,14 @@ class SqlStore(Engine):
         self._make_tables()
 
     def _make_tables(self) -> None:
-        """One statement of it may take longer than the URL lets any take (`read_timeout`): then it is gone on with."""
-        for left in reversed(range(_CREATIONS)):
+        """One statement of it may take longer than the URL lets any take (`read_timeout`): then it is gone on with.
+
+        So it is where another makes them through another server of a cluster: what clashes is there, and whoever is
+        last finds all of it.
+        """
+        until_ms = self._clock.monotonic_ms() + schema.LONGEST_CREATION_S * 1000
+        left = _CREATIONS
+        while True:
             is_mine = False
             try:
                 with self._writing() as connection, schema.being_made(connection, self._dialect, self._place):
@@ -306,8 +314,13 @@ class SqlStore(Engine):
                     self._bring_up_to_date(connection)
                 return
             except StoreUnavailable:
+                left -= 1
                 if not is_mine or not left:
                     raise
+            except TryAgain as clash:
+                if self._clock.monotonic_ms() >= until_ms:
+                    raise StoreUnavailable(f"{self._place}: others make the tables as well: {clash}") from clash
+                self._clock.wait(Event(), random.randint(1, _CREATION_PAUSE_MS))
 
     def _bring_up_to_date(self, connection: Connection) -> None:
         version = schema.version_of(connection, self._dialect)  # somebody may have been first

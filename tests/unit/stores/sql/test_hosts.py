@@ -32,7 +32,7 @@ def test_what_is_no_host_is_named_in_one_line(hosts: str, wrong: str) -> None:
     with pytest.raises(SettingsError) as caught:
         open_store(url, create=False)
     shown = url.replace("secret", "***")
-    assert str(caught.value) == f"{shown}: {wrong!r} is no host; write several like host1:5432,host2:5432"
+    assert str(caught.value) == f"{shown}: {wrong!r} is no host; write several like host1:port1,host2:port2"
 
 
 @pytest.mark.parametrize("where", ["a,b/db?", "/db?host=a&host=b&"])
