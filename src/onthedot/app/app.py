@@ -33,7 +33,7 @@ from onthedot.app.freezes import Freezes
 from onthedot.app.importing import refuse_while_importing
 from onthedot.app.modules import modules_of
 from onthedot.app.nodes import Nodes
-from onthedot.app.options import checked_for_runs, checked_node, key_of, policy_of
+from onthedot.app.options import checked_for_runs, checked_node, key_of
 from onthedot.app.remedies import did_you_mean
 from onthedot.app.running import Running
 from onthedot.app.runs import Runs
@@ -332,7 +332,7 @@ class App(Declaring):
         now_ms = self.open_store().now_ms() if now_ms is None else now_ms
         due_ms = _due_ms(now_ms, delay, at)
         local = self.tasks.find(name)
-        policy = policy_of(self._defaults, {} if local is None else local.policies, checked_for_runs(options, name))
+        policy = self.tasks.policy_of(name, self._defaults, checked_for_runs(options, name), unchecked=unchecked)
         graph = self.tasks.graph_of(name)
         if graph is not None:
             check_flow(name, local, options, policy)

@@ -24,7 +24,6 @@ from onthedot.app.options import (
     count_of,
     key_of,
     of_the_schedule,
-    policy_of,
     skips_of,
     taken_back,
     text_of,
@@ -283,7 +282,7 @@ class Schedules:
         given = self._given(put.name, put.options, unchecked=unchecked)
         given.setdefault("alerts", self._default_alerts(put.name, unchecked=unchecked))
         local = self._tasks.find(task)
-        policy = policy_of(self._defaults, {} if local is None else local.policies, given)
+        policy = self._tasks.policy_of(task, self._defaults, given, unchecked=unchecked)
         graph = self._tasks.graph_of(task)
         if graph is not None:
             check_flow(put.name, local, given, policy)

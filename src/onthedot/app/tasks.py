@@ -17,7 +17,7 @@ from onthedot.app.flows.calling import StepCall
 from onthedot.app.flows.checks import named_tasks
 from onthedot.app.flows.flow import PREFIX, Flow
 from onthedot.app.names import name_problem
-from onthedot.app.options import Options, policy_of
+from onthedot.app.options import Options, policy_fields, policy_of
 from onthedot.errors import ArgumentsError, Conflict, SettingsError, TaskNotFound
 from onthedot.execution.around import Around, within_async, within_sync
 from onthedot.execution.context import Context
@@ -351,13 +351,17 @@ class Tasks:
         published = self._published(name).parameters
         return Signature(tuple(Parameter(str(each["name"]), bool(each["required"])) for each in published))
 
-    def policy_of(self, name: str, defaults: Options) -> Policy:
-        """How runs of the task are treated where nobody says more: by the function here, else as nodes publish it."""
-        local = self.find(name)
-        if local is not None:
-            return policy_of(defaults, local.policies)
+    def policy_of(
+        self, name: str, defaults: Options, given: Options | None = None, *, unchecked: bool = False
+    ) -> Policy:
+        """How runs of the task are treated: as is given; for the rest by the function here, else as nodes publish it,
+        unless nobody shall be asked."""
+        local, given = self.find(name), {} if given is None else given
+        if local is not None or unchecked:
+            return policy_of(defaults, {} if local is None else local.policies, given)
         published = next((info.policy for info in self._open_store().tasks() if info.name == name), {})
-        return Policy.from_json({**policy_of(defaults).as_json(), **published})
+        inherited = Policy.from_json({**policy_of(defaults).as_json(), **published})
+        return replace(inherited, **policy_fields(given))
 
     def check_known(self, name: str, where: str, *, unchecked: bool) -> None:
         """`TaskNotFound` if nobody has such a task, unless that is not asked; `SettingsError` if it is a flow."""

@@ -17,6 +17,7 @@ from onthedot.clock import ManualClock, SystemClock
 from onthedot.events import Emitter
 from onthedot.model.ids import new_id
 from onthedot.model.node import Node
+from onthedot.model.policy import Policy
 from onthedot.model.run import Run
 from onthedot.moments import ceil_ms
 from onthedot.node.node import NodeRunner
@@ -329,6 +330,21 @@ def test_of_two_nodes_with_one_name_the_id_says_which_is_to_drain(app: App) -> N
     with pytest.raises(Conflict, match=f"2 live nodes are called 'same'; .*{first.id}"):
         app.nodes.drain("same")
     assert app.nodes.drain(first.id).id == first.id
+
+
+def test_what_is_asked_for_where_its_task_is_not_declared_follows_the_task_as_nodes_publish_it(tmp_path: Path) -> None:
+    there, here = App(f"sqlite:///{tmp_path}/jobs.db"), App(f"sqlite:///{tmp_path}/jobs.db", timeout="1m")
+
+    @there.task(route="broadcast", retries=3, limit="db:2")
+    def job() -> None: ...
+
+    there.open_store(create=True).join(Node(new_id(1), "there"), there.tasks.infos())
+    wanted = Policy(route="broadcast", retries=4, limit="db:2", timeout_ms=60_000)
+    assert here.enqueue("job", retries=4).policy == wanted
+    assert here.schedules.put("s", "job", every("1h"), retries=4).policy == wanted
+    assert here.enqueue("job", unchecked=True).policy == Policy(timeout_ms=60_000), "nobody was asked"
+    for app in (there, here):
+        app.close()
 
 
 def test_a_hook_that_fails_fails_no_run(app: App) -> None:
