@@ -578,6 +578,7 @@ class Store(ABC):
     def reroute(self, limit: int = 1000) -> int:
         """Choose another node for due runs whose node is gone, drains, or did not start them in time. Says how many.
 
+        A shard is its node's own part of a broadcast, and waits for it, however busy that is.
         A run that starts meanwhile is left alone: both happen under the run's lock, and only a waiting one moves.
         """
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from onthedot.model.node import NodeState
 from onthedot.model.run import Run
 from onthedot.model.states import State
@@ -14,11 +16,11 @@ IN_TIME_MS = 10_000
 
 
 def reroute(tx: Transaction, limit: int) -> int:
-    """Another node for due runs whose node is gone, drains, or did not start them in time; says for how many."""
+    """Another node for due runs whose node is gone, drains, or, but for shards, did not start them in time; says for
+    how many."""
     nodes = tx.nodes()
     able = {node.id for node in nodes if node.state is NodeState.ALIVE}
-    late_ms = tx.now_ms - IN_TIME_MS
-    stranded = [run for run in tx.routed_runs(limit) if run.target not in able or run.due_ms <= late_ms]
+    stranded = _stranded(tx, able, limit)
     if not stranded:
         return 0
     load = tx.load() if any(run.policy.route in BY_LOAD for run in stranded) else {}
@@ -30,8 +32,19 @@ def reroute(tx: Transaction, limit: int) -> int:
     return len(changed)
 
 
+def _stranded(tx: Transaction, able: Collection[str], limit: int) -> list[Run]:
+    """Those that nobody takes. Shards that wait for a busy node, which does its own, do not hide the others."""
+    late_ms, asked = tx.now_ms - IN_TIME_MS, limit
+    while True:
+        found = tx.routed_runs(asked)
+        stranded = [run for run in found if run.target not in able or (run.due_ms <= late_ms and not run.is_shard)]
+        if stranded or len(found) < asked:
+            return stranded[:limit]
+        asked *= 4
+
+
 def _elsewhere(run: Run, router: Router) -> Run | None:
-    """A shard goes to whoever is free: all others have had their own."""
+    """A shard goes to whoever is free: all others have their own."""
     if not router.able(run, run.target):
         return None
     chosen = router.choose(run, not_=run.target)

@@ -15,7 +15,7 @@ from onthedot.model.states import State
 from onthedot.model.step_status import statuses
 from onthedot.rules import backfill, edits
 from onthedot.stores.base import TaskInfo
-from onthedot.testing.conformance.scene import BY, DAY, HOUR, LEASE_MS, MINUTE, START_MS, Promises, Scene
+from onthedot.testing.conformance.scene import BY, DAY, HOUR, LEASE_MS, MINUTE, SECOND, START_MS, Promises, Scene
 
 
 def planned(scene: Scene, node: str, **options: Any) -> Run:
@@ -111,6 +111,26 @@ class TestBroadcast(Promises):
         assert {first.shard, second.shard} == {0, 1}
         scene.end(second)
         assert scene.run(second.parent_id or "").state is State.SUCCEEDED
+
+    def test_a_shard_waits_for_its_own_node_however_busy_that_is(self, scene: Scene) -> None:
+        one, two = scene.node("one"), scene.node("two")
+        planned(scene, one)
+        scene.end(scene.start(one)[0])
+        scene.wait(HOUR)
+        scene.renew(one)
+        scene.renew(two)
+        assert scene.store.reroute() == 0
+        assert scene.start(one) == []
+        assert len(scene.start(two)) == 1
+
+    def test_shards_that_wait_for_busy_nodes_hide_nobody_whose_node_is_gone(self, scene: Scene) -> None:
+        one, two = scene.node("one"), scene.node("two")
+        planned(scene, one)
+        scene.start(one)
+        scene.wait(SECOND)
+        lost = scene.waiting_run(target="nobody")
+        assert scene.store.reroute(limit=1) == 1
+        assert lost.id in {run.id for run in scene.start(two)}
 
     def test_a_shard_that_runs_is_taken_over_once_with_its_number(self, scene: Scene) -> None:
         one, two = scene.node("one"), scene.node("two")
