@@ -8,7 +8,7 @@ from threading import Event, Thread
 import pytest
 import redis
 from tests.patience import LONGEST_S
-from tests.servers.redis import RedisServer, running
+from tests.servers.redis import DURABLE, RedisServer, running
 from tests.stores.redis_indexes import check_indexes
 
 from onthedot.errors import StoreUnavailable
@@ -45,7 +45,8 @@ def times() -> Times:
 
 @pytest.fixture
 def server() -> Iterator[RedisServer]:
-    with running() as server:
+    # What it has answered must be on the disk when it is killed, also on one that is slow to write.
+    with running((*DURABLE, "--appendfsync", "always")) as server:
         yield server
 
 

@@ -68,6 +68,11 @@ class Heartbeat:
         return self._lease
 
     @property
+    def has_joined(self) -> bool:
+        """Whether there is one: not where the store did not answer from the start."""
+        return self._lease is not None
+
+    @property
     def is_cut_off(self) -> bool:
         """Whether it may plan nothing, and call no task."""
         return self._lease is None or self._lease.is_over(self._now_ms())

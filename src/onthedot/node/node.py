@@ -198,9 +198,11 @@ class NodeRunner:
         all_ended = self._drain.wait(self._settings.drain_ms)
         self._drain.hand_back()
         self._supervisor.stop()
-        self._take_leave()
+        if self._heartbeat.has_joined:
+            self._take_leave()
         self.worker.close()
-        self._emitter.emit(NodeStopped(self.node.id, self.node.name))
+        if self._heartbeat.has_joined:
+            self._emitter.emit(NodeStopped(self.node.id, self.node.name))
         return all_ended
 
     def hurry(self) -> None:

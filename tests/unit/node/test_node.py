@@ -45,6 +45,12 @@ def declare(world: World, action: Callable[[], object] = lambda: None) -> list[i
     return calls
 
 
+def test_a_node_that_never_joined_stops_without_a_word(world: World) -> None:
+    node = world.node(joined=False)
+    assert node.stop()
+    assert world.events == []
+
+
 def test_a_tick_runs_at_its_moment_and_not_before(world: World) -> None:
     calls = declare(world)
     node = world.node()

@@ -62,7 +62,9 @@ class Place:
         self.app = App("memory://", store=store, clock=clock)
         self.events: list[Event] = []
 
-    def node(self, name: str = "node", app: App | None = None, settings: NodeSettings | None = None) -> NodeRunner:
+    def node(
+        self, name: str = "node", app: App | None = None, settings: NodeSettings | None = None, *, joined: bool = True
+    ) -> NodeRunner:
         """A node that knows the tasks of the app."""
         emitter = Emitter(lambda event, error: None)
         for kind in TOPICS.values():
@@ -76,7 +78,8 @@ class Place:
             lambda: (tasks.names(), tasks.infos()),
             settings=settings or NodeSettings(name=name),
         )
-        runner.join()
+        if joined:
+            runner.join()
         return runner
 
     def runs(self, schedule: str | None = None) -> list[Run]:
