@@ -29,7 +29,7 @@ def pages() -> dict[str, str]:
 
 
 def _commands() -> str:
-    context = click.Context(program, info_name="onthedot", color=False)
+    context = click.Context(program, info_name="onthedot", color=False, **program.context_settings)
     context.max_content_width = 100
     lines = ["# The command line", "", _NOTE, "", *_help(program, context)]
     for path, command, own in _walk(program, context, ()):
