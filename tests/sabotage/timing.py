@@ -30,32 +30,6 @@ CLOCK = (
         tests=unit("node/test_hints.py::test_a_node_that_reads_seldom_is_on_time_for_what_it_has_planned_itself"),
     ),
     Sabotage(
-        name="read-ahead-before-the-plan",
-        rule="What is due is planned before anything is read ahead.",
-        file="node/planning_pass.py",
-        find="at_once=self.agenda.take_reread(), in_the_way=in_the_way)",
-        replace="at_once=self.agenda.take_reread())",
-        tests=unit(
-            "node/test_hints.py::test_what_is_due_is_planned_before_anything_is_read_ahead_and_that_is_put_off_once"
-        ),
-    ),
-    Sabotage(
-        name="never-read-ahead-while-something-is-due",
-        rule="Reading ahead is put off for one poll at most.",
-        file="node/read_ahead.py",
-        find="wait_ms = self._every_ms if in_the_way else 0",
-        replace="wait_ms = 1 << 40 if in_the_way else 0",
-        tests=unit("node/test_hints.py::test_reading_ahead_is_put_off_for_one_poll_at_most"),
-    ),
-    Sabotage(
-        name="crowd-read-again-at-its-head",
-        rule="What could not be decided ahead has its turn a while after the crowd came, and not at its head.",
-        file="node/planning_pass.py",
-        find="max(last_ms, self._holds_on_since_ms or 0)",
-        replace="last_ms",
-        tests=unit("node/test_prepared.py::test_a_crowd_that_was_decided_ahead_is_not_read_again_at_its_head"),
-    ),
-    Sabotage(
         name="left-out-not-noted",
         rule="A schedule remembers when it left out a tick that nobody asked it to leave out.",
         file="rules/plan.py",

@@ -32,8 +32,6 @@ TURN_MS = 100
 """While all workers are taken as they come free: how often each kind of work has its turn."""
 BATCHES = 4
 """How many batches are planned before waiting runs get their turn."""
-CLOSE_MS = 20
-"""So long before a moment nothing is read ahead: what is due then would wait for it."""
 ECHOES_MS = (50, 200)
 """How long after a moment a node looks again: a peer that was quicker may have routed runs to it."""
 
@@ -99,8 +97,7 @@ class PlanningPass:
         if parts.heartbeat.is_cut_off or parts.heartbeat.is_draining:
             return self._settings.poll_ms
         now_ms = parts.clock.now_ms()
-        in_the_way = self._is_close(now_ms)
-        if self._read_ahead.run_once(now_ms, at_once=self.agenda.take_reread(), in_the_way=in_the_way):
+        if self._read_ahead.run_once(now_ms, at_once=self.agenda.take_reread()):
             self._every_pool = True
             self._read_coming(now_ms)
             if parts.worker.executing():
@@ -128,11 +125,6 @@ class PlanningPass:
         finally:
             self._claiming.release()
         return self._ended(planned, started, again_ms)
-
-    def _is_close(self, now_ms: int) -> bool:
-        """Whether something is due, is so in a moment, or waits for workers."""
-        first_ms = self._ring.peek()
-        return self._holds_on_since_ms is not None or (first_ms is not None and first_ms <= now_ms + CLOSE_MS)
 
     @property
     def awaits_answer(self) -> bool:
@@ -389,12 +381,8 @@ class PlanningPass:
 
     def _until_next(self) -> int:
         now_ms = self._parts.clock.now_ms()  # planning has taken its time
-        first_ms, local_ms = self._ring.peek(), self._parts.local.peek()
-        read_ms = now_ms + self._read_ahead.due_in_ms(now_ms)
-        if first_ms is not None and now_ms < first_ms <= read_ms + CLOSE_MS:
-            read_ms = first_ms  # it is put off
-        moments = [moment for moment in (read_ms, first_ms, local_ms) if moment is not None]
-        return max(min(moments) - now_ms, 0)
+        moments = [moment for moment in (self._ring.peek(), self._parts.local.peek()) if moment is not None]
+        return max(min([self._read_ahead.due_in_ms(now_ms), *(moment - now_ms for moment in moments)]), 0)
 
     # telling
 

@@ -19,10 +19,9 @@ class ReadAhead:
         self._every_ms = every_ms
         self._next_ms = 0
 
-    def run_once(self, now_ms: int, *, at_once: bool = False, in_the_way: bool = False) -> bool:
-        """Read if it is time; says whether it did. Where it would be in the way, it is put off once."""
-        wait_ms = self._every_ms if in_the_way else 0
-        if not at_once and now_ms < self._next_ms + wait_ms:
+    def run_once(self, now_ms: int, *, at_once: bool = False) -> bool:
+        """Read if it is time; says whether it did."""
+        if not at_once and now_ms < self._next_ms:
             return False
         self._next_ms = now_ms + self._every_ms
         for moment_ms in self._store.upcoming(now_ms, now_ms + LOOK_AHEAD_MS):

@@ -6,8 +6,6 @@ import pytest
 from tests.unit.node.world import START, World
 
 from onthedot import every
-from onthedot.node.read_ahead import ReadAhead
-from onthedot.node.ring import TimeRing
 from onthedot.node.settings import NodeSettings
 from onthedot.stores.base import Planned
 
@@ -76,31 +74,3 @@ def test_a_node_that_reads_seldom_is_on_time_for_what_it_has_planned_itself(worl
         world.settle(node)
         world.clock.advance(max(wait_ms, 1))
     assert calls == [START + second * 1000 for second in range(1, 5)]
-
-
-def test_what_is_due_is_planned_before_anything_is_read_ahead_and_that_is_put_off_once(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    world.app.task(name="work")(lambda: None)
-    world.app.schedules.put("tick", "work", every("10s"))
-    node = world.node()
-    world.pass_by(9_000, node)
-    upcoming, planned_before = world.store.upcoming, list[int]()
-
-    def read(after_ms: int, until_ms: int) -> list[int]:
-        planned_before.append(len(world.runs()))
-        return upcoming(after_ms, until_ms)
-
-    monkeypatch.setattr(world.store, "upcoming", read)
-    world.clock.advance(1_000)
-    assert node.plan_once() == 0, "what was put off comes as soon as nothing is due"
-    node.plan_once()
-    assert planned_before == [1]
-
-
-def test_reading_ahead_is_put_off_for_one_poll_at_most(world: World) -> None:
-    ring: TimeRing[int] = TimeRing()
-    read = ReadAhead(world.store, ring, every_ms=1000)
-    assert read.run_once(START)
-    assert not read.run_once(START + 1999, in_the_way=True)
-    assert read.run_once(START + 2000, in_the_way=True)
