@@ -17,7 +17,7 @@ Say = Callable[[str], None]
 MOST = 0.15
 """Of one core: more than that, and a turn is taken again."""
 _LOOK_S = 2.0
-_PATIENCE_S = 600.0
+_PATIENCE_S = float(os.environ.get("BENCH_PATIENCE_S", "600"))
 _REPEATS = 3
 _TICK = os.sysconf("SC_CLK_TCK")
 
@@ -80,10 +80,32 @@ def in_turn(actions: Mapping[str, Callable[[], float]], turns: int, say: Say) ->
 
 def _meanwhile(action: Callable[[], float | None]) -> tuple[float, float]:
     """What the action gave, and how much of a core others used until it was over."""
-    began, busy, before = time.monotonic(), _busy(), own()
+    meter = Meter()
     value = action()
-    took = max(time.monotonic() - began, 1e-3)
-    return value or 0.0, max(_busy() - busy - (own() - before), 0.0) / took
+    return value or 0.0, meter.read().others
+
+
+@dataclass(frozen=True, slots=True)
+class Shares:
+    """Of one core."""
+
+    own: float
+    others: float
+
+
+class Meter:
+    """Who used the processors, since it was made or read last."""
+
+    def __init__(self) -> None:
+        self._began, self._busy, self._own = time.monotonic(), _busy(), own()
+
+    def read(self) -> Shares:
+        """And begin anew."""
+        before = self._began, self._busy, self._own
+        self._began, self._busy, self._own = time.monotonic(), _busy(), own()
+        took = max(self._began - before[0], 1e-3)
+        mine = self._own - before[2]
+        return Shares(mine / took, max(self._busy - before[1] - mine, 0.0) / took)
 
 
 def _busy() -> float:

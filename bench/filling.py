@@ -21,12 +21,17 @@ from onthedot.stores.sql import tables
 from onthedot.triggers.codec import encode
 
 TRIGGER = encode(every("1h"))
-_DRIVERS = {"postgresql": "postgresql+psycopg", "mariadb": "mysql+pymysql"}
+_DRIVERS = {"postgresql": "postgresql+psycopg", "mariadb": "mysql+pymysql", "sqlite": "sqlite"}
 _ANALYSE = {"postgresql": "VACUUM ANALYZE", "mariadb": "ANALYZE TABLE"}
-_NUMBERS = {
+NUMBERS = {
+    "sqlite": (
+        "(WITH RECURSIVE counted(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM counted WHERE n < {}) "
+        "SELECT n FROM counted) AS numbers"
+    ),
     "postgresql": "generate_series(1, {}) AS numbers(n)",
     "mariadb": "(SELECT seq AS n FROM seq_1_to_{}) AS numbers",
 }
+"""The databases that can copy rows by themselves, and how each counts."""
 
 
 def schedule_at(moment_ms: int, **fields: Any) -> Schedule:
@@ -54,30 +59,54 @@ def fill_history(store: Engine, count: int, *, each: int = 1000) -> None:
 
 
 def multiply_schedules(url: str, count: int, prefix: str) -> None:
-    """Let the server copy the schedule `{prefix}-0` so many times, with ids and names of their own."""
+    """Let the database copy the schedule `{prefix}-0` so many times, with ids and names of their own."""
     template = tables.schedules.c.name == f"{prefix}-0"
-    _multiply(url, tables.schedules, template, count, {"name": func.concat(f"{prefix}-", literal_column("n"))})
+    _multiply(url, tables.schedules, template, count, {"name": _joined(url, f"{prefix}-", literal_column("n"))})
 
 
 def multiply_history(url: str, count: int) -> None:
-    """Let the server copy the only finished run so many times, with ids of their own."""
+    """Let the database copy the only finished run so many times, with ids of their own."""
     _multiply(url, tables.history, sqlalchemy.true(), count, {})
 
 
+def multiply_waiting(url: str, count: int) -> None:
+    """Let the database copy the only live run so many times, with ids of their own; it must be of no schedule."""
+    _multiply(url, tables.runs, sqlalchemy.true(), count, {"apart": _numbered_id(url)})
+
+
 def _multiply(url: str, table: Table, template: Any, count: int, others: dict[str, Any]) -> None:
-    kind = url.partition(":")[0]
-    number = func.right(func.concat("000000000000", literal_column("n")), 12)
-    changed = {"id": func.concat("00000000-0000-7000-8000-", number), **others}
+    if count < 1:
+        return
+    changed = {"id": _numbered_id(url), **others}
     columns = [changed.get(column.name, column) for column in table.c]
-    rows = select(*columns).where(template).select_from(table).select_from(text(_NUMBERS[kind].format(count)))
+    numbers = text(NUMBERS[_kind(url)].format(count))
+    rows = select(*columns).where(template).select_from(table).select_from(numbers)
     with server_engine(url) as engine, engine.begin() as connection:
         connection.execute(table.insert().from_select([column.name for column in table.c], rows))
     settle(url, table)
 
 
+def _numbered_id(url: str) -> Any:
+    if _kind(url) == "sqlite":
+        last = func.printf("%012d", literal_column("n"))
+    else:
+        last = func.right(func.concat("000000000000", literal_column("n")), 12)
+    return _joined(url, "00000000-0000-7000-8000-", last)
+
+
+def _joined(url: str, text_before: str, value: Any) -> Any:
+    if _kind(url) == "sqlite":  # older ones have no concat()
+        return sqlalchemy.literal(text_before).op("||")(value)
+    return func.concat(text_before, value)
+
+
+def _kind(url: str) -> str:
+    return url.partition(":")[0]
+
+
 def settle(url: str, *filled: Table) -> None:
     """Let the server of a SQL store look at its tables now, as it would have by itself after a while of use."""
-    analyse = _ANALYSE.get(url.partition(":")[0])
+    analyse = _ANALYSE.get(_kind(url))
     if analyse is None:
         return
     with (

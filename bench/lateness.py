@@ -18,6 +18,7 @@ from apscheduler.schedulers.background import BackgroundScheduler
 from bench.measure import part
 from onthedot import App, Context, every
 from onthedot.events import Misfired
+from onthedot.node.settings import NodeSettings
 from onthedot.triggers.base import Trigger
 
 WARM_S = 3
@@ -76,13 +77,17 @@ class _Calls:
 
 
 def ours(
-    url: str, schedules: int, seconds: int, beside: Callable[[App], Callable[[], None]] = lambda app: lambda: None
+    url: str,
+    schedules: int,
+    seconds: int,
+    beside: Callable[[App], Callable[[], None]] = lambda app: lambda: None,
+    node: NodeSettings | None = None,
 ) -> Lateness:
     """A node as a user has it: embedded, with default settings, and schedules that are declared in code.
 
     What it does `beside` is declared first, and begun, by what that gives, when the node has started.
     """
-    app = App(url)
+    app = App(url, node=node)
     begin_beside = beside(app)
     first_s = int(time.time()) + 5 + schedules // 100
     calls = _Calls(first_s, schedules, seconds)

@@ -25,10 +25,10 @@ WITH due AS (
 ), made AS (
     INSERT INTO onthedot_runs (
         id, task, cause, scheduled_ms, due_ms, state, args, policy, schedule_id, schedule, revision,
-        claim_no, attempt, crashes, fence, blocked, exempt, created_ms, priority, ranked, apart
+        claim_no, attempt, crashes, fence, exempt, created_ms, priority, ranked, apart, lane
     )
     SELECT gen_random_uuid()::text, task, 'tick', next_run_ms, next_run_ms, 'waiting', args, policy, id, name, revision,
-           0, 0, 0, 0, 0, 0, next_run_ms, priority, 0, ''
+           0, 0, 0, 0, 0, next_run_ms, priority, 0, '', 'ANY'
     FROM due
 )
 UPDATE onthedot_schedules AS schedules

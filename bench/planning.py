@@ -11,10 +11,19 @@ from time import perf_counter
 from typing import NamedTuple
 
 from bench import calm, pgbench, places
-from bench.filling import fill, fill_history, multiply_history, multiply_schedules, opened_engine, schedule_at
+from bench.filling import (
+    NUMBERS,
+    fill,
+    fill_history,
+    multiply_history,
+    multiply_schedules,
+    opened_engine,
+    schedule_at,
+)
 from bench.measure import part
 from bench.places import Place
 from bench.planners import Claims, Crew, decided_before
+from bench.plots import Axis, Line, Plot
 from bench.report import Cell, Report
 from onthedot.model.ids import new_id
 from onthedot.model.node import Node
@@ -22,6 +31,8 @@ from onthedot.rules.plan import Decider
 
 BATCH = 500
 DUE, FEW_DUE = 10_000, 1000
+LATER_MS = 3_600_000
+"""When what surrounds them is due."""
 PLANNERS = (1, 4, 10)
 TURNS, GROWTH_TURNS = 3, 5
 
@@ -125,10 +136,10 @@ def claims(report: Report, say: Say, place: Place, crew: Crew) -> None:
         for shape in (*(_shapes(True) if _plans_ahead(place) else ()), *_shapes(False)):
             say(f"{place.name}: {shape.due:,} due, {shape.planners} planners, batches of {shape.batch}")
             calm.wait(say)
-            claimed = crew.plan(_with_due(place, shape.due), shape.planners, shape.batch, ahead=shape.ahead)
+            claimed = crew.plan(with_due(place, shape.due), shape.planners, shape.batch, ahead=shape.ahead)
             ours.setdefault(shape, []).append(claimed)
             if place.programs is not None and shape.ahead:
-                url = _with_due(place, shape.due)
+                url = with_due(place, shape.due)
                 bench = pgbench.plan(place.programs, url, shape.due, shape.planners, shape.batch)
                 theirs.setdefault(shape, []).append(bench)
     _show(report, place, ours, theirs)
@@ -143,7 +154,7 @@ def _plans_ahead(place: Place) -> bool:
     return store.plans_ahead
 
 
-def _with_due(place: Place, count: int) -> str:
+def with_due(place: Place, count: int) -> str:
     """The URL of a store in which so many are due."""
     url = place.fresh()
     store = opened_engine(url)
@@ -176,8 +187,20 @@ def _show(report: Report, place: Place, ours: dict[Shape, list[Claims]], theirs:
             bench = theirs[shape._replace(ahead=True)]
             row += [_rate(bench), _late(bench, 0.99), _rate(turns) / _rate(bench)]
         section.rows.append(tuple(row))
+    section.plots.append(_by_planners(place, ours, theirs))
     for shape, turns in ours.items():
         assert all(each.planned == shape.due for each in turns), f"{shape}: a schedule was planned twice or not at all"
+
+
+def _by_planners(place: Place, ours: dict[Shape, list[Claims]], theirs: dict[Shape, list[Claims]]) -> Plot:
+    """Of a thousand that are due, in the way that nodes take."""
+    most = max(shape.ahead for shape in ours)
+    few = [shape for shape in ours if shape.due == FEW_DUE and shape.ahead == most]
+    lines = [Line("onthedot", tuple((shape.planners, _rate(ours[shape])) for shape in few))]
+    if theirs:
+        lines.append(Line("pgbench", tuple((shape.planners, _rate(theirs[shape])) for shape in few), is_limit=True))
+    title = f"Claims of {FEW_DUE:,} due schedules on {place.name}"
+    return Plot("planners", title, Axis("planners"), Axis("schedules a second"), tuple(lines))
 
 
 def _judge(report: Report, ours: dict[Shape, list[Claims]], theirs: dict[Shape, list[Claims]]) -> None:
@@ -230,7 +253,7 @@ def growth(report: Report, say: Say, place: Place) -> None:
     ):
         say(f"{place.name}: 1,000 due beside {name}")
         bench = Bench(url := place.fresh())
-        _crowd(bench, place.kind, url, others, finished)
+        crowd(bench, place.kind, url, others, finished)
         taken[name] = min(bench.plan_thousand(turn) for turn in range(GROWTH_TURNS))
         bench.store.close()
         ratio = taken[name] / taken["9,000 schedules"]
@@ -240,15 +263,14 @@ def growth(report: Report, say: Say, place: Place) -> None:
             report.goal(goal, f"{ratio:.2f} times", ratio <= 1.5)
 
 
-def _crowd(bench: Bench, kind: str, url: str, schedules: int, history: int) -> None:
-    later = schedule_at(bench.now_ms + 3_600_000)
-    if kind in ("postgresql", "mariadb"):
+def crowd(bench: Bench, kind: str, url: str, schedules: int, history: int) -> None:
+    later = schedule_at(bench.now_ms + LATER_MS)
+    if kind in NUMBERS:
         fill(bench.store, 1, later, "later")
         multiply_schedules(url, schedules - 1, "later")
         if history:
             fill_history(bench.store, 1)
             multiply_history(url, history - 1)
     else:
-        each = 10_000 if kind == "sqlite" else 1000
-        fill(bench.store, schedules, later, "later", each=each)
-        fill_history(bench.store, history, each=each)
+        fill(bench.store, schedules, later, "later")
+        fill_history(bench.store, history)

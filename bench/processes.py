@@ -25,6 +25,10 @@ class Member:
         self._process.stdin.close()
         self._process.wait()
 
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
     def tell(self, what: Any) -> None:
         assert self._process.stdin is not None
         self._process.stdin.write(json.dumps(what) + "\n")

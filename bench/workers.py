@@ -13,7 +13,7 @@ from onthedot.model.ids import new_id
 from onthedot.model.run import Run
 from onthedot.node.settings import NodeSettings
 
-HEAD_START_MS = 5000
+HEAD_START_MS = 10_000
 
 
 def runs_a_second(url: str, nodes: int, runs: int) -> float:

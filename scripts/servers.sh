@@ -16,6 +16,13 @@ missing_packages() {
   echo "${missing[@]}"
 }
 
+missing_cluster_packages() { # apart: where a distribution has them not, the others must come all the same
+  local missing=()
+  command -v patroni >/dev/null || missing+=(patroni python3-etcd)
+  command -v etcd >/dev/null || missing+=(etcd-server)
+  echo "${missing[@]}"
+}
+
 install_packages() {
   local policy=/usr/sbin/policy-rc.d made='' log
   say "installing $*"
@@ -81,9 +88,8 @@ ensure_django() { # mysqlclient, which has no wheels; and Django 6, which needs 
   touch "$stamp"
 }
 
-ensure_servers() {
-  local missing
-  read -ra missing <<<"$(missing_packages)"
+ensure_packages() {
+  local missing=("$@")
   if [ "${#missing[@]}" -gt 0 ]; then
     if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
       install_packages "${missing[@]}"
@@ -91,6 +97,14 @@ ensure_servers() {
       say "not installed: ${missing[*]}; the tests of these servers will skip (apt-get install ${missing[*]})"
     fi
   fi
+}
+
+ensure_servers() {
+  local missing
+  for missing in "$(missing_packages)" "$(missing_cluster_packages)"; do
+    # shellcheck disable=SC2086  # a list
+    ensure_packages $missing
+  done
   install_wheels
   ensure_mysql
   ensure_django

@@ -17,6 +17,7 @@ MariaDB and each client of HTTP, whether it uses them or not; also in the proces
 pytest_plugins = [
     "tests.servers.postgresql",
     "tests.servers.postgresql_pair",
+    "tests.servers.patroni",
     "tests.servers.pgbouncer",
     "tests.servers.mariadb",
     "tests.servers.galera",
@@ -24,6 +25,8 @@ pytest_plugins = [
     "tests.servers.mongodb",
     "tests.servers.mongodb_set",
     "tests.servers.redis",
+    "tests.servers.redis_sentinel",
+    "tests.servers.redis_cluster",
     "tests.servers.emptying",
 ]
 

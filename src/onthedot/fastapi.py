@@ -30,5 +30,8 @@ class Onthedot(App):
             yield
 
     def dashboard(self, **settings: Any) -> FastAPI:
-        """The dashboard and the HTTP API, to be mounted: `api.mount("/jobs", jobs.dashboard())`. See `App.web`."""
+        """The dashboard and the HTTP API, to be mounted: `api.mount("/jobs", jobs.dashboard(auth=who))`.
+
+        `who(request)` gives a name and a role, or None; without it people sign in with tokens. See `App.web`.
+        """
         return self.web(**settings)

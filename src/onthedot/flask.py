@@ -10,6 +10,7 @@ from typing import Any
 
 from onthedot.app.app import App
 from onthedot.errors import ExtraMissing, OnthedotError, SettingsError
+from onthedot.stores.open import mask_url
 
 try:
     import click
@@ -51,10 +52,18 @@ class Onthedot(App):
         if "onthedot" in flask_app.extensions:
             raise SettingsError("this Flask app has an Onthedot already: one is enough, and has all tasks")
         if store is not None and not self._has_url:
-            self.override(url=store)
+            self._go_to(store)
         self._flask_app = flask_app
         flask_app.extensions["onthedot"] = self
         flask_app.cli.add_command(_jobs)
+
+    def _go_to(self, store: str) -> None:
+        """Another Flask app of this process, as tests make one for each test, may have a store of its own."""
+        if self._flask_app is not None and store != self.url:
+            if self.runner is not None:
+                raise SettingsError(f"a node runs on {mask_url(self.url)}; stop() it before init_app of another app")
+            self.close()
+        self.override(url=store)
 
     def start(self, *, loop: asyncio.AbstractEventLoop | None = None, log: bool = True) -> None:
         """Start a node in a process that serves, and drain it when the process ends.

@@ -7,15 +7,18 @@ from collections.abc import Callable
 from threading import Event, Thread
 
 from onthedot.clock import Clock
+from onthedot.errors import Clash, StoreUnavailable
 
 _FIRST_PAUSE_MS, _LONGEST_PAUSE_MS = 100, 10_000
+_LONGEST_AWAY_MS = 1000
+"""While the store is away: as often as it is asked when it is there, so that its return is noticed within a second."""
 
 
 class Loop:
     """A thread around `run_once`, which makes one pass and says how many milliseconds may pass until the next.
 
     `None` means: until somebody calls `wake`. A pass that raises, whatever it is, is reported and tried again, after a
-    pause that doubles up to ten seconds, less a part at random.
+    pause that doubles up to ten seconds (one while the store is away), less a part at random.
     """
 
     def __init__(
@@ -92,7 +95,13 @@ class Loop:
             wait_ms = self._run_once()
         except BaseException as error:  # SystemExit too: whatever it is, the node must go on
             self._on_error(self.name, error)
-            pause, self._pause_ms = self._pause_ms, min(self._pause_ms * 2, _LONGEST_PAUSE_MS)
+            pause = min(self._pause_ms, _longest_pause_ms(error))
+            self._pause_ms = pause * 2
             return int(pause * random.uniform(0.5, 1))  # so that all nodes do not come back in the same moment
         self._pause_ms = _FIRST_PAUSE_MS
         return wait_ms
+
+
+def _longest_pause_ms(error: BaseException) -> int:
+    away = isinstance(error, StoreUnavailable) and not isinstance(error, Clash)
+    return _LONGEST_AWAY_MS if away else _LONGEST_PAUSE_MS

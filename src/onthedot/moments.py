@@ -13,6 +13,7 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 FIRST_MS = 0
 END_MS = int(datetime(2200, 1, 1, tzinfo=UTC).timestamp()) * 1000
 
+_LEAST_MS, _MOST_MS = -62_135_596_800_000, 253_402_300_799_999
 _MILLISECOND = timedelta(milliseconds=1)
 
 
@@ -39,12 +40,19 @@ def require_aware(moment: datetime) -> datetime:
 
 def floor_ms(moment: datetime | str) -> int:
     """The last whole millisecond at or before the moment."""
-    return (require_aware(read_moment(moment)) - EPOCH) // _MILLISECOND
+    return within_years((require_aware(read_moment(moment)) - EPOCH) // _MILLISECOND, moment)
 
 
 def ceil_ms(moment: datetime | str) -> int:
     """The first whole millisecond at or after the moment."""
-    return -((EPOCH - require_aware(read_moment(moment))) // _MILLISECOND)
+    return within_years(-((EPOCH - require_aware(read_moment(moment))) // _MILLISECOND), moment)
+
+
+def within_years(ms: int, moment: datetime | str) -> int:
+    """An offset may carry a moment out of the years that there are."""
+    if not _LEAST_MS <= ms <= _MOST_MS:
+        raise MomentError(f"{moment} is not between the years 1 and 9999 of UTC")
+    return ms
 
 
 def from_ms(ms: int) -> datetime:

@@ -20,7 +20,7 @@ _WORDS = {"log_format": LOG_FORMATS, "metrics_by": ("task", "schedule"), "tracin
 
 _PREFIX = "ONTHEDOT_"
 _SERVERS = {"POSTGRESQL_URL", "MYSQL_URL", "MYSQL_9", "MONGODB_URL", "REDIS_URL"}
-_NOT_SETTINGS = {"VENV", "REQUIRE_SERVERS", *_SERVERS}
+_NOT_SETTINGS = {"VENV", "REQUIRE_SERVERS", "PYTHON_FOR_DJANGO", *_SERVERS}
 """Variables of the scripts and the tests of this project."""
 _OF_A_RUN = {"RUN_ID", "SCHEDULE", "SCHEDULED_AT", "ATTEMPT", "FENCE", "SHARD", "SHARDS"}
 """What a command is told of its run: it may well call `onthedot` itself."""

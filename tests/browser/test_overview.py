@@ -27,7 +27,7 @@ from onthedot import App, cron, every
 from onthedot.model.minute import Minute
 from onthedot.model.node import SKEW_LABEL
 from onthedot.model.outcome import Outcome
-from onthedot.moments import iso
+from onthedot.moments import from_ms, iso
 from onthedot.stores.base import Author
 from onthedot.web.dashboard.charts.ring import Ring, draw
 
@@ -45,8 +45,9 @@ def furnish(site: Site) -> None:
     """A run under way, one that failed until tomorrow, a crowd, a node that died; names that are hard to show."""
     app, store = site.app, site.app.open_store()
     here, dying = site.node("ams-1", labels={SKEW_LABEL: "2"}), site.node("nyc-2")
-    app.schedules.put("nightly", "report", every("7d"), args={"to": "ann"})
-    app.schedules.put(NAUGHTY, "report", every("7d"), args={"to": "bob"})
+    weekly = every("7d", anchor=from_ms(store.now_ms()))  # far away, on whatever day of the week this runs
+    app.schedules.put("nightly", "report", weekly, args={"to": "ann"})
+    app.schedules.put(NAUGHTY, "report", weekly, args={"to": "bob"})
     app.schedules.put("quick", "report", every("7s"), args={"to": "cy"})
     for number in range(30):
         app.schedules.put(f"backup-{number:02}", "report", cron("* * * * *"), args={"to": "dee"})

@@ -104,5 +104,7 @@ def _database(url: str) -> dict[str, Any]:
         "PASSWORD": parsed.password or "",
         "HOST": parsed.host or "",
         "PORT": str(parsed.port or ""),
+        "CONN_MAX_AGE": 600,  # so that the threads of a node keep theirs
+        "CONN_HEALTH_CHECKS": True,
         "TEST": {"NAME": f"{name}_test"},
     }

@@ -31,9 +31,11 @@ def test_a_node_of_manage_py_runs_what_another_process_enqueues(django: str, tmp
             "with transaction.atomic():\n"
             "    order = Order.objects.create(item='a book')\n"
             "    run = app.enqueue('send_invoice', args={'order': order.pk})\n"
-            f"print(app.runs.wait(run.id, timeout='{LONGEST_S}s').state)"
+            f"print(app.runs.wait(run.id, timeout='{LONGEST_S}s').state)\n"
+            "counted = app.enqueue('count_in_a_process')\n"
+            f"print(app.runs.wait(counted.id, timeout='{LONGEST_S}s').result)"
         )
-        assert done == "succeeded\n", (tmp_path / "said").read_text()
+        assert done == "succeeded\n1\n", (tmp_path / "said").read_text()
         assert "find_forgotten" in project.manage("onthedot", "schedules", "list").stdout
     finally:
         node.terminate()

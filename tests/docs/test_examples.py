@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -15,6 +16,8 @@ from urllib.error import URLError
 from urllib.request import Request, urlopen
 
 import pytest
+from tests.django.sites import Site, needs
+from tests.docs import processes
 from tests.docs.pages import ROOT
 from tests.patience import LONGEST_S
 from tests.servers.base import free_port
@@ -32,10 +35,11 @@ ENDING = {
     "documents_redis.py": ["to bob@example.org", "2 worked", "gone and again at"],
     "forecast.py": ["89516 runs"],
     "cluster.py": ["in process"],
+    "engines.py": ["succeeded: 133 primes", "at engine cluster, as "],
     "celery_beats.py": ["one beat of three is killed", "each of them once: True", "all of them were sent: True"],
 }
 """Those that end by themselves, and what they print on the way."""
-OTHERS = {"fastapi_app.py", "flask_app.py", "jobs.toml", "test_nightly.py", "README.md"}
+OTHERS = {"django_shop", "fastapi_app.py", "flask_app.py", "jobs.toml", "test_nightly.py", "README.md"}
 NEEDS = {
     "documents_mongodb.py": ("MONGODB_URL", "mongodb_standalone"),
     "documents_redis.py": ("REDIS_URL", "redis_server"),
@@ -127,15 +131,41 @@ def answer(request: Request) -> Mapping[str, object]:
 def test_a_web_application_does_what_its_endpoints_enqueue(name: str, result: str, tmp_path: Path) -> None:
     place = f"http://127.0.0.1:{(port := free_port())}"
     with started([str(EXAMPLES / name)], tmp_path, PORT=str(port)):
-        order = answer(Request(f"{place}/orders/7", method="POST"))
-        end = time.monotonic() + LONGEST_S
-        while (run := answer(Request(f"{place}/runs/{order['run']}")))["state"] != "succeeded":
-            assert time.monotonic() < end, run
-        assert run["result"] == result
+        _order(place, result)
+
+
+def _order(place: str, result: str) -> None:
+    order = answer(Request(f"{place}/orders/7", method="POST"))
+    end = time.monotonic() + LONGEST_S
+    while (run := answer(Request(f"{place}/runs/{order['run']}")))["state"] != "succeeded":
+        assert time.monotonic() < end, run
+    assert run["result"] == result
+
+
+@pytest.mark.parametrize("django", ["5.2", "6"])
+def test_a_django_project_does_what_its_views_enqueue(django: str, tmp_path: Path) -> None:
+    needs(django)
+    folder = tmp_path / "shop"
+    shutil.copytree(EXAMPLES / "django_shop", folder, ignore=shutil.ignore_patterns("__pycache__", "*.db*"))
+    site = Site(folder, django)
+    site.manage("migrate", "-v", "0")
+    assert "No changes" in site.manage("makemigrations", "--check").stdout
+    assert "OK" in site.manage("test").stderr
+    port = free_port()
+    node = processes.started(folder, *site.command, "onthedot", "run", PYTHONPATH=str(ROOT / "src"))
+    server = processes.started(
+        folder, *site.command, "runserver", "--noreload", str(port), PYTHONPATH=str(ROOT / "src")
+    )
+    with node, server:
+        _order(f"http://127.0.0.1:{port}", "invoice of order 7")
+        listed = site.manage("onthedot", "schedules", "list").stdout
+    assert [name for name in ("remind", "nightly_report") if name in listed] == ["remind", "nightly_report"][
+        : int(django[0]) - 4
+    ]
 
 
 def test_every_example_is_run_and_listed() -> None:
-    there = {path.name for path in EXAMPLES.iterdir() if path.is_file()}
+    there = {path.name for path in EXAMPLES.iterdir() if not path.name.startswith("__")}
     assert there == ENDING.keys() | OTHERS
     listed = (EXAMPLES / "README.md").read_text(encoding="utf-8")
     assert [name for name in there - {"README.md"} if f"({name})" not in listed] == []

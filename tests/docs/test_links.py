@@ -10,6 +10,8 @@ from tests.docs.pages import PAGES, ROOT
 
 LINK = re.compile(r"\]\((?!https?:)([^)#\s]*)(?:#([^)\s]+))?\)")
 INDEX = ROOT / "docs" / "README.md"
+MEASURED = ROOT / "docs" / "benchmarks" / "README.md"
+STORMS = ROOT / "docs" / "benchmarks" / "chaos" / "README.md"
 
 
 def links_of(page: Path) -> list[tuple[Path, str]]:
@@ -31,7 +33,7 @@ def test_every_link_leads_to_something(page: Path) -> None:
 
 
 def test_the_index_names_every_page_and_the_readme_names_the_index() -> None:
-    named = {target for target, _ in links_of(INDEX)}
+    named = {target for index in (INDEX, MEASURED, STORMS) for target, _ in links_of(index)}
     pages = {page for page in PAGES if page.is_relative_to(INDEX.parent) and "decisions" not in page.parts} - {INDEX}
     assert pages <= named
     assert INDEX in {target for target, _ in links_of(ROOT / "README.md")}

@@ -28,6 +28,7 @@ JOBS = Section(
     (
         _jobs("[schedules.job\n", "line 1, column 15: Expected ']' at the end of a table declaration"),
         _jobs('sotre = "memory://"\n', "sotre: unknown key; did you mean store?"),
+        _jobs("[engines.cluster]\n", "[engines.cluster] dask or celery is missing"),
         _jobs('timezone = "Berlin"\n', "timezone: no time zone 'Berlin'; did you mean Europe/Berlin?"),
         _job('cron = "61 * * * *"\nshell = "true"', "cron: minute: 61 is not 0-59 (column 1)"),
         _job('every = 15\nshell = "true"', 'every: 15 is no interval; write it like "90s" or "15m"'),

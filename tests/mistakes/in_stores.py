@@ -128,6 +128,26 @@ STORES = Section(
             "onthedot status --store redis://localhost/shop",
             "redis://localhost/shop: a database of Redis is a number, like redis://host:6379/0; not 'shop'",
         ),
+        Mistake(
+            "onthedot status --store redis://cache1,cache2/0",
+            "redis://cache1,cache2/0: redis:// names one server; of several write the sentinels that watch them, like"
+            " redis+sentinel://user:password@host1:26379,host2:26379/service/0, or the nodes of a cluster, like"
+            " redis+cluster://user:password@host1:6379,host2:6379",
+        ),
+        Mistake(
+            "onthedot status --store redis+sentinel://s1,s2",
+            "redis+sentinel://s1,s2: it names no service; write the one that the sentinels watch, like"
+            " redis+sentinel://user:password@host1:26379,host2:26379/service/0",
+        ),
+        Mistake(
+            "onthedot status --store redis+cluster://h1,h2/1",
+            "redis+cluster://h1,h2/1: a cluster has the database 0 alone; for a store of its own write ?namespace=",
+        ),
+        Mistake(
+            "onthedot status --store 'redis+cluster://h1,h2?replicas=none'",
+            "redis+cluster://h1,h2?replicas=none: replicas= takes how many must have what is written, like replicas=1;"
+            " not 'none'",
+        ),
         _missing_driver("postgresql://db/shop", "psycopg", "psycopg", "postgresql"),
         _missing_driver("mysql://db/shop", "PyMySQL", "pymysql", "mysql"),
         _missing_driver("mongodb://db/shop", "pymongo", "pymongo", "mongodb"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from tests.mistakes import in_a_shell, in_files, in_flask, in_flows, in_python, in_stores
+from tests.mistakes import in_a_shell, in_engines, in_files, in_flask, in_flows, in_python, in_stores
 from tests.mistakes.mistake import Mistake, Section
 
 PAGE = Path(__file__).parents[2] / "docs" / "mistakes.md"
@@ -47,6 +47,7 @@ IN_PYTHON = (
     in_flows.FLOWS,
     in_python.APPS,
     in_flask.IN_FLASK,
+    in_engines.ENGINES,
 )
 IN_A_SHELL = (
     in_a_shell.COMMANDS,

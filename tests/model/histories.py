@@ -120,10 +120,12 @@ class History:
     steps: tuple[Step, ...]
     ahead: int = 0b111
     """By bit, which of the three nodes decide ahead."""
+    short: int = 0b111
+    """By bit, which of them take the short way of what is plain."""
 
     def __str__(self) -> str:
         lines = (f"    {name} {' '.join(map(str, values))}" for name, values in self.steps)
-        return "\n".join((f"  variant {self.variant}, ahead {self.ahead:03b}", *lines))
+        return "\n".join((f"  variant {self.variant}, ahead {self.ahead:03b}, short {self.short:03b}", *lines))
 
 
 def draw(seed: int, length: int = 70, work: float = 0.2) -> History:
@@ -139,7 +141,8 @@ def draw(seed: int, length: int = 70, work: float = 0.2) -> History:
             steps += _work(dice, weights)
         else:
             steps.append(_step(dice, weights))
-    return History(seed % len(VARIANTS), tuple(steps), ahead=seed // len(VARIANTS) % 8)
+    ahead, short = seed // len(VARIANTS) % 8, Random(f"short {seed}").randrange(8)
+    return History(seed % len(VARIANTS), tuple(steps), ahead=ahead, short=short)
 
 
 def _step(dice: Dice, weights: Sequence[float]) -> Step:
@@ -171,6 +174,17 @@ def with_windows(history: History, seed: int) -> History:
     return replace(history, steps=tuple(steps))
 
 
+def with_enqueued(history: History, seed: int) -> History:
+    """The same, with runs of no schedule among its steps, most of them plain."""
+    dice = Dice(seed)
+    steps = list(history.steps)
+    for _ in range(dice.randrange(6, 20)):
+        steps.insert(
+            dice.randrange(len(steps) + 1), ("enqueue", (dice.choice((0, 0, 0, 0, 1, 2, 3)), dice.choice((0, 0, 4000))))
+        )
+    return replace(history, steps=tuple(steps))
+
+
 ONE_OF_EACH = (21, 50, 9, 31, 39, 47, 20)
 """Seeds of one short history of each variant, in which ever other nodes decide ahead: stores take seconds for one."""
 OTHERS = tuple(seed for seed in range(8 * len(VARIANTS)) if seed not in ONE_OF_EACH)
@@ -189,7 +203,7 @@ def violation(history: History, make_store: MakeStore = MemoryStore, *, swept: b
     world: World | None = None
     with seeded(0):
         try:
-            world = World(history.variant, make_store, ahead=history.ahead)
+            world = World(history.variant, make_store, ahead=history.ahead, short=history.short)
             for name, values in history.steps:
                 world.step(name, *values)
             world.settle(swept=swept)

@@ -16,12 +16,12 @@ from onthedot.errors import Conflict, RunNotFound, ScheduleNotFound
 from onthedot.model.freeze import Freeze
 from onthedot.model.outcome import Ending
 from onthedot.model.policy import Policy
+from onthedot.model.run import Run
 from onthedot.rules import edits
 from onthedot.rules.edits import Definition
 from onthedot.rules.effects import Before, Edit, Effects
 from onthedot.stores.base import Author, Retention
 from onthedot.stores.memory import MemoryStore
-from onthedot.stores.transaction import Transaction
 from onthedot.triggers.every import every
 
 T = TypeVar("T")
@@ -48,6 +48,8 @@ VARIANTS: tuple[tuple[Policy, Policy], ...] = (
 )
 
 
+ENQUEUED = (_QUICK, replace(_QUICK, priority=1), replace(_QUICK, limit="group:1"), replace(_QUICK, retries=0))
+"""Of runs without a schedule: the first and the last are plain."""
 INDEPENDENT = tuple(number for number, (_, second) in enumerate(VARIANTS) if not second.depends_on)
 """The variants in which every wait is ended by somebody: a success that does not come is found by the sweep alone."""
 
@@ -71,7 +73,9 @@ class WorldClock:
 class World:
     """Each `do_…` is one step; all of them can happen at any time, and do nothing where they make no sense."""
 
-    def __init__(self, variant: int, make_store: MakeStore = MemoryStore, *, ahead: int = 0b111) -> None:
+    def __init__(
+        self, variant: int, make_store: MakeStore = MemoryStore, *, ahead: int = 0b111, short: int = 0b111
+    ) -> None:
         self.clock = WorldClock()
         self.offset = START_MS
         self.made = 0
@@ -79,6 +83,7 @@ class World:
         self.watch = Watch(self.store, NAMES)
         self.nodes: list[ModelNode] = []
         self._watch_transactions()
+        self._draw_ways(short)
         self.policies = VARIANTS[variant % len(VARIANTS)]
         self.nodes = [ModelNode(self, number, plans_ahead=bool(ahead >> number & 1)) for number in range(3)]
         self.step("put", 0, 0)
@@ -88,18 +93,33 @@ class World:
 
     def _watch_transactions(self) -> None:
         """All promises are looked at after each commit; whoever is not the history itself then stops."""
-        transact, main = self.store._transact, getcurrent()
+        main = getcurrent()
 
-        def watched(work: Callable[[Transaction], T]) -> T:
-            answer = transact(work)
-            self.watch.after(self.nodes)
-            if getcurrent() is not main:
-                main.switch()
-            return answer
+        def watched(transact: Callable[[Any], T]) -> Callable[[Any], T]:
+            def act(work: Any) -> T:
+                answer = transact(work)
+                self.watch.after(self.nodes)
+                if getcurrent() is not main:
+                    main.switch()
+                return answer
 
-        self.store._transact = watched  # type: ignore[method-assign]
+            return act
+
+        for name in ("_transact", "_at_once", "_in_transaction"):  # the last two are ways of SQL alone
+            if hasattr(self.store, name):
+                setattr(self.store, name, watched(getattr(self.store, name)))
         for name in ("finish", "finish_and_start", "take_over", "leave", "sweep"):
             setattr(self.store, name, self._told(name, getattr(self.store, name)))
+
+    def _draw_ways(self, short: int) -> None:
+        """Some nodes take the short way of what is plain, where the store has one."""
+        has_one = self.store.has_short_way
+
+        def takes_it(node_id: str) -> bool:
+            numbers = (each.number for each in self.nodes if each.has_joined() and each.id == node_id)
+            return has_one(node_id) and bool(short >> next(numbers, 0) & 1)
+
+        self.store.has_short_way = takes_it  # type: ignore[method-assign]
 
     def _told(self, name: str, method: Callable[..., Any]) -> Callable[..., Any]:
         def call(*args: Any, **named: Any) -> Any:
@@ -287,6 +307,11 @@ class World:
         rows = self.store.schedules(names=[NAMES[schedule]])
         for row in rows:
             self.store.enqueue([edits.manual_run(row, self.make_id(), None, None, self.store.now_ms())])
+
+    def do_enqueue(self, policy: int, delay_ms: int) -> None:
+        """A run of no schedule."""
+        at_ms = self.store.now_ms() + delay_ms
+        self.store.enqueue([Run(self.make_id(), "job", "enqueue", at_ms, at_ms, policy=ENQUEUED[policy])])
 
     def do_cancel(self, which: int) -> None:
         runs = self.store.runs()

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.model.histories import ONE_OF_EACH, OTHERS, draw, violation
+from tests.model.histories import ONE_OF_EACH, OTHERS, draw, violation, with_enqueued
 from tests.servers.emptying import empty
 
 from onthedot.stores.engine import Engine
@@ -38,7 +38,7 @@ def test_every_promise_holds_after_every_step_of_every_history(url: str, tmp_pat
         return store
 
     for seed in FEW[url.partition(":")[0]] if count == "few" else (*ONE_OF_EACH, *OTHERS):
-        history = draw(seed)
+        history = with_enqueued(draw(seed), seed)
         broken = violation(history, make_store=make_store)
         opened.pop().close()
         if broken is not None:

@@ -7,7 +7,7 @@ list of its steps. That each rule matters is shown by `scripts/sabotage`, which 
 from __future__ import annotations
 
 import pytest
-from tests.model.histories import draw, shortened, violation, with_windows, without_faults
+from tests.model.histories import draw, shortened, violation, with_enqueued, with_windows, without_faults
 from tests.model.world import INDEPENDENT, VARIANTS
 
 from onthedot.rules import plan, start
@@ -53,6 +53,16 @@ def test_where_nobody_dies_and_no_answer_is_lost_all_comes_to_an_end_without_a_s
 def test_every_promise_holds_where_schedules_are_frozen_and_thawed_and_ticks_skipped(variant: int) -> None:
     for seed in range(variant, BUSY_HISTORIES * len(VARIANTS), len(VARIANTS)):
         history = with_windows(draw(seed, work=0.4), seed)
+        if violation(history) is not None:
+            short = shortened(history)
+            pytest.fail(f"seed {seed}\n{short}\n{violation(short)}", pytrace=False)
+
+
+@pytest.mark.parametrize("variant", range(len(VARIANTS)))
+def test_every_promise_holds_where_plain_runs_are_among_the_others(variant: int) -> None:
+    """They take the short way on some of the nodes, on all of them, or on none."""
+    for seed in range(variant, BUSY_HISTORIES * len(VARIANTS), len(VARIANTS)):
+        history = with_enqueued(draw(seed, work=0.4), seed)
         if violation(history) is not None:
             short = shortened(history)
             pytest.fail(f"seed {seed}\n{short}\n{violation(short)}", pytrace=False)

@@ -65,7 +65,7 @@ ALERTS = (
         name="overdue-not-looked-at-again",
         rule="What is overdue is looked at again.",
         file="rules/alerts.py",
-        find="return min((each if each > now_ms else now_ms + LOOK_AGAIN_MS for each in looks), default=None)",
+        find="return min((first_ms if first_ms > now_ms else again_ms for first_ms, again_ms in looks), default=None)",
         replace="return None",
         tests=memory("TestOverdue"),
     ),

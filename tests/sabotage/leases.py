@@ -185,7 +185,7 @@ ON_THE_NODE = (
         name="lost-answer-not-begun",
         rule="What the store holds and the node never began, it begins: a plan whose reply was lost is executed.",
         file="node/lease.py",
-        find="begin=tuple(run for claim, run in own.items() if _never_begun(claim, here)) if here.takes_more else (),",
+        find="begin=begin if here.takes_more else (),",
         replace="begin=(),",
         tests=(
             *histories(0),
@@ -206,7 +206,7 @@ ON_THE_NODE = (
         name="lost-outcome-not-noticed",
         rule="What a node began and no longer executes, it ends with an outcome.",
         file="node/lease.py",
-        find="fail=tuple(sorted(gone & self._without_outcome)),",
+        find="fail=tuple(sorted(without_outcome - elsewhere)),",
         replace="fail=(),",
         tests=unit(
             "node/test_lease.py::test_what_ended_without_an_outcome_fails_at_the_second_answer_and_not_at_the_first"
@@ -232,7 +232,7 @@ ON_THE_NODE = (
         name="claim-begun-twice",
         rule="Beginning the same claim twice is beginning it once.",
         file="execution/worker.py",
-        find="if not self._serves(run) or self._begun.get(run.id, 0) >= run.claim_no:",
+        find="if not self._serves(run) or self._has_begun(run):",
         replace="if not self._serves(run):",
         tests=histories(0, 1),
     ),
@@ -306,6 +306,16 @@ ON_THE_NODE = (
         find="            self._around.worker.serve(None)\n",
         replace="",
         tests=unit("node/test_heartbeat.py::test_what_the_store_answers_to_a_node_that_is_cut_off_is_not_begun"),
+    ),
+    Sabotage(
+        name="enters-before-it-looks",
+        rule="A node that is cut off calls no task, also where its other threads have not looked at the lease yet.",
+        file="execution/worker.py",
+        find="        may = self._may_enter()\n",
+        replace="        may = True\n",
+        tests=unit(
+            "node/test_heartbeat.py::test_a_process_that_wakes_after_its_lease_calls_no_task_before_it_looks_at_its_lease"
+        ),
     ),
     Sabotage(
         name="begins-for-another-incarnation",

@@ -96,8 +96,8 @@ SQL = (
         name="sql-slots-may-be-shared",
         rule="A run holds a slot in a unique nullable column while it runs.",
         file="stores/sql/tables.py",
-        find='Index("onthedot_runs_slot", runs.c.slot, unique=True,',
-        replace='Index("onthedot_runs_slot", runs.c.slot,',
+        find='_index("onthedot_runs_slot", runs.c.slot, unique=True,',
+        replace='_index("onthedot_runs_slot", runs.c.slot,',
         tests=(f"{_SQLITE}TestOverlapWhenStarted::test_no_two_live_runs_have_one_slot_whoever_writes_them",),
     ),
     Sabotage(
@@ -151,7 +151,7 @@ SQL = (
         file="stores/sql/lane_statements.py",
         find=".with_for_update(skip_locked=True, key_share=True)",
         replace=".with_for_update(key_share=True)",
-        tests=(f"{_LOCKS}a_run_that_is_locked_is_passed_over_and_the_others_start[postgresql_15]",),
+        tests=(f"{_LOCKS}a_run_that_is_locked_is_passed_over_and_the_others_start[mariadb]",),
     ),
     Sabotage(
         name="sql-planning-locks-runs",
@@ -240,6 +240,6 @@ SQL = (
         find="    .where(in_list(_schedules.id))\n    .order_by(_schedules.id)\n"
         "    .with_for_update(skip_locked=True, key_share=True)",
         replace="    .where(in_list(_schedules.id))\n    .order_by(_schedules.id)\n    .with_for_update(key_share=True)",
-        tests=(f"{_LOCKS}what_was_decided_ahead_waits_for_no_lock_and_says_that_something_is_left[postgresql_15]",),
+        tests=(f"{_LOCKS}what_was_decided_ahead_waits_for_no_lock_and_says_that_something_is_left[mariadb]",),
     ),
 )

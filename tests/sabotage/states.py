@@ -169,7 +169,7 @@ STORY = (
         name="remembered-progress",
         rule="Progress changes under one claim: who remembers a run from before reads it again.",
         file="stores/claimed_runs.py",
-        find="return run if run.progress == progress else replace(run, progress=progress)",
+        find="return run if same else replace(run, progress=progress, remote=remote)",
         replace="return run",
         tests=(_REMEMBERED,),
     ),

@@ -290,6 +290,22 @@ DEPENDENCIES = (
         tests=memory("TestExpiry::test_an_expired_run_is_not_started"),
     ),
     Sabotage(
+        name="expired-when-planned",
+        rule="A tick that is planned later than it is worth is not begun.",
+        file="rules/plan.py",
+        find="if run.is_flow or why_late(run, self._situation.now_ms, unmet=False) is not None:",
+        replace="if run.is_flow:",
+        tests=memory("TestExpiry::test_a_tick_that_is_planned_later_than_it_is_worth_is_not_begun"),
+    ),
+    Sabotage(
+        name="expired-though-decided-ahead",
+        rule="What was decided ahead holds only as long as its tick is worth it.",
+        file="rules/ahead.py",
+        find="        moments.append(tick_ms + schedule.policy.expires_ms)\n",
+        replace="        pass\n",
+        tests=unit("rules/test_ahead.py::test_what_was_decided_ahead_holds_only_while_it_is_worth_it"),
+    ),
+    Sabotage(
         name="begun-expires",
         rule="What has begun expires no more.",
         file="rules/start.py",

@@ -1,9 +1,9 @@
-"""Two MariaDB servers that are one Galera cluster; where one is killed, the other has no majority."""
+"""MariaDB servers that are one Galera cluster: two, of which one alone has no majority, or three, of which two have."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 
 import pymysql
@@ -51,12 +51,27 @@ class GaleraServer(MariaDB):
             connection.cursor().execute("SET GLOBAL wsrep_provider_options = 'pc.bootstrap=1'")
 
 
-@pytest.fixture
-def galera() -> Iterator[tuple[GaleraServer, GaleraServer]]:
-    """Two servers of the test's own."""
+@contextmanager
+def _cluster_of(count: int) -> Iterator[list[GaleraServer]]:
     kind_or_skip()
     if not _PROVIDER.exists():
         unavailable("no Galera here: apt-get install galera-4")
     with ExitStack() as servers:
-        first = servers.enter_context(running(GaleraServer))
-        yield first, servers.enter_context(running(lambda folder: GaleraServer(folder, [first])))
+        found: list[GaleraServer] = []
+        for _ in range(count):
+            found.append(servers.enter_context(running(lambda folder: GaleraServer(folder, [*found]))))
+        yield found
+
+
+@pytest.fixture
+def galera_trio() -> Iterator[list[GaleraServer]]:
+    """Three servers of the test's own: whichever is killed or frozen, the others are the majority."""
+    with _cluster_of(3) as servers:
+        yield servers
+
+
+@pytest.fixture
+def galera() -> Iterator[tuple[GaleraServer, GaleraServer]]:
+    """Two servers of the test's own."""
+    with _cluster_of(2) as (first, second):
+        yield first, second

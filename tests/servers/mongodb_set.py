@@ -120,6 +120,22 @@ class ReplicaSet:
         primary.kill()
         return primary
 
+    def freeze_primary(self) -> Member:
+        """It does not know, when it is thawed, that another was chosen meanwhile."""
+        (primary,) = (member for member in self.members if member.leads)
+        primary.freeze()
+        return primary
+
+    def promoted_after(self, old: Member) -> Member:
+        """Wait until another leads, whatever the old one says of itself."""
+        end = time.monotonic() + LONGEST_S
+        while True:
+            for member in self.members:
+                if member is not old and member.leads:
+                    return member
+            assert time.monotonic() < end, "nobody was promoted"
+            time.sleep(0.02)
+
     def stop(self) -> None:
         for member in self.members:
             member.kill()

@@ -27,6 +27,9 @@ DURABLE = ("--save", "", "--appendonly", "yes")
 class RedisServer(Server):
     """Redis, or Valkey."""
 
+    password: str | None = None
+    """What its options ask for."""
+
     def __init__(self, program: Path, folder: Path, options: Sequence[str]) -> None:
         super().__init__(folder)
         self._program = program

@@ -1,13 +1,15 @@
-"""The statements of `stores.sql.copying`, each with five hundred rows that it is given."""
+"""The statements of `stores.sql.copying`, and those of the short way, each with five hundred rows that it is given."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from typing import Any
 
 from sqlalchemy import TextClause
+from tests.stores.full_tables import NOW_MS
 
-from onthedot.stores.sql import copying
+from onthedot.stores.sql import ahead_postgresql, copying, plain, plain_postgresql, plain_sqlite
 from onthedot.stores.sql.dialect import Dialect
 
 _NAMES = [f"n{number}" for number in range(500)]
@@ -17,8 +19,30 @@ def copying_statements(dialect: Dialect) -> Iterator[tuple[TextClause, dict[str,
     moments = {"now_ms": 1, "owner": "n"}
     move, begin = copying._of_ticks(dialect, "onthedot_schedules", "onthedot_runs")
     end = copying._of_ended(dialect, "onthedot_history", "onthedot_runs")
-    (ticks,) = dialect.given.values(copying._TICK, [(name, name, 1, 1, name, name, None) for name in _NAMES])
+    (ticks,) = dialect.given.values(copying.TICK, [(name, name, 1, 1, name, name, None) for name in _NAMES])
     (ended,) = dialect.given.values(copying._ENDED, [(name, "failed", 1, None, None, None, name) for name in _NAMES])
     yield move, {**ticks, "now_ms": 1}
     yield begin, {**ticks, **moments}
     yield end, ended
+
+
+def short_statements(dialect: Dialect) -> Iterator[tuple[str, dict[str, Any]]]:
+    """All that the short way sends there: what ends, what begins, and both; and what was decided ahead."""
+    names = ("onthedot_runs", "onthedot_history", "onthedot_schedules", "onthedot_nodes")
+    ends = [(name, 1, "failed", None, None, None, name) for name in _NAMES]
+    lanes = {"lane_0": "ANY", "lane_1": "NODE/n1", "lane_2": "ANY/eu", "lane_3": "NODE/n1/eu"}
+    common = {"owner": "n1", "now_ms": NOW_MS, "floor_ms": 0, "most": 100, **lanes}
+    if dialect.name == "sqlite":
+        words = {name: json.dumps(["job", "fast"]) for name in ("tasks", "pools", "known", "ids")}
+        for count in (2, 4):
+            for statement in plain_sqlite._texts(names, count):
+                yield str(statement), {**common, **words, "given": json.dumps(ends)}
+        return
+    (given,) = dialect.given.values(plain.ENDS, ends)
+    words = dict.fromkeys(("tasks", "pools", "known"), "{job,fast}")
+    for count, with_ends, of_pools in ((0, True, False), (2, True, False), (2, False, True), (4, True, True)):
+        statement = plain_postgresql._statement(names, count, ends=with_ends, of_pools=of_pools)
+        yield str(statement), {**common, **words, **given}
+    ticks = [(name, name, 1, 1, name, name, None, 1, NOW_MS) for name in _NAMES]
+    (given,) = dialect.given.values(ahead_postgresql._AHEAD, ticks)
+    yield str(ahead_postgresql._statement(names[2], names[0], names[3])), {**common, **given}

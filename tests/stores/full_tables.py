@@ -9,6 +9,8 @@ from sqlalchemy import Connection, text
 from onthedot.stores.sql import tables
 
 NOW_MS = 1_800_000_000_000
+WINDOWS = f'[["xmas",0,{2 * NOW_MS}]]'
+"""What a freeze says of a few schedules."""
 LEVELS = [(-5, NOW_MS - 96), (1, NOW_MS - 94), (2, NOW_MS - 93), (3, NOW_MS - 92)]
 """The priorities in the lane `ANY`, and the earliest moment of each."""
 
@@ -58,7 +60,7 @@ GIVEN = {
 }
 """What a statement may be given."""
 # What each column gets, of the number n of its row: a tenth of the schedules is paused, and long overdue; a few are
-# parked, or have ended.
+# parked, frozen, or have ended.
 VALUES = {
     "onthedot_schedules": {
         "uses": "'[]'",
@@ -69,6 +71,7 @@ VALUES = {
         "mode": "'durable'",
         "error": "CASE WHEN n % 500 = 1 THEN 'nobody knows this trigger' ELSE NULL END",
         "enabled": "CASE WHEN n % 10 = 0 THEN 0 ELSE 1 END",
+        "frozen": f"CASE WHEN n % 500 = 3 THEN '{WINDOWS}' ELSE NULL END",
         "next_run_ms": f"CASE WHEN n % 500 = 2 THEN NULL WHEN n % 10 = 0 THEN 1 ELSE {NOW_MS} + n * 1000 - 100000 END",
     },
     "onthedot_history": {

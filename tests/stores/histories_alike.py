@@ -9,6 +9,7 @@ from typing import Any
 
 from onthedot.errors import OnthedotError
 from onthedot.model import graph as graphs
+from onthedot.model.freeze import Freeze
 from onthedot.model.graph import Graph
 from onthedot.model.ids import new_id, seeded
 from onthedot.model.minute import Minute
@@ -89,6 +90,19 @@ class Histories:
         name = self._schedule()
         return name and (lambda scene: scene.overwrite(name, error="nobody can read it"))  # type: ignore[return-value]
 
+    def freeze(self) -> Step:
+        name, tag = self.random.choice(("x", "y")), self.random.choice((None, *TAGS))
+        start_ms = self.first.now_ms + self.random.choice((-MINUTE, 0, MINUTE))
+        window = Freeze(name, start_ms, start_ms + self.random.choice((MINUTE, HOUR)), tag=tag)
+        thaws = self.random.random() < 0.3
+
+        def step(scene: Scene) -> None:
+            scene.store.thaw(name, BY) if thaws else scene.store.put_freeze(window, BY)
+            while scene.store.carry_out_freezes(3):
+                pass
+
+        return step
+
     def trigger(self) -> Step | None:
         name = self._schedule()
         return name and (lambda scene: scene.trigger(new_id(scene.now_ms), name))  # type: ignore[return-value]
@@ -148,6 +162,8 @@ class Histories:
             also = scene.start(node, tasks=CLAIMED)  # what was woken by the end of others, where that is one step
             return finished.refused, sorted(run.id for run in (*started.runs, *also))
 
+        if any(run.crashes for run in self.first.store.runs(limit=1000) if not run.is_final):
+            return None  # one of them begins at a time: which, may be another where ends and starts are one step
         return self._ended(step)
 
     def _ended(self, step: Callable[[Scene, str, list[Outcome]], object]) -> Step | None:
@@ -237,6 +253,7 @@ _HOW_OFTEN: dict[str, tuple[int, Callable[[Histories], Step | None]]] = {
     "put": (4, Histories.put),
     "edit": (2, Histories.edit),
     "park": (1, Histories.park),
+    "freeze": (1, Histories.freeze),
     "trigger": (2, Histories.trigger),
     "enqueue": (3, Histories.enqueue),
     "flow": (2, Histories.flow),

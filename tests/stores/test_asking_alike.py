@@ -30,7 +30,7 @@ SEEDS["redis_url"] = (12, 13, 14)
 _CASES = [(store, seed) for store, seeds in SEEDS.items() for seed in seeds]
 _ORDERS: tuple[Order, ...] = ("name", "next")
 _PARTS = ("", "", "A", "et", "%", "_", "%_", "SS", "ß", ":", " ", "NÄ", "NäH", "🕰", "\\", "'", '"', "two W", "a" * 300)
-_STATES = (None, None, "active", "paused", "parked", "ended", "undeclared", "leaving_out")
+_STATES = (None, None, "active", "paused", "parked", "ended", "undeclared", "leaving_out", "frozen")
 
 
 @pytest.fixture

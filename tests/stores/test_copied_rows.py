@@ -88,16 +88,19 @@ def test_a_run_that_was_copied_into_history_is_what_it_is_when_written_out(
     rows: Rows, monkeypatch: pytest.MonkeyPatch, how: dict[str, Any]
 ) -> None:
     scene = rows.scene
-    for name in ("copied", "written"):
+    for name in ("short", "copied", "written"):
         scene.put(name, args={"text": AWKWARD}, retries=0)
     scene.wait(MINUTE)
-    by_name = {str(run.schedule): run for run in scene.plan(rows.node, free=2)}
-    for name in ("copied", "written"):
+    by_name = {str(run.schedule): run for run in scene.plan(rows.node, free=3)}
+    for name in ("short", "copied", "written"):
+        if name != "short":
+            monkeypatch.setattr(rows.store, "has_short_way", lambda node_id: False)
         if name == "written":
             monkeypatch.setattr(copying, "only_ends", lambda before, ended: False)
         run = by_name[name]
         assert rows.store.finish(rows.node, [Outcome(run.id, run.claim_no, **how)]).refused == ()
-    assert rows.of(tables.history, schedule="copied") == rows.of(tables.history, schedule="written")
+    written = rows.of(tables.history, schedule="written")
+    assert rows.of(tables.history, schedule="copied") == rows.of(tables.history, schedule="short") == written
     assert scene.runs("copied")[0].state.value == how["ending"]
 
 

@@ -39,6 +39,7 @@ ONLY_ON_MYSQL = {
     "onthedot_schedules_deleted",
     "onthedot_schedules_error",
     "onthedot_schedules_using",
+    "onthedot_schedules_windows",
     "onthedot_history_moment",
 }
 NOT_ON_MYSQL = {
@@ -53,6 +54,7 @@ NOT_ON_MYSQL = {
     "onthedot_schedules_due",
     "onthedot_schedules_local",
     "onthedot_schedules_uses",
+    "onthedot_schedules_frozen",
     "onthedot_schedules_tombstones",
 }
 

@@ -6,6 +6,7 @@ By `scripts/test-slow` with a million of them.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -13,7 +14,7 @@ import pytest
 import sqlalchemy
 from sqlalchemy import Connection, event
 from tests.servers import mariadb, postgresql
-from tests.stores.copying_statements import copying_statements
+from tests.stores.copying_statements import copying_statements, short_statements
 from tests.stores.full_tables import GIVEN, LEVELS, NOW_MS, fill
 
 from onthedot.stores.open import open_store
@@ -213,6 +214,12 @@ ASKED: dict[str, tuple[Statement, str, str]] = {
         "onthedot_schedules_left_out",
         "onthedot_schedules_left_out",
     ),
+    "frozen": (
+        _by_name(state="frozen", windows=("[]",)),  # MariaDB's plans are no JSON where a text has quotation marks
+        "onthedot_schedules_frozen",
+        "onthedot_schedules_windows",
+    ),
+    "windows": (counts.FREEZING, "onthedot_schedules_frozen", "onthedot_schedules_windows"),
     "how far a page reaches": (
         queries.furthest(queries.WantedSchedules(order="next")),
         "onthedot_schedules_due",
@@ -416,3 +423,62 @@ def assert_copies_by_key(connection: Connection) -> None:
         assert "_pkey" in plan if postgres else '"PRIMARY"' in plan, plan
         assert '"Seq Scan"' not in plan
         assert list(_scanned(json.loads(plan))) == [], plan
+
+
+def test_the_short_way_finds_its_rows_by_their_indexes_and_sorts_nothing(connection: Connection) -> None:
+    assert_short(connection)
+
+
+def test_a_short_way_that_was_planned_while_there_was_nothing_is_right(to_empty_tables: Connection) -> None:
+    assert_short(to_empty_tables)
+
+
+_OF_SHORT = {
+    "onthedot_runs_pkey",
+    "onthedot_runs_lane",
+    "onthedot_runs_schedule",
+    "onthedot_runs_tick",
+    "onthedot_schedules_pkey",
+    "onthedot_schedules_due",
+    "onthedot_nodes_pkey",
+}
+
+
+def assert_short(connection: Connection) -> None:
+    if connection.dialect.name != "postgresql":
+        pytest.skip("it has none")
+    connection.exec_driver_sql("SET plan_cache_mode = force_generic_plan")
+    for number, (statement, given) in enumerate(short_statements(POSTGRESQL)):
+        names = [name for name in given if f":{name}" in statement]
+        found = connection.execute(sqlalchemy.text(f"EXPLAIN (FORMAT JSON, COSTS OFF) {statement}"), given)
+        plan = json.dumps(found.scalar_one())
+        used = set(re.findall(r'"Index Name": "(\w+)"', plan))
+        assert used <= _OF_SHORT, (number, names, used - _OF_SHORT, plan)
+        assert '"Seq Scan"' not in plan, plan
+        assert '"Sort"' not in plan, plan
+        assert _whole_indexes(json.loads(plan)) == [], plan
+        assert all(index.endswith("_pkey") for index in _indexes_of("ours", json.loads(plan))), plan
+
+
+def _indexes_of(alias: str, plan: Any) -> list[str]:
+    """By which indexes the rows of a part are found."""
+    found: list[str] = []
+    if isinstance(plan, dict):
+        if plan.get("Alias") == alias and "Index Name" in plan:
+            found.append(plan["Index Name"])
+        plan = list(plan.values())
+    for part in plan if isinstance(plan, list) else ():
+        found += _indexes_of(alias, part)
+    return found
+
+
+def _whole_indexes(plan: Any) -> list[str]:
+    """Indexes that are read from end to end."""
+    found: list[str] = []
+    if isinstance(plan, dict):
+        if "Index Name" in plan and "Index Cond" not in plan:
+            found.append(plan["Index Name"])
+        plan = list(plan.values())
+    for part in plan if isinstance(plan, list) else ():
+        found += _whole_indexes(part)
+    return found

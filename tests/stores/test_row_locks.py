@@ -10,6 +10,7 @@ import pytest
 import sqlalchemy
 from sqlalchemy import Table, text
 
+from onthedot.model.outcome import Outcome
 from onthedot.stores.base import Store
 from onthedot.stores.open import open_store
 from onthedot.stores.sql import tables
@@ -126,7 +127,38 @@ def test_planning_asks_no_holder_to_stop_that_is_locked_and_waits_for_none(serve
 
 
 @pytest.mark.parametrize("server", ["postgresql_15"], indirect=True)
-def test_an_outcome_waits_for_the_takeover_of_its_node_and_is_then_refused(server: Server) -> None:
+def test_an_outcome_waits_for_the_takeover_of_its_node_and_is_then_refused(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server.store, "has_short_way", lambda node_id: False)
+    assert_waits_and_is_refused(server)
+
+
+@pytest.mark.parametrize("server", ["postgresql_15"], indirect=True)
+def test_the_short_way_waits_for_the_takeover_of_its_node_and_ends_nothing_then(server: Server) -> None:
+    assert_waits_and_is_refused(server)
+
+
+@pytest.mark.parametrize("server", ["postgresql_15"], indirect=True)
+def test_while_an_end_waits_for_a_users_transaction_nothing_that_is_due_is_locked(server: Server) -> None:
+    """As around `ctx.complete`, in the step that ends one run and begins another."""
+    scene = server.scene
+    node, other = scene.node("one"), scene.node("other")
+    scene.waiting_run()
+    (running,) = scene.start(node)
+    due = scene.waiting_run()
+    with ThreadPoolExecutor(1) as thread:
+        with server.locked(tables.runs, running.id):
+            outcomes = [Outcome(running.id, running.claim_no, "succeeded")]
+            both = thread.submit(scene.store.finish_and_start, node, outcomes, ["job"], 1)
+            while not both.done() and not server.somebody_waits():
+                pass
+            assert [run.id for run in scene.start(other)] == [due.id]
+        finished, started = both.result()
+    assert ([run.id for run in finished.recorded], started.runs) == ([running.id], ())
+
+
+def assert_waits_and_is_refused(server: Server) -> None:
     scene = server.scene
     run = scene.running(scene.node())
     dying = sqlalchemy.update(tables.nodes).where(tables.nodes.c.id == run.owner).values(state="dead")

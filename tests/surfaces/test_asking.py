@@ -47,10 +47,10 @@ def test_schedules_are_listed_by_text_state_task_and_next_run(place: Place) -> N
 
     assert names("--q", "MAIL") == names("--task", "send") == names("--state", "active") == ["mails"]
     assert names("--state", "paused") == ["nightly"]
-    assert names("--state", "undeclared") == names("--state", "leaving_out") == []
+    assert names("--state", "undeclared") == names("--state", "leaving_out") == names("--state", "frozen") == []
     assert names("--sort", "next")[0] == "mails"
-    assert "active, paused, parked, ended, undeclared and leaving_out" in refusal(
-        place.run("schedules", "list", "--state", "broken"), 2
+    assert "active, paused, parked, ended, undeclared, leaving_out and frozen" in refusal(
+        place.run("schedules", "list", "--state", "nowhere"), 2
     )
 
 

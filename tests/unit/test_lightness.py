@@ -11,6 +11,8 @@ import pytest
 
 HEAVY = {"numpy", "sqlalchemy", "alembic", "fastapi", "pymongo"}
 
+OTHER_DATABASES = {f"sqlalchemy.dialects.{each}" for each in ("mysql", "postgresql", "oracle", "mssql")}
+
 IMPORT = "import onthedot"
 DOCUMENTS = "import onthedot.documents"
 NEXT = "from onthedot.cli import main\nassert main(['next', '0 9 * * *']) == 0"
@@ -64,3 +66,4 @@ def test_a_command_that_asks_a_store_loads_no_dashboard_no_migrations_no_tables_
     assert "onthedot.node.node" not in modules
     heavy = {"numpy", "alembic", "fastapi", "starlette", "uvicorn", "pymongo", "redis", "psycopg", "rich"}
     assert {name.partition(".")[0] for name in modules} & heavy == set()
+    assert {name for name in modules if name.startswith("sqlalchemy.dialects.")} & OTHER_DATABASES == set()

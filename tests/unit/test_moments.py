@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from onthedot import MomentError, OnthedotError, cron
 from onthedot.moments import END_MS, FIRST_MS, ceil_ms, floor_ms, from_ms, iso, read_moment, require_aware
+from onthedot.triggers.bounds import to_instant_ms
 
 MOMENT = 1_798_131_600_000  # 2026-12-24T17:00Z
 
@@ -130,3 +131,15 @@ def test_any_text_is_a_moment_or_a_clear_error(text: str) -> None:
     except MomentError as error:
         said = str(error)
     assert said == "a moment" or ("write it like" in said and "\n" not in said)
+
+
+@pytest.mark.parametrize("text", ["9999-12-31T23:59:59-12:00", "0001-01-01T00:00+14:00", "9999-12-31T23:59:59.9999Z"])
+def test_an_offset_carries_no_moment_out_of_the_years_that_there_are(text: str) -> None:
+    with pytest.raises(MomentError, match="is not between the years 1 and 9999 of UTC"):
+        ceil_ms(text)
+
+
+@pytest.mark.parametrize(("text", "zone"), [("9999-12-31 23:59", "America/New_York"), ("0001-01-01", "Asia/Tokyo")])
+def test_nor_does_a_zone(text: str, zone: str) -> None:
+    with pytest.raises(MomentError, match="is not between the years 1 and 9999 of UTC"):
+        to_instant_ms(text, zone, round_up=True)

@@ -23,6 +23,7 @@ from onthedot.app.alerting import AppAlerts
 from onthedot.app.alerts import Alerts
 from onthedot.app.callables import check_hook
 from onthedot.app.declaring import Declaring
+from onthedot.app.engines import Engines
 from onthedot.app.files import JobFile
 from onthedot.app.files.loading import LoadedFile
 from onthedot.app.files.watching import FileWatch
@@ -147,6 +148,7 @@ class App(Declaring):
             self._asking = traces.asking
             self._arounds.append(around_of(traces.around))
         self._alerts = AppAlerts()
+        self.engines = Engines()
         self._pings_starts = False
         self._compose()
         self._declared = Declarations(self.open_store, self.schedules, self._by, self.tasks)
@@ -442,6 +444,7 @@ class App(Declaring):
             arounds=self._arounds,
             alerts=self._alerts,
             values={"calendar": self.calendars, "trigger": self.triggers},
+            engines=self.engines,
         )
         job_file = loaded.load()
         self._files.append(loaded)
@@ -571,6 +574,7 @@ class App(Declaring):
             settings=self._node_settings,
             declare=self._declared.touch,
             declare_again=self._declare_again,
+            engines=self.engines,
         )
         if loop is not None:
             self._runner.worker.use_loop(loop)
@@ -630,8 +634,9 @@ class App(Declaring):
     def web(self, *, hosts: Sequence[str] | None = None, **settings: Any) -> FastAPI:
         """The HTTP API as an ASGI app, to be served, or mounted in a FastAPI or Starlette app of yours.
 
-        It needs tokens: `app.tokens.create`. `hosts` are the names by which it may be called, where nobody before it
-        looks at them; the other settings are those of `onthedot.web.WebSettings`.
+        It needs tokens, `app.tokens.create`, or `auth=`, which gets a request and gives a name and a role, or None.
+        `hosts` are the names by which it may be called, where nobody before it looks at them; the other settings are
+        those of `onthedot.web.WebSettings`.
         """
         # By its name: what lies above this layer is not imported by it.
         above = importlib.import_module("onthedot.web")

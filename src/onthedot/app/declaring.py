@@ -15,6 +15,7 @@ from onthedot.app.callables import check_callable, described, is_importable, nam
 from onthedot.app.declared_mail import mail_of
 from onthedot.app.declared_targets import command_of, http_of
 from onthedot.app.enabled import DECLARED_PAUSE
+from onthedot.app.engines import Engines
 from onthedot.app.flows.declaring import FlowDeclaring
 from onthedot.app.flows.flow import Flow
 from onthedot.app.options import checked, checked_for_runs, trigger_of
@@ -25,6 +26,7 @@ from onthedot.app.tasks import Task, Tasks
 from onthedot.app.templates import Each
 from onthedot.errors import SettingsError
 from onthedot.execution.around import Around, around_of
+from onthedot.execution.engines.engine import Elsewhere, Engine
 from onthedot.execution.targets.command import Command
 from onthedot.execution.targets.http import HttpCall
 from onthedot.execution.targets.mail import Mail
@@ -40,6 +42,7 @@ class Declaring:
     """What an app declares is kept in memory; nothing here touches a store."""
 
     tasks: Tasks
+    engines: Engines
     _alerts: AppAlerts
     _declared: Declarations
     _arounds: list[Around]
@@ -49,7 +52,7 @@ class Declaring:
 
     @overload
     def task(
-        self, /, *, name: str | None = None, aliases: Sequence[str] = (), **options: Any
+        self, /, *, name: str | None = None, aliases: Sequence[str] = (), engine: str | None = None, **options: Any
     ) -> Callable[[Callable[P, R]], Task[P, R]]: ...
 
     def task(
@@ -59,14 +62,40 @@ class Declaring:
         *,
         name: str | None = None,
         aliases: Sequence[str] = (),
+        engine: str | None = None,
         **options: Any,
     ) -> Any:
-        """Register a function as a task. What it gives can still be called as the function."""
+        """Register a function as a task. What it gives can still be called as the function.
+
+        With `engine`, its runs are executed by that engine (`app.engine`), and nodes only watch them.
+        """
 
         def register(plain: Callable[..., Any]) -> Task[..., Any]:
-            return self._task(plain, name, checked_aliases(aliases), options)
+            task = self._task(plain, name, checked_aliases(aliases), options)
+            return task if engine is None else self._elsewhere(task, engine)
 
         return register if function is None else register(function)
+
+    def engine(self, name: str, engine: Engine) -> Engine:
+        """Declare where runs are executed that no node executes itself; reaches for nothing. Tasks name it."""
+        self.engines.add(name, engine)
+        return engine
+
+    def remote(self, name: str, engine: str, *, aliases: Sequence[str] = (), **options: Any) -> Task[..., Any]:
+        """Register a task that only an engine knows: Celery's by its name, Dask's as module.function of its workers."""
+        given = checked_for_runs(options, name)
+        work = Elsewhere(name)
+        task: Task[..., Any] = Task(name, work, checked_aliases(aliases), given, declared_in=_caller())
+        return self._elsewhere(task, engine)
+
+    def _elsewhere(self, task: Task[P, R], engine: str) -> Task[P, R]:
+        self.engines.check(engine, repr(task.name))
+        problem = _why_not_elsewhere(task)
+        if problem is not None:
+            raise SettingsError(f"{task.name!r}: engine={engine!r}: {problem}")
+        made = replace(task, engine=engine)
+        self.tasks.add(made)
+        return made
 
     def schedule(
         self,
@@ -267,6 +296,17 @@ class Declaring:
         """
         self._arounds.append(around_of(generator))
         return generator
+
+
+def _why_not_elsewhere(task: Task[..., Any]) -> str | None:
+    """Why no engine can execute it."""
+    if task.signature.context is not None:
+        return "a run elsewhere has no Context; take it out of the parameters, and give what is needed as arguments"
+    if task.is_async:
+        return "an engine calls plain functions, and this is an async def; wrap it: asyncio.run(…)"
+    if task.pool is not None:
+        return f"pool={task.pool!r} is for what a node executes itself; leave one of them out"
+    return None
 
 
 def checked_aliases(aliases: Sequence[str]) -> tuple[str, ...]:

@@ -164,6 +164,8 @@ def run_document(run: Run) -> Document:
         "reason": run.reason,
         "trace": run.trace,
         "progress": run.progress,
+        "engine": run.engine,
+        "engine_id": run.engine_id,
         "attempts": [attempt_document(each) for each in run.attempts],
     }
 
@@ -415,6 +417,7 @@ def status_document(status: Status, store: str) -> Document:
         "paused": status.paused,
         "pauses": [{"name": each.name, "told": str(each)} for each in status.pauses],
         "died": [{"name": each.name, "count": each.count, "heard_at": iso(each.last_ms)} for each in status.died],
+        "frozen": status.frozen,
         "freezes": [freeze_document(each, status.now_ms) for each in status.freezes],
         "undeclared": list(status.undeclared),
         "undeclared_count": status.undeclared_count,
@@ -422,6 +425,8 @@ def status_document(status: Status, store: str) -> Document:
         "parked_count": status.parked_count,
         "waiting": status.waiting,
         "running": status.running,
+        "waiting_steps": status.waiting_steps,
+        "running_steps": status.running_steps,
         "late": [
             {
                 "name": each.name,

@@ -561,7 +561,7 @@ class Schedules:
 
         `q` is part of the name or of the task's. States are active, paused, parked and ended; in any of these
         may be those that no live node declares any more (undeclared), and those that left out ticks within the last
-        day, too late or behind an earlier run (leaving_out).
+        day, too late or behind an earlier run (leaving_out), and those in a freeze (frozen).
         """
         chosen, order, most = state_of(state), order_of(sort), count_of(limit, "limit")
         if not all(text is None or can_be_kept(text) for text in (q, tag, task)):

@@ -21,6 +21,7 @@ from onthedot.app.options import Options, policy_fields, policy_of
 from onthedot.errors import ArgumentsError, Conflict, SettingsError, TaskNotFound
 from onthedot.execution.around import Around, within_async, within_sync
 from onthedot.execution.context import Context
+from onthedot.execution.engines.engine import Call, Elsewhere
 from onthedot.execution.pools import pool_by_rule
 from onthedot.execution.targets.command import Command
 from onthedot.execution.targets.http import HttpCall
@@ -54,6 +55,8 @@ class Task(Generic[P, R]):
     """The module that declares a command or an HTTP call; a function knows its own."""
     arounds: Sequence[Around] = ()
     """What is done around every run of it: the app's."""
+    engine: str | None = None
+    """The engine that executes its runs; None: nodes do."""
     signature: Signature = field(init=False)
     is_async: bool = field(init=False)
     """Whether it runs on an event loop: an `async def`, or an HTTP call."""
@@ -109,7 +112,7 @@ class Task(Generic[P, R]):
     @property
     def is_declared(self) -> bool:
         """Whether it is a command, an HTTP call or a mail: something said, rather than a function."""
-        return isinstance(self.function, Command | HttpCall | Mail | Ping)
+        return isinstance(self.function, Command | HttpCall | Mail | Ping | Elsewhere)
 
     @property
     def stops_itself(self) -> bool:
@@ -140,12 +143,19 @@ class Task(Generic[P, R]):
 
     def _taken(self, context: Context, args: Mapping[str, Any]) -> Mapping[str, Any]:
         """Of what an alert tells, what the function asks for; a command or a call finds it with its run."""
-        if self.is_declared:
+        if self.is_declared and not isinstance(self.function, Elsewhere):
             return {}
         if context.run.cause != "alert" or self.signature.open:
             return args
         known = {parameter.name for parameter in self.signature.parameters}
         return {name: value for name, value in args.items() if name in known}
+
+    def elsewhere(self, context: Context) -> Call:
+        """What to give to its engine; what is done around runs is not done there."""
+        run = context.run
+        arguments = self.signature.objects(self._taken(context, run.args))
+        function = None if isinstance(self.function, Elsewhere) else self.function
+        return Call(self.name, function, arguments, run.id, run.attempt, run.schedule, run.scheduled_at)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickled by where it is written: the other process imports it from there."""

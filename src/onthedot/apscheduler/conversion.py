@@ -8,10 +8,12 @@ from functools import reduce
 from operator import or_
 from typing import Any
 
+from onthedot.app.moving.cron_fields import on_days
 from onthedot.apscheduler.pickles import Inert
 from onthedot.durations import format_duration
 from onthedot.errors import TriggerError
 from onthedot.moments import floor_ms, from_ms
+from onthedot.storable import beginning, brief, shown
 from onthedot.triggers import Trigger, at, cron, every
 from onthedot.triggers.zones import zone_name
 
@@ -24,20 +26,29 @@ class Refusal(Exception):
     """Why something stays with APScheduler."""
 
 
-def trigger_of(theirs: Any, now: datetime) -> tuple[Trigger, int]:
+def trigger_of(theirs: Any, now: datetime) -> tuple[Trigger, float]:
     """Our trigger, and the seconds of jitter; `Refusal` where there is none."""
     kind = theirs.path.rpartition(".")[2] if isinstance(theirs, Inert) else type(theirs).__name__
     convert = _CONVERSIONS.get(kind) if _is_theirs(theirs) else None
     if convert is None:
         raise Refusal(
-            f"its trigger is {theirs!r}, which is no trigger of APScheduler's own; write it as cron(…) or every(…)"
+            f"its trigger is {brief(theirs)}, which is no trigger of APScheduler's own; write it as cron(…) or every(…)"
         )
     try:
-        return convert(theirs.state, now), theirs.state.get("jitter") or 0
+        return convert(theirs.state, now), _jitter(theirs.state.get("jitter"))
     except TriggerError as error:
         raise Refusal(f"its trigger cannot be had: {error.line}") from None
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise Refusal(f"its trigger, {theirs!r}, is not written as version 3 writes it: {error}") from None
+    except Refusal:
+        raise
+    except Exception as error:  # a row may hold anything
+        said = beginning(shown(error), 200)
+        raise Refusal(f"its trigger, {brief(theirs)}, is not written as version 3 writes it: {said}") from None
+
+
+def _jitter(seconds: Any) -> float:
+    if not isinstance(seconds, int | float | None):
+        raise Refusal(f"the jitter of its trigger is {brief(seconds)}, which is no number of seconds")
+    return seconds or 0
 
 
 def _is_theirs(theirs: Any) -> bool:
@@ -82,16 +93,11 @@ def _day_groups(expressions: Sequence[Inert]) -> Iterator[tuple[str, int | None]
 
 
 def _on_days(made: Callable[[str, str], Trigger], group: tuple[str, int | None], allowed: set[int]) -> Trigger | None:
-    """Their day of the month *and* their day of the week; cron's own rule would be *or*."""
+    """Their day of the month *and* their day of the week, which begins with Monday."""
     days, weekday = group
     if weekday is not None:
         return made("*", days) if weekday in allowed else None
-    others = [WEEKDAYS[each] for each in range(7) if each not in allowed]
-    if not others:
-        return made(days, "*")
-    if days.startswith("*"):
-        return made(days, ",".join(WEEKDAYS[each] for each in sorted(allowed)))
-    return made(days, "*") - made("*", ",".join(others))
+    return on_days(made, days, {(each + 1) % 7 for each in allowed})
 
 
 def _expressions(found: Sequence[Inert]) -> Iterator[tuple[str, Inert]]:

@@ -9,8 +9,18 @@ from datetime import datetime
 from typing import Any
 
 from onthedot.apscheduler.pickles import Unreadable, load
+from onthedot.storable import beginning, brief, shown
 
 _STATE = ("id", "func", "trigger", "executor", "args", "kwargs", "name", "misfire_grace_time", "coalesce")
+_KINDS: Mapping[str, Any] = {
+    **dict.fromkeys(("id", "func", "executor", "name"), str),
+    "args": list | tuple,
+    "kwargs": dict,
+    "misfire_grace_time": int | float | None,
+    "max_instances": int,
+    "next_run_time": datetime | None,
+}
+"""Of what kind each part is: nothing else is looked into, or shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +35,7 @@ class Job:
     args: tuple[Any, ...] = ()
     named: Mapping[str, Any] = field(default_factory=dict)
     executor: str = "default"
-    grace_s: int | None = 1
+    grace_s: float | None = 1
     coalesce: bool = True
     most_at_once: int = 1
     next_run: datetime | None = None
@@ -49,7 +59,7 @@ def live_jobs(scheduler: Any) -> Iterator[Job | Broken]:
         try:
             trigger = load(pickle.dumps(job.trigger))
         except Exception as error:  # a trigger of the user's own class may do anything
-            yield Broken(job.id, f"its trigger cannot be written down: {error}")
+            yield Broken(job.id, f"its trigger cannot be written down: {beginning(shown(error), 200)}")
             continue
         yield Job(
             id=job.id,
@@ -68,31 +78,41 @@ def live_jobs(scheduler: Any) -> Iterator[Job | Broken]:
         )
 
 
-def pickled_jobs(pickles: Iterable[tuple[str, bytes]]) -> Iterator[Job | Broken]:
+def pickled_jobs(pickles: Iterable[tuple[str, Any]]) -> Iterator[Job | Broken]:
     """Those of a job store, by their ids."""
     for job_id, data in pickles:
         try:
-            yield _from_state(job_id, load(data))
+            yield _from_state(_state(data))
         except Unreadable as error:
             yield Broken(job_id, str(error))
 
 
-def _from_state(job_id: str, state: Any) -> Job:
+def _state(data: Any) -> dict[str, Any]:
+    if not isinstance(data, bytes | bytearray | memoryview):
+        raise Unreadable(f"where its pickle should be is {brief(data)}")
+    state = load(bytes(data))
     if not isinstance(state, dict):
         raise Unreadable("its pickle is no job of APScheduler 3")
     missing = [name for name in _STATE if name not in state]
     if missing or state.get("version", 1) != 1:
         raise Unreadable(f"its pickle is no job of APScheduler 3: {', '.join(missing) or 'its version'} is not known")
+    for name, kind in _KINDS.items():
+        if name in state and not isinstance(state[name], kind):
+            raise Unreadable(f"its pickle is no job of APScheduler 3: {name} is {brief(state[name])}")
+    return state
+
+
+def _from_state(state: Mapping[str, Any]) -> Job:
     return Job(
-        id=str(state["id"]),
-        name=str(state["name"]),
-        reference=str(state["func"]),
+        id=state["id"],
+        name=state["name"],
+        reference=state["func"],
         trigger=state["trigger"],
         args=tuple(state["args"]),
-        named=dict(state["kwargs"]),
-        executor=str(state["executor"]),
+        named=state["kwargs"],
+        executor=state["executor"],
         grace_s=state["misfire_grace_time"],
         coalesce=bool(state["coalesce"]),
-        most_at_once=int(state.get("max_instances", 1)),
+        most_at_once=state.get("max_instances", 1),
         next_run=state.get("next_run_time"),
     )

@@ -6,27 +6,28 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from datetime import UTC, datetime
+from datetime import datetime
 from inspect import ismethod
+from keyword import iskeyword
 from typing import Any
 
+from onthedot.app.moving.nights import night_notes
 from onthedot.app.moving.report import Move, Refused
 from onthedot.app.names import name_problem
 from onthedot.apscheduler.conversion import Refusal, trigger_of
 from onthedot.apscheduler.jobs import Broken, Job
 from onthedot.apscheduler.parameters import names_in_text, names_of
+from onthedot.apscheduler.pickles import MOST_BYTES
 from onthedot.apscheduler.report import Report
 from onthedot.moments import ceil_ms
+from onthedot.storable import beginning, brief, shown
 from onthedot.texts import counted
-from onthedot.triggers.base import Trigger
-from onthedot.triggers.cron.trigger import Cron
 
 Convert = Callable[[Any], Any]
 
 _MADE_UP = re.compile(r"[0-9a-f]{32}")
 """The id that APScheduler gives to a job without one."""
 _THREADS = ("default", "threadpool", "debug", "asyncio", "gevent", "twisted", "tornado")
-_YEAR_MS = 366 * 86_400_000
 
 
 def report_of(source: str, jobs: Iterable[Job | Broken], now: datetime, convert: Convert | None) -> Report:
@@ -34,17 +35,19 @@ def report_of(source: str, jobs: Iterable[Job | Broken], now: datetime, convert:
     found = list(jobs)
     read = [each for each in found if isinstance(each, Job)]
     refused = [Refused(each.id, each.reason) for each in found if isinstance(each, Broken)]
-    tasks, names = _task_names(read), _schedule_names(read)
+    tasks = _task_names(read)
     moves: list[Move] = []
     notes: list[str] = []
-    for job in read:
+    for job, name in zip(read, _schedule_names(read), strict=True):
         try:
-            move = _move(job, names[job.id], tasks, now, convert)
+            move = _move(job, name, tasks, now, convert)
+            notes += _notes(job, move, now)
         except Refusal as refusal:
-            refused.append(Refused(names[job.id], str(refusal)))
-            continue
-        moves.append(move)
-        notes += _notes(job, move, now)
+            refused.append(Refused(name, str(refusal)))
+        except Exception as error:  # a row may hold anything, and no other job has to stay for that
+            refused.append(Refused(name, f"it is not written as version 3 writes it: {beginning(shown(error), 200)}"))
+        else:
+            moves.append(move)
     functions = {task: reference for reference, task in tasks.items()}
     used = {move.task for move in moves}
     return Report(
@@ -69,17 +72,17 @@ def _own_name(reference: str) -> str:
     return reference.rpartition(":")[2].rpartition(".")[2]
 
 
-def _schedule_names(jobs: Iterable[Job]) -> dict[str, str]:
-    """By job id: that one, or the job's name where the id was made up; with a number where that is taken."""
-    names: dict[str, str] = {}
+def _schedule_names(jobs: Iterable[Job]) -> Iterator[str]:
+    """Of each its id, or its name where the id was made up; with a number where that is taken."""
+    taken: set[str] = set()
+    numbers: Counter[str] = Counter()
     for job in jobs:
-        wanted = job.name if _MADE_UP.fullmatch(job.id) else job.id
-        number, name = 1, wanted
-        while name in names.values():
-            number += 1
-            name = f"{wanted}-{number}"
-        names[job.id] = name
-    return names
+        wanted = name = job.name if _MADE_UP.fullmatch(job.id) else job.id
+        while name in taken:
+            numbers[wanted] += 1
+            name = f"{wanted}-{numbers[wanted] + 1}"
+        taken.add(name)
+        yield name
 
 
 def _move(job: Job, name: str, tasks: Mapping[str, str], now: datetime, convert: Convert | None) -> Move:
@@ -104,7 +107,14 @@ def _reference(job: Job) -> str:
         raise Refusal("its function is a lambda or stands inside another; write it as a function of a module")
     if job.reference.startswith("__main__:"):
         raise Refusal("its function stands in the script that was started (__main__); move it into a module")
+    if not _names_a_function(job.reference):  # it becomes a line of a program, so nothing else may stand there
+        raise Refusal(f"its function {brief(job.reference)} is no name of one, as in shop.jobs:tick")
     return job.reference
+
+
+def _names_a_function(reference: str) -> bool:
+    parts = [part for side in reference.split(":") for part in side.split(".")]
+    return reference.count(":") == 1 and all(part.isidentifier() and not iskeyword(part) for part in parts)
 
 
 def _options(job: Job) -> dict[str, Any]:
@@ -146,35 +156,28 @@ def _placed(job: Job, reference: str) -> Iterator[tuple[str, Any]]:
 
 def _json(name: str, value: Any, convert: Convert | None) -> Any:
     try:
+        if _has_more_than(MOST_BYTES, value):
+            raise ValueError
         return json.loads(json.dumps(value, default=convert, allow_nan=False))
     except (TypeError, ValueError, RecursionError):
-        raise Refusal(f"its argument {name!r} is {_brief(value)}, which is no JSON value; see convert=") from None
+        raise Refusal(f"its argument {name!r} is {brief(value)}, which is no JSON value; see convert=") from None
 
 
-def _brief(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else f"{text[:57]}…"
+def _has_more_than(most: int, value: Any) -> bool:
+    """Whether it has so many parts and letters: a few bytes of a pickle can stand for a list without end."""
+    found, open_ends = 0, [value]
+    while open_ends and found <= most:
+        each = open_ends.pop()
+        if isinstance(each, str | list | tuple | dict):
+            found += len(each)
+        if isinstance(each, list | tuple) and found <= most:
+            open_ends += each
+        elif isinstance(each, dict) and found <= most:
+            open_ends += each.values()
+    return found > most
 
 
 def _notes(job: Job, move: Move, now: datetime) -> Iterator[str]:
     if job.executor not in (*_THREADS, "processpool"):
         yield f"{move.name}: its executor {job.executor!r} is left out; see pool= and group="
-    nights = _nights_that_differ(move.trigger, ceil_ms(now))
-    if nights:
-        yield f"{move.name}: when the clocks change it may run at another time than before: {', '.join(nights)}"
-
-
-def _nights_that_differ(trigger: Trigger, now_ms: int) -> list[str]:
-    """The dates of the coming year on which its time is skipped or comes twice: APScheduler has another rule there."""
-    if not isinstance(trigger, Cron):
-        return []
-    plain = Cron(trigger.text, trigger.tz, "skip", "both", trigger.starts_at, trigger.repeat_until)
-    end_ms = now_ms + _YEAR_MS
-    instants = [1000 * each for each in trigger.zone.instants if now_ms <= 1000 * each < end_ms]
-    nights = []
-    for instant in instants:
-        window = (instant - 86_400_000, instant + 86_400_000)
-        if [*trigger.between_ms(*window)] != [*plain.between_ms(*window)]:
-            local = datetime.fromtimestamp(trigger.zone.label(instant // 1000 - 1), tz=UTC)
-            nights.append(local.date().isoformat())
-    return nights
+    yield from night_notes([move], ceil_ms(now), "both")

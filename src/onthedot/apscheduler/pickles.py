@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import pickle
+import pickletools
 from collections.abc import Callable
 from datetime import UTC, date, datetime, time, timedelta, timezone
 from decimal import Decimal
@@ -15,8 +16,12 @@ from typing import Any
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
+from onthedot.storable import beginning, brief, shown
+
 MOST_BYTES = 1_000_000
 """A larger one is not read: no job needs it."""
+_PLACES = ("PUT", "BINPUT", "LONG_BINPUT")
+"""What writes to a numbered place of the reader's memory."""
 
 
 class Unreadable(Exception):
@@ -67,11 +72,19 @@ def load(data: bytes) -> Any:
     if len(data) > MOST_BYTES:
         raise Unreadable(f"it has {len(data):,} bytes, and {MOST_BYTES:,} are read at most")
     try:
+        _check_places(data)
         return _Reader(io.BytesIO(data)).load()
     except Unreadable:
         raise
     except Exception as error:
-        raise Unreadable(f"its pickle cannot be read: {error}") from None
+        raise Unreadable(f"its pickle cannot be read: {beginning(shown(error), 200)}") from None
+
+
+def _check_places(data: bytes) -> None:
+    """Python's reader makes room for every place below the one that is named: five bytes could ask for gigabytes."""
+    for opcode, number, _ in pickletools.genops(data):
+        if opcode.name in _PLACES and number is not None and number > len(data):
+            raise Unreadable(f"it asks for {number:,} places of memory")
 
 
 class _Reader(pickle.Unpickler):
@@ -80,16 +93,33 @@ class _Reader(pickle.Unpickler):
         return _KNOWN.get(path) or inert(path)
 
 
-def _attribute(target: Any, name: str) -> Any:
+class _Maker:
+    """Stands for a function: onto a plain one a pickle could write attributes."""
+
+    __slots__ = ("_make",)
+
+    def __init__(self, make: Callable[..., Any]) -> None:
+        self._make = make
+
+    def __call__(self, *args: Any) -> Any:
+        return self._make(*args)
+
+    def __setstate__(self, state: Any) -> None:
+        raise Unreadable("it writes on what makes its values")
+
+
+def _attribute(target: Any, name: Any) -> Any:
     """What `getattr` in a pickle gives: zones are pickled by a method of their class."""
     if target is _ZONE:
-        return _zone
-    if isinstance(target, type) and issubclass(target, Inert):
+        return _KNOWN["zoneinfo.ZoneInfo._unpickle"]
+    if isinstance(name, str) and isinstance(target, type) and issubclass(target, Inert):
         return inert(f"{target.path}.{name}")
-    raise Unreadable(f"it asks for {name!r} of {target!r}")
+    raise Unreadable(f"it asks for {brief(name)} of {brief(target)}")
 
 
-def _zone(name: str, *_: Any) -> ZoneInfo:
+def _zone(name: Any, *_: Any) -> ZoneInfo:
+    if not isinstance(name, str):
+        raise Unreadable(f"{brief(name)} is no time zone")
     return ZoneInfo(name)
 
 
@@ -108,12 +138,12 @@ _KNOWN: dict[str, Callable[..., Any]] = {
     "uuid.UUID": UUID,
     "builtins.set": set,
     "builtins.frozenset": frozenset,
-    "builtins.getattr": _attribute,
+    "builtins.getattr": _Maker(_attribute),
     "zoneinfo.ZoneInfo": _ZONE,
     "backports.zoneinfo.ZoneInfo": _ZONE,
-    "zoneinfo.ZoneInfo._unpickle": _zone,
-    "pytz._p": _zone,
-    "pytz._UTC": _utc,
-    "pytz._FixedOffset": _fixed_offset,
-    "dateutil.tz.tz.tzutc": _utc,
+    "zoneinfo.ZoneInfo._unpickle": _Maker(_zone),
+    "pytz._p": _Maker(_zone),
+    "pytz._UTC": _Maker(_utc),
+    "pytz._FixedOffset": _Maker(_fixed_offset),
+    "dateutil.tz.tz.tzutc": _Maker(_utc),
 }

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from onthedot.app.moving.program import program_of
+from onthedot.app.moving.program import literal, program_of
 from onthedot.app.moving.report import Report as Found
 
 if TYPE_CHECKING:
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from onthedot.app.schedules import Put
 
 _STORE = "sqlite:///jobs.db"
+_OURS = ("App", "app", "at", "cron", "every")
+"""The names that such a program has already."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,12 +40,32 @@ class Report(Found):
 
     def as_code(self, store: str | None = None) -> str:
         """A program that declares the same schedules; what was refused stands in it as comments."""
-        variables = {task: "".join(each if each.isalnum() else "_" for each in task) for task in self.functions}
         modules = sorted({each.partition(":")[0] for each in self.functions.values()})
-        preamble = [*(f"import {each}" for each in modules), "", f'app = App("{store or _STORE}")', ""]
+        own = {each: each for each in modules if each.partition(".")[0] not in _OURS}
+        taken = {*_OURS, *(each.partition(".")[0] for each in own)}
+        places = own | _free_names([each for each in modules if each not in own], taken)
+        variables = _free_names(self.functions, taken)
+        preamble = [
+            f"import {each}" if places[each] == each else f"import {each} as {places[each]}" for each in modules
+        ]
+        preamble += ["", f"app = App({literal(store or _STORE)})", ""]
         for task, reference in self.functions.items():
-            place = reference.replace(":", ".")
-            named = "" if place.rpartition(".")[2] == task else f'(name="{task}")'
-            preamble.append(f"{variables[task]} = app.task{named}({place})")
+            module, _, function = reference.partition(":")
+            named = "" if function.rpartition(".")[2] == task else f"(name={literal(task)})"
+            preamble.append(f"{variables[task]} = app.task{named}({places[module]}.{function})")
         heading = f"Schedules that were APScheduler's: {self.source}."
         return program_of(self, heading, preamble, lambda move: variables[move.task])
+
+
+def _free_names(things: Iterable[str], taken: set[str]) -> dict[str, str]:
+    """A variable for each of them, which none of the others nor anything else has; they are taken then."""
+    found = {}
+    for thing in things:
+        plain = name = "".join(each if each.isalnum() else "_" for each in thing)
+        number = 1
+        while name in taken:
+            number += 1
+            name = f"{plain}_{number}"
+        taken.add(name)
+        found[thing] = name
+    return found

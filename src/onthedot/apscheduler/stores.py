@@ -6,20 +6,16 @@ Its own store classes are not used: they delete what they cannot load.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from onthedot.app.moving.reading import reading_engine
 from onthedot.errors import DriverMissing, SettingsError, StoreUnavailable
 from onthedot.stores.open import mask_url
 
-if TYPE_CHECKING:
-    from sqlalchemy import URL
+_PACKAGES = {"pymongo": "mongodb", "redis": "redis"}
 
-_DRIVERS = {"postgresql": "postgresql+psycopg", "postgres": "postgresql+psycopg", "mysql": "mysql+pymysql"}
-_DRIVERS["mariadb"] = _DRIVERS["mysql"]
-_PACKAGES = {"psycopg": "postgresql", "pymysql": "mysql", "pymongo": "mongodb", "redis": "redis"}
-
-Pickles = Iterator[tuple[str, bytes]]
+Pickles = Iterator[tuple[str, Any]]
+"""By its id, what stands where the pickle of a job should be."""
 
 
 def read_pickles(url: str, *, table: str = "", database: str = "") -> Pickles:
@@ -43,37 +39,21 @@ def read_pickles(url: str, *, table: str = "", database: str = "") -> Pickles:
 
 def _sql(url: str, table: str, _: str) -> Pickles:
     import sqlalchemy
-    from sqlalchemy.exc import ArgumentError, NoSuchModuleError, OperationalError, ProgrammingError
+    from sqlalchemy.exc import DBAPIError
 
     name = table or "apscheduler_jobs"
-    try:
-        engine = sqlalchemy.create_engine(_engine_url(url))
-    except (ArgumentError, NoSuchModuleError, ValueError) as error:
-        raise SettingsError(f"{mask_url(url)} is no URL of a job store: {error}") from None
+    engine = reading_engine(url, "a job store")
     schema, _dot, plain = name.rpartition(".")
     jobs = sqlalchemy.table(plain, sqlalchemy.column("id"), sqlalchemy.column("job_state"), schema=schema or None)
     statement = sqlalchemy.select(jobs.c.id, jobs.c.job_state).order_by(jobs.c.id)
     try:
         with engine.connect() as connection:
             for job_id, state in connection.execute(statement):
-                yield str(job_id), bytes(state)
-    except (OperationalError, ProgrammingError) as error:
+                yield str(job_id), state
+    except DBAPIError as error:
         raise StoreUnavailable(f"{mask_url(url)}: jobs cannot be read from the table {name}: {error.orig}") from None
     finally:
         engine.dispose()
-
-
-def _engine_url(url: str) -> URL:
-    """With our drivers where none is named; a file of SQLite is opened for reading, and not made."""
-    import sqlalchemy
-
-    parsed = sqlalchemy.make_url(url)
-    if parsed.get_backend_name() == "sqlite" and parsed.database and not parsed.database.startswith("file:"):
-        if not Path(parsed.database).is_file():
-            raise SettingsError(f"there is no file {parsed.database}")
-        path = Path(parsed.database).resolve().as_uri()
-        return parsed.set(database=f"{path}?mode=ro", query={**parsed.query, "uri": "true"})
-    return parsed.set(drivername=_DRIVERS.get(parsed.drivername, parsed.drivername))
 
 
 def _redis(url: str, table: str, _: str) -> Pickles:
@@ -82,7 +62,7 @@ def _redis(url: str, table: str, _: str) -> Pickles:
     try:
         with Redis.from_url(url) as client:
             found = client.hgetall(table or "apscheduler.jobs")
-    except (RedisError, ValueError) as error:
+    except (RedisError, ValueError, TypeError) as error:  # the last for an option that it does not know
         raise StoreUnavailable(f"{mask_url(url)}: jobs cannot be read: {error}") from None
     assert isinstance(found, dict)
     yield from sorted((key.decode(errors="replace"), bytes(value)) for key, value in found.items())
@@ -95,7 +75,7 @@ def _mongodb(url: str, table: str, database: str) -> Pickles:
     try:
         with MongoClient[dict[str, Any]](url, serverSelectionTimeoutMS=5000) as client:
             jobs = client[database or "apscheduler"][table or "jobs"]
-            found = [(str(each["_id"]), bytes(each["job_state"])) for each in jobs.find().sort("_id")]
+            found = [(str(each["_id"]), each.get("job_state")) for each in jobs.find().sort("_id")]
     except PyMongoError as error:
         raise StoreUnavailable(f"{mask_url(url)}: jobs cannot be read: {error}") from None
     yield from found

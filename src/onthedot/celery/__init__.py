@@ -2,6 +2,7 @@
 
 celery -A proj beat -S onthedot       beat, as many as you like; workers, tasks and broker stay as they are
 sender(app, celery_app)               the same for a program of your own: a task that sends
+CeleryEngine(celery_app)              runs that its workers execute, with their results: app.engine("workers", …)
 Once                                  a base for tasks: of a message that was sent twice, one begins
 """
 
@@ -17,10 +18,11 @@ except ModuleNotFoundError as error:
     raise ExtraMissing("onthedot.celery", "celery", "celery") from None
 
 from onthedot.celery.beat import Scheduler
+from onthedot.celery.engine import CeleryEngine
 from onthedot.celery.messages import message
 from onthedot.celery.once import Once
 from onthedot.celery.sending import sender, task_id_of
 
-__all__ = ["Once", "Scheduler", "message", "sender", "task_id_of"]
+__all__ = ["CeleryEngine", "Once", "Scheduler", "message", "sender", "task_id_of"]
 
 del _celery

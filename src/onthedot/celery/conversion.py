@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -11,13 +11,13 @@ from celery.schedules import BaseSchedule, crontab, schedule
 from celery import Celery
 from onthedot.app.callables import described
 from onthedot.app.files.machine_zone import machine_zone
+from onthedot.app.moving.cron_fields import field, on_days
 from onthedot.errors import TriggerError
 from onthedot.triggers.at import at
 from onthedot.triggers.base import Trigger
 from onthedot.triggers.cron.trigger import cron
 from onthedot.triggers.every import every
 
-_WEEK = ("sun", "mon", "tue", "wed", "thu", "fri", "sat")
 _OF_DJANGO = {"TzAwareCrontab", "clocked"}
 """Classes of django-celery-beat, which may stand in a beat_schedule too."""
 
@@ -45,15 +45,14 @@ def trigger_of(given: Any, zone: str, *, bounds: Bounds | None = None, last: dat
 
 
 def _crontab_trigger(given: crontab, zone: str, limits: Mapping[str, Any]) -> Trigger:
-    """Celery wants day *and* weekday to fit, cron either of them: where both are restricted, the other weekdays of the
-    days are taken away again."""
-    time = f"{_field(given.minute, range(60))} {_field(given.hour, range(24))}"
-    day, month = _field(given.day_of_month, range(1, 32)), _field(given.month_of_year, range(1, 13))
-    weekday = _weekday_field(given.day_of_week)
-    if day.startswith("*") or weekday.startswith("*"):  # then both must fit in cron too
+    """Celery wants day *and* weekday to fit."""
+    time = f"{field(given.minute, range(60))} {field(given.hour, range(24))}"
+    month = field(given.month_of_year, range(1, 13))
+
+    def made(day: str, weekday: str) -> Trigger:
         return cron(f"{time} {day} {month} {weekday}", tz=zone, **limits)
-    others = _weekday_field({*range(7)} - given.day_of_week)
-    return cron(f"{time} {day} {month} *", tz=zone, **limits) - cron(f"{time} * * {others}", tz=zone)
+
+    return on_days(made, field(given.day_of_month, range(1, 32)), given.day_of_week)
 
 
 def zone_of(celery_app: Celery) -> str:
@@ -87,35 +86,3 @@ def _own_zone(given: crontab) -> str | None:
     if named is None:
         raise TriggerError("its nowfun tells no time zone", hint="give it one: datetime.now(ZoneInfo('Europe/Berlin'))")
     return str(named)
-
-
-def _weekday_field(weekdays: Collection[int]) -> str:
-    plain = _field(weekdays, range(7))
-    if plain.startswith("*"):
-        return plain
-    return ",".join("-".join(_WEEK[int(number)] for number in part.split("-")) for part in plain.split(","))
-
-
-def _field(values: Collection[int], everything: range) -> str:
-    """A set of numbers as a field of cron, as short as people write it."""
-    wanted = sorted(values)
-    if wanted == [*everything]:
-        return "*"
-    for step in range(2, len(everything) // 2 + 1):
-        if len(wanted) > 2 and wanted == [*everything[::step]]:
-            return f"*/{step}"
-    return ",".join(_span(part) for part in _consecutive(wanted))
-
-
-def _consecutive(numbers: Sequence[int]) -> list[list[int]]:
-    parts: list[list[int]] = []
-    for number in numbers:
-        if parts and parts[-1][-1] == number - 1:
-            parts[-1].append(number)
-        else:
-            parts.append([number])
-    return parts
-
-
-def _span(part: Sequence[int]) -> str:
-    return ",".join(map(str, part)) if len(part) < 3 else f"{part[0]}-{part[-1]}"

@@ -41,17 +41,21 @@ def entries_of(celery_app: Celery) -> dict[str, Any]:
 def moves_of(celery_app: Celery, settings: BeatSettings) -> Report:
     """Every entry of the app, moved or refused."""
     zone, deadline = zone_of(celery_app), celery_app.conf.beat_cron_starting_deadline
-    moves: list[Move] = []
+    moves: dict[str, Move] = {}
     refused: list[Refused] = []
     for key, entry in entries_of(celery_app).items():
         try:
-            moves.append(_move(key, entry, zone, settings.defaults, deadline))
+            move = _move(key, entry, zone, settings.defaults, deadline)
         except TriggerError as error:
             refused.append(Refused(str(key), f"schedule: {error.line}"))
         except OnthedotError as error:
             refused.append(Refused(str(key), str(error)))
+        else:
+            if move.name in moves:
+                refused.append(Refused(str(key), "another entry has this name too"))
+            moves.setdefault(move.name, move)
     policies = {**SENDING, "delivery": settings.delivery}
-    return Report("beat_schedule", tuple(moves), tuple(refused), _notes(moves), policies)
+    return Report("beat_schedule", tuple(moves.values()), tuple(refused), _notes(moves.values()), policies)
 
 
 def _move(key: Any, entry: Any, zone: str, defaults: Mapping[str, Any], deadline: float | None) -> Move:

@@ -6,15 +6,17 @@ import os
 from typing import Any
 
 from celery.exceptions import Ignore
+from celery.utils.log import get_logger
 
 from celery import Celery, Task
-from onthedot.celery.sending import ATTEMPT, RUN
+from onthedot.celery.sending import ATTEMPT, GIVEN, RUN
 from onthedot.celery.settings import settings_of
 from onthedot.errors import StoreError
 from onthedot.stores.base import Store
 from onthedot.stores.open import open_store
 
 _AGAIN_S = 5
+_log = get_logger(__name__)
 
 _stores: dict[tuple[int, str], Store] = {}
 """By process and URL: a worker's children open their own."""
@@ -31,16 +33,17 @@ class Once(Task):  # type: ignore[misc]  # Celery has no types
 
     def before_start(self, task_id: str, args: Any, kwargs: Any) -> None:
         """In the worker, before the task: claim the run for this attempt to send it."""
-        run, attempt = _header(self.request, RUN), str(_header(self.request, ATTEMPT))
-        if run is not None and self._held(f"once {run} {task_id}", attempt) != attempt:
+        run, sent = _header(self.request, RUN), str(_header(self.request, GIVEN) or _header(self.request, ATTEMPT))
+        if run is not None and self._held(f"once {run} {task_id}", sent) != sent:
             raise Ignore
         super().before_start(task_id, args, kwargs)
 
-    def _held(self, key: str, attempt: str) -> str:
+    def _held(self, key: str, sent: str) -> str:
         """By whom; while the store is away the message is put back for some seconds, which is no retry."""
         try:
-            return store_of(self.app).claim_key(key, attempt)
-        except StoreError:
+            return store_of(self.app).claim_key(key, sent)
+        except StoreError as error:
+            _log.error("onthedot: %s waits, and is tried again in %s s: %s", self.name, _AGAIN_S, error)
             later = self.signature_from_request(countdown=_AGAIN_S, retries=self.request.retries)
             later.apply_async()
             raise Ignore from None

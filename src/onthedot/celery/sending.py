@@ -25,6 +25,8 @@ TASK = "celery"
 """The name of the task that sends."""
 RUN, SCHEDULED_AT, ATTEMPT = "onthedot_run", "onthedot_scheduled_at", "onthedot_attempt"
 """Headers of what is sent."""
+GIVEN = "onthedot_given"
+"""One more, of what an engine sends: it differs where one attempt is sent twice."""
 SENDING = {
     "overlap": "concurrent",
     "retries": 20,
@@ -73,24 +75,18 @@ class Sender:
         for place in lazy or ():
             (places if isinstance(place, int) else names)[place] = self._called(entry, place)
         travel = unpacked(options or {})
-        travel["headers"] = {**(travel.get("headers") or {}), **_headers(context)}
+        run = context.run
+        told = headers_of(run.id, run.attempt, iso(run.scheduled_ms), by_schedule=run.schedule is not None)
+        travel["headers"] = {**(travel.get("headers") or {}), **told}
         task_id = task_id_of(context.run_id)
         try:
-            self._sending(task)(places, names, task_id=task_id, **travel)
+            sending_of(self._app, task)(places, names, task_id=task_id, **travel)
         except (TypeError, EncodeError) as error:  # which no repeat would mend
             raise GiveUp(f"{task} cannot be sent so: {error}") from None
         except Exception as error:
             said = f"{type(error).__name__}: {' '.join(str(error).split())}"
-            raise WorkFailed(f"{self._broker()} did not take {task}: {said}") from None
+            raise WorkFailed(f"{broker_of(self._app)} did not take {task}: {said}") from None
         return {"task_id": task_id}
-
-    def _sending(self, task: str) -> Callable[..., AsyncResult]:
-        """As beat does: a task that is known here by its own options, any other by its name."""
-        known = self._app.tasks.get(task)
-        if known is not None:
-            by_task: Callable[..., AsyncResult] = known.apply_async
-            return by_task
-        return lambda *args, **options: self._app.send_task(task, *args, **options)
 
     def _called(self, entry: str | None, place: int | str) -> Any:
         """What a `BeatLazyFunc` gives now: of the entry as this process has it, since a function cannot be kept."""
@@ -104,15 +100,22 @@ class Sender:
             raise GiveUp(f"beat_schedule[{entry!r}] of this process has no BeatLazyFunc at {place!r}; deploy it anew")
         return function()
 
-    def _broker(self) -> str:
-        return f"the broker {self._app.connection_for_write().as_uri()}"
+
+def sending_of(celery_app: Celery, task: str) -> Callable[..., AsyncResult]:
+    """As beat does: a task that is known here by its own options, any other by its name."""
+    known = celery_app.tasks.get(task)
+    if known is not None:
+        by_task: Callable[..., AsyncResult] = known.apply_async
+        return by_task
+    return lambda *args, **options: celery_app.send_task(task, *args, **options)
 
 
-def _headers(context: Context) -> Mapping[str, Any]:
-    of_beat = {} if context.schedule is None else {"celery_beat_task": True}
-    return {
-        **of_beat,
-        RUN: context.run_id,
-        SCHEDULED_AT: iso(context.run.scheduled_ms),
-        ATTEMPT: context.attempt,
-    }
+def broker_of(celery_app: Celery) -> str:
+    """What people call it, without its password."""
+    return f"the broker {celery_app.connection_for_write().as_uri()}"
+
+
+def headers_of(run_id: str, attempt: int, scheduled_at: str, *, by_schedule: bool) -> Mapping[str, Any]:
+    """What a message says of its run."""
+    of_beat = {"celery_beat_task": True} if by_schedule else {}
+    return {**of_beat, RUN: run_id, SCHEDULED_AT: scheduled_at, ATTEMPT: attempt}

@@ -7,10 +7,9 @@ from typing import Any
 
 import click
 
-from onthedot.app.json_documents import run_document
 from onthedot.cli.apps import open_app
 from onthedot.cli.commands import argument, command
-from onthedot.cli.json_output import show_json
+from onthedot.cli.log_lines import show_made
 from onthedot.cli.options import as_json, policies, store_url, wait_for_end
 from onthedot.cli.overrides import read_pairs
 from onthedot.cli.texts import utc_text, visible
@@ -47,12 +46,6 @@ def enqueue(
     with closing(open_app(store)) as app:
         unchecked = app.connection is None and not task.startswith("@") and is_unknown(app, task)
         run = app.enqueue(task, args=args, delay=delay, at=at, key=key, unchecked=unchecked, **options)
-        if wait:
-            from onthedot.cli.log_lines import watch
-
-            watch(app, run.id, as_json=as_json)
-        elif as_json:
-            show_json(run_document(run))
-        else:
-            later = f", due {utc_text(run.due_ms, seconds=True)}" if delay or at else ""
-            click.echo(f"run {run.id} of {visible(run.title)} is {run.state}{later}")
+        later = f", due {utc_text(run.due_ms, seconds=True)}" if delay or at else ""
+        line = f"run {run.id} of {visible(run.title)} is {run.state}{later}"
+        show_made(app, run, line, wait=wait, as_json=as_json)

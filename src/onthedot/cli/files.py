@@ -102,13 +102,8 @@ def import_file(
     """Convert a crontab to a jobs.toml (import crontab FILE), take in the schedules of Celery or
     APScheduler (import celery proj.celery:app), or what export wrote (import FILE)."""
     if what in moving.SOURCES:
-        found = moving.read(what, file, tz)
-        if output is None or dry_run:
-            moving.take(found, store, dry_run=dry_run, as_json=as_json)
-        else:
-            program = moving.write_program(found, store)
-            _write(program, output, force, counted(len(found.report.moves), "schedule"))
-            moving.exit_if_refused(found.report)
+        _refuse_what_is_not_used(what, output=output, force=force, system=system, tz=tz, as_json=as_json)
+        _move(moving.read(what, file, tz), output, force=force, dry_run=dry_run, store=store, as_json=as_json)
         return
     if file is not None and what != "crontab":
         known = f"write import crontab FILE, or import FILE; {did_you_mean(what, ('crontab', *moving.SOURCES))}"
@@ -129,6 +124,33 @@ def import_file(
         show_json(imported_document(done))
     else:
         _show(done)
+
+
+def _refuse_what_is_not_used(
+    what: str, *, output: str | None, force: bool, system: bool | None, tz: str | None, as_json: bool
+) -> None:
+    """What would be left aside in silence."""
+    if system is not None:
+        raise click.BadParameter("--system and --user go with a crontab", param_hint="'--system'")
+    if tz is not None and what != "redbeat":
+        raise click.BadParameter("--tz goes with a crontab and redbeat; here each has its zone", param_hint="'--tz'")
+    if force and output is None:
+        raise click.BadParameter("--force goes with -o", param_hint="'--force'")
+    if as_json and output is not None:
+        raise click.BadParameter("--json goes with what is written to a store, and not with -o", param_hint="'--json'")
+
+
+def _move(
+    found: moving.Found, output: str | None, *, force: bool, dry_run: bool, store: str | None, as_json: bool
+) -> None:
+    if output is None or dry_run:
+        moving.take(found, store, dry_run=dry_run, as_json=as_json)
+        return
+    program = moving.write_program(found, store)
+    for note in found.report.notes:
+        show_note(note)
+    _write(program, output, force, counted(len(found.report.moves), "schedule"))
+    moving.exit_if_refused(found.report)
 
 
 @command("export")

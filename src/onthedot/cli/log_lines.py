@@ -11,9 +11,11 @@ from onthedot.app.json_documents import run_document
 from onthedot.cli.json_output import show_json
 from onthedot.cli.notes import show_note
 from onthedot.cli.texts import utc_text
+from onthedot.model.tracebacks import telling_line
 
 if TYPE_CHECKING:
     from onthedot.app.app import App
+    from onthedot.model.run import Run
     from onthedot.stores.base import LogLine
 
 
@@ -25,6 +27,16 @@ def log_text(line: LogLine) -> str:
 def kept(line: str) -> str:
     """The line with its indentation, without characters that a terminal would obey."""
     return "".join(letter if letter.isprintable() else " " if letter.isspace() else "?" for letter in line.rstrip())
+
+
+def show_made(app: App, run: Run, line: str, *, wait: bool, as_json: bool) -> None:
+    """Of a run that was just made: this line, or all of it, or what it says until it has ended."""
+    if wait:
+        watch(app, run.id, as_json=as_json)
+    elif as_json:
+        show_json(run_document(run))
+    else:
+        click.echo(line)
 
 
 def watch(app: App, run_id: str, *, as_json: bool) -> None:
@@ -40,7 +52,7 @@ def watch(app: App, run_id: str, *, as_json: bool) -> None:
     if as_json:
         show_json(run_document(ended))
     else:
-        why = ended.reason or (ended.error or "").strip().rpartition("\n")[2]
+        why = ended.reason or telling_line(ended.error)
         click.echo(f"run {ended.id} {ended.state}" + (f": {kept(why)}" if why else ""), err=True)
     if ended.state != "succeeded":
         raise click.exceptions.Exit(1)

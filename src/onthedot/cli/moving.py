@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -15,6 +16,7 @@ from onthedot.cli.failures import show_error
 from onthedot.cli.json_output import show_json
 from onthedot.cli.notes import show_note
 from onthedot.cli.texts import visible
+from onthedot.clock import SystemClock
 from onthedot.errors import SettingsError, StoreError
 
 if TYPE_CHECKING:
@@ -112,11 +114,11 @@ def _line(move: Move) -> str:
 
 def _celery_program(report: Report, celery_app: str = "proj.celery:app") -> Callable[[str | None], str]:
     """It sends through the Celery app that stands there."""
-    from onthedot.app.moving.program import program_of
+    from onthedot.app.moving.program import literal, program_of
 
     def program(store: str | None) -> str:
         module, _, attribute = celery_app.partition(":")
-        place = "" if store is None else repr(store).replace("'", '"')
+        place = "" if store is None else literal(store)
         preamble = [
             "from onthedot.celery import sender",
             f"from {module} import {attribute or 'app'} as celery_app",
@@ -145,6 +147,7 @@ def _read_apscheduler(place: str | None, tz: str | None) -> Found:
 def _read_celery(place: str | None, tz: str | None) -> Found:
     if place is None:
         raise SettingsError("import celery: name the app as celery -A does: onthedot import celery proj.celery:app")
+    from onthedot.app.moving.nights import night_notes
     from onthedot.celery.entries import moves_of
     from onthedot.celery.imports.apps import find_celery_app
     from onthedot.celery.settings import settings_of
@@ -153,6 +156,8 @@ def _read_celery(place: str | None, tz: str | None) -> Found:
     celery_app, where = find_celery_app(place)
     settings = settings_of(celery_app)
     report = moves_of(celery_app, settings)
+    notes = night_notes(report.moves, SystemClock().now_ms(), "first")
+    report = replace(report, notes=(*report.notes, *notes))
     return Found(report, _celery_program(report, where), celery_app.conf.get("onthedot_store"))
 
 
@@ -161,9 +166,20 @@ def _read_redbeat(place: str | None, tz: str | None) -> Found:
         raise SettingsError("import redbeat: name its Redis: onthedot import redbeat redis://host:6379/0")
     from onthedot.celery.imports.redbeat import PREFIX, read_redis
 
-    url, _, prefix = place.partition("?prefix=")
-    report = read_redis(url, prefix=prefix or PREFIX, zone=tz or "UTC")
+    url, prefix = _without_prefix(place)
+    report = read_redis(url, prefix=PREFIX if prefix is None else prefix, zone=tz or "UTC")
     return Found(report, _celery_program(report))
+
+
+def _without_prefix(place: str) -> tuple[str, str | None]:
+    """The URL as Redis takes it, and what stands in it for us."""
+    url, _, query = place.partition("?")
+    options = query.split("&") if query else []
+    others = [each for each in options if not each.startswith("prefix=")]
+    prefix = next((each.removeprefix("prefix=") for each in options if each not in others), None)
+    if prefix == "":
+        raise SettingsError("import redbeat: prefix= is empty; write that of redbeat_key_prefix")
+    return "?".join(part for part in (url, "&".join(others)) if part), prefix
 
 
 def _read_django(place: str | None, tz: str | None) -> Found:

@@ -7,6 +7,7 @@ import gc
 import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 import click
 
@@ -99,6 +100,7 @@ def main(argv: Sequence[str] | None = None, *, name: str = "onthedot") -> int:
     `name` is how the program was called, where its own help names it.
     """
     if argv is None:
+        _open_closed_streams()
         _spare_collections()
         if completion := os.environ.get("_ONTHEDOT_COMPLETE"):
             from click.shell_completion import shell_complete
@@ -134,6 +136,14 @@ def _run(arguments: list[str], name: str) -> int:
     except click.exceptions.Exit as ended:
         return ended.exit_code
     return 0
+
+
+def _open_closed_streams() -> None:
+    """A shell may close them (`>&-`): what is read then is empty, what is said is lost, and no other file gets their
+    numbers, where a child process would write into it."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115 - open to the end
 
 
 def _spare_collections() -> None:

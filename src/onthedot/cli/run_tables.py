@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from onthedot.cli.texts import span_text, utc_text, visible
+from onthedot.model.tracebacks import telling_line
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -47,4 +48,4 @@ def took_text(run: Run) -> str:
 
 def why(run: Run) -> str:
     """Its reason, or the last line of its error."""
-    return run.reason or (run.error or "").strip().rpartition("\n")[2]
+    return run.reason or telling_line(run.error)

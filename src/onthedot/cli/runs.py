@@ -19,6 +19,7 @@ from onthedot.cli.overrides import some_moment
 from onthedot.cli.run_tables import runs_table, took_text
 from onthedot.cli.texts import utc_text, visible
 from onthedot.errors import Conflict, RunNotFound
+from onthedot.rules import backfill
 
 if TYPE_CHECKING:
     from onthedot.app.app import App
@@ -188,7 +189,7 @@ def _facts(run: Run, app: App) -> Iterable[tuple[str, str]]:
         yield "why", run.reason
     if run.step is not None:
         yield "flow", f"{run.parent_id}, step {run.step}" + ("" if run.item is None else f"[{run.item}]")
-    yield "task", run.task + "".join(f" {key}={value!r}" for key, value in run.args.items())
+    yield "task", run.task + "".join(f" {key}={value!r}" for key, value in backfill.given(run).items())
     if run.schedule is not None:
         yield "schedule", f"{run.schedule} ({run.cause})"
     yield "scheduled", utc_text(run.scheduled_ms, seconds=True)
@@ -197,6 +198,8 @@ def _facts(run: Run, app: App) -> Iterable[tuple[str, str]]:
     if run.started_ms is not None:
         node = "" if story.node is None else f", node {story.node}"
         yield "started", f"{utc_text(run.started_ms, seconds=True)}, attempt {run.attempt}{node}"
+    if run.engine is not None:
+        yield "engine", f"{run.engine}, as {run.engine_id}"
     for note in story.notes:
         yield "note", note
     if run.finished_ms is not None:

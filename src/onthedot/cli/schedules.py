@@ -17,6 +17,7 @@ from onthedot.cli.changes import change_text
 from onthedot.cli.commands import Group, argument
 from onthedot.cli.completion import schedule_names
 from onthedot.cli.json_output import show_json
+from onthedot.cli.log_lines import show_made
 from onthedot.cli.notes import show_note, warnings_as_notes
 from onthedot.cli.options import (
     as_json,
@@ -360,14 +361,8 @@ def trigger(name: str, *, arg: tuple[str, ...], wait: bool, store: str | None, a
             return
         unchecked = args is not None and is_unknown(app, app.schedules.get(name).task)
         run = app.schedules.trigger(name, args=args, unchecked=unchecked)
-        if wait:
-            from onthedot.cli.log_lines import watch
-
-            watch(app, run.id, as_json=as_json)
-        elif as_json:
-            show_json(run_document(run))
-        else:
-            click.echo(f"run {run.id} of {visible(name)} is {run.state}")
+        line = f"run {run.id} of {visible(name)} is {run.state}"
+        show_made(app, run, line, wait=wait, as_json=as_json)
 
 
 def _trigger_all(app: App, pattern: str, args: Mapping[str, Any] | None, as_json: bool) -> None:

@@ -45,9 +45,15 @@ def _frozen(freeze: Document) -> str:
 
 
 def _counts(told: Document) -> str:
-    paused = f" ({told['paused']:,} paused)" if told["paused"] else ""
+    held = ", ".join(f"{told[word]:,} {word}" for word in ("paused", "frozen") if told.get(word))
     live = f"{_at_most(told['waiting'])} waiting, {_at_most(told['running'])} running"
-    return f"{counted(told['schedules'], 'schedule')}{paused}, {live}"
+    return f"{counted(told['schedules'], 'schedule')}{f' ({held})' if held else ''}, {live}{_of_steps(told)}"
+
+
+def _of_steps(told: Document) -> str:
+    """Nothing where no flow has any."""
+    live = [(_at_most(told[f"{word}_steps"]), word) for word in ("waiting", "running") if told.get(f"{word}_steps")]
+    return f"; steps of flows: {', '.join(f'{count} {word}' for count, word in live)}" if live else ""
 
 
 def _at_most(number: int) -> str:

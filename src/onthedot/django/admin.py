@@ -18,7 +18,7 @@ from django.utils.dateparse import parse_datetime
 
 from onthedot.app.acting import acting_as
 from onthedot.django import models
-from onthedot.errors import OnthedotError, RunNotFound, ScheduleNotFound
+from onthedot.errors import MomentError, OnthedotError, RunNotFound, ScheduleNotFound
 from onthedot.triggers.codec import decode
 
 _PAGE = 50
@@ -222,8 +222,13 @@ def _explained(name: str, at: str) -> str:
 
     try:
         moment: datetime | None = parse_datetime(at)
-    except ValueError:
+        if moment is not None and timezone.is_naive(moment):
+            moment = timezone.make_aware(moment)
+    except (ValueError, OverflowError):  # in the first and the last year there is a day too few
         moment = None
     if moment is None:
         return f"{at!r} is no moment; write it like 2026-11-18 03:00"
-    return str(app.schedules.explain(name, timezone.make_aware(moment) if timezone.is_naive(moment) else moment))
+    try:
+        return str(app.schedules.explain(name, moment))
+    except MomentError as error:
+        return str(error)

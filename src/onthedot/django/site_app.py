@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, ParamSpec, TypeVar
 
-from asgiref.sync import sync_to_async
 from django.conf import settings as django_settings
-from django.db import connections, transaction
+from django.db import transaction
 
+import django
 from onthedot.app.app import App
 from onthedot.app.tasks import Task
 from onthedot.app.templates import Each
 from onthedot.django.conf import SiteSettings
 from onthedot.django.databases import is_in_memory, url_of
+from onthedot.django.idle import IdleConnections
 from onthedot.django.scheduled_tasks import as_function, is_django_task, scheduled_task, through_its_backend
 from onthedot.django.store import SiteStore, waits_for_commit
 from onthedot.errors import SettingsError
 from onthedot.execution.around import around_of
+from onthedot.execution.capture import in_children
 from onthedot.model.run import Run
 from onthedot.stores.base import Store
 from onthedot.stores.engine import Engine
@@ -42,8 +44,11 @@ class SiteApp(App):
             **site.defaults,
         )
         self._site_store = None if self._alias is None else SiteStore(self._alias, self._wake_node)
-        self._arounds.append(around_of(_fresh_connections))
-        self._async_arounds = [around_of(_fresh_connections_async)]
+        self._idle = IdleConnections()
+        self._arounds.append(around_of(self._idle.around))
+        self._async_arounds = [around_of(self._idle.around_async)]
+        if django.setup not in in_children:  # a process for a task knows no Django yet
+            in_children.append(django.setup)
 
     # the store
 
@@ -85,11 +90,19 @@ class SiteApp(App):
 
     def stop(self) -> bool:
         """Drain and stop the node, and let go of its connections: a test database could not be dropped else."""
+        has_node = self.runner is not None
         try:
             return super().stop()
         finally:
+            if has_node:
+                self._idle.close()
             if self._alias is not None:
                 self.close()
+
+    def after_fork(self) -> None:
+        """See `App.after_fork`."""
+        super().after_fork()
+        self._idle.after_fork()
 
     # declaring
 
@@ -152,29 +165,3 @@ class SiteApp(App):
         keep = partial(super()._enqueue, store, run, None)
         transaction.on_commit(keep, using=waits)
         return run
-
-
-def _fresh_connections() -> Iterator[None]:
-    """What Django does around each request, around each run."""
-    _close_old_connections()
-    try:
-        yield
-    finally:
-        _close_old_connections()
-
-
-async def _fresh_connections_async() -> AsyncIterator[None]:
-    """The same in the thread in which Django's asynchronous calls reach the database."""
-    close = sync_to_async(_close_old_connections)
-    await close()
-    try:
-        yield
-    finally:
-        await close()
-
-
-def _close_old_connections() -> None:
-    """Django's own would also close what is inside a transaction: that of a test, in which `inline` calls a task."""
-    for connection in connections.all(initialized_only=True):
-        if not connection.in_atomic_block:
-            connection.close_if_unusable_or_obsolete()

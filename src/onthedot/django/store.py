@@ -47,7 +47,7 @@ class SiteStore(SqlStore):
     @property
     def is_inside(self) -> bool:
         """Whether this thread is inside a transaction of the user's on it."""
-        return bool(connections[self._alias].in_atomic_block)
+        return is_inside(connections[self._alias])
 
     @contextmanager
     def _writing(self) -> Iterator[Connection]:
@@ -60,6 +60,7 @@ class SiteStore(SqlStore):
     def _block(self) -> Iterator[None]:
         """A transaction, or a savepoint in the user's. `CutOff` where it could not even begin."""
         if self.is_inside:
+            _begin_by_hand(connections[self._alias])
             with transaction.atomic(using=self._alias):
                 yield
             return
@@ -119,8 +120,10 @@ class SiteStore(SqlStore):
         raise Conflict(f"{self._place}: your transaction clashed with another one; roll it back and try again")
 
     def notify(self) -> None:
-        """After the user's commit: nobody can see it before."""
-        transaction.on_commit(self._announce, using=self._alias, robust=True)
+        """After the user's commit: nobody can see it before. Who commits by hand cannot be heard; nodes look by
+        themselves."""
+        if not commits_by_hand(connections[self._alias]):
+            transaction.on_commit(self._announce, using=self._alias, robust=True)
 
     def _announce(self) -> None:
         if not self._told() and self._dialect.name == "postgresql":
@@ -168,13 +171,39 @@ def dialect_of(vendor: str) -> Dialect:
             return MYSQL
 
 
+def is_inside(connection: Any) -> bool:
+    """Whether what is done now waits for a commit of the user's."""
+    return bool(connection.in_atomic_block) or commits_by_hand(connection)
+
+
+def commits_by_hand(connection: Any) -> bool:
+    """Whether it is out of any block, and without autocommit: from the first statement on it is in a transaction."""
+    if connection.in_atomic_block:
+        return False
+    is_on = connection.settings_dict["AUTOCOMMIT"] if connection.connection is None else connection.autocommit
+    return not is_on
+
+
+def _begin_by_hand(connection: Any) -> None:
+    """SQLite begins a transaction with the first savepoint, and would commit it with that."""
+    if connection.vendor == "sqlite" and commits_by_hand(connection) and not connection.connection.in_transaction:
+        connection.connection.execute("BEGIN IMMEDIATE")
+
+
 def _open_blocks() -> list[str]:
     """The databases in whose transactions this thread is, the default one first."""
-    opened: list[Any] = [each for each in connections.all(initialized_only=True) if each.in_atomic_block]
+    opened: list[Any] = [each for each in connections.all(initialized_only=True) if is_inside(each)]
     return sorted((each.alias for each in opened), key=lambda alias: alias != "default")
 
 
 def waits_for_commit(store_alias: str | None) -> str | None:
     """The database whose commit is to be waited for, before something is enqueued; None: at once, or with it."""
     blocks = _open_blocks()
-    return None if not blocks or store_alias in blocks else blocks[0]
+    if not blocks or store_alias in blocks:
+        return None
+    if commits_by_hand(connections[blocks[0]]):
+        raise Conflict(
+            f"the database {blocks[0]!r} is without autocommit, and Django does not tell of its commits: enqueue after"
+            " the commit, or inside atomic()"
+        )
+    return blocks[0]

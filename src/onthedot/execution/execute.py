@@ -23,7 +23,7 @@ def execute(target: Target, context: Context) -> Outcome:
         return outcome_of(context, error)
     finally:
         leave(context)
-    return _succeeded(context, result)
+    return succeeded(context, result)
 
 
 def execute_until(target: Target, context: Context, deadline: Deadline) -> Outcome:
@@ -42,7 +42,7 @@ def execute_until(target: Target, context: Context, deadline: Deadline) -> Outco
         deadline.leave()
         error = error if ended or error is not None else raised
     leave(context)
-    return _succeeded(context, result) if error is None else outcome_of(context, error)
+    return succeeded(context, result) if error is None else outcome_of(context, error)
 
 
 async def execute_async(target: Target, context: Context) -> Outcome:
@@ -63,7 +63,7 @@ async def execute_async(target: Target, context: Context) -> Outcome:
         return outcome_of(context, error)
     finally:
         leave(context)
-    return _succeeded(context, result)
+    return succeeded(context, result)
 
 
 def stuck(context: Context, place: str) -> Outcome:
@@ -121,7 +121,8 @@ def _meaning(context: Context, error: BaseException) -> Outcome:
             return _outcome(context, "failed", error=_trace(error))
 
 
-def _succeeded(context: Context, result: Any) -> Outcome:
+def succeeded(context: Context, result: Any) -> Outcome:
+    """The outcome of a run that returned this, if it can be kept."""
     try:
         value, size, dropped = kept(result, context.expected)
     except NotAsExpected as error:

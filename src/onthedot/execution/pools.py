@@ -17,6 +17,8 @@ _WITH_A_QUEUE: tuple[Pool, ...] = ("fast", "loop")
 
 def pool_by_rule(target: Target, chosen: str | None = None) -> Pool:
     """Where runs of the target go, whatever was chosen for them, as long as it has not been found to be slow."""
+    if target.engine is not None:
+        return "remote"
     chosen = chosen or target.pool
     if chosen == "process" and not target.stops_itself:
         return "process"
@@ -49,12 +51,12 @@ class Pools:
     @property
     def free(self) -> int:
         """How many more runs can begin now, in all pools together."""
-        return sum(max(self.free_in(pool), 0) for pool in POOLS)
+        return sum(max(self.free_in(pool), 0) for pool in self.sizes.pools)
 
     @property
     def is_full(self) -> bool:
         """Whether there is a pool in which nothing more can begin now."""
-        return any(self.free_in(pool) <= 0 for pool in POOLS)
+        return any(self.free_in(pool) <= 0 for pool in self.sizes.pools)
 
     def free_in(self, pool: Pool) -> int:
         """How many more runs can begin in the pool; less than none if some wait in its queue."""

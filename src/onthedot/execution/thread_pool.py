@@ -12,8 +12,10 @@ from typing import Generic, Literal, NamedTuple, TypeVar
 
 from onthedot.model.run import Run
 
-Pool = Literal["fast", "slow", "loop", "process"]
-POOLS: tuple[Pool, ...] = ("fast", "slow", "loop", "process")
+Pool = Literal["fast", "slow", "loop", "process", "remote"]
+POOLS: tuple[Pool, ...] = ("fast", "slow", "loop", "process", "remote")
+REMOTE = 1000
+"""How many runs a node watches at engines; they hold no thread."""
 IDLE_S = 60.0
 """How long a thread waits for work before it ends."""
 FEW = 4
@@ -37,11 +39,18 @@ class Sizes:
     process: int = 1
     fast_queue: int = 2000
     slow_queue: int = 5000
+    remote: int = 0
 
     @classmethod
-    def of(cls, workers: int) -> Sizes:
+    def of(cls, workers: int, *, has_engines: bool = False) -> Sizes:
         """So many threads, as many on the event loop, half as many for what is slow, a process for each core."""
-        return cls(workers, max(workers // 2, 1), workers, max(min(workers, os.cpu_count() or 1), 1))
+        remote = REMOTE if has_engines else 0
+        return cls(workers, max(workers // 2, 1), workers, max(min(workers, os.cpu_count() or 1), 1), remote=remote)
+
+    @property
+    def pools(self) -> tuple[Pool, ...]:
+        """Those that there are: without an engine nothing is remote."""
+        return POOLS if self.remote else tuple(pool for pool in POOLS if pool != "remote")
 
     def of_pool(self, pool: Pool) -> int:
         """How many runs the pool may have at once."""
@@ -50,7 +59,7 @@ class Sizes:
 
     def by_pool(self) -> dict[str, int]:
         """How many runs each pool may have at once."""
-        return {pool: self.of_pool(pool) for pool in POOLS}
+        return {pool: self.of_pool(pool) for pool in self.pools}
 
     def queue_of(self, pool: Pool) -> int:
         """How many more it may hold."""

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from threading import Event, Lock
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 from onthedot.clock import Clock, SystemClock
 from onthedot.events import Emitter, Failure, RunFinished, RunStarted
 from onthedot.execution.context import Context
 from onthedot.execution.deadlines import Deadline, Deadlines, LastChance
+from onthedot.execution.engines.away import Away
+from onthedot.execution.engines.engine import Engine
+from onthedot.execution.engines.outposts import Outposts
 from onthedot.execution.event_loop import EventLoop
 from onthedot.execution.execute import (
     execute,
@@ -30,6 +34,7 @@ from onthedot.execution.targets import Lookup, Target
 from onthedot.execution.targets.process import Processes
 from onthedot.execution.thread_pool import POOLS, Counts, Pool, Sizes, ThreadPool
 from onthedot.model.outcome import Outcome
+from onthedot.model.remote import Sent
 from onthedot.model.run import Run, UnreadableRun
 from onthedot.model.states import State
 from onthedot.model.values import copied, replace
@@ -81,6 +86,8 @@ class Worker:
         store: Store | None = None,
         on_completed: Callable[[Run], None] = lambda run: None,
         on_begun: Callable[[Run, int, int], None] = lambda run, at_ms, late_ms: None,
+        engines: Mapping[str, Engine] = MappingProxyType({}),
+        may_enter: Callable[[], bool] = lambda: True,
     ) -> None:
         self._lookup = lookup
         self._clock = clock
@@ -94,6 +101,8 @@ class Worker:
         self._on_begun = on_begun
         """Told of a run, when its task is called and how late that is; takes no lock."""
         self._deadlines = Deadlines(clock, self._failed)
+        self._may_enter = may_enter
+        """Asked before each task is called: who was frozen may have lost its lease, and has not looked yet."""
         self.pools = Pools(lookup, clock, sizes)
         self._lock = Lock()
         self._serves: Callable[[Run], bool] = lambda run: True
@@ -104,8 +113,9 @@ class Worker:
         self._threads: dict[Pool, ThreadPool[Execution]] = {
             pool: ThreadPool(pool, sizes.of_pool(pool), self._work, partial(self._failed, "worker"))
             for pool in POOLS
-            if pool != "loop"
+            if pool not in ("loop", "remote")
         }
+        self.engines = Outposts(engines, clock, self._note_sent, self._failed)
         self._commands: set[str] = set()
         """The runs that have processes of their own to end."""
         self._empty = Event()
@@ -137,7 +147,7 @@ class Worker:
                 here.count((pool, True)),
                 here.count((pool, False)),
             )
-            for pool in POOLS
+            for pool in self.pools.sizes.pools
         }
 
     def begun(self) -> dict[str, int]:
@@ -166,6 +176,7 @@ class Worker:
         self._deadlines.close()
         for pool in self._threads.values():
             pool.close()
+        self.engines.close()
         self._processes.close()
         self._wait_for_commands()
         self._loop.close()
@@ -194,7 +205,9 @@ class Worker:
         if waiting:  # all at once: waking the loop costs more than the tasks
             self._send(waiting, partial(self._loop.call, self._spawn, waiting))
         for execution in taken:
-            if execution.pool != "loop":
+            if execution.pool == "remote":
+                self._send([execution], partial(self._send_away, execution))
+            elif execution.pool != "loop":
                 self._send([execution], partial(self._threads[execution.pool].put, execution))
 
     def _send(self, executions: list[Execution], send: Callable[[], None]) -> None:
@@ -212,6 +225,8 @@ class Worker:
             self._report(Outcome(run.id, run.claim_no, "failed", error=run.error, final=True))
             return None
         target = self._lookup(run.task)
+        if run.remote is not None and (target is None or target.engine != run.engine):
+            return None  # it is at an engine that this node has no more: it stays there until somebody has it
         if target is None:
             self._report(Outcome(run.id, run.claim_no, "handed_back", reason=f"no task {run.task!r} on this node"))
             return None
@@ -221,7 +236,7 @@ class Worker:
         context = Context(run, on_line=self._on_line, clock=self._clock, facts=self._facts)
         execution = Execution(run, context, target, pool)
         with self._lock:
-            if not self._serves(run) or self._begun.get(run.id, 0) >= run.claim_no:
+            if not self._serves(run) or self._has_begun(run):
                 return None
             self._begun[run.id] = run.claim_no
             full = not self.pools.take(pool)
@@ -232,6 +247,12 @@ class Worker:
             self._report(Outcome(run.id, run.claim_no, "handed_back", reason=f"the {pool} pool of this node is full"))
             return None
         return execution
+
+    def _has_begun(self, run: Run) -> bool:
+        """What is at an engine may be watched again, where that was broken off."""
+        if run.remote is not None and run.id not in self._executions:
+            return self._begun.get(run.id, 0) > run.claim_no
+        return self._begun.get(run.id, 0) >= run.claim_no
 
     # stopping
 
@@ -256,10 +277,13 @@ class Worker:
         self._note_empty()
 
     def hand_back(self, *, entered: bool = False) -> None:
-        """Give back what has not entered its task yet, or all; tasks that were entered are asked to stop."""
+        """Give back what has not entered its task yet, or all; tasks that were entered are asked to stop.
+
+        What an engine has goes on: it is another's to watch, whom the store finds.
+        """
         with self._lock:
             here = [each for each in self._executions.values() if not each.given_up]  # the others have reported
-            given_back = [each for each in here if entered or not each.entered]
+            given_back = [each for each in here if (entered and each.pool != "remote") or not each.entered]
             for each in given_back:
                 each.given_up = True
         self._give_back(given_back)
@@ -274,13 +298,66 @@ class Worker:
             self._forget(each)
         self._note_empty()
 
+    @property
+    def has_some_at_engines(self) -> bool:
+        """Whether it watches anything there."""
+        with self._lock:
+            return any(each.pool == "remote" for each in self._executions.values())
+
+    def let_go_of_engines(self) -> None:
+        """Watch nothing there any more: it goes on."""
+        with self._lock:
+            here = [each.run for each in self._executions.values() if each.pool == "remote" and each.entered]
+        for run in here:
+            self.give_up(run.id, run.claim_no)
+
     def _stop(self, execution: Execution) -> None:
+        if execution.pool == "remote":
+            self._stop_elsewhere(execution)
+            return
         execution.context.stop()
         if execution.deadline is not None:
             self._deadlines.interrupt(execution.deadline)
         if execution.pool == "loop":
             self._give_last_chance(execution, 0)
             self._loop.call(self._stop_on_loop, execution)
+
+    # elsewhere
+
+    def _send_away(self, execution: Execution) -> None:
+        """Have its engine do it; where another node has given it to that, only watch it."""
+        run, context, target = execution.run, execution.context, execution.target
+        is_adopted = run.remote is not None
+        execution.entered, execution.entered_ms = is_adopted, self._clock.now_ms()
+        away = Away(
+            context,
+            make_call=lambda: target.elsewhere(context),
+            enter=partial(self._is_still_ours if is_adopted else self._enter, execution),
+            prepare=partial(self._begin_step, context),
+            end=partial(self._end_elsewhere, execution),
+        )
+        self.engines.put(target.engine or "", away)
+
+    def _is_still_ours(self, execution: Execution) -> bool:
+        return not execution.given_up
+
+    def _end_elsewhere(self, execution: Execution, outcome: Outcome) -> None:
+        if not execution.given_up:
+            self.engines.has_ended(execution.target.engine or "", execution.run)
+        self._leave(execution, outcome)
+
+    def _stop_elsewhere(self, execution: Execution) -> None:
+        """Its engine is asked to stop it; not where it is no longer ours: it goes on for another node."""
+        name = execution.target.engine or ""
+        if execution.given_up:
+            self.engines.drop(name, execution.run)
+            self._release(execution)
+            return
+        execution.context.stop()
+        self.engines.wake(name)
+
+    def _note_sent(self, owner: str, sent: Sequence[Sent]) -> list[str]:
+        return [each.run_id for each in sent] if self._store is None else self._store.note_sent(owner, sent)
 
     # in threads
 
@@ -413,8 +490,10 @@ class Worker:
     # everywhere
 
     def _enter(self, execution: Execution) -> bool:
+        """Where it may not, it is left for whoever watches the lease, who gives it up."""
+        may = self._may_enter()
         with self._lock:
-            if execution.given_up:
+            if execution.given_up or not may:
                 return False
             execution.entered = True
         run = execution.run

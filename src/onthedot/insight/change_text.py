@@ -45,6 +45,11 @@ def describe_change(change: Change) -> tuple[str, str]:
 
 def _of_run(change: Change) -> tuple[str, str]:
     after = change.after
+    if "heir" in after:
+        return (
+            "node",
+            f"node {after['heir']} watches the run at engine {after['engine']}, in the place of {after['node']}",
+        )
     if "node" in after:
         how = "died while it ran, and the run was taken over" if after.get("died") else "stopped, and gave the run back"
         return "node", f"node {after['node']} {how}"

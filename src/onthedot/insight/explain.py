@@ -15,6 +15,7 @@ from onthedot.model.decision import Decision
 from onthedot.model.run import Run
 from onthedot.model.schedule import Schedule
 from onthedot.model.states import State
+from onthedot.model.tracebacks import telling_line
 from onthedot.moments import iso
 from onthedot.rules.routing import why_nobody
 from onthedot.stores.base import Store
@@ -267,7 +268,8 @@ def hindrances(run: Run, facts: Facts) -> list[str]:
     in its turn, and lateness."""
     losses = facts.history.losses_of(run.id)
     failed = [(each.ended_ms or 0, _failed(each, facts)) for each in run.earlier if each.outcome not in _IN_THE_AUDIT]
-    told = [text for _, text in sorted([*failed, *((each.change.at_ms, str(each)) for each in losses)])]
+    went = [*((each.change.at_ms, str(each)) for each in losses), *facts.history.handed_over(run.id)]
+    told = [text for _, text in sorted([*failed, *went])]
     forgotten = run.crashes - sum(each.died for each in losses)
     if forgotten > 0:
         told.append("its node died while it ran" if forgotten == 1 else f"its node died {forgotten} times while it ran")
@@ -294,7 +296,10 @@ def _course(run: Run, facts: Facts) -> str:
         why = "" if run.is_shard else f" by route {run.policy.route}"
         story += f", sent to node {facts.nodes.name(run.target)}{why}"
     if run.started_ms is not None and run.owner is not None:
-        story += f", begun {iso(run.started_ms)} on node {facts.nodes.name(run.owner)}, attempt {run.attempt}"
+        where = f"on node {facts.nodes.name(run.owner)}"
+        if run.engine is not None:
+            where = f"at engine {run.engine} as {run.engine_id}, watched by node {facts.nodes.name(run.owner)}"
+        story += f", begun {iso(run.started_ms)} {where}, attempt {run.attempt}"
     return story if run.finished_ms is None else f"{story}, ended {iso(run.finished_ms)}"
 
 
@@ -305,7 +310,7 @@ def why_so(run: Run, facts: Facts) -> str:
 
 def _because(run: Run, facts: Facts) -> str:
     if run.reason is None:
-        return (run.error or "").strip().rpartition("\n")[2]
+        return telling_line(run.error)
     reason, _, detail = run.reason.partition(": ")
     if reason == "misfire" and detail:
         return f"{_GAVE_WAY}: {detail}"

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from onthedot.insight.node_history import at
 from onthedot.model.run import Run
 from onthedot.model.states import State
+from onthedot.model.tracebacks import telling_line
 from onthedot.stores.base import Store
 
 LATELY_MS = 86_400_000
@@ -30,7 +31,7 @@ class Failures:
     def __str__(self) -> str:
         told = f"{self.name} failed once" if self.count == 1 else f"{self.name} failed {self.count:,} times"
         when = f", at {at(self.since_ms)}" if self.count == 1 else f" since {at(self.since_ms)}, last"
-        why = self.last.reason or (self.last.error or "").strip().rpartition("\n")[2] or str(self.last.state)
+        why = self.last.reason or telling_line(self.last.error) or str(self.last.state)
         return f"{told}{when}: {why}"
 
 

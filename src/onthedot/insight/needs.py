@@ -6,12 +6,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from onthedot.insight.engines import silent_engines
 from onthedot.insight.failures import MOST_COUNTED, Failures
 from onthedot.insight.node_history import labels_of
 from onthedot.insight.status import Deaths, Status, read_status
 from onthedot.model.mark import Mark
 from onthedot.model.node import NodeState
 from onthedot.model.states import State
+from onthedot.model.tracebacks import telling_line
 from onthedot.stores.base import Store
 from onthedot.texts import counted, many
 
@@ -72,6 +74,7 @@ def find_needs(status: Status, failing: Mapping[str, Failing]) -> list[Need]:
     return [
         *_nobody(status),
         *_unable(status),
+        *_silent(status),
         *_parked(status),
         *_overdue(status),
         *_failing(status, failing),
@@ -111,6 +114,11 @@ def _unable(status: Status) -> Iterator[Need]:
         acts: tuple[Act, ...] = ("edit", "nodes") if first else ("nodes",)
         evidence = f"{others} {_sentence(unable.remedy)}".strip()
         yield Need("parked", f"{who} cannot run: {unable.reason}", evidence, name=first, acts=acts)
+
+
+def _silent(status: Status) -> Iterator[Need]:
+    for said in silent_engines(status.alive)[:_EACH]:
+        yield Need("node", _sentence(said).rstrip("."), "Its runs wait, and go on when it answers.", acts=("nodes",))
 
 
 def _parked(status: Status) -> Iterator[Need]:
@@ -163,7 +171,7 @@ def _failure(failures: Failures, failing: Failing) -> Need:
     if times > 1:
         least = "at least " if times >= LOOKED_BACK else ""
         sentence = f"{failures.name} has failed {least}{times:,} times in a row"
-    why = last.reason or (last.error or "").strip().rpartition("\n")[2] or str(last.state)
+    why = last.reason or telling_line(last.error) or str(last.state)
     acts: tuple[Act, ...] = ("run", "retry", "pause") if times == 1 else ("run", "pause")
     return Need("failed", sentence, why, last.finished_ms, failures.name, last.id, acts)
 

@@ -9,12 +9,13 @@ from statistics import median
 from typing import NamedTuple
 
 from onthedot.durations import spoken_duration
-from onthedot.model.attempt import Attempt, last_line
+from onthedot.model.attempt import Attempt
 from onthedot.model.graph import SHARD
 from onthedot.model.ledger import Ledger
 from onthedot.model.run import Run, UnreadableRun
 from onthedot.model.states import State
 from onthedot.model.step_status import StepStatus
+from onthedot.model.tracebacks import telling_line
 from onthedot.texts import counted
 
 ON_THE_DOT_MS = 1000
@@ -73,7 +74,7 @@ class Known:
 def tell(run: Run, known: Known) -> str:
     """The whole story; ends with a full stop."""
     if isinstance(run, UnreadableRun):
-        return _sentence(f"its row cannot be read, so it is never started: {last_line(run.error)}")
+        return _sentence(f"its row cannot be read, so it is never started: {telling_line(run.error)}")
     if run.is_broadcast:
         return " ".join([_broadcast(run), *([_sentence(_end_of_all(run, known))] if run.is_final else [])])
     told = [_beginning(run, known)] if run.attempts else [*_flow(run, known)]
@@ -248,7 +249,7 @@ def _waits(run: Run, known: Known) -> str:
 
 def _runs(run: Run, known: Known, who: str) -> str:
     since_ms = max(known.now_ms - (run.started_ms or known.now_ms), 0)
-    told = f"{who} has been at it for {_said(since_ms)}"
+    told = f"{who} has been at {_at(run)} for {_said(since_ms)}{_as(run)}"
     if run.cancel_requested_ms is None:
         return told + _usually(known)
     by = f" by {known.stopped_by}" if known.stopped_by else ""
@@ -287,7 +288,20 @@ def _began(run: Run) -> bool:
 
 
 def _after(run: Run) -> str:
-    return f" after {_said(run.duration_ms or 0)}" if _holds_its_last(run) else ""
+    if not _holds_its_last(run):
+        return ""
+    return f" after {_said(run.duration_ms or 0)}" + (f" at engine {run.engine}" if run.engine else "")
+
+
+def _at(run: Run) -> str:
+    """Where it is executed."""
+    if run.engine is None:
+        return "it"
+    return f"engine {run.engine}" if run.is_taken else f"the door of engine {run.engine}"
+
+
+def _as(run: Run) -> str:
+    return "" if run.engine is None else f", as {run.engine_id}"
 
 
 def _usually(known: Known) -> str:

@@ -105,8 +105,17 @@ class ScheduleHistory:
         return None
 
     def losses_of(self, run_id: str) -> list[Loss]:
-        """The nodes that went while they had this run."""
-        return [Loss(each) for each in self._changes if each.after.get("run") == run_id and "node" in each.after]
+        """The nodes that went while they had this run, and gave it back."""
+        return [Loss(each) for each in self._of_nodes(run_id) if "heir" not in each.after]
+
+    def handed_over(self, run_id: str) -> list[tuple[int, str]]:
+        """When another node went on watching this run at its engine, and which."""
+        lines = [each for each in self._of_nodes(run_id) if "heir" in each.after]
+        told = "node {} watches it since {}, as {} did before"
+        return [(each.at_ms, told.format(each.after["heir"], at(each.at_ms), each.after["node"])) for each in lines]
+
+    def _of_nodes(self, run_id: str) -> list[Change]:
+        return [each for each in self._changes if each.after.get("run") == run_id and "node" in each.after]
 
     def asked_for(self, run_id: str) -> str | None:
         """Who asked for this run by hand."""

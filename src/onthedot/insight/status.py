@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from onthedot.insight.engines import silent_engines
 from onthedot.insight.failures import LATELY_MS, MOST_COUNTED, Failures, read_failures
 from onthedot.insight.lateness import LATE_MS, why_not_taken
 from onthedot.insight.node_history import at, labels_of
@@ -118,9 +119,13 @@ class Status:
     """How many schedules and tasks failed."""
     waiting: int
     running: int
-    """Both counted up to MOST_COUNTED."""
+    """Without the steps of flows, which are counted below; each up to MOST_COUNTED."""
     freezes: tuple[Freeze, ...] = ()
     """Those that last."""
+    waiting_steps: int = 0
+    running_steps: int = 0
+    frozen: int = 0
+    """So many schedules are frozen now, counted as those that are paused."""
 
     @property
     def alive(self) -> tuple[Node, ...]:
@@ -137,6 +142,7 @@ class Status:
             found.append("every node is draining and takes no more runs: start another with onthedot run")
         else:
             found += [str(each) for each in self.unable if self.alive]
+        found += silent_engines(self.alive)
         if self.parked:
             who = "1 schedule" if self.parked_count == 1 else f"{many(self.parked_count)} schedules"
             found.append(f"{who} parked: what cannot be planned does not run")
@@ -184,6 +190,9 @@ def read_status(store: Store) -> Status:
         waiting=live.waiting,
         running=live.running,
         freezes=tuple(each for each in store.freezes() if each.state(now_ms) == "active"),
+        waiting_steps=live.waiting_steps,
+        running_steps=live.running_steps,
+        frozen=counts.frozen,
     )
 
 

@@ -16,6 +16,7 @@ from onthedot.model.mark import Mark, mark_of
 from onthedot.model.run import Run
 from onthedot.model.schedule import Schedule
 from onthedot.model.states import State
+from onthedot.model.tracebacks import telling_line
 from onthedot.stores.base import Change, Store
 from onthedot.texts import counted
 from onthedot.triggers.base import Trigger
@@ -147,7 +148,7 @@ def _why(run: Run) -> str:
     """What failed, or who ended it."""
     match run.state:
         case State.FAILED:
-            return (run.error or "").strip().rpartition("\n")[2]
+            return telling_line(run.error)
         case State.CANCELLED:
             return run.reason or ""
         case _:
@@ -231,7 +232,7 @@ def _of_run(run: Run) -> Iterator[Fact]:
 
 
 def _because(error: str | None) -> str:
-    last = (error or "").strip().rpartition("\n")[2]
+    last = telling_line(error)
     return f": {last}" if last else ""
 
 

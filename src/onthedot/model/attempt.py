@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from onthedot.model.tracebacks import telling_line
+
 MOST_KEPT = 20
 """So many of a run's earlier attempts are kept: the last ones."""
 _LONGEST_ERROR = 300
@@ -25,16 +27,16 @@ class Attempt:
     outcome: str | None = None
     """How it ended: failed, timed_out, node_died, handed_back, or as the run did; None while it runs."""
     error: str | None = None
-    """The last line of what went wrong."""
+    """The line that says what went wrong."""
 
     def as_json(self) -> list[Any]:
         """Its values in order; the last ones are left out where they are empty."""
         return [self.number, self.claim_no, self.node, self.started_ms, self.ended_ms, self.outcome, self.error]
 
 
-def last_line(error: str | None) -> str | None:
+def short_error(error: str | None) -> str | None:
     """What is kept of an error beside an attempt."""
-    return None if not error else error.strip().rpartition("\n")[2][:_LONGEST_ERROR]
+    return None if not error else telling_line(error)[:_LONGEST_ERROR]
 
 
 def attempts_from(values: object) -> tuple[Attempt, ...]:

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from onthedot.model.attempt import last_line
 from onthedot.model.histogram import Histogram, added
+from onthedot.model.tracebacks import telling_line
 
 HOUR_MS = 3_600_000
 MOST_ERRORS = 20
@@ -101,5 +101,5 @@ _NUMBERS = re.compile(
 
 
 def masked(error: str | None) -> str:
-    """The group of an error: its last line, in which `#` stands for every number."""
-    return _NUMBERS.sub("#", last_line(error) or "").strip() or "no message"
+    """The group of an error: the line that says what went wrong, in which `#` stands for every number."""
+    return _NUMBERS.sub("#", telling_line(error)).strip() or "no message"

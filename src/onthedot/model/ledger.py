@@ -1,7 +1,8 @@
 """A flow's ledger: what is known of its steps, kept on the flow's own row and written only under its lock.
 
 The items of a step are held as sets, never as counts: whoever tells of an end twice has told of it once. A set is an
-integer with a bit for each item, and a step that is not mapped is a map of one. In JSON a set is hexadecimal text.
+integer with a bit for each item, and a step that is not mapped is a map of one. In JSON a set is hexadecimal text;
+the items of a map begin in their order, so what ended is mostly all up to some number, which is then said instead.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ class Entry:
         said: dict[str, Any] = {"n": self.n}
         for name in _SETS:
             if items := fields[name]:
-                said[name] = f"{items:x}"
+                said[name] = _text_of(items)
         if self.verdict is not None:
             said["st"] = self.verdict
         for name in _SAID:
@@ -71,7 +72,7 @@ class Entry:
     @classmethod
     def from_json(cls, said: Mapping[str, Any]) -> Entry:
         """What `as_json` gave; names of a later version are left out."""
-        sets: dict[str, Any] = {name: int(said[name], 16) for name in _SETS if name in said}
+        sets: dict[str, Any] = {name: _set_of(said[name]) for name in _SETS if name in said}
         others = {name: said[name] for name in _SAID if name in said}
         return cls(said["n"], verdict=said.get("st"), **sets, **others)
 
@@ -131,6 +132,29 @@ class Ledger:
         steps = {name: Entry.from_json(entry) for name, entry in said.get("steps", {}).items()}
         known = {name: said[name] for name in ("round", "fence", "carried", "hard", "late") if name in said}
         return cls(steps, **known, members=tuple(said.get("members", ())))
+
+
+_FEW = 64
+
+
+def _text_of(items: int) -> str:
+    """Of a set. "7000+5" are the first 7,000 items, and of those behind them the first and the third; in "7000-5" the
+    first 7,000 are none of it."""
+    has_first = bool(items & 1)
+    alike = _zeros_below(~items if has_first else items)
+    return f"{items:x}" if alike < _FEW else f"{alike}{'+' if has_first else '-'}{items >> alike:x}"
+
+
+def _set_of(text: str) -> int:
+    alike, sign, rest = text.partition("+") if "+" in text else text.partition("-")
+    if not sign:
+        return int(text, 16)
+    return int(rest, 16) << int(alike) | (all_items(int(alike)) if sign == "+" else 0)
+
+
+def _zeros_below(items: int) -> int:
+    """Below the lowest of a set that is not empty."""
+    return (items & -items).bit_length() - 1
 
 
 def all_items(n: int) -> int:

@@ -14,6 +14,9 @@ ZONES_LABEL = "tzdata"
 SLOW_LABEL = "slow_tasks"
 """By this label a node says which tasks it has found to be slow, one in a line: their runs go to its slow pool."""
 
+ENGINES_LABEL = "engines"
+"""By this label a node says to which engines it can give runs, one in a line."""
+
 WARNING_LABEL = "warns."
 """By labels that begin so, and go on with a word for what it is about, a node says what it cannot promise, and what to
 do about it."""
@@ -58,6 +61,11 @@ class Node:
     def expired(self, now_ms: int) -> bool:
         """Whether its lease is over by the store's clock, also where that was set back behind the last renewal."""
         return not self.renewed_ms <= now_ms < self.renewed_ms + self.lease_ms
+
+
+def engines(node: Node) -> frozenset[str]:
+    """The engines that the node can reach, by their names; whether they answer is another matter."""
+    return frozenset(node.labels.get(ENGINES_LABEL, "").split("\n")) - {""}
 
 
 def slow_tasks(node: Node) -> frozenset[str]:

@@ -7,9 +7,10 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Literal
 
-from onthedot.model.attempt import MOST_KEPT, Attempt, last_line
+from onthedot.model.attempt import MOST_KEPT, Attempt, short_error
 from onthedot.model.graph import BROADCAST
 from onthedot.model.policy import Policy
+from onthedot.model.remote import engine_of, is_taken
 from onthedot.model.states import FINAL, State
 from onthedot.model.step_status import StepStatus
 from onthedot.model.values import make
@@ -86,6 +87,8 @@ class Run:
     size: int | None = None
     """How long the list is that it returned; None where it returned something else, or nobody maps over it. Of a shard:
     how many there are."""
+    remote: str | None = None
+    """Of an attempt that is executed elsewhere: at which engine, and whether that has taken it. See `model.remote`."""
 
     @property
     def attempts(self) -> tuple[Attempt, ...]:
@@ -103,7 +106,7 @@ class Run:
             self.started_ms,
             self.finished_ms,
             self.outcome,
-            last_line(self.error) if self.is_final else None,
+            short_error(self.error) if self.is_final else None,
         )
 
     def earlier_with(self, ended_ms: int, outcome: str, error: str | None = None) -> tuple[Attempt, ...]:
@@ -111,7 +114,7 @@ class Run:
         latest = self._latest_attempt()
         if latest is None:
             return self.earlier
-        ended = replace(latest, ended_ms=ended_ms, outcome=outcome, error=last_line(error))
+        ended = replace(latest, ended_ms=ended_ms, outcome=outcome, error=short_error(error))
         return (*self.earlier, ended)[-MOST_KEPT:]
 
     @property
@@ -213,6 +216,21 @@ class Run:
     def with_steps(self, steps: tuple[StepStatus, ...]) -> Run:
         """The same run, told with its steps."""
         return make(type(self), {**self.__dict__, "_steps": steps})
+
+    @property
+    def engine(self) -> str | None:
+        """The engine that its latest attempt was given to; None where a node executes it itself."""
+        return None if self.remote is None else engine_of(self.remote)
+
+    @property
+    def engine_id(self) -> str | None:
+        """Under which id the engine knows that attempt, however often it is sent; the next has another."""
+        return None if self.remote is None else f"{self.id}.{self.attempt}"
+
+    @property
+    def is_taken(self) -> bool:
+        """Whether the engine has said that it took that attempt; else nobody knows."""
+        return self.remote is not None and is_taken(self.remote)
 
     @property
     def is_step(self) -> bool:

@@ -20,7 +20,7 @@ Kind = Literal["task", "flow"]
 Mode = Literal["durable", "local"]
 ScheduleState = Literal["active", "paused", "parked", "ended"]
 """Parked: it cannot be planned, and says why. Ended: it has no moment left."""
-Facet = Literal["active", "paused", "parked", "ended", "undeclared", "leaving_out"]
+Facet = Literal["active", "paused", "parked", "ended", "undeclared", "leaving_out", "frozen"]
 """What schedules may be asked for by: a state, or what may be true in any of them and is judged by the clock.
 
 Undeclared: code or a file declared it, and no live node has for an hour. Leaving out: within the last day it did not
@@ -173,9 +173,15 @@ class Schedule(Definition[Json], _Named):
 
     def has(self, facet: Facet, now_ms: int) -> bool:
         """Whether it is found by this."""
-        if facet == "undeclared":
-            return self.is_undeclared(now_ms)
-        return self.is_leaving_out(now_ms) if facet == "leaving_out" else self.state == facet
+        match facet:
+            case "undeclared":
+                return self.is_undeclared(now_ms)
+            case "leaving_out":
+                return self.is_leaving_out(now_ms)
+            case "frozen":
+                return self.frozen_at(now_ms) is not None
+            case _:
+                return self.state == facet
 
     @property
     def state(self) -> ScheduleState:

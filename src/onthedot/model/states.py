@@ -44,6 +44,7 @@ LEGAL: dict[tuple[State | None, State], frozenset[Actor]] = {
     (State.WAITING, State.CANCELLED): frozenset({Actor.OPERATOR}),
     (State.WAITING, State.SKIPPED): frozenset({Actor.OPERATOR, Actor.NODE}),
     (State.WAITING, State.FAILED): frozenset({Actor.NODE}),
+    (State.RUNNING, State.RUNNING): frozenset({Actor.OWNER, Actor.TAKEOVER}),
     (State.RUNNING, State.WAITING): frozenset({Actor.OWNER, Actor.TAKEOVER}),
     (State.RUNNING, State.SUCCEEDED): frozenset({Actor.OWNER}),
     (State.RUNNING, State.FAILED): frozenset({Actor.OWNER, Actor.TAKEOVER}),
@@ -57,7 +58,8 @@ LEGAL: dict[tuple[State | None, State], frozenset[Actor]] = {
     (State.LOST, State.WAITING): frozenset({Actor.OPERATOR}),
     (State.SKIPPED, State.WAITING): frozenset({Actor.OPERATOR}),
 }
-"""Who may do what. RUNNING to CANCELLED by takeover: a run that was asked to stop and would wait again. WAITING to
+"""Who may do what. RUNNING to RUNNING: what is executed elsewhere goes on as
+another node's to watch. RUNNING to CANCELLED by takeover: a run that was asked to stop and would wait again. WAITING to
 FAILED: the store refuses to start it."""
 
 

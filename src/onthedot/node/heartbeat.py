@@ -133,6 +133,8 @@ class Heartbeat:
             worker.forget_begun(orders.remember)
         if orders.is_drained and not self.is_draining:
             self._be_drained()
+        if self.is_draining:
+            self.hand_over()
         for node_id, renewals in orders.take_over:
             self._take_over(node_id, renewals)
 
@@ -152,6 +154,13 @@ class Heartbeat:
         self.is_draining = True
         self._around.worker.hand_back()
         self._around.emitter.emit(Draining(self.lease.node.id, self.lease.node.name))
+
+    def hand_over(self) -> None:
+        """Let others watch what engines have of this node, where there are others that can."""
+        if not self._around.worker.has_some_at_engines:
+            return
+        for run in self._around.store.hand_over(self.lease.node.id):
+            self._around.worker.give_up(run.id, run.claim_no - 1)
 
     def _go_on_as_another(self, lease: Lease) -> int:
         """Stop all that runs here, end the old incarnation, and join as a new one.

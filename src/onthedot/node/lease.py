@@ -46,7 +46,8 @@ class Orders:
     stop: tuple[Claim, ...] = ()
     """No longer this node's: whatever becomes of them is not reported."""
     begin: tuple[Run, ...] = ()
-    """The store holds them as running here, and they never began: an answer was lost."""
+    """The store holds them as running here, and they never began: an answer was lost. Or an engine has them, and nobody
+    watches them any more."""
     cancel: tuple[Claim, ...] = ()
     fail: tuple[Claim, ...] = ()
     """They began, are executed no longer, and left no outcome."""
@@ -98,11 +99,14 @@ class Lease:
         self.node = renewal.node
         own = {(run.id, run.claim_no): run for run in renewal.own}
         gone = {claim for claim in own if self._has_ended(claim, here)}
+        without_outcome = gone & self._without_outcome
+        elsewhere = {claim for claim in without_outcome if own[claim].remote is not None}
+        begin = tuple(run for claim, run in own.items() if _never_begun(claim, here) or claim in elsewhere)
         orders = Orders(
             stop=tuple(sorted(ask.held - own.keys() - here.reported)),
-            begin=tuple(run for claim, run in own.items() if _never_begun(claim, here)) if here.takes_more else (),
+            begin=begin if here.takes_more else (),
             cancel=tuple(claim for claim, run in own.items() if run.cancel_requested_ms is not None),
-            fail=tuple(sorted(gone & self._without_outcome)),
+            fail=tuple(sorted(without_outcome - elsewhere)),
             take_over=tuple(self._peers.dead(renewal.nodes, renewal.node.id, now_ms, store_ms)),
             is_drained=renewal.node.state is NodeState.DRAINING,
             is_alone=len(renewal.nodes) == 1,

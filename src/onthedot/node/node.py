@@ -15,12 +15,14 @@ from __future__ import annotations
 import os
 import socket
 from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 from onthedot.clock import Clock, StoreClock
 from onthedot.errors import NodeDead, OnthedotError
 from onthedot.events import Emitter, Failure, LoopRestarted, NodeStarted, NodeStopped, OutcomeRefused
 from onthedot.execution.capture import capture_logging
+from onthedot.execution.engines.engine import Engine
 from onthedot.execution.targets import Lookup
 from onthedot.execution.thread_pool import Counts, Pool, Room, Sizes
 from onthedot.execution.worker import NOTICED_MS, Worker
@@ -50,6 +52,8 @@ from onthedot.triggers.tzfile import zones_version
 
 LONGEST_RUSH_MS = 500
 """How long outcomes wait at most while what is due is planned: each written batch would make the rest later."""
+LONGEST_HOLD_MS = 100
+"""And before something is due, however long a batch takes."""
 
 
 _MOST_SLOW = 20
@@ -81,6 +85,7 @@ class NodeRunner:
         declare: Callable[[], None] = lambda: None,
         declare_again: Callable[[], None] = lambda: None,
         make_worker: Callable[..., Worker] = Worker,
+        engines: Mapping[str, Engine] = MappingProxyType({}),
     ) -> None:
         self._store = store
         self._emitter = emitter
@@ -90,6 +95,8 @@ class NodeRunner:
         self._clock = StoreClock(store.now_ms, clock)
         self._zones = zones_version()
         self._rush_since_ms: int | None = None
+        self._writing_takes_ms = 0
+        """How long a batch of outcomes took of late."""
         self._told_of_worker = False
         self._tally = Tally()
         self._logs = LogWriter(store, self._node_id)
@@ -101,11 +108,13 @@ class NodeRunner:
             self._clock,
             emitter,
             self._outcomes.add,
-            sizes=Sizes.of(settings.capacity),
+            sizes=Sizes.of(settings.capacity, has_engines=bool(engines)),
             on_line=self._logs.add,
             store=store,
             on_completed=self._after_completion,
             on_begun=self._count_begun,
+            engines=engines,
+            may_enter=self._may_enter,
         )
         self._drain = Drain(self.worker, self._clock, emitter, lambda: self.node)
         self._planner = Planner(store, Decider(lambda: new_id(self._clock.now_ms()), self._room), emitter.emit)
@@ -195,6 +204,7 @@ class NodeRunner:
         self._supervisor.stop(["plan", "sweep", "prune"])
         self._pass.let_go()  # who writes outcomes may be about to begin runs
         self.worker.hand_back()
+        self._leave_engines()
         all_ended = self._drain.wait(self._settings.drain_ms)
         self._drain.hand_back()
         self._supervisor.stop()
@@ -204,6 +214,14 @@ class NodeRunner:
         if self._heartbeat.has_joined:
             self._emitter.emit(NodeStopped(self.node.id, self.node.name))
         return all_ended
+
+    def _leave_engines(self) -> None:
+        """What they have goes on. Those who can watch it do so at once; else whoever comes."""
+        try:
+            self._heartbeat.hand_over()
+        except Exception as error:  # the store is away: others take over in a while
+            self._on_failure("stop", error)
+        self.worker.let_go_of_engines()
 
     def hurry(self) -> None:
         """Do not wait for what runs when it stops, or stops already: give it back."""
@@ -318,7 +336,15 @@ class NodeRunner:
         rush_since_ms = self._rush_since_ms
         if rush_since_ms is not None and self._clock.monotonic_ms() - rush_since_ms < LONGEST_RUSH_MS:
             return LOOK_AGAIN_MS
-        return self._outcomes.run_once()
+        hold_ms = self._pass.waits_for_herd_ms(self._writing_takes_ms)
+        if hold_ms:
+            return hold_ms
+        began_ms = self._clock.monotonic_ms()
+        try:
+            return self._outcomes.run_once()
+        finally:
+            took_ms = min(self._clock.monotonic_ms() - began_ms, LONGEST_HOLD_MS)
+            self._writing_takes_ms = max(took_ms, self._writing_takes_ms // 2)
 
     def _rush(self, begins: bool) -> None:
         if not begins:
@@ -334,6 +360,9 @@ class NodeRunner:
 
     def _room(self) -> Room:
         return self.worker.pools.room()
+
+    def _may_enter(self) -> bool:
+        return not self._heartbeat.is_cut_off
 
     def _wake_outcomes(self) -> None:
         self.loops["outcomes"].wake()
@@ -352,6 +381,7 @@ class NodeRunner:
     def _after_finish(self, finished: Finished, outcomes: Mapping[Claim, Outcome]) -> None:
         emit_recorded(self._emitter, finished.recorded, outcomes)
         self._tally.ended(self._node_id(), finished.recorded)
+        self.worker.engines.recorded(outcomes, finished)
         for run_id in finished.refused:
             self._emitter.emit(OutcomeRefused(run_id))
         if any(run.state is State.WAITING for run in finished.recorded):
@@ -409,4 +439,5 @@ class NodeRunner:
         """What was set, and what an operator cannot see from elsewhere."""
         slow = self.worker.pools.found_slow()[:_MOST_SLOW]
         told = {SLOW_LABEL: "\n".join(slow)} if slow else {}
+        told |= self.worker.engines.labels()
         return {**self._settings.labels, SKEW_LABEL: str(self._clock.skew_ms), ZONES_LABEL: self._zones, **told}

@@ -32,6 +32,9 @@ TURN_MS = 100
 """While all workers are taken as they come free: how often each kind of work has its turn."""
 BATCHES = 4
 """How many batches are planned before waiting runs get their turn."""
+QUIET_MS = 250
+"""What is due after nothing was for so long has outcomes wait for it beforehand: see `waits_for_herd_ms`."""
+PASS_IS_LATE_MS = 20
 ECHOES_MS = (50, 200)
 """How long after a moment a node looks again: a peer that was quicker may have routed runs to it."""
 
@@ -85,6 +88,10 @@ class PlanningPass:
         """The last pass could not take runs, since another thread did."""
         self._freed_meanwhile = False
         """Since the pass that is under way began, runs have ended whose places nobody has filled."""
+        self._due_ms = 0
+        """When the last pass found something due."""
+        self._herd_ms: int | None = None
+        """When something will be due again, if that is not soon after the last."""
         self._limited: set[str] = set()
         """The runs here that hold places of groups. Others wait for these, and not for workers."""
         self.left_some = False
@@ -106,7 +113,9 @@ class PlanningPass:
         local = parts.local.run_once(self._node_id, now_ms)
         self._emit(local)
         first_ms = self._ring.peek()
-        steps = self.agenda.begin(due=first_ms is not None and first_ms <= now_ms, planned_locally=bool(local))
+        is_due = first_ms is not None and first_ms <= now_ms
+        self._due_ms = now_ms if is_due else self._due_ms
+        steps = self.agenda.begin(due=is_due, planned_locally=bool(local))
         if not steps.any:
             return self._until_next()
         self._turned_away = True  # first, and then the lock: who lets go of it looks afterwards
@@ -178,6 +187,18 @@ class PlanningPass:
         for run_id in limited:
             self._limited.discard(run_id)
         return bool(limited)
+
+    def waits_for_herd_ms(self, takes_ms: int) -> int:
+        """For how long what takes so long should not begin, since something is due before it would be done.
+
+        Called by any thread. Not where moments follow each other closely: outcomes would wait all the time. And not
+        for a pass that does not come.
+        """
+        herd_ms = self._herd_ms
+        if herd_ms is None or takes_ms <= 0 or "plan" not in self._settings.roles:
+            return 0
+        left_ms = herd_ms - self._parts.clock.now_ms()
+        return max(left_ms, 0) + 1 if -PASS_IS_LATE_MS < left_ms < takes_ms else 0
 
     def let_go(self) -> None:
         """Come back when nobody takes runs. Who begins to do so later sees whether the node drains by then."""
@@ -382,6 +403,8 @@ class PlanningPass:
     def _until_next(self) -> int:
         now_ms = self._parts.clock.now_ms()  # planning has taken its time
         moments = [moment for moment in (self._ring.peek(), self._parts.local.peek()) if moment is not None]
+        first_ms = min(moments, default=None)
+        self._herd_ms = None if first_ms is None or first_ms < self._due_ms + QUIET_MS else first_ms
         return max(min([self._read_ahead.due_in_ms(now_ms), *(moment - now_ms for moment in moments)]), 0)
 
     # telling

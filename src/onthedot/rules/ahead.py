@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from operator import attrgetter
+from typing import NamedTuple
 
 from onthedot.model.node import Node
 from onthedot.model.run import Run
@@ -30,7 +31,7 @@ class Ahead:
     """At the tick's own moment."""
     tick_ms: int
     until_ms: int
-    """From this moment on the decision would be another: a further tick is due, or this one is late."""
+    """From this moment on the decision would be another: a further tick is due, or this one is late or expired."""
 
     @property
     def priority(self) -> int:
@@ -46,6 +47,17 @@ class Ahead:
         (run,) = self.effects.runs
         moved = replace(self.effects.schedule, settled_ms=now_ms, last_run_ms=now_ms, last_enqueued_ms=now_ms)
         return Effects(moved, (replace(run, id=run_id, created_ms=now_ms, started_ms=now_ms),))
+
+
+class AtOnce(NamedTuple):
+    """What a store says that checks and writes in one step what was decided ahead."""
+
+    now_ms: int | None
+    """Its time; None where the node is dead."""
+    begun: frozenset[str]
+    """The schedules whose ticks have become runs."""
+    more: bool
+    """Some schedule is due all the same."""
 
 
 def decided_ahead(schedules: Iterable[Schedule], node: Node, decide: Decide) -> list[Ahead]:
@@ -117,6 +129,8 @@ def _until_ms(schedule: Schedule, effects: Effects, tick_ms: int) -> int:
     if following is None and schedule.max_runs is not None:  # a tick after its last run is one that is left out
         following = trigger_of(schedule).next_ms(tick_ms)
     moments = [tick_ms + schedule.policy.grace_ms + 1, following]
+    if schedule.policy.expires_ms is not None:
+        moments.append(tick_ms + schedule.policy.expires_ms)
     if schedule.declared_seen_ms is not None:
         moments.append(schedule.declared_seen_ms + UNDECLARED_AFTER_MS + 1)
     moments += [each.start_ms for each in schedule.frozen if each.start_ms > tick_ms]

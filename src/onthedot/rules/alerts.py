@@ -11,7 +11,8 @@ from onthedot.model.schedule import Schedule
 from onthedot.model.values import replace as replace_schedule
 
 LOOK_AGAIN_MS = 60_000
-"""How soon a schedule that is overdue is looked at again."""
+"""How soon a schedule that is overdue is looked at again, at the latest: sooner where patience is shorter, so that one
+which recovers and is overdue again is told of again."""
 
 
 class Notice(NamedTuple):
@@ -133,8 +134,9 @@ def next_look_ms(schedule: Schedule, state: AlertState, now_ms: int) -> int | No
     if not _is_watched(schedule):
         return None
     last_ms = since_ms(schedule, state, now_ms)
-    looks = [last_ms + alert.overdue_ms for alert in schedule.alerts if alert.overdue_ms is not None]
-    return min((each if each > now_ms else now_ms + LOOK_AGAIN_MS for each in looks), default=None)
+    patience = [alert.overdue_ms for alert in schedule.alerts if alert.overdue_ms is not None]
+    looks = ((last_ms + each, now_ms + min(each, LOOK_AGAIN_MS)) for each in patience)
+    return min((first_ms if first_ms > now_ms else again_ms for first_ms, again_ms in looks), default=None)
 
 
 def _is_watched(schedule: Schedule) -> bool:

@@ -45,6 +45,12 @@ def ticks_of(flow: Run) -> Sequence[int]:
     return found if isinstance(found, list) else []
 
 
+def given(run: Run) -> dict[str, Any]:
+    """A run's arguments for people; the moments of a backfill stand with their runs."""
+    left_out = ("ticks", "schedule_id") if run.task == TASK else ()
+    return {name: value for name, value in run.args.items() if name not in left_out}
+
+
 def to_fill(
     which: Which, marks: Iterable[Mark], decisions: Iterable[Decision], within: Callable[[Decision], Iterable[int]]
 ) -> list[Tick]:

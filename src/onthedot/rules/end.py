@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
+from onthedot.model.node import Node, engines
 from onthedot.model.outcome import Outcome
 from onthedot.model.run import Run, for_resume
 from onthedot.model.schedule import ScheduleSummary
 from onthedot.model.states import State
 from onthedot.model.values import replace
 from onthedot.rules.overlap import holds_back
+from onthedot.rules.routing import eligible
 from onthedot.rules.start import skipped
 from onthedot.triggers.stable_hash import spread_over
 
@@ -28,7 +32,7 @@ def settle(run: Run, schedule: ScheduleSummary | None, outcome: Outcome, now_ms:
     reason = run.reason or outcome.reason if was_asked else outcome.reason  # its node does not know why it had to stop
     size = run.size if outcome.size is None else outcome.size  # a shard has it from the beginning
     ended = replace(run, result=outcome.result, size=size, error=outcome.error, reason=reason)
-    if outcome.ending in ("failed", "timed_out") and _may_retry(run, schedule, outcome):
+    if outcome.ending in ("failed", "timed_out") and may_retry(run, schedule, outcome):
         after = outcome.retry_after_ms if outcome.retry_after_ms is not None else backoff_ms(run)
         kept = replace(ended, earlier=run.earlier_with(now_ms, outcome.ending, outcome.error))
         return _wait_again(kept, schedule, now_ms + after, now_ms)
@@ -44,6 +48,18 @@ def take_over(run: Run, schedule: ScheduleSummary | None, now_ms: int) -> Run:
     if crashed.crashes > run.policy.crash_retries and run.policy.delivery == "at_least_once":
         return _end(replace(crashed, error=f"its node died {crashed.crashes} times while it ran"), State.FAILED, now_ms)
     return _without_owner(crashed, schedule, "died", now_ms)
+
+
+def adopted(run: Run, heir: Node) -> Run:
+    """A run that is executed elsewhere, as another node's to watch: the attempt goes on, and nothing has crashed."""
+    return replace(run, owner=heir.id, claim_no=run.claim_no + 1)
+
+
+def heir_of(run: Run, nodes: Iterable[Node], now_ms: int) -> Node | None:
+    """Who watches a run that is executed elsewhere when its node is gone: one that has its task and its engine."""
+    able = eligible(nodes, run.task, run.policy.group, not_=run.owner)
+    able = tuple(each for each in able if run.engine in engines(each) and not each.expired(now_ms))
+    return able[spread_over(run.id, "heir", len(able))] if able else None
 
 
 def given_back(run: Run, schedule: ScheduleSummary | None, now_ms: int) -> Run:
@@ -62,7 +78,8 @@ def _without_owner(run: Run, schedule: ScheduleSummary | None, fate: str, now_ms
 
 def _handed_back(run: Run, schedule: ScheduleSummary | None, outcome: Outcome, now_ms: int) -> Run:
     if outcome.entered and run.policy.delivery == "at_most_once":
-        return _end(replace(run, reason="its node stopped, and it may not be run twice"), State.LOST, now_ms)
+        why = outcome.reason or "its node stopped"
+        return _end(replace(run, reason=f"{why}, and it may not be run twice"), State.LOST, now_ms)
     if outcome.entered:
         given = replace(run, earlier=run.earlier_with(now_ms, "handed_back"))
     else:
@@ -77,7 +94,8 @@ def backoff_ms(run: Run) -> int:
     return whole - spread_over(run.id, f"backoff/{run.attempt}", whole // 2 + 1)
 
 
-def _may_retry(run: Run, schedule: ScheduleSummary | None, outcome: Outcome) -> bool:
+def may_retry(run: Run, schedule: ScheduleSummary | None, outcome: Outcome) -> bool:
+    """Whether a run that went wrong so is tried again; of its schedule only matters whether it is deleted."""
     if outcome.final or (schedule is not None and schedule.deleted):
         return False
     return outcome.retry_after_ms is not None or run.attempt - run.crashes <= run.policy.retries
@@ -93,6 +111,7 @@ def _wait_again(run: Run, schedule: ScheduleSummary | None, due_ms: int, now_ms:
         slot=None,
         waits_for=None,
         progress=None,
+        remote=None,
     )
     if run.cancel_requested_ms is not None:
         return replace(waiting, state=State.CANCELLED, finished_ms=now_ms, reason=run.reason or "cancelled")

@@ -10,12 +10,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from onthedot.model.alert import ping_task
-from onthedot.model.attempt import last_line
 from onthedot.model.ids import new_id
 from onthedot.model.policy import Policy
 from onthedot.model.run import Cause, Run
 from onthedot.model.schedule import ScheduleSummary
 from onthedot.model.states import State
+from onthedot.model.tracebacks import telling_line
 from onthedot.moments import iso
 from onthedot.rules.alerts import Notice
 from onthedot.rules.expiry import bounded
@@ -111,7 +111,7 @@ def alert_args(sent: Sent) -> dict[str, Any]:
 
 
 def _error(run: Run) -> str | None:
-    told = last_line(run.error) or run.reason
+    told = telling_line(run.error) or run.reason
     return None if told is None else told[:_MOST_OF_AN_ERROR]
 
 

@@ -15,7 +15,7 @@ from onthedot.model.states import State
 from onthedot.model.values import replace
 from onthedot.rules import routing
 from onthedot.rules.effects import Before, Decide, Effects, Situation
-from onthedot.rules.expiry import bounded
+from onthedot.rules.expiry import bounded, why_late
 from onthedot.rules.freezing import Open, pieces, undecided
 from onthedot.rules.misfire import Selection, select
 from onthedot.rules.overlap import Slot, asked_to_stop, gives_way_to, slot_for, waits
@@ -58,7 +58,7 @@ class _Batch:
         policy = run.policy
         if self._free <= 0 or policy.limit is not None or policy.depends_on or policy.route == "broadcast":
             return False
-        if run.is_flow:
+        if run.is_flow or why_late(run, self._situation.now_ms, unmet=False) is not None:
             return False
         node = self._situation.node
         if run.target not in (None, node.id) or not routing.takes(node, run.task, policy.group):

@@ -8,13 +8,15 @@ from typing import Any, NamedTuple
 
 from onthedot.model.ids import least_id
 from onthedot.model.run import Run
-from onthedot.model.schedule import LEFT_OUT_LATELY_MS, UNDECLARED_AFTER_MS, Order, Schedule
+from onthedot.model.schedule import LEFT_OUT_LATELY_MS, UNDECLARED_AFTER_MS, Facet, Order, Schedule
 from onthedot.model.states import State
 from onthedot.stores.base import LATE_MS, Demand, Needed, ScheduleCounts
 from onthedot.stores.paging import NEVER_MS, place_from
 
 NAMED = 3
 """So many names a demand has."""
+BY_THE_CLOCK: tuple[Facet, ...] = ("undeclared", "leaving_out", "frozen")
+"""Who has these is judged at a moment: the store is asked for its time first."""
 
 
 def has_part(schedule: Schedule, search: str) -> bool:
@@ -48,6 +50,7 @@ def counts_of(schedules: Sequence[Schedule], now_ms: int, most: int) -> Schedule
     found: Counter[str] = Counter(row.state for row in schedules)
     found["undeclared"] = sum(row.is_undeclared(now_ms) for row in schedules)
     found["leaving_out"] = sum(row.is_leaving_out(now_ms) for row in schedules)
+    found["frozen"] = sum(row.frozen_at(now_ms) is not None for row in schedules)
     return ScheduleCounts(**{facet: min(count, most) for facet, count in found.items()})
 
 

@@ -32,6 +32,7 @@ from onthedot.model.mark import Mark
 from onthedot.model.minute import Minute
 from onthedot.model.node import Node
 from onthedot.model.outcome import Outcome
+from onthedot.model.remote import Sent
 from onthedot.model.run import Run
 from onthedot.model.schedule import Facet, Mode, Order, Schedule
 from onthedot.model.states import State
@@ -100,7 +101,8 @@ class ScheduleCounts:
     ended: int = 0
     undeclared: int = 0
     leaving_out: int = 0
-    """Both are of any state, and counted there too."""
+    frozen: int = 0
+    """These three are of any state, and counted there too."""
 
     @property
     def total(self) -> int:
@@ -110,10 +112,14 @@ class ScheduleCounts:
 
 @dataclass(frozen=True, slots=True)
 class RunCounts:
-    """How many runs wait, and how many nodes run; counting stops somewhere."""
+    """How many runs wait, and how many run; counting stops somewhere."""
 
     waiting: int = 0
     running: int = 0
+    """Those that lists show without steps: a flow or a broadcast is one run, whatever it consists of."""
+    waiting_steps: int = 0
+    running_steps: int = 0
+    """Those of flows, and the shards of broadcasts. A flow within another is a step of it."""
 
 
 class Needed(NamedTuple):
@@ -351,14 +357,14 @@ class Store(ABC):
         """Schedules in order, tombstones left out; `after` is where the page before ended (`paging.place_of`).
 
         All that is given must hold; `search` is part of the name or of the task's, whatever the case of its letters
-        from a to z. Every node asks for `mode="local"` once a second: it costs what there is of that. Who is undeclared
-        or leaves out ticks is judged by the store's clock.
+        from a to z. Every node asks for `mode="local"` once a second: it costs what there is of that. Who is
+        undeclared, leaves out ticks or is frozen now is judged by the store's clock.
         """
 
     @abstractmethod
     def count_schedules(self, most: int = COUNTED, *, now_ms: int | None = None) -> ScheduleCounts:
-        """How many there are of each state, up to so many of each. Who is undeclared or leaves out ticks is judged at
-        that moment of the store's time; None: now, which a server may have to be asked for.
+        """How many there are of each state, up to so many of each. Who is undeclared, leaves out ticks or is frozen is
+        judged at that moment of the store's time; None: now, which a server may have to be asked for.
         """
 
     @abstractmethod
@@ -536,6 +542,23 @@ class Store(ABC):
         """
 
     @abstractmethod
+    def note_sent(self, node_id: str, sent: Sequence[Sent]) -> list[str]:
+        """Say of runs that the node owns under those claim numbers that they are about to be given to an engine, or
+        that it has taken them; the ids of those that stood. A run of which it was not said is at no engine.
+
+        From then on such a run never waits again because its node is gone: `take_over`, `leave` and `hand_over` give it
+        to another node that has the engine, with the next claim number and the same attempt, and count no crash. While
+        there is none it stays with the node that is gone, and `sweep` looks again.
+        """
+
+    @abstractmethod
+    def hand_over(self, node_id: str) -> list[Run]:
+        """Give what the node has at engines to others that have them, while it lives; as they are now. The rest stays.
+
+        Each leaves a line in the audit. The heir learns of it by its next renewal.
+        """
+
+    @abstractmethod
     def request_cancel(self, run_id: str, reason: str, by: Author, *, now: bool = False) -> Run:
         """A waiting run is cancelled at once; a running one is marked, for its owner to see. `RunNotFound`.
 
@@ -633,9 +656,9 @@ class Store(ABC):
         """Declare a node dead and give its runs back, if its lease is over and it has not renewed since it was seen.
 
         First the node is marked dead, in the same transaction: from then on it cannot renew, plan, start or record.
-        Its runs wait again (`crashes` + 1), or end: `lost` if at most once, `failed` after too many crashes. Each
-        leaves a line in the audit: which node died, when it was last heard of, and who took over. Taking over twice is
-        taking over once.
+        Its runs wait again (`crashes` + 1), or end: `lost` if at most once, `failed` after too many crashes; those that
+        an engine has go on as another node's (`note_sent`). Each leaves a line in the audit: which node died, when it
+        was last heard of, and who took over. Taking over twice is taking over once.
         """
 
     # history
@@ -670,7 +693,7 @@ class Store(ABC):
 
     @abstractmethod
     def count_runs(self, most: int = COUNTED) -> RunCounts:
-        """How many wait and how many run on a node, up to so many of each; a broadcast is counted by its parts."""
+        """How many `runs` would list of each, up to so many: without steps, and steps alone."""
 
     @abstractmethod
     def load(self) -> list[Load]:

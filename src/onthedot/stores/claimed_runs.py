@@ -1,7 +1,8 @@
 """The runs that this process has started, as it wrote them, so that ending one need not read all of it again.
 
-While a run is running under one claim number, only a request to cancel and what it says of its progress change its row;
-whoever else writes it raises the number. So who finds the same claim in the row knows the rest.
+While a run is running under one claim number, only a request to cancel, what it says of its progress and where it is
+executed change its row; whoever else writes it raises the number. So who finds the same claim in the row knows the
+rest.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from onthedot.model.states import State
 from onthedot.model.values import replace
 
 _MOST = 20_000
-COLUMNS = ("id", "state", "owner", "claim_no", "cancel_requested_ms", "reason", "progress")
+COLUMNS = ("id", "state", "owner", "claim_no", "cancel_requested_ms", "reason", "progress", "remote")
 """What must be read again."""
 
 
@@ -49,10 +50,12 @@ class ClaimedRuns:
 
     def run_of(self, row: Sequence[Any]) -> Run | None:
         """The run of a row of `COLUMNS`; None if it is no longer under the claim that is remembered."""
-        run_id, state, owner, claim_no, cancel_requested_ms, reason, progress = row
+        run_id, state, owner, claim_no, cancel_requested_ms, reason, progress, remote = row
         run = self._runs.get(run_id)
         if run is None or state != State.RUNNING or (run.owner, run.claim_no) != (owner, claim_no):
             return None
         if cancel_requested_ms is None:
-            return run if run.progress == progress else replace(run, progress=progress)
-        return replace(run, cancel_requested_ms=cancel_requested_ms, reason=reason, progress=progress)
+            same = (run.progress, run.remote) == (progress, remote)
+            return run if same else replace(run, progress=progress, remote=remote)
+        asked = {"cancel_requested_ms": cancel_requested_ms, "reason": reason}
+        return replace(run, progress=progress, remote=remote, **asked)

@@ -30,6 +30,7 @@ from onthedot.model.states import State
 from onthedot.model.token import Role, Session, Token
 from onthedot.model.value import Value, ValueState
 from onthedot.model.values import make, replace
+from onthedot.rules.plain import begins_plainly, is_followed
 from onthedot.stores.base import Author, Change, LogLine, TaskInfo
 from onthedot.stores.json_text import (
     UNREADABLE,
@@ -61,7 +62,9 @@ _STILL = ("id", "name", *DEFINITION, "revision", "created_ms")
 SCHEDULE_MOVING = tuple(field.name for field in fields(Schedule) if field.name not in _STILL)
 """What planning, starting, pausing and deleting change."""
 SCHEDULE = ("id", "name", *APART, "definition", "revision", "created_ms", *SCHEDULE_MOVING)
-"""The columns of a schedule; `priority` comes after them."""
+"""The columns of a schedule."""
+SCHEDULE_DERIVED = ("priority", "followed")
+"""What comes after them, for statements alone."""
 schedule_definition = attrgetter(*_STILL)
 """What only a put changes."""
 
@@ -141,9 +144,23 @@ def _counts(text: str) -> Mapping[str, int]:
 
 
 @lru_cache(maxsize=4096)
+def windows_text(windows: tuple[Window, ...]) -> str:
+    """What a store keeps of them: of the same windows the same text."""
+    return encode(windows)
+
+
+@lru_cache(maxsize=4096)
 def _windows(text: str) -> tuple[Window, ...]:
     """What freezes say of a schedule; one value for all that have this text."""
     return tuple(Window(str(name), int(start_ms), int(end_ms)) for name, start_ms, end_ms in decode(text))
+
+
+def is_frozen(text: str, now_ms: int) -> bool:
+    """Whether one of the windows of the column `frozen` covers the moment; none does where they cannot be read."""
+    try:
+        return any(each.covers(now_ms) for each in _windows(text))
+    except UNREADABLE:
+        return False
 
 
 SUMMARY = ("enabled", "deleted", "next_run_ms", "definition")
@@ -161,9 +178,11 @@ def summary_from(row: Sequence[Any]) -> ScheduleSummary:
 
 
 def schedule_row(row: Schedule) -> Columns:
-    """The columns of `SCHEDULE`, then the priority."""
+    """The columns of `SCHEDULE`, then those of `SCHEDULE_DERIVED`."""
     identity = (row.id, row.name, *_definition_columns(row), row.revision, row.created_ms)
-    return (*identity, *_moving_columns(row), row.policy.priority)
+    followers = Followers(row.then, row.on_failure, row.alerts, row.ping)
+    followed = is_followed(followers, auto_remove=row.auto_remove)
+    return (*identity, *_moving_columns(row), row.policy.priority, int(followed))
 
 
 def _definition_columns(row: Schedule) -> Columns:
@@ -190,7 +209,7 @@ def _moving_columns(row: Schedule) -> Columns:
         row.next_run_ms,
         int(row.rescheduled),
         row.skips,
-        encode(row.frozen) if row.frozen else None,
+        windows_text(row.frozen) if row.frozen else None,
         row.settled_ms,
         row.last_run_ms,
         row.last_enqueued_ms,
@@ -231,7 +250,7 @@ def revision_from(schedule_id: str, text: str) -> Schedule:
 
 RUN = tuple(field.name for field in fields(Run))
 """The columns of a run, live or ended; more come after them, which differ."""
-LIVE = (*RUN, "priority", "ranked", "apart", "pool", "lane")
+LIVE = (*RUN, "priority", "ranked", "apart", "pool", "lane", "plain")
 RUN_MOVING = (
     "due_ms",
     "state",
@@ -256,7 +275,9 @@ RUN_MOVING = (
     "graph",
     "ledger",
     "size",
+    "remote",
     "lane",
+    "plain",
 )
 """What starting, routing, retrying, cancelling and taking over change; the rest of a run never changes."""
 _STATES = {state.value: state for state in State}
@@ -279,6 +300,48 @@ def run_from(row: Sequence[Any]) -> Run:
         fields["due_ms"] + fields["scheduled_ms"] + fields["claim_no"] + fields["attempt"] + fields["crashes"]
     except (*UNREADABLE, LookupError):
         return _unreadable_run(dict(zip(RUN, row, strict=True)))
+    return make(Run, fields)
+
+
+BEGUN = (
+    "id",
+    "task",
+    "cause",
+    "scheduled_ms",
+    "due_ms",
+    "args",
+    "policy",
+    "key",
+    "parent_id",
+    "claim_no",
+    "attempt",
+    "exempt",
+    "cancel_requested_ms",
+    "created_ms",
+    "started_ms",
+    "result",
+    "error",
+    "reason",
+    "trace",
+    "earlier",
+)
+"""What of a run may be something else than nothing when it begins plainly (`rules.plain`), but for its owner."""
+_NOTHING = Run("", "", "enqueue", 0, 0, state=State.RUNNING).__dict__
+
+
+def begun_from(row: Sequence[Any], owner: str) -> Run | None:
+    """The run of the columns of `BEGUN`, which has begun plainly; None where it cannot be read."""
+    fields = {**_NOTHING, **dict(zip(BEGUN, row, strict=True)), "owner": owner}
+    try:
+        fields["args"] = json_object(fields["args"])
+        fields["policy"] = policy_from(fields["policy"])
+        fields["exempt"] = fields["exempt"] == 1
+        if fields["result"] is not None:
+            fields["result"] = decode(fields["result"])
+        fields["earlier"] = () if fields["earlier"] is None else _attempts(fields["earlier"])
+        fields["due_ms"] + fields["scheduled_ms"] + fields["claim_no"] + fields["attempt"]
+    except UNREADABLE:
+        return None
     return make(Run, fields)
 
 
@@ -411,6 +474,7 @@ def run_row(run: Run) -> Columns:
         run.step,
         run.item,
         run.size,
+        run.remote,
     )
 
 
@@ -418,7 +482,8 @@ def live_row(run: Run) -> Columns:
     """All columns of a live run: those of `LIVE`."""
     priority = run.policy.priority
     apart = "" if run.cause == "tick" else run.id
-    return (*run_row(run), priority, 1 if priority else 0, apart, run.policy.pool, lane_of(run))
+    derived = (priority, 1 if priority else 0, apart, run.policy.pool, lane_of(run), 1 if begins_plainly(run) else 0)
+    return (*run_row(run), *derived)
 
 
 def ended_row(run: Run) -> Columns:
@@ -461,7 +526,9 @@ def run_moving_row(run: Run) -> Columns:
         run.graph,
         ledger_text(run),
         run.size,
+        run.remote,
         lane_of(run),
+        1 if begins_plainly(run) else 0,
         run.id,
     )
 
@@ -471,7 +538,7 @@ def ledger_text(flow: Run) -> str | None:
     return None if flow.ledger is None else encode(flow.ledger)
 
 
-_all_but_the_ledger = attrgetter(*(name for name in RUN_MOVING if name not in ("ledger", "lane")))
+_all_but_the_ledger = attrgetter(*(name for name in RUN_MOVING if name not in ("ledger", "lane", "plain")))
 
 
 def has_the_same_but_its_ledger(before: Run, after: Run) -> bool:

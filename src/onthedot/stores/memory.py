@@ -81,6 +81,12 @@ class MemoryStore(Engine):
                 tx.undo()
                 raise
 
+    def has_short_way(self, node_id: str) -> bool:
+        return True
+
+    def held(self, run_id: str) -> Run | None:
+        return self._tables.runs.get(run_id)
+
     # reading
 
     @answerable
@@ -218,9 +224,9 @@ class MemoryStore(Engine):
 
     def count_runs(self, most: int = COUNTED) -> RunCounts:
         with self._lock:
-            waiting = sum(run.state is State.WAITING for run in self._tables.runs.values())
-            running = sum(map(len, self._tables.owned.values()))
-        return RunCounts(min(waiting, most), min(running, most))
+            found = Counter((run.state, run.is_step) for run in self._tables.runs.values())
+        each = ((state, is_step) for is_step in (False, True) for state in (State.WAITING, State.RUNNING))
+        return RunCounts(*(min(found[key], most) for key in each))
 
     def load(self) -> list[Load]:
         with self._lock:

@@ -191,7 +191,7 @@ class FastForward:
             course.schedule = row
             self._known[row.id] = Known(row, course)
         for run, node, ends_ms in live:
-            node.worker.go_on_with(run, ends_ms)
+            node.go_on_with(run, ends_ms)
 
 
 def _next_end_ms(nodes: Sequence[VirtualNode]) -> int:

@@ -11,6 +11,7 @@ from onthedot.app.app import App
 from onthedot.clock import SystemClock
 from onthedot.errors import OnthedotError
 from onthedot.execution.context import Context
+from onthedot.execution.engines.engine import Call
 from onthedot.execution.targets import Target
 from onthedot.model.graph import MOST_ITEMS
 from onthedot.model.ids import seeded
@@ -111,6 +112,13 @@ class _Noting:
     @property
     def pool(self) -> str | None:
         return self.target.pool
+
+    @property
+    def engine(self) -> str | None:
+        return self.target.engine
+
+    def elsewhere(self, context: Context) -> Call:
+        return self.target.elsewhere(context)
 
     def call(self, context: Context, args: Mapping[str, Any]) -> Any | Awaitable[Any]:
         if self.is_async:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from onthedot.model.run import Run
 from onthedot.node.node import NodeRunner
 from onthedot.node.settings import NodeSettings
 from onthedot.stores.base import Store
@@ -64,6 +65,11 @@ class VirtualNode:
                 self._next_ms[name] = NEVER if wait_ms is None else now_ms + wait_ms
                 acted = True
         return acted
+
+    def go_on_with(self, run: Run, ends_ms: int) -> None:
+        """Take a run that has begun while nobody looked: its lease was renewed all the time."""
+        self.runner.assume_renewed()
+        self.worker.go_on_with(run, ends_ms)
 
     def end_runs(self, now_ms: int) -> None:
         """Let only the runs end whose time is over, with all that it takes to write that down."""

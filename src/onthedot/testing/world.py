@@ -259,6 +259,7 @@ class World:
             self._tasks,
             settings=settings,
             make_worker=partial(VirtualWorker, script=self._script),
+            engines=self.app.engines,
         )
         runner.join()
         self._nodes[number] = VirtualNode(runner, self.store, settings, self._clock.now_ms(), self._catch_up)

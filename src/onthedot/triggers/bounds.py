@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from datetime import datetime
 
-from onthedot.errors import TriggerError
-from onthedot.moments import END_MS, FIRST_MS, ceil_ms, floor_ms, iso, read_moment
+from onthedot.errors import MomentError, TriggerError
+from onthedot.moments import END_MS, FIRST_MS, ceil_ms, floor_ms, iso, read_moment, require_aware, within_years
 from onthedot.triggers.zones import get_zone, label_of
 
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
@@ -16,12 +16,17 @@ def to_instant_ms(moment: datetime | str, tz: str | None, *, round_up: bool) -> 
     """Milliseconds of a moment; a naive one is a time on the wall clock of the zone beside it, if there is one."""
     when = read_moment(moment)
     if when.tzinfo is not None or tz is None:
-        return ceil_ms(when) if round_up else floor_ms(when)
+        aware = require_aware(when)
+        try:
+            return ceil_ms(aware) if round_up else floor_ms(aware)
+        except MomentError:  # its offset carries it out of the years that there are
+            raise TriggerError("this moment can never fire", hint="ticks lie between 1970 and 2199") from None
     label, zone = label_of(when), get_zone(tz)
     second = zone.resolve(label, "shift", "last" if when.fold else "first")[0]
     if zone.label(second) != label:
         return second * 1000  # the end of a gap, which no fraction of a second makes later
-    return second * 1000 + (-(-when.microsecond // 1000) if round_up else when.microsecond // 1000)
+    rest = -(-when.microsecond // 1000) if round_up else when.microsecond // 1000
+    return within_years(second * 1000 + rest, moment)
 
 
 def read_bounds(

@@ -3,6 +3,7 @@
 app         all of it put together, as an ASGI app
 settings    what may be chosen about it
 security    who asks, and whether they may; every route passes through its guard
+outside     who asks, where the app around this one knows it
 limits      sizes of bodies, allowed hosts, attempts to sign in, headers of every answer
 places      how many changes, and how many looks, wait for the store at the same time
 problems    errors as RFC 9457 problems: one table

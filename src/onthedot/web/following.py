@@ -28,7 +28,7 @@ _QUIET_LOOKS = 5
 
 async def followed_log(app: App, watcher: Watcher, caller: Caller, run_id: str, after: int) -> EventSourceResponse:
     """Takes one of the places for streams, and gives it back when the client has gone."""
-    stream, _ = watcher.streams.open(frozenset(), holder_of(caller))
+    stream, _ = watcher.streams.open(frozenset(), holder_of(caller, watcher.now_ms()))
     watcher.watch()
     return _Followed(_events(app, stream, run_id, after), lambda: watcher.streams.close(stream))
 

@@ -22,6 +22,7 @@ from onthedot.app.tokens import SignedIn
 from onthedot.errors import StoreError
 from onthedot.model.token import Role, Token
 from onthedot.web.limits import SignInLimit, host_name
+from onthedot.web.outside import ask_outside
 from onthedot.web.places import CHANGES, LOOKS, look
 from onthedot.web.problems import Refused, problem_of
 from onthedot.web.settings import LOOPBACK, WebSettings
@@ -60,6 +61,8 @@ class Caller:
     """By which they are known."""
     ends_ms: int | None = None
     """When their token or session is over, by the store's time; None: never."""
+    outside: bool = False
+    """Whether the app in which this one is mounted has said so."""
 
     def may(self, needed: Role) -> bool:
         """Whether their role is enough."""
@@ -220,7 +223,8 @@ async def asking(request: Request) -> Caller:
     """Who asks. Where the store is, nobody is told before they are known."""
     gate: Gate = request.app.state.gate
     try:
-        return await look(gate.caller_of, request)
+        known = await ask_outside(gate.settings.auth, request)
+        return await look(gate.caller_of, request) if known is None else Caller(*known, outside=True)
     except StoreError as error:
         _log.warning("who asks is not known: %s", error)
         raise Refused(503, "store-unavailable", "the store does not answer", headers={"Retry-After": "5"}) from None

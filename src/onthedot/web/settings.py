@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 
 class Stage(Protocol):
@@ -35,6 +35,9 @@ class WebSettings:
     """How many may follow what happens at the same time; the others are told to ask again."""
     stage: Stage | None = None
     """Only of an example: nobody kills nodes of their own from a page."""
+    auth: Callable[[Any], Any] | None = None
+    """Says who asks, before any token is looked at: it gets the request, and gives a name and a role, `("ann",
+    "operator")`, or None for whom it does not know. What it raises is the answer."""
     patience_s: float = 30
     """How long a client may take to send the next part of a body, or to read the next part of an answer."""
 

@@ -37,6 +37,8 @@ class Holder:
     """When it ends at the latest, by the store's time."""
     session: str | None = None
     """The secret of their session, if they came by one."""
+    outside: bool = False
+    """Whether the app in which this one is mounted knows them: that is asked again after a while."""
 
 
 class Stream:

@@ -339,19 +339,25 @@ class Watcher:
 def is_over(holder: Holder, tokens: Iterable[Token], now_ms: int) -> bool:
     """Whether they may look no longer: their token is revoked or another, or its time or their session's is over. Who
     needed none needs one as soon as there is one."""
+    if holder.outside:
+        return holder.expires_ms is not None and holder.expires_ms <= now_ms
     if holder.token is None:
         return any(True for _ in tokens)
     known = any(token.name == holder.token and token.digest == holder.digest for token in tokens)
     return not known or (holder.expires_ms is not None and holder.expires_ms <= now_ms)
 
 
-def holder_of(caller: Caller) -> Holder:
+def holder_of(caller: Caller, now_ms: int) -> Holder:
     """Whose stream it is, and until when at the latest."""
+    if caller.outside:
+        return Holder(expires_ms=now_ms + OUTSIDE_MS, outside=True)
     if caller.token is None:
         return Holder()
     return Holder(caller.token.name, caller.token.digest, caller.ends_ms, caller.cookie)
 
 
+OUTSIDE_MS = 15 * 60_000
+"""After so long a browser has to open its stream anew, and the app around this one is asked who that is."""
 _HASTENING = (events.RunStarted, events.RunEnded, events.Paused, events.NodeStarted, events.NodeStopped)
 """What of this process is worth a look at once."""
 

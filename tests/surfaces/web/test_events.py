@@ -192,9 +192,9 @@ def test_the_stream_of_a_session_ends_with_the_session_however_late_it_was_opene
     secret, session = app.tokens.sign_in(token)
     gate = Gate(app, WebSettings(), SignInLimit(10, app.clock.monotonic_ms))
     caller = gate.caller_of(Request({"type": "http", "headers": [(b"cookie", f"{COOKIE}={secret}".encode())]}))
-    assert holder_of(caller).expires_ms == session.expires_ms
-    assert not is_over(holder_of(caller), [token], session.expires_ms - 1)
-    assert is_over(holder_of(caller), [token], session.expires_ms)
+    assert holder_of(caller, 0).expires_ms == session.expires_ms
+    assert not is_over(holder_of(caller, 0), [token], session.expires_ms - 1)
+    assert is_over(holder_of(caller, 0), [token], session.expires_ms)
 
 
 def test_the_server_stops_though_somebody_listens(app: App) -> None:

@@ -126,3 +126,15 @@ def test_the_story_of_what_nobody_declares_has_no_next_tick(app: App, three: Non
     assert "coming" not in {fact["kind"] for fact in told["story"]}
     told = callers.viewer.get(f"/schedules/fine/explain?at={iso(app.open_store().now_ms() - 3_600_000)}").json()
     assert "coming" in {fact["kind"] for fact in told["story"]}
+
+
+def test_those_that_a_freeze_holds_now_are_counted_and_listed(app: App, able: Node, callers: Callers) -> None:
+    app.schedules.put("prod", "report", every("1h"), tags=["prod"])
+    app.schedules.put("test", "report", every("1h"))
+    app.freeze("xmas", "2020-01-01T00:00Z", "2199-01-01T00:00Z", where={"tag": "prod"})
+    page = look(callers.viewer, "/schedules?state=frozen")
+    assert "Frozen now <b>1</b>" in page
+    assert (">prod</a>" in page, ">test</a>" in page) == (True, False)
+    assert [each["name"] for each in callers.viewer.get("/schedules?state=frozen").json()["schedules"]] == ["prod"]
+    assert "/schedules?state=frozen" in look(callers.viewer, "/freezes")
+    assert callers.viewer.get("/status").json()["frozen"] == 1

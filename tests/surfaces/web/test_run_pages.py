@@ -202,3 +202,18 @@ def test_runs_are_asked_for_by_their_parent(app: App, admin: Client, broadcast: 
     assert [each["id"] for each in admin.get(f"/runs?parent={whole.id}").json()["runs"]] == newest
     assert [run.id for run in app.runs.list(parent=whole.id)] == newest
     assert [run.id for run in app.runs.list(parent=whole.id, state="failed")] == [shards[1].id]
+
+
+def test_the_heading_counts_what_the_list_shows_and_a_facet_what_it_leads_to(
+    app: App, callers: Callers, broadcast: tuple[Run, list[Run]]
+) -> None:
+    app.enqueue("report")
+    whole, shards = broadcast
+    text = page(callers.viewer, "/runs")
+    assert "<h1>1 under way, 1 waits" in text
+    assert (f'href="/runs/{whole.id}"' in text, f'href="/runs/{shards[0].id}"' in text) == (True, False)
+    assert re.search(r"Running\s*<b>2</b>", text)
+    listed = page(callers.viewer, "/runs?state=running")
+    assert all(f'href="/runs/{run.id}"' in listed for run in (whole, shards[0]))
+    told = callers.viewer.get("/status").json()
+    assert [told[name] for name in ("waiting", "running", "waiting_steps", "running_steps")] == [1, 1, 0, 1]

@@ -53,6 +53,7 @@ def batches(app: App, monkeypatch: pytest.MonkeyPatch) -> list[int]:
 NOT_AWAITED = {
     # what declares, and what hears
     *("task", "schedule", "flow", "command", "http", "mail", "alert", "around", "on", "log_events", "override"),
+    *("engine", "engines", "remote"),
     "override_node",
     # what needs no store, or is a block of its own
     *("load_file", "named_tasks", "values_in_use", "web", "running", "run", "standing_on", "prepared", "open_store"),
@@ -308,3 +309,48 @@ assert len(app.runs.list()) == 3
 app.close()
 """
     subprocess.run([sys.executable, "-W", "ignore", "-c", program], check=True, timeout=LONGEST_S)
+
+
+def test_a_loop_that_ends_takes_nothing_with_it_however_much_still_gathers(app: App) -> None:
+    """Two turns, of which the first is being written when the loop ends."""
+
+    async def main() -> None:
+        first = asyncio.create_task(app.aio.enqueue("double", args={"number": 0}))
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        later = [asyncio.create_task(app.aio.enqueue("double", args={"number": each})) for each in range(1, 800)]
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        assert not any(each.done() for each in (first, *later))
+
+    with app.open_store().begin():  # type: ignore[attr-defined]  # nothing can be written before the loop has ended
+        asyncio.run(main())
+    app.close()
+    assert {run.args["number"] for run in app.runs.list(limit=1000)} == {*range(800)}
+
+
+def test_a_turn_is_one_transaction_beside_others_that_are_written(app: App, batches: list[int]) -> None:
+    async def ask(turns: int) -> None:
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        await asyncio.gather(*(app.aio.enqueue("double", args={"number": number}) for number in range(300)))
+
+    async def main() -> None:
+        await asyncio.gather(*(ask(turns) for turns in range(0, 8, 2)))
+
+    asyncio.run(main())
+    assert sum(batches) == 1200
+    assert set(batches) == {300}, "a turn was divided"
+
+
+def test_who_waits_is_told_when_the_app_is_closed(app: App) -> None:
+    async def main() -> None:
+        run = await app.aio.enqueue("double", args={"number": 1})
+        waiting = asyncio.create_task(app.aio.runs.wait(run.id))
+        await asyncio.sleep(0)
+        await asyncio.to_thread(app.close)
+        with pytest.raises(StoreError, match=rf"app.close\(\) was called while run {run.id} was waited for"):
+            await waiting
+        assert (await app.aio.runs.wait(run.id, timeout="1ms")).state is State.WAITING
+
+    asyncio.run(main())

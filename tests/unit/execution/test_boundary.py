@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from threading import enumerate as threads
 from typing import Any
@@ -41,7 +42,10 @@ OUTCOMES = {
     "a very long number": ("failed", f"{NO_JSON}Exceeds the limit"),
     "unshowable": ("failed", "Unshowable"),
     "unshowable skip": ("skipped", "a UnshowableSkip that cannot be shown"),
-    "untraceable": ("failed", "it raised a Untraceable that cannot be shown: RuntimeError"),
+    "untraceable": (
+        "failed",
+        "Untraceable: x" if sys.version_info >= (3, 13) else "Untraceable that cannot be shown: RuntimeError",
+    ),
     "unclassed": ("failed", "it raised a Unclassed that cannot be shown: RuntimeError"),
     "exit": ("failed", "SystemExit: 1"),
     "interrupt": ("failed", "KeyboardInterrupt"),

@@ -18,6 +18,7 @@ from onthedot.clock import SystemClock
 from onthedot.events import Emitter
 from onthedot.execution import deadlines, worker
 from onthedot.execution.context import Context, TimedOut
+from onthedot.execution.engines.engine import Call
 from onthedot.execution.thread_pool import Sizes
 from onthedot.execution.worker import Worker
 from onthedot.model.outcome import Outcome
@@ -36,6 +37,10 @@ class Plain:
     is_async: bool = False
     stops_itself: bool = False
     pool: str | None = None
+    engine: str | None = None
+
+    def elsewhere(self, context: Context) -> Call:
+        raise AssertionError("it is done here")
 
     def call(self, context: Context, args: Mapping[str, Any]) -> Any:
         return self.action(context)

@@ -11,6 +11,7 @@ from tests.unit.node.world import World
 from onthedot import Context, every
 from onthedot.errors import NodeDead
 from onthedot.events import LoopRestarted
+from onthedot.execution.worker import Execution
 from onthedot.model.node import Node, NodeState
 from onthedot.stores.base import Planned, Renewal, Started
 
@@ -69,6 +70,35 @@ def test_what_the_store_answers_to_a_node_that_is_cut_off_is_not_begun(
     node.plan_once()
     assert node.worker.executing() == {}
     assert calls == []
+
+
+def test_a_process_that_wakes_after_its_lease_calls_no_task_before_it_looks_at_its_lease(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It stood still with a run in a thread's hands; which of its threads goes on first, nobody can tell."""
+    calls: list[int] = []
+    world.app.task(name="work")(lambda: calls.append(1))
+    world.app.schedules.put("tick", "work", every("10s"))
+    node = world.node()
+    put = node.worker._threads["fast"].put
+
+    def put_and_stand_still(execution: Execution) -> None:
+        world.clock.advance(25_001)
+        put(execution)
+
+    monkeypatch.setattr(node.worker._threads["fast"], "put", put_and_stand_still)
+    world.clock.advance(10_000)
+    node.plan_once()
+    while node.worker.pools.free_in("fast") != node.worker.pools.sizes.fast:
+        pass  # the thread has had it, and let go of it
+    assert calls == []
+    monkeypatch.undo()
+    node.watch_lease_once()
+    assert node.worker.executing() == {}
+    node.heartbeat_once()
+    node.plan_once()
+    world.settle(node)
+    assert len(calls) == 1
 
 
 def test_an_answer_to_an_incarnation_that_is_no_more_begins_nothing(

@@ -77,6 +77,14 @@ def test_what_ended_without_an_outcome_fails_at_the_second_answer_and_not_at_the
     assert mine.answered(Ask(0, frozenset()), held, here(a=1), 0, 0).fail == (("a", 1),)
 
 
+def test_what_an_engine_has_and_nobody_watches_any_more_is_watched_again_and_does_not_fail() -> None:
+    mine, held = lease(), run(("a", 1), remote="at cluster")
+    first = mine.answered(Ask(0, frozenset()), renewal(held), here(a=1), 0, 0)
+    assert (first.begin, first.fail) == ((), ())
+    second = mine.answered(Ask(10, frozenset()), renewal(held), here(a=1), 10, 0)
+    assert (second.begin, second.fail) == ((held,), ())
+
+
 def test_an_outcome_on_its_way_is_neither_stopped_nor_failed() -> None:
     mine = lease()
     held = frozenset({("a", 1)})

@@ -10,14 +10,15 @@ import pytest
 from tests.patience import LONGEST_S
 from tests.unit.node.world import START, FileWorld, Place, World
 
-from onthedot import every
+from onthedot import at, every
 from onthedot.model.node import Node
 from onthedot.model.policy import Policy
 from onthedot.model.run import Run
 from onthedot.model.schedule import Schedule
+from onthedot.moments import iso
 from onthedot.node.agenda import MOMENT_MS, Result
 from onthedot.node.node import LONGEST_RUSH_MS, NodeRunner
-from onthedot.node.planning_pass import TURN_MS
+from onthedot.node.planning_pass import PASS_IS_LATE_MS, QUIET_MS, TURN_MS
 from onthedot.node.prepared import KEPT_FOR_MS, Prepared
 from onthedot.node.settings import NodeSettings
 from onthedot.rules.plan import Decider
@@ -285,6 +286,40 @@ def test_outcomes_wait_for_ticks_that_begin_but_not_for_ever() -> None:
     assert "succeeded" in {run.state for run in world.runs()}
     places.release(7)
     assert node.worker._empty.wait(LONGEST_S)
+
+
+def test_outcomes_that_would_not_be_written_in_time_wait_for_what_is_due_after_a_quiet_time() -> None:
+    world = World()
+    world.app.task(name="work")(lambda: None)
+    world.app.schedules.put("s", "work", every("1s"))
+    node = world.node()
+    node.plan_once()
+    world.clock.advance(1000 - world.clock.now_ms() % 1000)
+    node.plan_once()
+    assert node._pass.waits_for_herd_ms(50) == 0, "a second is left"
+    world.clock.advance(960)
+    assert node._pass.waits_for_herd_ms(30) == 0, "it would be done by then"
+    assert node._pass.waits_for_herd_ms(50) == 41
+    world.clock.advance(40 + PASS_IS_LATE_MS)
+    assert node._pass.waits_for_herd_ms(50) == 0, "for a pass that does not come"
+
+
+def test_outcomes_do_not_wait_where_moments_follow_each_other_closely() -> None:
+    world = World()
+    world.app.task(name="work")(lambda: None)
+    world.app.schedules.put("s", "work", every("1s"))
+    node = world.node()
+    node.plan_once()
+    world.clock.advance(1000 - world.clock.now_ms() % 1000)
+    node.plan_once()
+    for soon_ms, waits_ms in ((QUIET_MS - 1, 0), (QUIET_MS + 1, 11)):
+        world.app.schedules.put(f"soon-{soon_ms}", "work", at(iso(world.clock.now_ms() + soon_ms)))
+        node.wake()
+        node.plan_once()
+        world.clock.advance(soon_ms - 10)
+        assert node._pass.waits_for_herd_ms(50) == waits_ms
+        world.clock.advance(10)
+        node.plan_once()
 
 
 def test_a_full_pool_is_nothing_to_wait_for_where_nothing_is_due() -> None:

@@ -8,6 +8,7 @@ import pytest
 from tests.patience import LONGEST_S
 
 from onthedot.clock import ManualClock, SystemClock
+from onthedot.errors import Clash, StoreUnavailable
 from onthedot.loop import Loop
 from onthedot.node.supervisor import STUCK_MS, Supervisor
 
@@ -29,6 +30,20 @@ def test_a_loop_goes_on_after_whatever_is_raised_in_a_pass(error: BaseException)
     assert raised == [error]
     loop.stop()
     loop.join(LONGEST_S)
+
+
+def test_while_the_store_is_away_a_loop_tries_again_within_a_second() -> None:
+    away, clash, other = (_longest_pause_ms(each) for each in (StoreUnavailable("x"), Clash("x"), ValueError("x")))
+    assert 500 <= away <= 1000
+    assert min(clash, other) >= 5000
+
+
+def _longest_pause_ms(error: Exception) -> int:
+    def run_once() -> int | None:
+        raise error
+
+    loop = Loop("x", run_once, ManualClock(0), lambda name, each: None)
+    return max(loop.step() or 0 for _ in range(12))
 
 
 class BrokenOnce(SystemClock):

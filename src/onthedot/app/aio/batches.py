@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from contextvars import Context, copy_context
 from dataclasses import dataclass, field
 from itertools import groupby
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
@@ -105,48 +107,68 @@ class Batches:
 
 
 class _Gathering:
-    """What one loop has asked for and nobody writes yet. Everything here happens on that loop."""
+    """What one loop has asked for and nobody writes yet.
+
+    A turn is handed over whole, when it ends. From then on a thread has it, which goes on until nothing is left: the
+    loop may end meanwhile, and what it has asked for is written all the same.
+    """
 
     def __init__(self, write: Callable[[Sequence[Item]], None], calls: Calls) -> None:
         self._write = write
         self._calls = calls
-        self._items: list[Item] = []
+        self._turn: list[Item] = []
+        """Only the loop touches it."""
+        self._lock = Lock()
+        self._turns: deque[list[Item]] = deque()
         self._is_busy = False
-        """A batch is being written, or will be at the end of this turn."""
+        """A thread is at it."""
 
     def add(self, args: Sequence[Any], options: Mapping[str, Any]) -> asyncio.Future[Run]:
         loop = asyncio.get_running_loop()
         item = Item(loop.create_future(), args, options)
-        self._items.append(item)
-        if not self._is_busy:
-            self._is_busy = True
-            loop.call_soon(self._send)
+        if not self._turn:
+            loop.call_soon(self._end_turn, loop)
+        self._turn.append(item)
         return item.answer
 
-    def _send(self) -> None:
-        batch, self._items = self._items[:MOST], self._items[MOST:]
-        loop = asyncio.get_running_loop()
+    def _end_turn(self, loop: asyncio.AbstractEventLoop) -> None:
+        turn, self._turn = self._turn, []
+        with self._lock:
+            self._turns.append(turn)
+            begins, self._is_busy = not self._is_busy, True
+        if not begins:
+            return
+        try:
+            self._calls.submit(lambda: self._write_all(loop))
+        except RuntimeError as error:  # the program is ending
+            while batch := self._next_batch():
+                for item in batch:
+                    item.fail(error)
+                _settle(batch)
 
-        def work() -> None:
+    def _write_all(self, loop: asyncio.AbstractEventLoop) -> None:
+        while batch := self._next_batch():
             try:
                 self._write(batch)
             except BaseException as error:
                 for item in batch:
                     if item.outcome is None:
                         item.fail(error)
-            tell(loop, self._settle, batch)
+            tell(loop, _settle, batch)
 
-        try:
-            self._calls.submit(work)
-        except RuntimeError as error:  # the program is ending
-            for item in batch:
-                item.fail(error)
-            self._settle(batch)
+    def _next_batch(self) -> list[Item]:
+        """Whole turns, as many as fit; of a longer one a part."""
+        with self._lock:
+            batch: list[Item] = []
+            while self._turns and len(batch) + len(self._turns[0]) <= MOST:
+                batch += self._turns.popleft()
+            if self._turns and not batch:
+                batch, self._turns[0] = self._turns[0][:MOST], self._turns[0][MOST:]
+            self._is_busy = bool(batch)
+            return batch
 
-    def _settle(self, batch: Sequence[Item]) -> None:
-        self._is_busy = bool(self._items)
-        if self._items:
-            self._send()
-        for item in batch:
-            if item.outcome is not None:
-                unless_done(item.answer, *item.outcome)
+
+def _settle(batch: Sequence[Item]) -> None:
+    for item in batch:
+        if item.outcome is not None:
+            unless_done(item.answer, *item.outcome)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from onthedot.app.aio.calls import Calls, tell, unless_done
 from onthedot.durations import to_duration_ms
-from onthedot.errors import RunNotFound
+from onthedot.errors import RunNotFound, StoreError
 from onthedot.model.run import Run
 from onthedot.storable import can_be_kept
 
@@ -44,7 +44,7 @@ class Waits:
         self._app = app
         self._thread = Calls()
         self._lock = Lock()
-        self._waiters: list[Waiter] = []
+        self._waiters: set[Waiter] = set()
         self._is_looking = False
 
     async def wait(self, run_id: str, *, timeout: timedelta | str = "1m") -> Run:
@@ -52,33 +52,46 @@ class Waits:
         loop = asyncio.get_running_loop()
         until_ms = self._app.clock.monotonic_ms() + to_duration_ms(timeout)
         waiter = Waiter(run_id, until_ms, loop, loop.create_future())
-        with self._lock:
-            self._waiters.append(waiter)
-            begins, self._is_looking = not self._is_looking, True
-        if begins:
-            self._thread.submit(self._look_until_nobody_waits)
         try:
+            self._add(waiter)
             return await waiter.answer
         finally:
             self._forget([waiter])
 
     def close(self) -> None:
-        """Nobody waits any more."""
+        """Nobody waits any more: who did is told."""
         with self._lock:
-            self._waiters = []
+            waiters, self._waiters = self._waiters, set()
+        for each in waiters:
+            error = StoreError(f"app.close() was called while run {each.run_id} was waited for")
+            each.tell(each.answer.set_exception, error)
         self._thread.close()
 
     def after_fork(self) -> None:
         """Who waited, waits in the parent."""
         self._thread.after_fork()
-        self._lock, self._waiters, self._is_looking = Lock(), [], False
+        self._lock, self._waiters, self._is_looking = Lock(), set(), False
+
+    def _add(self, waiter: Waiter) -> None:
+        with self._lock:
+            self._waiters.add(waiter)
+            begins, self._is_looking = not self._is_looking, True
+        if not begins:
+            return
+        try:
+            self._thread.submit(self._look_until_nobody_waits)
+        except RuntimeError:  # the program is ending
+            self._is_looking = False
+            raise
 
     def _look_until_nobody_waits(self) -> None:
+        """Half of the time at most, however many wait."""
         every_ms = _LOOK_MS if self._app.connection is None else _LOOK_OVER_HTTP_MS
         never = Event()
         while waiters := self._now_waiting():
+            began_ms = self._app.clock.monotonic_ms()
             self._look(waiters)
-            self._app.clock.wait(never, every_ms)
+            self._app.clock.wait(never, max(every_ms, self._app.clock.monotonic_ms() - began_ms))
 
     def _now_waiting(self) -> Sequence[Waiter]:
         with self._lock:
@@ -87,7 +100,7 @@ class Waits:
 
     def _forget(self, gone: Sequence[Waiter]) -> None:
         with self._lock:
-            self._waiters = [each for each in self._waiters if each not in gone]
+            self._waiters.difference_update(gone)
 
     def _look(self, waiters: Sequence[Waiter]) -> None:
         """One pass: whoever need not wait any longer is told, also of a store that cannot be asked."""

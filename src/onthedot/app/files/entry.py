@@ -110,6 +110,17 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
+class EngineEntry:
+    """An engine of a file: of which kind, where it is, and the tasks that it knows by their names."""
+
+    name: str
+    kind: str
+    place: str
+    tasks: tuple[str, ...] = ()
+    options: Mapping[str, Any] = field(default_factory=_nothing)
+
+
+@dataclass(frozen=True, slots=True)
 class SharedValue:
     """A calendar or a named trigger of a file."""
 
@@ -158,6 +169,7 @@ class JobFile:
     """Its calendars, then its named triggers."""
     files: tuple[Path, ...] = ()
     """Others that it is made of: the .ics of its calendars."""
+    engines: tuple[EngineEntry, ...] = ()
 
     @property
     def problems(self) -> tuple[str, ...]:

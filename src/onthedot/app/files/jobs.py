@@ -11,6 +11,7 @@ from typing import Any
 
 from onthedot.app.alerting import read_alert
 from onthedot.app.files.declared_targets import WORK_KEYS, read_work
+from onthedot.app.files.engine_keys import read_engines
 from onthedot.app.files.entry import AlertEntry, Entry, JobFile, NamedTask, Steps, Work
 from onthedot.app.files.shared_values import files_named, pins_of, read_shared
 from onthedot.app.files.steps import read_flow
@@ -26,7 +27,7 @@ Table = dict[str, Any]
 
 ALERT_KEYS = (*WORK_KEYS, "on", "after", "every", "overdue", "default")
 SCHEDULE_KEYS = (*TRIGGER_KEYS, *ZONE_KEYS, *WORK_KEYS, *POLICIES, "each", "steps")
-TOP_KEYS = ("store", "timezone", "app", "alerts", "calendars", "triggers", "schedules")
+TOP_KEYS = ("store", "timezone", "app", "engines", "alerts", "calendars", "triggers", "schedules")
 
 _PLACE = re.compile(r"(.*) \(at (line \d+, column \d+|end of document)\)")
 _HEADING = re.compile(
@@ -86,8 +87,8 @@ class _Reader:
         pins = pins_of(shared)
         pinned = tuple(replace(entry, trigger=entry.trigger.with_pins(pins)) for entry in entries)
         alerts = self._alerts(document.get("alerts", {}))
-        files = files_named(document, folder)
-        return JobFile(path, pinned, store, app, zone, shared=shared, alerts=alerts, files=files)
+        files, engines = files_named(document, folder), read_engines(document.get("engines", {}), self.problems)
+        return JobFile(path, pinned, store, app, zone, shared=shared, alerts=alerts, files=files, engines=engines)
 
     def _alerts(self, tables: object) -> tuple[AlertEntry, ...]:
         if not isinstance(tables, dict) or not all(isinstance(table, dict) for table in tables.values()):

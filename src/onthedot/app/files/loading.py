@@ -14,9 +14,12 @@ from onthedot.app.alerting import AppAlerts, read_alert
 from onthedot.app.declared_mail import mail_of
 from onthedot.app.declared_targets import command_of, http_of
 from onthedot.app.enabled import DECLARED_PAUSE
+from onthedot.app.engines import Engines
+from onthedot.app.files.engine_keys import engine_of
 from onthedot.app.files.entry import (
     AlertEntry,
     Command,
+    EngineEntry,
     Entry,
     Http,
     JobFile,
@@ -40,6 +43,7 @@ from onthedot.app.tasks import Task, Tasks
 from onthedot.app.values import DeclaredValue, Values
 from onthedot.errors import Conflict, FileError, OnthedotError
 from onthedot.execution.around import Around
+from onthedot.execution.engines.engine import Elsewhere
 from onthedot.model.alert import Alert
 from onthedot.triggers.pinned import Use, ValueKind
 
@@ -61,8 +65,11 @@ class LoadedFile:
         arounds: Sequence[Around],
         alerts: AppAlerts,
         values: Mapping[ValueKind, Values[Any]],
+        engines: Engines,
     ) -> None:
         self.path = Path(path)
+        self._engines = engines
+        self._engines_read: tuple[EngineEntry, ...] | None = None
         self._values = values
         self._uses: tuple[Use, ...] = ()
         self._tasks = tasks
@@ -87,6 +94,7 @@ class LoadedFile:
         Of a crontab only the lines that are wrong are left out, and told: a schedule of such a line stays as it was.
         """
         read = read_file(self.path)
+        self._take_engines(read.engines)
         with self._alerts_of(read):
             taken = self._taken(from_crontab(read) if read.is_crontab else read)
         job_file, own, declared = taken.job_file, taken.tasks, taken.declared
@@ -104,6 +112,18 @@ class LoadedFile:
         for problem in self.refused:
             _log.error("%s; the other lines count", problem)
         return job_file
+
+    def _take_engines(self, entries: tuple[EngineEntry, ...]) -> None:
+        """Once: a node begins with the engines that it has."""
+        if self._engines_read is None:
+            for entry in entries:
+                try:
+                    self._engines.add(entry.name, engine_of(entry))
+                except OnthedotError as error:
+                    raise FileError(str(self.path), [f"[engines.{entry.name}] {error}"]) from None
+            self._engines_read = entries
+        elif entries != self._engines_read:
+            raise FileError(str(self.path), ["engines: a node has those that it began with; start it again"])
 
     @contextmanager
     def _alerts_of(self, job_file: JobFile) -> Iterator[None]:
@@ -125,6 +145,10 @@ class LoadedFile:
         """The file without what does not fit the app, and the tasks, flows and declarations of the rest."""
         taken = _Taken(job_file)
         wrong: list[tuple[Entry, str]] = []
+        for engine in job_file.engines:
+            for name in engine.tasks:
+                self._refuse_taken(name, "leave it out here")
+                taken.tasks.append(Task(name, Elsewhere(name), declared_in=str(self.path), engine=engine.name))
         for alert in job_file.alerts:
             if not isinstance(alert.work, NamedTask):
                 taken.tasks.append(self._task_of(alert.task, alert.work))

@@ -18,7 +18,8 @@ def program_of(report: Report, heading: str, preamble: Sequence[str], task: Call
     """Python that declares them all: the heading as its docstring, what must stand before them, then each of them for
     the task that this variable holds."""
     names = sorted({name for move in report.moves for name in _TRIGGERS.findall(str(move.trigger))})
-    lines = [f'"""{heading}"""', "", f"from onthedot import {', '.join(['App', *names])}", *preamble]
+    title = heading.replace("\\", "\\\\").replace('"', '\\"')
+    lines = [f'"""{title}"""', "", f"from onthedot import {', '.join(['App', *names])}", *preamble]
     lines += [line for each in report.refused for line in ("", f"# left out: {' '.join(str(each).split())}")]
     for move in report.moves:
         lines += ["", *_declared(move, task(move))]
@@ -37,12 +38,12 @@ def _declared(move: Move, task: str) -> Iterator[str]:
 
 
 def _argument(name: str, value: Any) -> Iterator[str]:
-    line = f"    {name}={_value(value)},"
+    line = f"    {name}={literal(value)},"
     if len(line) <= _WIDTH or not isinstance(value, Mapping):
         yield line
         return
     yield f"    {name}={{"
-    yield from (f"        {_value(key)}: {_value(item)}," for key, item in value.items())
+    yield from (f"        {literal(key)}: {literal(item)}," for key, item in value.items())
     yield "    },"
 
 
@@ -53,14 +54,14 @@ def _plain(options: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _value(value: Any) -> str:
+def literal(value: Any) -> str:
     """As Python writes it, with the quotes that most people take."""
     match value:
         case str():
             return repr(value) if '"' in value or "\\" in repr(value) else f'"{value}"'
         case Mapping():
-            return "{" + ", ".join(f"{_value(key)}: {_value(item)}" for key, item in value.items()) + "}"
+            return "{" + ", ".join(f"{literal(key)}: {literal(item)}" for key, item in value.items()) + "}"
         case list() | tuple():
-            return "[" + ", ".join(map(_value, value)) + "]"
+            return "[" + ", ".join(map(literal, value)) + "]"
         case _:
             return repr(value)

@@ -24,6 +24,7 @@ from onthedot.model.freeze import Freeze, Window
 from onthedot.model.graph import Graph
 from onthedot.model.node import Node, NodeState
 from onthedot.model.policy import Policy
+from onthedot.model.remote import taken
 from onthedot.model.run import Run
 from onthedot.model.schedule import DEFINITION, Schedule
 from onthedot.model.states import State
@@ -118,6 +119,7 @@ def run_of(said: Document) -> Run:
         finished_ms=ms(said["finished_at"]),
         until_ms=ms(said.get("until_at")),
         size=said.get("shards"),
+        remote=None if said.get("engine") is None else taken(said["engine"]),
         cancel_requested_ms=ms(said["cancel_requested_at"]),
         earlier=_earlier(said.get("attempts") or (), said),
     )

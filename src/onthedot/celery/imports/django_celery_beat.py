@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from datetime import timedelta
+from dataclasses import replace
+from datetime import UTC, timedelta, tzinfo
 from typing import Any
 
 import sqlalchemy
 from celery.schedules import crontab
 
+from onthedot.app.moving.reading import reading_engine
 from onthedot.app.moving.report import Report
 from onthedot.celery.imports.rows import Row, aware, report_of
 from onthedot.errors import SettingsError
+from onthedot.storable import brief
 from onthedot.stores.open import mask_url, sql_dialect_of
 
 SOURCE = "django-celery-beat"
@@ -23,9 +26,12 @@ _KINDS = {
     "clocked": f"{_PREFIX}clockedschedule",
 }
 _TASKS = f"{_PREFIX}periodictask"
-_DRIVERS = {"sqlite": "sqlite", "postgresql": "postgresql+psycopg", "mysql": "mysql+pymysql"}
 _CRONTAB = ("minute", "hour", "day_of_week", "day_of_month", "month_of_year")
 _CARRIED = ("queue", "exchange", "routing_key", "priority")
+_NAIVE = (
+    "USE_TZ is False: start_time, expires and clocked_time are taken as UTC, as django-celery-beat itself takes them;"
+    " look at the schedules that have one"
+)
 
 Record = Mapping[str, Any]
 Read = Callable[[str], Sequence[Record]]
@@ -37,7 +43,7 @@ def read_database(url: str) -> Report:
     dialect, _ = sql_dialect_of(url)
     if dialect is None:
         raise SettingsError(f"{mask_url(url)} is no SQL database; name the one that Django uses")
-    engine = sqlalchemy.create_engine(sqlalchemy.make_url(url).set(drivername=_DRIVERS[dialect]))
+    engine = reading_engine(url, "a database")
     try:
         with engine.connect() as connection:
             return _report(lambda table: [*connection.execute(sqlalchemy.text(f"SELECT * FROM {table}")).mappings()])
@@ -51,6 +57,9 @@ def read_database(url: str) -> Report:
 def read_django() -> Report:
     """The same from inside a Django project, through its own connection."""
     from django.apps import apps
+    from django.conf import settings
+    from django.db import Error
+    from django.utils.timezone import get_default_timezone
 
     if not apps.ready or not apps.is_installed("django_celery_beat"):
         raise SettingsError(
@@ -58,17 +67,26 @@ def read_django() -> Report:
             " django_celery_beat is installed"
         )
     names = {model._meta.db_table: model for model in apps.get_app_config("django_celery_beat").get_models()}
-    return _report(lambda table: [*names[table].objects.values()])
+    in_utc = settings.USE_TZ or not getattr(settings, "DJANGO_CELERY_BEAT_TZ_AWARE", True)
+    try:
+        report = _report(
+            lambda table: [*names[table].objects.values()], last_in=UTC if in_utc else get_default_timezone()
+        )
+    except Error as error:
+        raise SettingsError(f"the tables of {SOURCE} cannot be read: {error}") from None
+    return report if settings.USE_TZ else replace(report, notes=(*report.notes, _NAIVE))
 
 
-def _report(read: Read) -> Report:
+def _report(read: Read, *, last_in: tzinfo = UTC) -> Report:
+    """In what zone its beat writes when it was there last, where the database keeps none."""
     kinds = {kind: {row["id"]: row for row in read(table)} for kind, table in _KINDS.items()}
     tasks = sorted(read(_TASKS), key=lambda row: str(row["name"]))
-    return report_of(SOURCE, ((str(row["name"]), row) for row in tasks), lambda row: _row(row, kinds))
+    return report_of(SOURCE, ((str(row["name"]), row) for row in tasks), lambda row: _row(row, kinds, last_in))
 
 
-def _row(row: Record, kinds: Mapping[str, Mapping[Any, Record]]) -> Row:
+def _row(row: Record, kinds: Mapping[str, Mapping[Any, Record]], last_in: tzinfo) -> Row:
     schedule, zone = _schedule(row, kinds)
+    starts_at = aware(row["start_time"])
     return Row(
         name=row["name"],
         task=row["task"],
@@ -77,11 +95,12 @@ def _row(row: Record, kinds: Mapping[str, Mapping[Any, Record]]) -> Row:
         args=_json(row, "args", []),
         kwargs=_json(row, "kwargs", {}),
         options=dict(_options(row)),
-        enabled=bool(row["enabled"]),
+        enabled=bool(row["enabled"]) and not (row["one_off"] and row["total_run_count"]),
         once=bool(row["one_off"]),
-        starts_at=aware(row["start_time"]),
+        starts_at=starts_at,
         repeat_until=aware(row["expires"]),
-        last=aware(row["last_run_at"]),
+        last=aware(row["last_run_at"], last_in),
+        since=None if starts_at else aware(row["date_changed"]),
     )
 
 
@@ -91,7 +110,9 @@ def _schedule(row: Record, kinds: Mapping[str, Mapping[Any, Record]]) -> tuple[A
     kind = next((each for each in _KINDS if row[f"{each}_id"] is not None), None)
     if kind is None:
         raise SettingsError("it has no schedule")
-    said = kinds[kind][row[f"{kind}_id"]]
+    said = kinds[kind].get(row[f"{kind}_id"])
+    if said is None:
+        raise SettingsError(f"its {kind} {row[f'{kind}_id']} is not in the table {_KINDS[kind]}")
     if kind == "crontab":
         return crontab(**{name: said[name] for name in _CRONTAB}), str(said["timezone"])
     if kind == "interval":
@@ -100,19 +121,19 @@ def _schedule(row: Record, kinds: Mapping[str, Mapping[Any, Record]]) -> tuple[A
 
 
 def _options(row: Record) -> Iterator[tuple[str, Any]]:
+    """As its beat sends them."""
     yield from ((name, row[name]) for name in _CARRIED if row[name] not in (None, ""))
-    if row["expire_seconds"] is not None:
-        yield "expires", row["expire_seconds"]
-    headers = _json(row, "headers", {})
-    if headers:
-        yield "headers", headers
+    expires = aware(row["expires"]) or row["expire_seconds"]
+    if expires is not None:
+        yield "expires", expires
+    yield "headers", {**_json(row, "headers", {}), "periodic_task_name": row["name"]}
 
 
 def _json(row: Record, name: str, default: Any) -> Any:
     try:
         found = json.loads(row[name]) if row[name] else default
     except ValueError:
-        raise SettingsError(f"{name}: {row[name]!r} is no JSON") from None
+        raise SettingsError(f"{name}: {brief(row[name])} is no JSON") from None
     if type(found) is not type(default):
-        raise SettingsError(f"{name}: {row[name]!r} is no JSON {'list' if default == [] else 'object'}")
+        raise SettingsError(f"{name}: {brief(row[name])} is no JSON {'list' if default == [] else 'object'}")
     return found

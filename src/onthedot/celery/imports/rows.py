@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, tzinfo
 from typing import Any, TypeVar
 
+from onthedot.app.moving.nights import night_notes
 from onthedot.app.moving.report import Move, Refused, Report
 from onthedot.celery.conversion import trigger_of
 from onthedot.celery.entries import TAG, schedule_name
 from onthedot.celery.messages import packed
 from onthedot.celery.sending import SENDING, TASK
+from onthedot.clock import SystemClock
 from onthedot.errors import OnthedotError, TriggerError
 from onthedot.moments import floor_ms
+from onthedot.storable import beginning, brief, shown
 
 R = TypeVar("R")
 
@@ -35,34 +38,51 @@ class Row:
     starts_at: datetime | None = None
     repeat_until: datetime | None = None
     last: datetime | None = None
+    """When it was last due; an interval goes on in step with it."""
+    since: datetime | None = None
+    """What came after that is not decided: when it was last due, or written."""
 
 
 def report_of(source: str, found: Iterable[tuple[str, R]], read: Callable[[R], Row]) -> Report:
     """Each of them by its name, moved or refused."""
-    moves: list[Move] = []
+    moves: dict[str, Move] = {}
     refused: list[Refused] = []
     for name, each in found:
         try:
-            moves.append(_move(source, read(each)))
+            move = _move(source, read(each))
         except TriggerError as error:
             refused.append(Refused(name, f"schedule: {error.line}"))
-        except (OnthedotError, ValueError, TypeError, KeyError) as error:
-            refused.append(Refused(name, str(error) or type(error).__name__))
-    return Report(source, tuple(moves), tuple(refused), policies=SENDING)
+        except Exception as error:  # a row may hold anything, and no other has to stay for that
+            refused.append(Refused(name, _said(error)))
+        else:
+            if move.name in moves:
+                refused.append(Refused(name, f"another one is named {brief(move.name)} too"))
+            moves.setdefault(move.name, move)
+    notes = night_notes(moves.values(), SystemClock().now_ms(), "first")
+    return Report(source, tuple(moves.values()), tuple(refused), tuple(notes), policies=SENDING)
 
 
-def aware(value: object) -> datetime | None:
-    """A moment of a database: where it says no zone, it is meant in UTC."""
+def aware(value: object, zone: tzinfo = UTC) -> datetime | None:
+    """A moment of a database: where it says no zone, it is meant in this one."""
     if value is None or value == "":
         return None
     moment = value if isinstance(value, datetime) else datetime.fromisoformat(str(value))
-    return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
+    return moment if moment.tzinfo is not None else moment.replace(tzinfo=zone)
+
+
+def _said(error: Exception) -> str:
+    if isinstance(error, OnthedotError):
+        return str(error)
+    if type(error) is KeyError:
+        return f"{brief(error.args[0])} is missing"
+    return beginning(shown(error), 200) or type(error).__name__
 
 
 def _move(source: str, row: Row) -> Move:
     bounds = {"starts_at": row.starts_at, "repeat_until": row.repeat_until}
     trigger = trigger_of(row.schedule, row.zone, bounds=bounds, last=row.last)
     once = {"max_runs": 1} if row.once else {}
+    since = row.last or row.since
     return Move(
         schedule_name(row.name),
         TASK,
@@ -70,5 +90,5 @@ def _move(source: str, row: Row) -> Move:
         packed("", row.task, row.args, row.kwargs, row.options),
         {"tags": [TAG], **once},
         None if row.enabled else f"it was disabled in {source}",
-        None if row.last is None else floor_ms(row.last),
+        None if since is None else floor_ms(since),
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import select
+import signal
 import sys
 import termios
 import tty
@@ -13,6 +14,22 @@ from contextlib import contextmanager
 
 _PARTS = re.compile(r"\x1b[O\[][0-9;]*[A-Za-z~]|.", re.DOTALL)
 _NAMED = {"\x1b[A": "up", "\x1b[B": "down", "\x1bOA": "up", "\x1bOB": "down", "\x03": "q", "\x1b": "q"}
+
+
+@contextmanager
+def ending_on_signals() -> Iterator[None]:
+    """A terminal that is closed, and SIGTERM, are Ctrl-C: neither the terminal nor anything else may stay as it is."""
+
+    def interrupt(number: int, frame: object) -> None:
+        signal.signal(number, signal.SIG_IGN)  # once is enough: what follows is the way out
+        raise KeyboardInterrupt
+
+    before = {number: signal.signal(number, interrupt) for number in (signal.SIGTERM, signal.SIGHUP)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 @contextmanager

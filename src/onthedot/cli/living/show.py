@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import signal
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -18,7 +15,7 @@ from onthedot.app.app import App
 from onthedot.cli.living.crew import Crew
 from onthedot.cli.living.facts import Facts, read
 from onthedot.cli.living.jobs import demo_app
-from onthedot.cli.living.keys import key_by_key, next_keys
+from onthedot.cli.living.keys import ending_on_signals, key_by_key, next_keys
 from onthedot.cli.living.page import show_page
 from onthedot.cli.living.view import STYLES, Looks, picture, too_small
 from onthedot.cli.screen import Screen
@@ -34,7 +31,7 @@ def show_living(seconds: float | None, *, on_page: bool = False, port: int | Non
 
     In the terminal, or on a page of the dashboard.
     """
-    with _ending_on_signals(), TemporaryDirectory(prefix="onthedot-demo-") as folder:
+    with ending_on_signals(), TemporaryDirectory(prefix="onthedot-demo-") as folder:
         app = demo_app(Path(folder))
         app.open_store(create=True)
         app.sync()
@@ -52,22 +49,6 @@ def show_living(seconds: float | None, *, on_page: bool = False, port: int | Non
         finally:
             app.close()
     Screen().print(Text("the demo is over: its nodes are stopped, its folder is removed", "dim"))
-
-
-@contextmanager
-def _ending_on_signals() -> Iterator[None]:
-    """A terminal that is closed, and SIGTERM, are Ctrl-C: processes and folder must not stay behind."""
-
-    def interrupt(number: int, frame: object) -> None:
-        signal.signal(number, signal.SIG_IGN)  # once is enough: what follows is the way out
-        raise KeyboardInterrupt
-
-    before = {number: signal.signal(number, interrupt) for number in (signal.SIGTERM, signal.SIGHUP)}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 # full screen

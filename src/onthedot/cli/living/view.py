@@ -18,6 +18,7 @@ from onthedot.cli.texts import span_text
 from onthedot.errors import OnthedotError
 from onthedot.model.run import Run
 from onthedot.model.schedule import Schedule
+from onthedot.model.tracebacks import telling_line
 from onthedot.triggers.codec import decode
 
 STYLES = {
@@ -212,7 +213,7 @@ def _outcome(run: Run | None) -> Text:
         return Text("")
     attempt = f" at attempt {run.attempt}" if run.attempt > 1 else ""
     why = f": {run.reason}" if run.reason and run.state not in (run.reason, "succeeded") else ""
-    error = (run.error or "").strip().rpartition("\n")[2]
+    error = telling_line(run.error)
     why = f": {error.partition(': ')[2] or error}" if error and run.state == "failed" else why
     return Text(f"{run.state}{attempt}{why}", STYLES.get(run.state, ""))
 

@@ -9,7 +9,7 @@ from rich.live import Live
 
 from onthedot.app.app import App
 from onthedot.cli.living.facts import NEWEST, Facts, coming_moments, part_done
-from onthedot.cli.living.keys import key_by_key, next_keys
+from onthedot.cli.living.keys import ending_on_signals, key_by_key, next_keys
 from onthedot.cli.living.view import Looks, picture, too_small
 from onthedot.cli.overrides import past_moment_ms
 from onthedot.cli.screen import Screen
@@ -32,7 +32,7 @@ def watch_store(app: App, seconds: float | None) -> None:
     screen, looks = Screen(), Looks(where=mask_url(app.url), keys=_KEYS)
     facts = read_facts(app)
     read_at = time.monotonic()
-    with key_by_key(), Live(console=screen, screen=True, auto_refresh=False) as live:
+    with ending_on_signals(), key_by_key(), Live(console=screen, screen=True, auto_refresh=False) as live:
         while end is None or time.monotonic() < end:
             if time.monotonic() - read_at >= _READ_S:
                 facts, looks = _read_again(app, facts, looks)

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Protocol
 
 from onthedot.execution.context import Context
+from onthedot.execution.engines.engine import Call
 
 
 class Target(Protocol):
@@ -22,6 +23,13 @@ class Target(Protocol):
     @property
     def pool(self) -> str | None:
         """The pool that was chosen for it; None: by rule."""
+
+    @property
+    def engine(self) -> str | None:
+        """The engine that executes it; None: this node."""
+
+    def elsewhere(self, context: Context) -> Call:
+        """What to give to its engine."""
 
     def call(self, context: Context, args: Mapping[str, Any]) -> Any | Awaitable[Any]:
         """Do it once."""

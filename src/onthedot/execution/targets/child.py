@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 from onthedot.errors import OnthedotError
 from onthedot.execution.capture import capture_logging
 from onthedot.execution.context import Context
+from onthedot.execution.engines import engine as engines
 from onthedot.execution.execute import execute, outcome_of
 from onthedot.execution.results import ANYTHING, Expected
 from onthedot.model.outcome import Outcome
@@ -186,9 +187,13 @@ class _Called:
     is_async = False
     stops_itself = False
     pool = "process"
+    engine = None
 
     def __init__(self, pickled: bytes) -> None:
         self._pickled = pickled
+
+    def elsewhere(self, context: Context) -> engines.Call:
+        raise NotImplementedError  # it is here
 
     def call(self, context: Context, args: Any) -> Any:
         target: Target = pickle.loads(self._pickled)  # our own parent's: no store has had it in its hands

@@ -126,6 +126,7 @@ def waits_again(ended: Run, fence: int, now_ms: int) -> Run:
         reason=None,
         error=None,
         progress=None,
+        remote=None,
         result=None,
         fence=max(ended.fence, fence),
         earlier=ended.earlier_with(ended.finished_ms or now_ms, ended.state, ended.error),

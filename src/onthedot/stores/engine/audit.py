@@ -88,6 +88,30 @@ def run_given_back(before: Run, after: Run, node: Node, by: Author, now_ms: int)
     )
 
 
+def run_adopted(run: Run, nodes: tuple[Node, Node], by: Author, now_ms: int) -> Change:
+    """The line of a run at an engine that another node watches from now on: which did before, and which does."""
+    node, heir = nodes
+    return Change(
+        id=new_id(now_ms),
+        schedule_id=run.schedule_id or "",
+        schedule=run.schedule or "",
+        revision=run.revision or 0,
+        at_ms=now_ms,
+        by=by,
+        before={"state": str(run.state), "started_ms": run.started_ms},
+        after={
+            "run": run.id,
+            "task": run.task,
+            "state": str(run.state),
+            "node": node.name,
+            "node_id": node.id,
+            "renewed_ms": node.renewed_ms,
+            "engine": run.engine,
+            "heir": heir.name,
+        },
+    )
+
+
 def node_drained(node: Node, by: Author, now_ms: int) -> Change:
     """The line of a node that was asked to make way."""
     return _of_no_schedule(

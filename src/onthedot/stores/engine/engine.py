@@ -14,6 +14,7 @@ from onthedot.model.freeze import Freeze
 from onthedot.model.graph import Graph
 from onthedot.model.node import Node
 from onthedot.model.outcome import Outcome
+from onthedot.model.remote import Sent
 from onthedot.model.run import Run, for_slot
 from onthedot.model.states import State
 from onthedot.model.token import Session, Token
@@ -33,8 +34,10 @@ from onthedot.stores.engine import (
     freezing,
     leases,
     operating,
+    plainly,
     planning,
     rerouting,
+    sending,
     starting,
     valuing,
     waking,
@@ -43,6 +46,7 @@ from onthedot.stores.engine.apart import in_parts, is_of_the_store
 from onthedot.stores.engine.flow_watch import FlowWatch, flows_of
 from onthedot.stores.engine.graphs import graph_of
 from onthedot.stores.engine.lookout import Lookout, LookPass
+from onthedot.stores.plain import PlainDone, PlainStep
 from onthedot.stores.transaction import AheadTransaction, Claim, Transaction, TryAgain, once_more_if_cut_off
 from onthedot.triggers.pinned import Content, Use, direct_pins, remember
 
@@ -155,8 +159,14 @@ class Engine(Store):
             if not tasks:
                 return Started()
         claim = self._claim(node_id, tasks, pools, known)
+        started = self._short_way.take(node_id, (), claim, limit).started
+        return self._start_what_is_due(claim, limit) if started is None else started
+
+    def _start_what_is_due(self, claim: Claim, limit: int) -> Started:
         try:
-            return self._start(claim, limit)
+            started = self._start(claim, limit)
+            self._short_way.note_begun(started.runs)
+            return started
         except Exception as error:
             if is_of_the_store(error):
                 raise
@@ -219,7 +229,33 @@ class Engine(Store):
         """By the ids of the nodes that were seen here: one process has few in its life."""
         return {}
 
+    # what is plain
+
+    def has_short_way(self, node_id: str) -> bool:
+        """Whether this store has a short way for what is plain, and this node takes it."""
+        return False
+
+    def held(self, run_id: str) -> Run | None:
+        """A run as it was when it was started, if this process knows it; asks nobody."""
+        return None
+
+    def step_plainly(self, asked: PlainStep) -> PlainDone | None:
+        """End and begin what is plain, in one step; None where it clashed with others, and nothing was done."""
+        return self._transact(lambda tx: plainly.step(tx, asked))
+
+    @cached_property
+    def _short_way(self) -> plainly.ShortWay:
+        return plainly.ShortWay(self)
+
+    # ends
+
     def finish(self, node_id: str, outcomes: Sequence[Outcome]) -> Finished:
+        plain = self._short_way.take(node_id, outcomes)
+        if not plain.ended:
+            return self._finish_in_parts(node_id, outcomes)
+        return _joined([self._after_plain(plain.ended), self._finish_rest(node_id, plain.left)])
+
+    def _finish_in_parts(self, node_id: str, outcomes: Sequence[Outcome]) -> Finished:
         def instead(outcome: Outcome, error: Exception) -> Finished:
             if isinstance(error, Clash):  # nobody's fault, or nobody knows whose: once more, later
                 return Finished(again=(outcome.run_id,))
@@ -232,14 +268,19 @@ class Engine(Store):
                     raise
                 return Finished(refused=(outcome.run_id,))
 
-        parts = in_parts(outcomes, lambda part: self._finish(node_id, part), instead)
-        return Finished(
-            tuple(run for part in parts for run in part.recorded),
-            tuple(run_id for part in parts for run_id in part.refused),
-            sum(part.followed for part in parts),
-            sum(part.woken for part in parts),
-            tuple(run_id for part in parts for run_id in part.again),
-        )
+        return _joined(in_parts(outcomes, lambda part: self._finish(node_id, part), instead))
+
+    def _finish_rest(self, node_id: str, outcomes: Sequence[Outcome]) -> Finished:
+        """Those that are left of a batch. The others stand, and must be told, even if the store is away by now."""
+        try:
+            return self._finish_in_parts(node_id, outcomes) if outcomes else Finished()
+        except Exception as error:
+            if not is_of_the_store(error):
+                raise
+            return Finished(again=tuple(each.run_id for each in outcomes))
+
+    def _after_plain(self, ended: tuple[Run, ...]) -> Finished:
+        return self._after_finish(finishing.FinishPass(Finished(ended), ended))
 
     def finish_and_start(
         self,
@@ -251,13 +292,24 @@ class Engine(Store):
         pools: Sequence[str] | None = None,
         known: Sequence[str] = (),
     ) -> tuple[Finished, Started]:
-        flow_ids = _flows_named(outcomes)
         if not self.finishes_and_starts:
             return super().finish_and_start(node_id, outcomes, tasks, limit, pools=pools, known=known)
         claim = self._claim(node_id, tasks, pools, known)
+        plain = self._short_way.take(node_id, outcomes, claim, limit)
+        first = self._after_plain(plain.ended) if plain.ended else Finished()
+        if plain.started is not None:
+            return _joined([first, self._finish_rest(node_id, plain.left)]), plain.started
+        if plain.ended and not plain.left:
+            return first, self._start_what_is_due(claim, limit)
+        finished, started = self._finish_and_start(claim, plain.left, limit)
+        return _joined([first, finished]), started
+
+    def _finish_and_start(self, claim: Claim, outcomes: Sequence[Outcome], limit: int) -> tuple[Finished, Started]:
+        """In one transaction."""
+        flow_ids = _flows_named(outcomes)
 
         def both(tx: Transaction) -> tuple[finishing.FinishPass, starting.StartPass]:
-            done, lookout = self._record(tx, node_id, outcomes, flow_ids)
+            done, lookout = self._record(tx, claim.node_id, outcomes, flow_ids)
             first = waking.next_behind_limits(tx, done.ended, claim)
             return done, starting.start_due(tx, claim, limit, lookout, self.tasks, first=first)
 
@@ -267,7 +319,8 @@ class Engine(Store):
             if is_of_the_store(error):
                 raise
             # Whoever it is, each alone; the next pass starts.
-            return self.finish(node_id, outcomes), Started(passed_over=True)
+            return self._finish_in_parts(claim.node_id, outcomes), Started(passed_over=True)
+        self._short_way.note_begun(start.started.runs)
         return self._after_finish(finish, start.started.runs, flow_ids), self._after_start(start)
 
     def _finish(self, node_id: str, outcomes: Sequence[Outcome]) -> Finished:
@@ -357,6 +410,12 @@ class Engine(Store):
                 lines, lambda part: self._transact(lambda tx: finishing.log(tx, node_id, part)), lambda line, error: 0
             )
         )
+
+    def note_sent(self, node_id: str, sent: Sequence[Sent]) -> list[str]:
+        return self._transact(lambda tx: sending.note_sent(tx, node_id, sent)) if sent else []
+
+    def hand_over(self, node_id: str) -> list[Run]:
+        return self._transact(lambda tx: leases.hand_over(tx, node_id))
 
     # operators
 
@@ -456,7 +515,7 @@ class Engine(Store):
         return [run for part in parts for run in part]
 
     def _after_give_back(self, runs: Sequence[Run]) -> None:
-        self._after_end(runs)
+        self._after_end([run for run in runs if run.state is not State.RUNNING])
         self.notify()
 
     # who may use the HTTP API
@@ -579,8 +638,18 @@ class Engine(Store):
         alive = {node.id for node in self.nodes()}
         owners = self._transact(lambda tx: tx.owners()) - alive
         found = [run for node_id in sorted(owners) for run in self._give_back_apart(node_id, _TAKER)]
-        self._after_end(found)
+        self._after_end([run for run in found if run.state is not State.RUNNING])
         return len(found)
+
+
+def _joined(parts: Sequence[Finished]) -> Finished:
+    return Finished(
+        tuple(run for part in parts for run in part.recorded),
+        tuple(run_id for part in parts for run_id in part.refused),
+        sum(part.followed for part in parts),
+        sum(part.woken for part in parts),
+        tuple(run_id for part in parts for run_id in part.again),
+    )
 
 
 def _flows_named(outcomes: Sequence[Outcome]) -> set[str]:

@@ -13,7 +13,7 @@ from onthedot.model.states import LIVE, State
 from onthedot.model.values import replace
 from onthedot.rules import end
 from onthedot.stores.base import Author, Renewal, TaskInfo
-from onthedot.stores.engine.audit import node_drained, node_forgotten, run_given_back
+from onthedot.stores.engine.audit import node_drained, node_forgotten, run_adopted, run_given_back
 from onthedot.stores.engine.finishing import Tasks, follow
 from onthedot.stores.engine.settling import put_down, raise_versions
 from onthedot.stores.transaction import Transaction, TryAgain
@@ -173,15 +173,40 @@ def _give_back(  # noqa: PLR0917  (all are needed, and nobody else calls it)
     if not ids <= locked.keys():  # it planned one more before its row was locked
         raise TryAgain
     summaries = tx.summaries(ids)
-    held = [run for run in runs.values() if run.owner == node.id and run.state is State.RUNNING]
+    by = parting.by or Author(node.name, "node", "leave")
+    owned = [run for run in runs.values() if run.owner == node.id and run.state is State.RUNNING]
+    adopted = _adopt(tx, node, [run for run in owned if run.remote is not None], by)
+    held = [run for run in owned if run.remote is None]
     given_back = [parting.fate(run, summaries.get(run.schedule_id or ""), tx.now_ms) for run in held]
     waiting = {run.schedule_id for run in given_back if run.state in LIVE and run.schedule_id is not None}
     raise_versions(tx, [locked[each] for each in waiting])
     follow(tx, put_down(tx, given_back), summaries, tasks)
-    by = parting.by or Author(node.name, "node", "leave")
     both = zip(held, given_back, strict=True)
     tx.add_changes([run_given_back(before, after, node, by, tx.now_ms) for before, after in both])
-    return given_back
+    return [*given_back, *adopted]
+
+
+def hand_over(tx: Transaction, node_id: str) -> list[Run]:
+    """What a node that lives has at engines, to others: it takes no part in what becomes of it any more."""
+    ids = [run.id for run in tx.owned_by(node_id) if run.remote is not None]
+    node = tx.node_shared(node_id) if ids else None
+    if node is None:
+        return []
+    runs = tx.live_runs(ids).values()
+    held = [run for run in runs if run.owner == node_id and run.state is State.RUNNING and run.remote is not None]
+    return _adopt(tx, node, held, Author(node.name, "node", "hand over"))
+
+
+def _adopt(tx: Transaction, node: Node, held: Sequence[Run], by: Author) -> list[Run]:
+    """Runs at engines go on, watched by others; those that nobody else can watch stay where they are."""
+    nodes = tx.nodes() if held else []
+    heirs = [(run, heir) for run in held if (heir := end.heir_of(run, nodes, tx.now_ms)) is not None]
+    adopted = [end.adopted(run, heir) for run, heir in heirs]
+    tx.save_runs(adopted)
+    tx.add_changes(
+        [run_adopted(run, (node, heir), by, tx.now_ms) for run, (_, heir) in zip(adopted, heirs, strict=True)]
+    )
+    return adopted
 
 
 def _lock_schedules_of(tx: Transaction, node_id: str) -> dict[str, Schedule]:

@@ -64,6 +64,7 @@ def retry(tx: Transaction, run_id: str, claim_no: int, by: Author) -> Run:
         error=None if run.is_flow else run.error,
         until_ms=None,
         progress=None,
+        remote=None,
         earlier=run.earlier_with(run.finished_ms or tx.now_ms, run.state, run.error),
     )
     raise_versions(tx, schedules.values())

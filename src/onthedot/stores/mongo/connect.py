@@ -27,6 +27,8 @@ _BOUNDS = {
     "connectTimeoutMS": 5_000,
     "socketTimeoutMS": 15_000,
     "waitQueueTimeoutMS": 15_000,
+    # A server that hangs is given up after this and `connectTimeoutMS`, with all that waits for it.
+    "heartbeatFrequencyMS": 1_000,
 }
 """So that nothing waits for ever; the URL may say otherwise."""
 

@@ -64,7 +64,7 @@ def schedule_from(document: Document) -> Schedule:
 
 def schedule_document(row: Schedule) -> Document:
     """All of it."""
-    columns = zip((*_SCHEDULE, "priority"), mapping.schedule_row(row), strict=True)
+    columns = zip((*_SCHEDULE, "priority"), mapping.schedule_row(row), strict=False)
     return {**dict(columns), "words": _words(row), "plannable": int(row.plannable), **FREE}
 
 

@@ -20,6 +20,7 @@ from onthedot.model.states import State
 from onthedot.model.token import Session, Token
 from onthedot.model.value import Value
 from onthedot.stores.answerable import answerable
+from onthedot.stores.asking import BY_THE_CLOCK
 from onthedot.stores.base import (
     COUNTED,
     Change,
@@ -66,7 +67,7 @@ class Queries(Engine):
         after: str = "",
         limit: int = 100,
     ) -> list[Schedule]:
-        now_ms = self.now_ms() if state in schedule_queries.BY_CLOCK else 0
+        now_ms = self.now_ms() if state in BY_THE_CLOCK else 0
         wanted = schedule_queries.Wanted(names, tag, task, mode, state, search, order, after, limit, now_ms)
         if limit <= 0:  # which the server would take for no limit
             return []
@@ -149,7 +150,7 @@ class Queries(Engine):
         )
 
     def count_runs(self, most: int = COUNTED) -> RunCounts:
-        return self._reading(lambda opened: run_queries.counts(opened.database, most))
+        return self._in_snapshot(lambda database, session: run_queries.counts(database, session, most))
 
     def load(self) -> list[Load]:
         return self._reading(lambda opened: run_queries.load(opened.database))

@@ -18,6 +18,8 @@ from onthedot.stores.mongo import schema
 from onthedot.stores.mongo.mapping import AT_ONCE, Document
 
 _BEGAN_LATE: Document = {"$expr": {"$gt": [{"$subtract": ["$started_ms", "$due_ms"]}, LATE_MS]}}
+_RUNS_AS_FLOW: Document = {**schema.FLOW, "state": State.RUNNING.value}
+_IS_STEP: Document = {**schema.HAS_PARENT, **schema.STEP}
 _MARK = dict.fromkeys(documents.MARK, 1)
 
 
@@ -105,18 +107,30 @@ def _ids(wanted: Wanted) -> Document:
     return ids
 
 
-def counts(database: Database[Document], most: int) -> RunCounts:
+def counts(database: Database[Document], session: ClientSession, most: int) -> RunCounts:
     """Without reading them: those that wait for their moment, and those that wait for something else, are in one index
-    each.
+    each. But steps are read, and all where these are among so many that counting stopped. In a snapshot, as one is
+    taken from the other.
     """
     if most <= 0:
         return RunCounts()
 
     def count(wanted: Document, index: str) -> int:
-        return database[schema.RUNS].count_documents(wanted, limit=most, hint=index)
+        return database[schema.RUNS].count_documents(wanted, session=session, limit=most, hint=index)
 
-    waiting = count(schema.READY, schema.RUNS_MOMENTS) + count(schema.BLOCKED, schema.RUNS_AWAITED)
-    return RunCounts(min(waiting, most), count(schema.OWNED, schema.RUNS_OWNER))
+    def live(narrowed: Document) -> list[int]:
+        """How many wait, and how many run."""
+        ready, blocked = {**schema.READY, **narrowed}, {**schema.BLOCKED, **narrowed}
+        owned, flows = {**schema.OWNED, **narrowed}, {**_RUNS_AS_FLOW, **narrowed}
+        waiting = count(ready, schema.RUNS_MOMENTS) + count(blocked, schema.RUNS_AWAITED)
+        return [waiting, count(owned, schema.RUNS_OWNER) + count(flows, schema.RUNS_GRAPH)]
+
+    found = live({})
+    steps = [count({**_IS_STEP, "state": state.value}, schema.RUNS_PARENT) for state in (State.WAITING, State.RUNNING)]
+    alone = [each - of_steps for each, of_steps in zip(found, steps, strict=True)]
+    if any(steps) and max(found) >= most:
+        alone = live({"step": None})
+    return RunCounts(*(min(each, most) for each in (*alone, *steps)))
 
 
 def load(database: Database[Document]) -> list[Load]:

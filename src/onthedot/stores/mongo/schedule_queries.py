@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pymongo.client_session import ClientSession
 from pymongo.cursor import Cursor
@@ -14,6 +14,7 @@ from onthedot.model.schedule import Facet, Mode, Order, Schedule
 from onthedot.stores.asking import NAMED, folded, page_of, since
 from onthedot.stores.base import Demand, Needed, ScheduleCounts
 from onthedot.stores.json_text import word_in_words
+from onthedot.stores.mapping import is_frozen
 from onthedot.stores.mongo import mapping as documents
 from onthedot.stores.mongo import schema
 from onthedot.stores.mongo.candidates import IN_TURN
@@ -77,10 +78,12 @@ class Wanted:
     limit: int
     now_ms: int = 0
     """By which the clock decides."""
+    windows: tuple[str, ...] = ()
+    """Of the frozen ones: all that the field `frozen` says where one of its windows lasts."""
 
     def filters(self) -> list[Document]:
         """All must hold."""
-        found = [schema.KEPT if self.state is None else _of_facet(self.state, self.now_ms)]
+        found = [schema.KEPT if self.state is None else _of_facet(self.state, self)]
         if self.names is not None:
             found.append({"name": {"$in": sorted(set(self.names))}})
         if self.tag is not None:
@@ -98,6 +101,8 @@ class Wanted:
             return schema.SCHEDULES_LOCAL
         if self.state in _INDEX_OF_STATE or self.state in BY_CLOCK:
             return {**_INDEX_OF_STATE, **BY_CLOCK}[self.state]
+        if self.state == "frozen":
+            return schema.SCHEDULES_FROZEN
         if self.task is not None:
             return schema.SCHEDULES_TASK
         if self.search or self.tag is not None:
@@ -105,12 +110,30 @@ class Wanted:
         return schema.SCHEDULES_NAME if self.order == "name" else schema.SCHEDULES_NEXT
 
 
-def _of_facet(facet: Facet, now_ms: int) -> Document:
+def _of_facet(facet: Facet, wanted: Wanted) -> Document:
+    match facet:
+        case "undeclared" | "leaving_out":
+            return _by_clock(facet, wanted.now_ms)
+        case "frozen":
+            return _with_windows(wanted.windows)
+        case _:
+            return _OF_STATE[facet]
+
+
+def _by_clock(facet: Facet, now_ms: int) -> Document:
     if facet == "undeclared":
         return {**schema.KEPT, "declared_seen_ms": {"$gt": 0, "$lt": since(now_ms).declared_before_ms}}
-    if facet == "leaving_out":
-        return {**schema.KEPT, "left_out_ms": {"$gt": 0, "$gte": since(now_ms).left_out_from_ms}}
-    return _OF_STATE[facet]
+    return {**schema.KEPT, "left_out_ms": {"$gt": 0, "$gte": since(now_ms).left_out_from_ms}}
+
+
+def _with_windows(texts: Sequence[str]) -> Document:
+    return {**schema.KEPT, "frozen": {"$in": sorted(texts), **schema.FROZEN["frozen"]}}
+
+
+def lasting(database: Database[Document], now_ms: int, session: ClientSession | None = None) -> tuple[str, ...]:
+    """All that the field `frozen` says where one of its windows lasts; all that one freeze concerns say the same."""
+    texts = database[schema.SCHEDULES].distinct("frozen", schema.FROZEN, session=session)
+    return tuple(text for text in texts if is_frozen(text, now_ms))
 
 
 def _part(search: str) -> Document:
@@ -119,6 +142,7 @@ def _part(search: str) -> Document:
 
 def by_name(database: Database[Document], wanted: Wanted) -> list[Schedule]:
     """A page of them."""
+    wanted = _judged(database, None, wanted)
     found = _find(database, None, [{"name": {"$gt": wanted.after}}, *wanted.filters()], wanted.limit)
     return _schedules(found.sort(_BY_NAME).hint(wanted.index()))
 
@@ -128,6 +152,7 @@ def by_next(database: Database[Document], session: ClientSession, wanted: Wanted
 
     In a snapshot, or one that moves on meanwhile would stand in two parts of the page.
     """
+    wanted = _judged(database, session, wanted)
     filters, index = wanted.filters(), wanted.index()
     if index != schema.SCHEDULES_NEXT:
         few = list(_find(database, session, [_ANY_NAME, *filters], _FEW).hint(index))
@@ -139,6 +164,13 @@ def by_next(database: Database[Document], session: ClientSession, wanted: Wanted
         if left > 0:
             found += _find(database, session, [part, *filters], left).sort(_BY_NEXT).hint(schema.SCHEDULES_NEXT)
     return _schedules(found)
+
+
+def _judged(database: Database[Document], session: ClientSession | None, wanted: Wanted) -> Wanted:
+    """With the windows that last, where these are asked for."""
+    if wanted.state != "frozen":
+        return wanted
+    return replace(wanted, windows=lasting(database, wanted.now_ms, session))
 
 
 def _find(
@@ -169,7 +201,10 @@ def counts(database: Database[Document], most: int, now_ms: int) -> ScheduleCoun
     def count(wanted: Document, index: str) -> int:
         return database[schema.SCHEDULES].count_documents(wanted, limit=most, hint=index)
 
-    few = {state: count(_of_facet(state, now_ms), index) for state, index in {**_INDEX_OF_STATE, **BY_CLOCK}.items()}
+    few = {state: count(_OF_STATE[state], index) for state, index in _INDEX_OF_STATE.items()}
+    few |= {facet: count(_by_clock(facet, now_ms), index) for facet, index in BY_CLOCK.items()}
+    if windows := lasting(database, now_ms):
+        few["frozen"] = count(_with_windows(windows), schema.SCHEDULES_FROZEN)
     planned = count({**schema.PLANNABLE, **_COMES}, schema.SCHEDULES_DUE)
     local = count({**schema.LOCAL, **_OF_STATE["active"]}, schema.SCHEDULES_LOCAL)
     return ScheduleCounts(**few, active=min(planned + local, most))

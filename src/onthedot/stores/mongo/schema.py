@@ -67,6 +67,7 @@ USING: Document = {"uses": {"$lt": "[]"}}
 """A list of words that has any begins with a quotation mark."""
 DECLARED: Document = {"declared_seen_ms": {"$gt": 0}}
 LEFT_OUT: Document = {"left_out_ms": {"$gt": 0}}
+FROZEN: Document = {"frozen": _TEXT}
 WATCHED: Document = {"watch_ms": {"$gt": 0}}
 HAS_PARENT: Document = {"parent_id": _TEXT}
 """Parts of flows and broadcasts, and runs that follow others."""
@@ -99,6 +100,7 @@ SCHEDULES_PARKED = "parked"
 SCHEDULES_DISABLED = "disabled"
 SCHEDULES_DECLARED = "declared"
 SCHEDULES_LEFT_OUT = "left_out"
+SCHEDULES_FROZEN = "frozen"
 SCHEDULES_WATCHED = "watched"
 SCHEDULES_USES = "uses"
 RUNS_DUE = "due"
@@ -110,6 +112,7 @@ RUNS_OWNER = "owner"
 RUNS_PARENT = "parent"
 RUNS_UNTOLD = "untold"
 RUNS_BOUNDED = "bounded"
+RUNS_GRAPH = "graph"
 DECISIONS_SCHEDULE = "schedule"
 
 
@@ -141,6 +144,8 @@ INDEXES: dict[str, list[IndexModel]] = {
         # Which does nobody declare any more, and which have left out ticks of late? Most are in neither.
         _index(SCHEDULES_DECLARED, "declared_seen_ms", "name", only=DECLARED),
         _index(SCHEDULES_LEFT_OUT, "left_out_ms", "name", only=LEFT_OUT),
+        # In which has a freeze a window? None, as a rule.
+        _index(SCHEDULES_FROZEN, "frozen", "name", only=FROZEN),
         # Of which must somebody see whether they are overdue? Most have no alert that asks for it.
         _index(SCHEDULES_WATCHED, "watch_ms", only=WATCHED),
         # Which tombstones are old?
@@ -168,7 +173,7 @@ INDEXES: dict[str, list[IndexModel]] = {
         # Which have waited, or gone on, for too long?
         _index(RUNS_BOUNDED, "bounded_ms", "_id", only=BOUNDED),
         # Does any run need this graph?
-        _index("graph", "graph", only=FLOW),
+        _index(RUNS_GRAPH, "graph", only=FLOW),
         # No two runs in one slot.
         _index("slot", "slot", unique=True, only={"slot": _TEXT}),
     ],

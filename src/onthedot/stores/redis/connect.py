@@ -3,108 +3,109 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from pathlib import Path
+from threading import Event
 from typing import Any
-from urllib.parse import parse_qsl, urlsplit, urlunsplit
 
 import redis
 from redis.backoff import NoBackoff
 from redis.retry import Retry
+from redis.sentinel import SentinelManagedConnection, SentinelManagedSSLConnection
 
 from onthedot.errors import SchemaError, SettingsError, StoreError
+from onthedot.stores.hosts import Host
+from onthedot.stores.redis.health import online_replicas
+from onthedot.stores.redis.primary import Address, ClusterNodes, Primary, PrimaryPool, Sentinels
 from onthedot.stores.redis.server import Server
 from onthedot.stores.redis.store import RedisStore
+from onthedot.stores.redis.url import Options, Place, read_url
 
 SCHEMA = 1
 """The version of keys and rows."""
-_NAMESPACE = "onthedot"
 _ANSWER_S = 10.0
 """How long a command may take: a third of a lease, so that a node can still renew after it."""
 _CONNECT_S = 5.0
-_OPTIONS = ("allow_no_aof", "allow_eviction", "namespace", "ssl_ca_certs")
-
-
-@dataclass(frozen=True, slots=True)
-class Options:
-    """What a URL says behind its question mark."""
-
-    namespace: str = _NAMESPACE
-    """Stands as the hash tag before every key."""
-    allow_no_aof: bool = False
-    """A restart of the server may take everything away, or bring back an old state."""
-    allow_eviction: bool = False
-    """The server may throw rows away when it is full."""
-    ssl_ca_certs: str | None = None
-    """A file with the certificates of those who may vouch for the server, instead of those the machine trusts."""
+_CONNECT_TO_ONE_OF_SEVERAL_S = 2.0
+_ASK_S = 1.0
+"""How long one that should know the primary may take to answer."""
+_LOOKS, _BETWEEN_LOOKS_MS = 4, 500
+"""A replica comes back to a new primary within a second or two."""
 
 
 def open_redis(url: str, shown: str, *, create: bool, now_ms: Callable[[], int] | None) -> RedisStore:
     """The store that the URL names; one that is not there yet is made only if `create`."""
-    bare, options = _read(url, shown)
-    server = Server(_client(bare, shown, options), f"{{{options.namespace}}}:", shown)
+    place = read_url(url, shown)
+    server = _server(place, shown)
     try:
-        _check_keeps(server, options)
+        _check_keeps(server, place.options)
+        _check_replicas(server)
         _check_schema(server, create=create)
     except BaseException:
-        server.client.close()
+        server.close()
         raise
     return RedisStore(server, now_ms)
 
 
-def _read(url: str, shown: str) -> tuple[str, Options]:
-    """The URL without our options, and these."""
-    parts = urlsplit(url)
-    database = parts.path.strip("/")
-    if database and not database.isdecimal():
-        raise SettingsError(f"{shown}: a database of Redis is a number, like redis://host:6379/0; not {database!r}")
-    given = dict(parse_qsl(parts.query, keep_blank_values=True))
-    for name in given.keys() - set(_OPTIONS):
-        raise SettingsError(f"{shown}: a redis:// URL has no option {name}; it has {', '.join(_OPTIONS)}")
-    namespace = given.get("namespace", _NAMESPACE)
-    if not namespace or set("{}\n") & set(namespace):
-        raise SettingsError(f"{shown}: namespace= takes a name without braces, like ?namespace=shop")
-    allow_no_aof, allow_eviction = (_switch(given, name, shown) for name in ("allow_no_aof", "allow_eviction"))
-    ca_certs = _ca_certs(parts.scheme, given.get("ssl_ca_certs"), shown)
-    options = Options(namespace, allow_no_aof, allow_eviction, ca_certs)
-    return urlunsplit(parts._replace(query="")), options
+def _server(place: Place, shown: str) -> Server:
+    prefix, replicas = f"{{{place.options.namespace}}}:", place.options.replicas
+    if place.kind == "server":
+        return Server(_client(place, shown), prefix, shown, replicas)
+    primary = _primary(place, prefix)
+    kind = SentinelManagedSSLConnection if place.tls else SentinelManagedConnection
+    pool = PrimaryPool(
+        primary,
+        connection_class=kind,
+        username=place.user,
+        password=place.password,
+        db=place.database,
+        **_connecting(place, _CONNECT_TO_ONE_OF_SEVERAL_S, _ANSWER_S),
+    )
+    return Server(redis.Redis.from_pool(pool), prefix, shown, replicas, primary)
 
 
-def _switch(given: dict[str, str], name: str, shown: str) -> bool:
-    value = given.get(name, "no")
-    if value not in ("yes", "no"):
-        raise SettingsError(f"{shown}: {name}= takes yes or no, not {value!r}")
-    return value == "yes"
-
-
-def _ca_certs(scheme: str, path: str | None, shown: str) -> str | None:
-    if path is None:
-        return None
-    if scheme != "rediss":
-        raise SettingsError(f"{shown}: ssl_ca_certs= is for rediss://, that is for TLS")
-    if not Path(path).is_file():
-        raise SettingsError(f"{shown}: ssl_ca_certs={path}: there is no such file")
-    return path
-
-
-def _client(url: str, shown: str, options: Options) -> Any:
-    tls: dict[str, Any] = {}
-    if url.startswith("rediss"):  # before 6.0 the driver took any host's certificate, unless told
-        tls = {"ssl_check_hostname": True, "ssl_ca_certs": options.ssl_ca_certs}
+def _client(place: Place, shown: str) -> Any:
     try:
-        return redis.Redis.from_url(
-            url,
-            decode_responses=True,
-            encoding_errors="surrogatepass",  # nothing that may stand in a key is refused
-            socket_timeout=_ANSWER_S,
-            socket_connect_timeout=_CONNECT_S,
-            socket_keepalive=True,
-            health_check_interval=30,
-            **tls,
-            retry=Retry(NoBackoff(), 0),  # a commit is never sent twice behind our back; reads are, by `Server.read`
-        )
+        return redis.Redis.from_url(place.bare, **_connecting(place, _CONNECT_S, _ANSWER_S))
     except ValueError as error:
         raise SettingsError(f"{shown}: {error}; write it like redis://user:password@host:6379/0") from None
+
+
+def _primary(place: Place, prefix: str) -> Primary:
+    if place.kind == "sentinel":
+        who = (place.options.sentinel_user, place.options.sentinel_password)
+        return Sentinels(_addresses(place.hosts, 26379), _asking(place, *who), place.service)
+    hosts = _addresses(place.hosts, 6379)
+    return ClusterNodes(hosts, _asking(place, place.user, place.password), prefix, by_name=place.tls)
+
+
+def _asking(place: Place, user: str | None, password: str | None) -> Callable[[Address], Any]:
+    """Clients for those who know the primary."""
+    options = _connecting(place, _ASK_S, _ASK_S)
+
+    def make(address: Address) -> Any:
+        host, port = address
+        return redis.Redis(host, port, username=user, password=password, protocol=2, ssl=place.tls, **options)
+
+    return make
+
+
+def _addresses(hosts: tuple[Host, ...], usual_port: int) -> list[Address]:
+    return [(each.name, each.port or usual_port) for each in hosts]
+
+
+def _connecting(place: Place, connect_s: float, answer_s: float) -> dict[str, Any]:
+    tls: dict[str, Any] = {}
+    if place.tls:  # before 6.0 the driver took any host's certificate, unless told
+        tls = {"ssl_check_hostname": True, "ssl_ca_certs": place.options.ssl_ca_certs}
+    return {
+        "decode_responses": True,
+        "encoding_errors": "surrogatepass",  # nothing that may stand in a key is refused
+        "socket_timeout": answer_s,
+        "socket_connect_timeout": connect_s,
+        "socket_keepalive": True,
+        "health_check_interval": 30,
+        "retry": Retry(NoBackoff(), 0),  # a commit is never sent twice behind our back; reads are, by `with_retries`
+        **tls,
+    }
 
 
 def _check_keeps(server: Server, options: Options) -> None:
@@ -122,6 +123,22 @@ def _check_keeps(server: Server, options: Options) -> None:
             f"{server.place} has maxmemory-policy {policy}: when it is full it would throw schedules and runs away; "
             "set maxmemory-policy noeviction there, or accept that with ?allow_eviction=yes"
         )
+
+
+def _check_replicas(server: Server) -> None:
+    """Whether there are as many as must have what is written; after a fail-over they take a moment."""
+    for look in range(1, _LOOKS + 1):
+        found = online_replicas(server) if server.replicas else 0
+        if found >= server.replicas:
+            return
+        if look < _LOOKS:
+            server.clock.wait(Event(), _BETWEEN_LOOKS_MS)
+    wanted = "a replica" if server.replicas == 1 else f"{server.replicas} replicas"
+    accepted = "accept that with ?allow_no_replicas=yes" if server.primary else "leave replicas= out"
+    raise StoreError(
+        f"{server.place} has {found} replicas, and {wanted} must have what is written: after a fail-over it would "
+        f"have forgotten what ran, and run it again; attach {wanted}, or {accepted}"
+    )
 
 
 def _check_schema(server: Server, *, create: bool) -> None:

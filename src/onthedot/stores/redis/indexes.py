@@ -16,6 +16,7 @@ All keys have one hash tag in front, so that they lie in one slot of a cluster. 
     parent:R       the parts of run R, and what followed it, by id
     steps:F        the steps of flow F that are not in history   untold    those of them that have ended, by flow
     items:F S      runs of step S of flow F by item       bounded   runs that wait, or stand for steps, by how long
+    live_steps     the waiting (0) and the running (1) steps of all flows
     graph_runs:G   runs, live or ended, of graph G        forgotten  flows whose steps are to follow them
     graphs         graphs of flows by hash                graphs_seen  when somebody last asked to keep each
     late           runs that began late, by id            marks:S   the ended ticks of schedule S by scheduled moment
@@ -36,6 +37,7 @@ The labels of schedules, in order of their names: so a page may begin anywhere, 
     local, tag:T   those of that mode or tag              task:T    those of task T
     uses:U         those that name calendar or trigger U
     standing:X     those that are paused, parked or ended never     those that have no next moment
+    frozen         those in which a freeze has a window   windows  what windows these are, with their names
 
 And by when that was:
 
@@ -84,6 +86,7 @@ from onthedot.model.run import Run
 from onthedot.model.schedule import Schedule
 from onthedot.model.states import State
 from onthedot.stores.base import LATE_MS
+from onthedot.stores.mapping import windows_text
 from onthedot.stores.transaction import Claim
 
 IndexEntries = dict[tuple[str, str], int | None]
@@ -113,6 +116,9 @@ def schedule_entries(row: Schedule) -> IndexEntries:
         entries["declared", row.id] = row.declared_seen_ms
     if row.left_out_ms is not None:
         entries["left_out", row.id] = row.left_out_ms
+    if row.frozen:
+        entries["frozen", label] = 0
+        entries["windows", f"{windows_text(row.frozen)}\n{row.name}"] = 0
     if row.watch_ms is not None:
         entries["watched", row.id] = row.watch_ms
     for use in row.uses:
@@ -153,8 +159,8 @@ def run_entries(run: Run) -> IndexEntries:
         entries["late", run.id] = 0
     if run.graph is not None:
         entries[f"graph_runs:{run.graph}", run.id] = 0
-    if run.step is not None and run.parent_id is not None:
-        entries[items_of(run.parent_id, run.step), run.id] = run.item or 0
+    if run.step is not None:
+        entries.update(_step_entries(run, run.step))
     if state is not _WAITING and state is not _RUNNING:
         entries.update(_ended_entries(run))
         return entries
@@ -171,6 +177,13 @@ def run_entries(run: Run) -> IndexEntries:
         entries[f"owned:{run.owner}", run.id] = None
         if run.cancel_requested_ms is not None:
             entries[f"asked:{run.owner}", run.id] = None
+    return entries
+
+
+def _step_entries(run: Run, step: str) -> IndexEntries:
+    entries: IndexEntries = {(items_of(run.parent_id or "", step), run.id): run.item or 0}
+    if run.state is _WAITING or run.state is _RUNNING:
+        entries["live_steps", run.id] = int(run.state is _RUNNING)
     return entries
 
 

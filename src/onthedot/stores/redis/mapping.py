@@ -32,6 +32,7 @@ from onthedot.rules.counting import End
 from onthedot.stores.base import Author, Change, LogLine, TaskInfo
 from onthedot.stores.json_text import UNREADABLE_POLICY, Unreadable, policy_text
 from onthedot.stores.mapping import (
+    SCHEDULE,
     freeze_from,
     schedule_row,
     session_row,
@@ -90,12 +91,12 @@ def _policy(text: str) -> Policy:
 
 # schedules
 
-_BLANK = list(schedule_row(Schedule("", "", "", {}))[:-1])
+_BLANK = list(schedule_row(Schedule("", "", "", {}))[: len(SCHEDULE)])
 
 
 def schedule_text(row: Schedule) -> str:
     """The whole row: the columns of the SQL stores."""
-    return _encode(schedule_row(row)[:-1])
+    return _encode(schedule_row(row)[: len(SCHEDULE)])
 
 
 def schedule_from(schedule_id: str, text: str) -> Schedule:
@@ -122,7 +123,7 @@ RUN = (
     *("revision", "key", "target", "parent_id", "owner", "claim_no", "attempt"),
     *("crashes", "fence", "slot", "waits_for", "exempt", "cancel_requested_ms", "created_ms", "started_ms"),
     *("finished_ms", "result", "error", "reason", "trace", "progress", "earlier"),
-    *("until_ms", "graph", "ledger", "step", "item", "size"),
+    *("until_ms", "graph", "ledger", "step", "item", "size", "remote"),
 )
 """The order of a row. A new field comes at the end."""
 _run_values = attrgetter(*RUN)

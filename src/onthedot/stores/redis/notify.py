@@ -1,4 +1,5 @@
-"""Hints from other processes, by publish and subscribe: a thread of its own, only while somebody listens.
+"""Hints from other processes, by publish and subscribe: a thread of its own, only while somebody listens; and with it
+one that looks whether the primary is still the same.
 
 A hint that is lost costs a poll interval at most, so nothing is done about it.
 """
@@ -13,6 +14,7 @@ from uuid import uuid4
 
 from redis import exceptions
 
+from onthedot.stores.redis.primary import FOLLOW_MS
 from onthedot.stores.redis.server import Server
 
 _QUIET_S = 0.5
@@ -31,7 +33,7 @@ class Subscription:
         self._wakes: list[Callable[[], None]] = []
         self._lock = Lock()
         self._over = Event()
-        self._thread: Thread | None = None
+        self._threads: list[Thread] = []
         self._pid = 0
 
     def add(self, wake: Callable[[], None]) -> Callable[[], None]:
@@ -40,8 +42,9 @@ class Subscription:
             self._wakes.append(wake)
             if self._pid != os.getpid():
                 self._pid, self._over = os.getpid(), Event()
-                self._thread = Thread(target=self._hear, args=(self._over,), name="onthedot-listen", daemon=True)
-                self._thread.start()
+                self._threads = [self._started(self._hear, "listen")]
+                if self._server.primary is not None:
+                    self._threads.append(self._started(self._follow, "follow"))
 
         def end() -> None:
             with self._lock:
@@ -62,9 +65,15 @@ class Subscription:
         """End the thread, whoever still listens; it comes back with the next one."""
         with self._lock:
             self._stop()
-            thread, self._thread = self._thread, None
-        if thread is not None and thread is not current_thread():
-            thread.join(2 * _QUIET_S)
+            threads, self._threads = self._threads, []
+        for thread in threads:
+            if thread is not current_thread():
+                thread.join(2 * _QUIET_S)
+
+    def _started(self, act: Callable[[Event], None], name: str) -> Thread:
+        thread = Thread(target=act, args=(self._over,), name=f"onthedot-{name}", daemon=True)
+        thread.start()
+        return thread
 
     def _stop(self) -> None:
         self._over.set()
@@ -90,3 +99,9 @@ class Subscription:
             except (exceptions.RedisError, OSError):
                 self._server.clock.wait(over, _PAUSES_MS[min(failures, len(_PAUSES_MS) - 1)])
                 failures += 1
+
+    def _follow(self, over: Event) -> None:
+        """Nobody waits at a server that is the primary no more: if it is frozen, it would be for long."""
+        while not self._server.clock.wait(over, FOLLOW_MS):
+            with suppress(exceptions.RedisError, OSError):
+                self._server.follow()

@@ -111,10 +111,10 @@ def _ids(server: Server, wanted: Wanted) -> Iterator[list[str]]:
 
 
 def count_runs(server: Server, most: int) -> RunCounts:
-    """How many wait, and how many all nodes run."""
-    (waiting,) = server.read_script("sizes", f"state:{State.WAITING}")
-    running = sum(map(int, server.read_script("load")[1::2]))
-    return RunCounts(min(waiting, most), min(running, most))
+    """How many wait and run: without steps, and steps alone."""
+    waiting, running, waiting_steps, running_steps = server.read_script("run_counts")
+    counts = (waiting - waiting_steps, running - running_steps, waiting_steps, running_steps)
+    return RunCounts(*(min(each, most) for each in counts))
 
 
 def load(server: Server) -> list[Load]:

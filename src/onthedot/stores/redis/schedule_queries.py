@@ -11,6 +11,7 @@ from itertools import islice
 from onthedot.model.schedule import Facet, Mode, Order, Schedule
 from onthedot.stores.asking import folded, has_part, page_of, since
 from onthedot.stores.base import Demand, ScheduleCounts
+from onthedot.stores.mapping import is_frozen
 from onthedot.stores.paging import NEVER_MS, place_from
 from onthedot.stores.redis import mapping
 from onthedot.stores.redis.indexes import name_in
@@ -20,7 +21,7 @@ from onthedot.stores.redis.tables import STAMP
 _FEW = 500
 """So many are read whole and put in order here, rather than found one by one in an index of all."""
 BY_CLOCK: tuple[Facet, ...] = ("undeclared", "leaving_out")
-"""The clock decides who has these."""
+"""The clock decides who has these, by an index of moments. It decides who is frozen, too, but by the windows."""
 _STANDING = ("standing:paused", "standing:parked", "standing:ended")
 
 Place = tuple[int, str, str]
@@ -55,7 +56,7 @@ class Asked:
 
     @property
     def within(self) -> list[str]:
-        """The indexes of labels in which all of them stand."""
+        """The indexes of labels in which all of them stand, and of frozen ones some that are not now."""
         found = [] if self.tag is None else [f"tag:{self.tag}"]
         if self.task is not None:
             found.append(f"task:{self.task}")
@@ -63,6 +64,8 @@ class Asked:
             found.append("local")
         if self.state in ("paused", "parked", "ended"):
             found.append(f"standing:{self.state}")
+        if self.state == "frozen":
+            found.append("frozen")
         return found
 
     @property
@@ -178,7 +181,8 @@ def count_schedules(server: Server, most: int, now_ms: int) -> ScheduleCounts:
     listed, paused, parked, ended = server.read_script("sizes", "listed", *_STANDING)
     active = max(listed - paused - parked - ended, 0)
     by_clock = (server.ask("ZCOUNT", *_range(facet, now_ms)) for facet in BY_CLOCK)
-    return ScheduleCounts(*(min(count, most) for count in (active, paused, parked, ended, *by_clock)))
+    frozen = sum(count for text, count in server.read_script("windows") if is_frozen(text, now_ms))
+    return ScheduleCounts(*(min(count, most) for count in (active, paused, parked, ended, *by_clock, frozen)))
 
 
 def demands(server: Server) -> list[Demand]:

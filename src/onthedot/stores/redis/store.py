@@ -12,6 +12,7 @@ from onthedot.errors import StoreError, StoreUnavailable
 from onthedot.forks import leave_alone, tell_of_forks
 from onthedot.model.alert import AlertState, alert_states_from, keys_of_alerts
 from onthedot.model.decision import Decision
+from onthedot.model.finding import Finding
 from onthedot.model.freeze import Freeze
 from onthedot.model.hour import Hour
 from onthedot.model.minute import Minute
@@ -22,10 +23,11 @@ from onthedot.model.states import State
 from onthedot.model.token import Session, Token
 from onthedot.model.value import Value
 from onthedot.stores.answerable import answerable
-from onthedot.stores.asking import bounds
+from onthedot.stores.asking import BY_THE_CLOCK, bounds
 from onthedot.stores.base import (
     COUNTED,
     MINUTES_KEPT_MS,
+    OLD_MS,
     Author,
     Change,
     Demand,
@@ -44,7 +46,7 @@ from onthedot.stores.engine import Engine
 from onthedot.stores.kept_graphs import Graphs
 from onthedot.stores.known_values import with_values
 from onthedot.stores.prune import Pruner
-from onthedot.stores.redis import flows, mapping, queries, run_queries, schedule_queries
+from onthedot.stores.redis import flows, health, mapping, queries, run_queries, schedule_queries
 from onthedot.stores.redis.notify import Subscription
 from onthedot.stores.redis.prune import RedisForgetting
 from onthedot.stores.redis.remembered import nothing
@@ -136,7 +138,7 @@ class RedisStore(Engine):
         after: str = "",
         limit: int = 100,
     ) -> list[Schedule]:
-        now_ms = self.now_ms() if state in schedule_queries.BY_CLOCK else 0
+        now_ms = self.now_ms() if state in BY_THE_CLOCK else 0
         asked = schedule_queries.Asked(names, tag, task, mode, state, search, order, after, limit, now_ms)
         return schedule_queries.schedules(self._server, asked)
 
@@ -291,6 +293,9 @@ class RedisStore(Engine):
 
     # life
 
+    def examine(self, old_ms: int = OLD_MS) -> list[Finding]:
+        return health.examine(self._server)
+
     def listen(self, wake: Callable[[], None]) -> Callable[[], None]:
         return self._listening.add(wake)
 
@@ -299,5 +304,4 @@ class RedisStore(Engine):
 
     def close(self) -> None:
         self._listening.close()
-        # Not those in use by other threads: what they have asked is still answered.
-        self._server.client.connection_pool.disconnect(inuse_connections=False)
+        self._server.close()

@@ -12,7 +12,7 @@ from sqlalchemy.pool import ConnectionPoolEntry
 
 from onthedot.clock import SystemClock
 from onthedot.errors import DriverMissing, SettingsError
-from onthedot.stores.sql.hosts import Host, split_hosts
+from onthedot.stores.hosts import Host, split_hosts
 
 POOL_SIZE = 5
 """Planner, outcomes, heartbeat and those who ask: a node needs no connection per worker."""

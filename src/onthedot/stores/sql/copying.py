@@ -23,7 +23,7 @@ from onthedot.stores.sql.dialect import Dialect
 from onthedot.stores.sql.given_rows import Kinds
 from onthedot.stores.sql.tables import qualified
 
-_TICK: Kinds = {
+TICK: Kinds = {
     "id": "key",
     "run_id": "key",
     "tick_ms": "number",
@@ -32,45 +32,52 @@ _TICK: Kinds = {
     "lane": "key",
     "pool": "key",
 }
-_MOVED = {
-    "next_run_ms": "given.next_ms",
-    "rescheduled": "0",
-    "settled_ms": ":now_ms",
-    "last_run_ms": ":now_ms",
-    "last_enqueued_ms": ":now_ms",
-    "version": "ours.version + 1",
-    "fence": "ours.fence + 1",
-    "planned_runs": "ours.planned_runs + 1",
-}
-"""What a plain tick changes in its schedule: `rules.ahead` lets no other through."""
-_BEGUN = {
-    "id": "given.run_id",
-    "task": "ours.task",
-    "cause": "'tick'",
-    "scheduled_ms": "given.tick_ms",
-    "due_ms": "given.tick_ms",
-    "state": "'running'",
-    "args": "ours.args",
-    "policy": "ours.policy",
-    "schedule_id": "ours.id",
-    "schedule": "ours.name",
-    "revision": "ours.revision",
-    "owner": ":owner",
-    "claim_no": "1",
-    "attempt": "1",
-    "crashes": "0",
-    "fence": "ours.fence",
-    "slot": "given.slot",
-    "exempt": "0",
-    "created_ms": ":now_ms",
-    "started_ms": ":now_ms",
-    "priority": "ours.priority",
-    "ranked": "CASE WHEN ours.priority = 0 THEN 0 ELSE 1 END",
-    "apart": "''",
-    "pool": "given.pool",
-    "lane": "given.lane",
-}
-"""Its run; the columns that are not here are empty."""
+
+
+def moved(now_ms: str) -> dict[str, str]:
+    """What a plain tick changes in its schedule: `rules.ahead` lets no other through."""
+    return {
+        "next_run_ms": "given.next_ms",
+        "rescheduled": "0",
+        "settled_ms": now_ms,
+        "last_run_ms": now_ms,
+        "last_enqueued_ms": now_ms,
+        "version": "ours.version + 1",
+        "fence": "ours.fence + 1",
+        "planned_runs": "ours.planned_runs + 1",
+    }
+
+
+def begun(owner: str, now_ms: str) -> dict[str, str]:
+    """Its run; the columns that are not here are empty."""
+    return {
+        "id": "given.run_id",
+        "task": "ours.task",
+        "cause": "'tick'",
+        "scheduled_ms": "given.tick_ms",
+        "due_ms": "given.tick_ms",
+        "state": "'running'",
+        "args": "ours.args",
+        "policy": "ours.policy",
+        "schedule_id": "ours.id",
+        "schedule": "ours.name",
+        "revision": "ours.revision",
+        "owner": owner,
+        "claim_no": "1",
+        "attempt": "1",
+        "crashes": "0",
+        "fence": "ours.fence",
+        "slot": "given.slot",
+        "exempt": "0",
+        "created_ms": now_ms,
+        "started_ms": now_ms,
+        "priority": "ours.priority",
+        "ranked": "CASE WHEN ours.priority = 0 THEN 0 ELSE 1 END",
+        "apart": "''",
+        "pool": "given.pool",
+        "lane": "given.lane",
+        "plain": "0",
+    }
 
 
 _ENDED: Kinds = {
@@ -83,18 +90,18 @@ _ENDED: Kinds = {
     "kept_by": "key",
 }
 _BY_GIVEN = {name: f"given.{name}" for name in _ENDED if name != "id"}
-_LATE = {"late": f"CASE WHEN ours.started_ms - ours.due_ms > {LATE_MS} THEN 1 ELSE 0 END"}
-_IN_HISTORY = {name: f"ours.{name}" for name in mapping.RUN} | {"slot": "NULL"} | _BY_GIVEN | _LATE
+LATE = {"late": f"CASE WHEN ours.started_ms - ours.due_ms > {LATE_MS} THEN 1 ELSE 0 END"}
+_IN_HISTORY = {name: f"ours.{name}" for name in mapping.RUN} | {"slot": "NULL"} | _BY_GIVEN | LATE
 """What history has of a run; the rest of its live row is for those who look for work."""
-_kept = attrgetter(*(name for name in mapping.RUN_MOVING if name not in (*_ENDED, "slot", "lane")))
+_kept = attrgetter(*(name for name in mapping.RUN_MOVING if name not in (*_ENDED, "slot", "lane", "plain")))
 
 
 def begin_ticks(
     connection: Connection, dialect: Dialect, now_ms: int, owner: str, all_effects: Sequence[Effects]
 ) -> None:
     """Plain ticks of schedules, and their runs. The schedules first: their rows then have the fence of the run."""
-    move, begin = _of_ticks(dialect, _name(connection, tables.schedules), _name(connection, tables.runs))
-    for given in dialect.given.values(_TICK, [_tick(each) for each in all_effects]):
+    move, begin = _of_ticks(dialect, name_in(connection, tables.schedules), name_in(connection, tables.runs))
+    for given in dialect.given.values(TICK, [_tick(each) for each in all_effects]):
         driver.write(connection, move, {**given, "now_ms": now_ms})
         driver.write(connection, begin, {**given, "now_ms": now_ms, "owner": owner})
 
@@ -108,14 +115,14 @@ def end(connection: Connection, dialect: Dialect, runs: Sequence[Run]) -> bool:
     """Copy runs into history that only end; their live rows must still be there. Whether they are not, after that."""
     if not runs:
         return True
-    names = _name(connection, tables.history), _name(connection, tables.runs)
+    names = name_in(connection, tables.history), name_in(connection, tables.runs)
     for given in dialect.given.values(_ENDED, [_ended(run) for run in runs]):
         driver.write(connection, _of_ended(dialect, *names), given)
     return dialect.given.taking(names[1], _ENDED) is not None
 
 
-def _name(connection: Connection, table: Table) -> str:
-    """A colon in the name of a schema begins no parameter."""
+def name_in(connection: Connection, table: Table) -> str:
+    """The table in the text of a statement. A colon in the name of a schema begins no parameter."""
     return qualified(connection, table.name).replace(":", "\\:")
 
 
@@ -134,8 +141,8 @@ def _ended(run: Run) -> tuple[Any, ...]:
 
 @cache
 def _of_ticks(dialect: Dialect, schedules: str, runs: str) -> tuple[TextClause, TextClause]:
-    move = dialect.given.update(schedules, _TICK, _MOVED)
-    return text(move), _copying(dialect, runs, _BEGUN, dialect.given.beside(schedules, _TICK))
+    move = dialect.given.update(schedules, TICK, moved(":now_ms"))
+    return text(move), _copying(dialect, runs, begun(":owner", ":now_ms"), dialect.given.beside(schedules, TICK))
 
 
 @cache

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from heapq import nsmallest
 from typing import Any
 
-from sqlalchemy import Column, ColumnElement, ScalarSelect, and_, bindparam, func, select
+from sqlalchemy import Column, ColumnElement, ScalarSelect, and_, bindparam, func, literal_column, or_, select
 
 from onthedot.model.policy import Policy
-from onthedot.stores.base import Demand, Needed, ScheduleCounts
+from onthedot.stores.base import Demand, Needed, RunCounts, ScheduleCounts
 from onthedot.stores.json_text import UNREADABLE, policy_from
+from onthedot.stores.mapping import is_frozen
 from onthedot.stores.sql import tables
 from onthedot.stores.sql.in_list import in_list
 from onthedot.stores.sql.statements import HAS_ENDED, ONE
@@ -34,18 +35,54 @@ SCHEDULE_COUNTS: Any = select(
     _up_to_most(HAS_ENDED),
     _up_to_most(tables.LISTED, _schedules.declared_seen_ms < bindparam("declared_before_ms")),
     _up_to_most(tables.LISTED, _schedules.left_out_ms >= bindparam("left_out_from_ms")),
+    _up_to_most(tables.FROZEN),
 )
+FREEZING: Any = select(_schedules.frozen, func.count()).where(tables.FROZEN).group_by(_schedules.frozen)
+"""Which windows schedules have, and how many have just these: all that a freeze concerns have the same."""
 # Also where its state cannot be read. A broadcast and a flow have no owner; a step that has ended keeps it.
 _IS_RUNNING = and_(tables.OWNED, ~tables.HAS_ENDED)
-RUN_COUNTS: Any = select(_up_to_most(tables.WAITING), _up_to_most(_IS_RUNNING))
+_RUNS_AS_FLOW = and_(tables.FLOW, _runs.state == literal_column("'running'"))
+_IS_STEP = and_(tables.HAS_PARENT, _runs.step.is_not(None))
+_IS_NO_STEP = _runs.step.is_(None)
+RUN_COUNTS: Any = select(
+    _up_to_most(tables.WAITING),
+    _up_to_most(_IS_RUNNING),
+    _up_to_most(_RUNS_AS_FLOW),
+    _up_to_most(_IS_STEP, tables.WAITING),
+    _up_to_most(_IS_STEP, or_(_IS_RUNNING, _RUNS_AS_FLOW)),
+)
+"""All by indexes alone but for the steps, of which there are few or none."""
+RUN_COUNTS_WITHOUT_STEPS: Any = select(
+    _up_to_most(tables.WAITING, _IS_NO_STEP),
+    _up_to_most(_IS_RUNNING, _IS_NO_STEP),
+    _up_to_most(_RUNS_AS_FLOW, _IS_NO_STEP),
+)
+"""Reads the rows: for when counting stopped, and steps are among what was counted."""
 _BY_POOL = _runs.owner, _runs.task, _runs.pool
 LOAD_BY_POOL = select(*_BY_POOL, func.count()).where(_IS_RUNNING).group_by(*_BY_POOL)
 
 
 def schedule_counts(row: Sequence[int], most: int) -> ScheduleCounts:
-    """Of a row of `SCHEDULE_COUNTS`."""
+    """Of a row of `SCHEDULE_COUNTS`; but how many have windows is not yet how many are frozen."""
     durable, local, *others = row
     return ScheduleCounts(min(durable + local, most), *others)
+
+
+def frozen_now(rows: Iterable[Sequence[Any]], now_ms: int) -> dict[str, int]:
+    """Of rows of `FREEZING`: those texts of which a window covers the moment, and how many have each."""
+    return {text: count for text, count in rows if is_frozen(text, now_ms)}
+
+
+def run_counts(row: Sequence[int], most: int, count_without_steps: Callable[[], Sequence[Sequence[int]]]) -> RunCounts:
+    """Of a row of `RUN_COUNTS`."""
+    waiting, owned, flows, waiting_steps, running_steps = row
+    if not waiting_steps and not running_steps:
+        return RunCounts(waiting, min(owned + flows, most))
+    if max(waiting, owned, flows) >= most:
+        ((waiting, owned, flows),) = count_without_steps()
+        return RunCounts(waiting, min(owned + flows, most), waiting_steps, running_steps)
+    running = owned + flows - running_steps
+    return RunCounts(waiting - waiting_steps, min(running, most), waiting_steps, running_steps)
 
 
 OVERDUE: Any = select(

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, auto
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 from sqlalchemy import Column, ColumnElement, Connection, Table
 from sqlalchemy.exc import DBAPIError
 
 from onthedot.model.finding import Finding
+from onthedot.rules.ahead import Ahead, AtOnce
+from onthedot.stores.plain import PlainDone, PlainStep
 from onthedot.stores.sql.given_rows import GivenRows
 
 
@@ -37,6 +39,19 @@ class Fault(Enum):
     OTHER = auto()
 
 
+class PlainStatements(Protocol):
+    """The short way of plain runs (`rules.plain`), as one database has it."""
+
+    at_once: bool
+    """In one statement, which needs no transaction around it."""
+
+    def step(self, connection: Connection, asked: PlainStep, now_ms: int | None, floor_ms: int) -> PlainDone:
+        """All of it. `now_ms` of None: by the server's clock. Nothing is due below the floor."""
+
+
+PlanAhead: TypeAlias = Callable[[Connection, str, Sequence[tuple[Ahead, str]], int | None, int], AtOnce]
+"""From the node, what was decided, each with the id of its run, the store's time (None: by the server's clock), and a
+moment below which nothing is due."""
 Rows: TypeAlias = Sequence[Sequence[Any]]
 
 
@@ -57,6 +72,10 @@ class Dialect:
     """How many values one statement may name."""
     given: GivenRows
     """How it reads rows that a statement is given."""
+    plain: PlainStatements | None = None
+    """Its short way of plain runs; None: all go the general one."""
+    plan_ahead: PlanAhead | None = None
+    """How it writes what was decided ahead in one statement; None: in some, in a transaction."""
     nests_limits: bool = False
     """Whether a part of a UNION can have a LIMIT of its own only in a subquery."""
     groups_by_jumping: bool = False

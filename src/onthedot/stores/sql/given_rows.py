@@ -62,21 +62,22 @@ class Unnest:
     quote = '"'
 
     def beside(self, table: str, kinds: Kinds) -> str:
-        return f"{self._given(kinds)} JOIN {table} AS ours ON ours.id = given.id"
+        return f"{self.table(kinds)} JOIN {table} AS ours ON ours.id = given.id"
 
     def update(self, table: str, kinds: Kinds, changes: Mapping[str, str]) -> str:
-        return f"UPDATE {table} AS ours SET {_set(changes)} FROM {self._given(kinds)} WHERE ours.id = given.id"
+        return f"UPDATE {table} AS ours SET {_set(changes)} FROM {self.table(kinds)} WHERE ours.id = given.id"
 
     def taking(self, table: str, kinds: Kinds) -> tuple[str, str]:
         gone = f"DELETE FROM {table} AS live USING given WHERE live.id = given.id RETURNING live.*"
-        return f"WITH given AS (SELECT * FROM {self._given(kinds)}), ours AS ({gone})", "given JOIN ours USING (id)"
+        return f"WITH given AS (SELECT * FROM {self.table(kinds)}), ours AS ({gone})", "given JOIN ours USING (id)"
 
     def values(self, kinds: Kinds, rows: Rows) -> Iterator[dict[str, Any]]:
         columns = zip(kinds, zip(*rows, strict=True), strict=True)
         yield {f"given_{name}": array_literal(values) for name, values in columns}
 
     @staticmethod
-    def _given(kinds: Kinds) -> str:
+    def table(kinds: Kinds) -> str:
+        """FROM: the given rows."""
         types = ((name, "bigint" if kind == "number" else "text") for name, kind in kinds.items())
         arrays = ", ".join(f"CAST(:given_{name} AS {type_}[])" for name, type_ in types)
         return f"unnest({arrays}) AS given ({', '.join(kinds)})"

@@ -11,6 +11,7 @@ from sqlalchemy.exc import DBAPIError
 
 from onthedot.errors import SettingsError
 from onthedot.model.finding import Finding, Level
+from onthedot.stores.hosts import Host
 from onthedot.stores.sql import mysql_hosts
 from onthedot.stores.sql.connect import (
     ANSWER_S,
@@ -23,7 +24,6 @@ from onthedot.stores.sql.connect import (
 )
 from onthedot.stores.sql.dialect import Dialect, Fault
 from onthedot.stores.sql.given_rows import JsonTable
-from onthedot.stores.sql.hosts import Host
 from onthedot.stores.sql.mysql_batches import change_many
 from onthedot.stores.sql.store import SqlStore
 

@@ -12,7 +12,7 @@ from typing import Any
 import sqlalchemy
 from sqlalchemy import event
 
-from onthedot.stores.sql.hosts import Host
+from onthedot.stores.hosts import Host
 
 _USUAL_PORT = 3306
 _NOT_CONNECTED = 2003

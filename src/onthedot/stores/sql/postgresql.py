@@ -13,7 +13,9 @@ from sqlalchemy.exc import DBAPIError
 from onthedot.durations import format_duration
 from onthedot.errors import SettingsError
 from onthedot.model.finding import Finding, Level
+from onthedot.stores.hosts import Host
 from onthedot.stores.sql import pgbouncer
+from onthedot.stores.sql.ahead_postgresql import plan_ahead
 from onthedot.stores.sql.connect import (
     ANSWER_S,
     CONNECT_S,
@@ -25,8 +27,8 @@ from onthedot.stores.sql.connect import (
 )
 from onthedot.stores.sql.dialect import Dialect, Fault
 from onthedot.stores.sql.given_rows import Unnest
-from onthedot.stores.sql.hosts import Host
 from onthedot.stores.sql.notify import NotifyChannel
+from onthedot.stores.sql.plain_postgresql import OnPostgresql
 from onthedot.stores.sql.postgres_batches import change_many, insert_many
 from onthedot.stores.sql.store import SqlStore
 
@@ -246,6 +248,8 @@ POSTGRESQL = Dialect(
     upgrades_itself=False,
     most_values=10_000,
     given=Unnest(),
+    plain=OnPostgresql(),
+    plan_ahead=plan_ahead,
     insert_many=insert_many,
     change_many=change_many,
     # now() would be when the transaction began, clock_timestamp() is no condition for an index. Never rounded up.

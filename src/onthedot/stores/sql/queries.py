@@ -30,7 +30,7 @@ from onthedot.stores.asking import folded, page_of, since
 from onthedot.stores.base import LATE_MS
 from onthedot.stores.json_text import word_in_words
 from onthedot.stores.paging import NEVER_MS, place_from
-from onthedot.stores.sql import driver, statements, tables
+from onthedot.stores.sql import counts, driver, statements, tables
 from onthedot.stores.sql.exactly import exactly
 from onthedot.stores.sql.has_text import has_text
 from onthedot.stores.sql.in_list import in_list
@@ -54,7 +54,7 @@ _listed = tables.schedules.alias("listed")
 FEW = 1000
 """So many that have a text are read by their names, rather than all that have whatever else is asked for."""
 BY_CLOCK: tuple[Facet, ...] = ("undeclared", "leaving_out")
-"""The clock decides who has these."""
+"""The clock decides who has these, by an index of moments. It decides who is frozen, too, but by the windows."""
 _NEXT_MS = func.coalesce(_schedules.next_run_ms, literal_column(str(NEVER_MS)))
 _NAME = func.coalesce(_schedules.name, literal_column("''"))
 """The name, but no index has it: where another one finds the few that are wanted, a database might rather walk along
@@ -76,11 +76,13 @@ class WantedSchedules:
     limit: int = 100
     now_ms: int = 0
     """By which the clock decides."""
+    windows: tuple[str, ...] = ()
+    """Of the frozen ones: all that the column `frozen` says where one of its windows lasts."""
 
     @property
     def are_few(self) -> bool:
         """Whether an index leads to few of them: then a text is looked for in their rows."""
-        few = self.mode == "local" or self.state in ("paused", "parked", "ended")
+        few = self.mode == "local" or self.state in ("paused", "parked", "ended", "frozen")
         return few or self.names is not None or self.task is not None
 
     @property
@@ -92,6 +94,8 @@ class WantedSchedules:
 
 def schedules(connection: Connection, wanted: WantedSchedules, *, nested: bool) -> list[Schedule]:
     """In order, tombstones left out."""
+    if wanted.state == "frozen":
+        wanted = replace(wanted, windows=_lasting(connection, wanted.now_ms))
     if wanted.search and not wanted.are_few and not wanted.is_text_alone:
         names = connection.execute(some_with(wanted)).scalars().all()
         if len(names) <= FEW:
@@ -101,7 +105,7 @@ def schedules(connection: Connection, wanted: WantedSchedules, *, nested: bool) 
         found: Any = _among(connection, statement, set(wanted.names))
     elif wanted.order == "name":
         found = connection.execute(by_name(wanted))
-    elif wanted.search or wanted.task is not None or wanted.state in BY_CLOCK:
+    elif wanted.search or wanted.task is not None or wanted.state in (*BY_CLOCK, "frozen"):
         found = connection.execute(sorted_by_next(wanted))
     else:
         furthest_ms = connection.execute(furthest(wanted)).scalar()
@@ -175,7 +179,7 @@ def _narrowed(statement: Select[Any], wanted: WantedSchedules) -> Select[Any]:
     if wanted.mode is not None:
         statement = statement.where(tables.LOCAL if wanted.mode == "local" else ~tables.LOCAL)
     if wanted.state is not None:
-        statement = statement.where(_of_facet(wanted.state, wanted.now_ms))
+        statement = statement.where(_of_facet(wanted.state, wanted))
     if wanted.search:
         in_index = _schedules.name.in_(_page_with(wanted))
         statement = statement.where(in_index if wanted.is_text_alone else _has_part(tables.schedules, wanted.search))
@@ -188,10 +192,20 @@ def _has_word(column: Column[str], word: str) -> ColumnElement[bool]:
     return func.length(without) < func.length(column)
 
 
-def _of_facet(facet: Facet, now_ms: int) -> ColumnElement[bool]:
-    if facet == "undeclared":
-        return _schedules.declared_seen_ms < since(now_ms).declared_before_ms
-    return _schedules.left_out_ms >= since(now_ms).left_out_from_ms if facet == "leaving_out" else _STATES[facet]
+def _of_facet(facet: Facet, wanted: WantedSchedules) -> ColumnElement[bool]:
+    match facet:
+        case "undeclared":
+            return _schedules.declared_seen_ms < since(wanted.now_ms).declared_before_ms
+        case "leaving_out":
+            return _schedules.left_out_ms >= since(wanted.now_ms).left_out_from_ms
+        case "frozen":
+            return and_(tables.FROZEN, _schedules.frozen.in_(wanted.windows))
+        case _:
+            return _STATES[facet]
+
+
+def _lasting(connection: Connection, now_ms: int) -> tuple[str, ...]:
+    return tuple(counts.frozen_now(connection.execute(counts.FREEZING), now_ms))
 
 
 def users(use: str, after: str, limit: int) -> Select[Any]:

@@ -81,6 +81,7 @@ def create(connection: Connection, schema: str | None = None) -> None:
     if not tables.metadata.tables.keys() & set(inspect(connection).get_table_names(schema)):
         tables.metadata.create_all(connection, checkfirst=False)
     else:
+        tables.complete()
         for table in tables.metadata.sorted_tables:
             table.create(connection, checkfirst=True)
             for index in table.indexes:

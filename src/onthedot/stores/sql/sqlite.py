@@ -18,6 +18,7 @@ from onthedot.errors import SchemaError, StoreError
 from onthedot.stores.sql import driver
 from onthedot.stores.sql.dialect import Dialect, Fault, Rows
 from onthedot.stores.sql.given_rows import JsonEach
+from onthedot.stores.sql.plain_sqlite import OnSqlite
 from onthedot.stores.sql.sqlite_forks import ForkablePool, OwnConnection, refuse_inherited
 from onthedot.stores.sql.store import SqlStore
 
@@ -140,6 +141,7 @@ SQLITE = Dialect(
     upgrades_itself=True,
     most_values=500,  # 999 at most before 3.32
     given=JsonEach(),
+    plain=OnSqlite() if sqlite3.sqlite_version_info >= (3, 35) else None,  # before it there was no RETURNING
     nests_limits=True,
     change_many=_change_many,
     begin_writing="BEGIN IMMEDIATE",

@@ -40,6 +40,9 @@ class OwnConnection(sqlite3.Connection):
 class ForkablePool(QueuePool):
     """A pool that lends nothing while the process forks."""
 
+    _sqla_logger_namespace = "sqlalchemy.pool.impl.QueuePool"
+    """What it says of its connections is SQLAlchemy's to say, and no log record of ours."""
+
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         self._borrowers: dict[ConnectionPoolEntry, int] = {}

@@ -130,9 +130,9 @@ WATCHED = (
     .order_by(_schedules.watch_ms)
     .limit(bindparam("most"))
 )
-INSERT_SCHEDULES = Batch(insert(tables.schedules), (*mapping.SCHEDULE, "priority"))
+INSERT_SCHEDULES = Batch(insert(tables.schedules), (*mapping.SCHEDULE, *mapping.SCHEDULE_DERIVED))
 MOVE_SCHEDULES = changing(tables.schedules.c.id, mapping.SCHEDULE_MOVING)
-DEFINE_SCHEDULES = changing(tables.schedules.c.id, (*mapping.SCHEDULE[1:], "priority"))
+DEFINE_SCHEDULES = changing(tables.schedules.c.id, (*mapping.SCHEDULE[1:], *mapping.SCHEDULE_DERIVED))
 
 # runs
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from threading import Event, Lock
 from typing import Any, TypeVar
 
@@ -13,7 +13,7 @@ import sqlalchemy
 from sqlalchemy import Connection
 
 from onthedot.clock import SystemClock
-from onthedot.errors import Conflict, SchemaError, StoreError, StoreUnavailable
+from onthedot.errors import Conflict, NodeDead, SchemaError, StoreError, StoreUnavailable
 from onthedot.forks import leave_alone, notice_fork, tell_of_forks
 from onthedot.model.alert import AlertState, alert_states_from, keys_of_alerts
 from onthedot.model.decision import Decision
@@ -29,9 +29,10 @@ from onthedot.model.schedule import Facet, Mode, Order, Schedule
 from onthedot.model.states import State
 from onthedot.model.token import Session, Token
 from onthedot.model.value import Value, ValueState
+from onthedot.rules.ahead import Ahead
 from onthedot.stores import mapping
 from onthedot.stores.answerable import answerable
-from onthedot.stores.asking import bounds, since
+from onthedot.stores.asking import BY_THE_CLOCK, bounds, since
 from onthedot.stores.base import (
     COUNTED,
     OLD_MS,
@@ -41,6 +42,7 @@ from onthedot.stores.base import (
     Load,
     LogLine,
     Needed,
+    Planned,
     Pruned,
     Retention,
     RolledUp,
@@ -54,6 +56,7 @@ from onthedot.stores.engine import Engine, enqueuing, finishing
 from onthedot.stores.kept_graphs import Graphs
 from onthedot.stores.known_values import with_values
 from onthedot.stores.open_flows import OpenFlows
+from onthedot.stores.plain import PlainDone, PlainStep
 from onthedot.stores.prune import Pruner
 from onthedot.stores.roll_up import roll_up
 from onthedot.stores.sql import counts, driver, health, lane_statements, queries, schema, statements, ticks
@@ -153,6 +156,41 @@ class SqlStore(Engine):
         self._open_flows.add(tx.moved_flows)
         self._open_flows.remove(tx.ended)
         self._floors.lower(tx.due_schedules_ms, tx.due_runs_ms)
+
+    def has_short_way(self, node_id: str) -> bool:
+        return self._dialect.plain is not None
+
+    def held(self, run_id: str) -> Run | None:
+        return self._claimed_runs.get(run_id)
+
+    def step_plainly(self, asked: PlainStep) -> PlainDone | None:
+        plain, floor_ms = self._dialect.plain, self._floors.now().runs_ms
+        assert plain is not None
+        known_ms = self._known_ms()
+
+        def work(connection: Connection) -> PlainDone:
+            return plain.step(connection, asked, known_ms, floor_ms)
+
+        try:
+            done = self._at_once(work) if plain.at_once else self._in_transaction(work)
+        except TryAgain:
+            return None
+        self._claimed_runs.remove(run.id for run in done.ended)
+        self._claimed_runs.add(done.begun or ())
+        return done
+
+    def _in_transaction(self, work: Callable[[Connection], T]) -> T:
+        with self._changing() as connection:
+            return work(connection)
+
+    def _at_once(self, work: Callable[[Connection], T]) -> T:
+        """One statement, without a transaction around it: if the connection is lost, nobody knows what became of it."""
+        with (
+            in_our_words(self._dialect, self._place),
+            self._opened().asker.connect() as connection,
+            connection.begin(),
+        ):
+            return work(connection)
 
     @contextmanager
     def _changing(self) -> Iterator[Connection]:
@@ -346,7 +384,7 @@ class SqlStore(Engine):
         after: str = "",
         limit: int = 100,
     ) -> list[Schedule]:
-        now_ms = self.now_ms() if state in queries.BY_CLOCK else 0
+        now_ms = self.now_ms() if state in BY_THE_CLOCK else 0
         wanted = queries.WantedSchedules(_set_of(names), tag, task, mode, state, search, order, after, limit, now_ms)
         nested = self._dialect.nests_limits
         return self._reading(
@@ -354,9 +392,13 @@ class SqlStore(Engine):
         )
 
     def count_schedules(self, most: int = COUNTED, *, now_ms: int | None = None) -> ScheduleCounts:
-        judged_at = since(self.now_ms() if now_ms is None else now_ms)
-        (row,) = self._all(counts.SCHEDULE_COUNTS, {"most": most, **judged_at._asdict()})
-        return counts.schedule_counts(row, most)
+        now_ms = self.now_ms() if now_ms is None else now_ms
+        (row,) = self._all(counts.SCHEDULE_COUNTS, {"most": most, **since(now_ms)._asdict()})
+        found = counts.schedule_counts(row, most)
+        if not found.frozen:
+            return found
+        frozen = counts.frozen_now(self._all(counts.FREEZING), now_ms)
+        return replace(found, frozen=min(sum(frozen.values()), most))
 
     def needed(self) -> list[Needed]:
         return counts.needed(self._all(counts.NEEDED))
@@ -395,6 +437,27 @@ class SqlStore(Engine):
         }
 
     plans_ahead = True
+
+    def plan_ahead(self, node_id: str, ahead: Sequence[Ahead], make_id: Callable[[], str]) -> Planned:
+        write = self._dialect.plan_ahead
+        if write is None or not ahead:
+            return super().plan_ahead(node_id, ahead, make_id)
+        given, known_ms, floor_ms = (
+            [(each, make_id()) for each in ahead],
+            self._known_ms(),
+            self._floors.now().schedules_ms,
+        )
+        try:
+            done = self._at_once(lambda connection: write(connection, node_id, given, known_ms, floor_ms))
+        except TryAgain:
+            return super().plan_ahead(node_id, ahead, make_id)
+        if done.now_ms is None:
+            raise NodeDead(node_id)
+        effects = tuple(each.at(done.now_ms, run_id) for each, run_id in given if each.schedule.id in done.begun)
+        moved = [each.schedule.next_run_ms for each in effects if each.schedule is not None]
+        self._floors.lower([moment for moment in moved if moment is not None], [])
+        self._claimed_runs.add(run for each in effects for run in each.runs)
+        return Planned(effects, more=done.more, now_ms=done.now_ms)
 
     @with_values
     def coming(self, after_ms: int, until_ms: int, known: Mapping[str, int]) -> list[Schedule]:
@@ -447,7 +510,7 @@ class SqlStore(Engine):
 
     def count_runs(self, most: int = COUNTED) -> RunCounts:
         (row,) = self._all(counts.RUN_COUNTS, {"most": most})
-        return RunCounts(*row)
+        return counts.run_counts(row, most, lambda: self._all(counts.RUN_COUNTS_WITHOUT_STEPS, {"most": most}))
 
     def load(self) -> list[Load]:
         return [Load(*row) for row in self._all(counts.LOAD_BY_POOL)]

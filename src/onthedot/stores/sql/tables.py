@@ -6,11 +6,13 @@ rows; the comment beside it says which.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from sqlalchemy import (
     BigInteger,
     Column,
+    ColumnElement,
     Connection,
     Dialect,
     Index,
@@ -21,8 +23,9 @@ from sqlalchemy import (
     Table,
     Text,
     and_,
+    event,
 )
-from sqlalchemy.dialects.mysql import MEDIUMTEXT
+from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.expression import literal_column
 
 from onthedot.model.states import FINAL, State
@@ -31,7 +34,18 @@ from onthedot.stores.sql import PREFIX
 metadata = MetaData()
 
 _NUMBER = BigInteger().with_variant(Integer, "sqlite")  # SQLite counts rows by itself only under INTEGER
-_LONG = Text().with_variant(MEDIUMTEXT(), "mysql")  # 16 MB: its TEXT ends at 64 kB
+
+
+class _MediumText(Text):
+    """16 MB: the TEXT of MySQL ends at 64 kB. SQLAlchemy's own name for it comes with all that it knows of MySQL."""
+
+
+@compiles(_MediumText, "mysql")
+def _medium_text(*_: Any, **__: Any) -> str:
+    return "MEDIUMTEXT"
+
+
+_LONG = Text().with_variant(_MediumText(), "mysql")
 
 
 def qualified(connection: Connection, name: str) -> str:
@@ -43,6 +57,37 @@ def qualified(connection: Connection, name: str) -> str:
 def _partly(*_: Any, dialect: Dialect, **__: Any) -> bool:
     """Whether an index may be of some rows only: see docs/decisions/0010-indexes-without-conditions.md"""
     return dialect.name != "mysql"
+
+
+_DETAILS: dict[Index, Mapping[str, object]] = {}
+
+
+def _index(
+    name: str,
+    *columns: Column[Any],
+    where: ColumnElement[bool] | None = None,
+    unique: bool = False,
+    mysql_length: int | None = None,
+) -> Index:
+    """Of all rows; on SQLite and PostgreSQL only of those that fit `where`. MySQL wants to know how much of a text."""
+    index = Index(name, *columns, unique=unique)
+    if where is not None:
+        _DETAILS[index] = {"sqlite_where": where, "postgresql_where": where}
+    if mysql_length is not None:
+        _DETAILS[index] = {"mysql_length": {columns[0].name: mysql_length}}
+    return index
+
+
+def complete(*_: Any, **__: Any) -> None:
+    """Tell tables and indexes what only some databases are told; needed to make them, and not to ask anything:
+    SQLAlchemy loads all that it knows of these databases for it, which is a tenth of what a short command costs."""
+    for index, details in _DETAILS.items():
+        index.dialect_kwargs.update(details)
+    for table in metadata.tables.values():
+        table.dialect_kwargs.update(mysql_engine="InnoDB", mysql_charset="utf8mb4", mysql_collate="utf8mb4_bin")
+
+
+event.listen(metadata, "before_create", complete)
 
 
 def _string(length: int) -> String:
@@ -123,6 +168,7 @@ schedules = Table(
     _ms("watch_ms", nullable=True),
     _ms("watched_ms", nullable=True),
     _count("priority"),  # of the policy, for queries
+    _flag("followed"),  # whether anything follows the ends of its runs: see `rules.plain`
 )
 
 # Written out, never bound: SQLite uses a partial index only where the statement repeats its condition word by word.
@@ -133,39 +179,38 @@ PLANNABLE = and_(
     schedules.c.mode == literal_column("'durable'"),
 )
 
-Index("onthedot_schedules_name", schedules.c.name, unique=True)
+_index("onthedot_schedules_name", schedules.c.name, unique=True)
 # Which schedules are due? The id is in it because ten thousand at one moment would otherwise be sorted for each batch.
-Index(
+_index(
     "onthedot_schedules_due",
     schedules.c.next_run_ms,
     schedules.c.id,
-    sqlite_where=PLANNABLE,
-    postgresql_where=PLANNABLE,
+    where=PLANNABLE,
 ).ddl_if(callable_=_partly)
-Index(
+_index(
     "onthedot_schedules_plannable",
     *(schedules.c[name] for name in ("enabled", "deleted", "mode", "next_run_ms", "id")),
 ).ddl_if(dialect="mysql")
 # Which are local? Asked by every node once a second; most schedules are not in it.
 LOCAL = schedules.c.mode == literal_column("'local'")
-Index("onthedot_schedules_local", schedules.c.name, sqlite_where=LOCAL, postgresql_where=LOCAL).ddl_if(
-    callable_=_partly
-)
-Index("onthedot_schedules_mode", schedules.c.mode, schedules.c.name).ddl_if(dialect="mysql")
+_index("onthedot_schedules_local", schedules.c.name, where=LOCAL).ddl_if(callable_=_partly)
+_index("onthedot_schedules_mode", schedules.c.mode, schedules.c.name).ddl_if(dialect="mysql")
 # Which tombstones are old? Not by the watermark, which would be written here with every tick.
 TOMBSTONE = schedules.c.deleted == literal_column("1")
-Index(
-    "onthedot_schedules_tombstones", schedules.c.updated_ms, sqlite_where=TOMBSTONE, postgresql_where=TOMBSTONE
-).ddl_if(callable_=_partly)
-Index("onthedot_schedules_deleted", schedules.c.deleted, schedules.c.updated_ms).ddl_if(dialect="mysql")
+_index("onthedot_schedules_tombstones", schedules.c.updated_ms, where=TOMBSTONE).ddl_if(callable_=_partly)
+_index("onthedot_schedules_deleted", schedules.c.deleted, schedules.c.updated_ms).ddl_if(dialect="mysql")
 # Which run this task? And in whose name or task is this text? That is read here, without the rows, so tombstones must
 # be told from others; but not first, or SQLite would take it for all that asks for no tombstones.
 LISTED = schedules.c.deleted == literal_column("0")
-Index("onthedot_schedules_task", schedules.c.task, schedules.c.name, schedules.c.deleted)
+_index("onthedot_schedules_task", schedules.c.task, schedules.c.name, schedules.c.deleted)
 # Which name this calendar, or this trigger? Most name none, and are not in it.
 USING = and_(LISTED, schedules.c.uses != literal_column("'[]'"))
-Index("onthedot_schedules_uses", schedules.c.name, sqlite_where=USING, postgresql_where=USING).ddl_if(callable_=_partly)
-Index("onthedot_schedules_using", schedules.c.uses, mysql_length={"uses": 3}).ddl_if(dialect="mysql")
+_index("onthedot_schedules_uses", schedules.c.name, where=USING).ddl_if(callable_=_partly)
+_index("onthedot_schedules_using", schedules.c.uses, mysql_length=3).ddl_if(dialect="mysql")
+# In which has a freeze a window? None, as a rule.
+FROZEN = and_(LISTED, schedules.c.frozen.is_not(None))
+_index("onthedot_schedules_frozen", schedules.c.name, where=FROZEN).ddl_if(callable_=_partly)
+_index("onthedot_schedules_windows", schedules.c.frozen, mysql_length=1).ddl_if(dialect="mysql")
 # Which are parked, paused, or have ended? Nearly all are active, and in none of these. MariaDB and MySQL find the
 # paused and the ended ones in the index of what can be planned.
 PARKED = and_(LISTED, schedules.c.error.is_not(None))
@@ -174,23 +219,20 @@ _GOES_ON = and_(LISTED, schedules.c.error.is_(None), schedules.c.enabled == lite
 ENDED = and_(_GOES_ON, schedules.c.next_run_ms.is_(None))
 ACTIVE = and_(_GOES_ON, schedules.c.next_run_ms.is_not(None))
 for _state, _which in (("parked", PARKED), ("paused", PAUSED), ("ended", ENDED)):
-    Index(f"onthedot_schedules_{_state}", schedules.c.name, sqlite_where=_which, postgresql_where=_which).ddl_if(
-        callable_=_partly
-    )
+    _index(f"onthedot_schedules_{_state}", schedules.c.name, where=_which).ddl_if(callable_=_partly)
 # Which does nobody declare any more, and which have left out ticks of late? Most were never declared, or left out none.
 _DECLARED = schedules.c.declared_seen_ms.is_not(None)
 _LEFT_OUT = schedules.c.left_out_ms.is_not(None)
-Index(
+_index(
     "onthedot_schedules_declared",
     schedules.c.declared_seen_ms,
-    sqlite_where=_DECLARED,
-    postgresql_where=_DECLARED,
+    where=_DECLARED,
 )
-Index("onthedot_schedules_left_out", schedules.c.left_out_ms, sqlite_where=_LEFT_OUT, postgresql_where=_LEFT_OUT)
+_index("onthedot_schedules_left_out", schedules.c.left_out_ms, where=_LEFT_OUT)
 # Of which must somebody see whether they are overdue? Most have no alert that asks for it.
 _WATCHED = schedules.c.watch_ms.is_not(None)
-Index("onthedot_schedules_watch", schedules.c.watch_ms, sqlite_where=_WATCHED, postgresql_where=_WATCHED)
-Index("onthedot_schedules_error", schedules.c.error, mysql_length={"error": 1}).ddl_if(dialect="mysql")
+_index("onthedot_schedules_watch", schedules.c.watch_ms, where=_WATCHED)
+_index("onthedot_schedules_error", schedules.c.error, mysql_length=1).ddl_if(dialect="mysql")
 
 
 def _run_columns() -> list[Column[str] | Column[int]]:
@@ -233,6 +275,7 @@ def _run_columns() -> list[Column[str] | Column[int]]:
         _name("step", nullable=True),
         _count("item", nullable=True),
         _count("size", nullable=True),
+        Column("remote", _string(210), nullable=True),
     ]
 
 
@@ -246,6 +289,7 @@ runs = Table(
     _id("apart"),  # empty for a tick, the run's own id for anything else: ticks of one moment clash, manual runs do not
     Column("pool", String(20), nullable=True),  # of the policy, for queries
     _lane("lane"),  # where it stands while it waits: see `stores.lanes`
+    _flag("plain"),  # whether nothing but its own row is touched when it begins: see `rules.plain`
 )
 WAITING = runs.c.state == literal_column("'waiting'")
 RANKED = and_(WAITING, runs.c.ranked == literal_column("1"))
@@ -254,39 +298,39 @@ READY = and_(WAITING, runs.c.waits_for.is_(None))
 # Which runs of a lane are due? Oldest first, also where ten thousand are due at one moment; those with a priority
 # apart. Task and pool are in it so that what is for others is passed by without being read.
 _IN_LANE = (runs.c.lane, runs.c.ranked, runs.c.due_ms, runs.c.id, runs.c.task, runs.c.pool)
-Index("onthedot_runs_lane", *_IN_LANE, sqlite_where=WAITING, postgresql_where=WAITING).ddl_if(callable_=_partly)
-Index("onthedot_runs_waiting", runs.c.state, *_IN_LANE).ddl_if(dialect="mysql")
+_index("onthedot_runs_lane", *_IN_LANE, where=WAITING).ddl_if(callable_=_partly)
+_index("onthedot_runs_waiting", runs.c.state, *_IN_LANE).ddl_if(dialect="mysql")
 # Which levels of priority has a lane, and which runs of one are due? Runs without a priority are not in it.
 # `ranked` is, or SQLite would rather take the index above, and sort.
 _OF_LEVELS = (runs.c.lane, runs.c.ranked, runs.c.priority, runs.c.due_ms, runs.c.id)
-Index("onthedot_runs_levels", *_OF_LEVELS, sqlite_where=RANKED, postgresql_where=RANKED).ddl_if(callable_=_partly)
-Index("onthedot_runs_ranked", runs.c.state, *_OF_LEVELS).ddl_if(dialect="mysql")
+_index("onthedot_runs_levels", *_OF_LEVELS, where=RANKED).ddl_if(callable_=_partly)
+_index("onthedot_runs_ranked", runs.c.state, *_OF_LEVELS).ddl_if(dialect="mysql")
 # When is a run due next, of whatever lane?
-Index("onthedot_runs_moment", runs.c.due_ms, sqlite_where=READY, postgresql_where=READY).ddl_if(callable_=_partly)
-Index("onthedot_runs_ready", runs.c.state, runs.c.waits_for, runs.c.due_ms).ddl_if(dialect="mysql")
+_index("onthedot_runs_moment", runs.c.due_ms, where=READY).ddl_if(callable_=_partly)
+_index("onthedot_runs_ready", runs.c.state, runs.c.waits_for, runs.c.due_ms).ddl_if(dialect="mysql")
 # What is live of a schedule? Those that run, and the oldest that wait, however many do.
-Index("onthedot_runs_schedule", runs.c.schedule_id, runs.c.state, runs.c.due_ms, runs.c.id)
+_index("onthedot_runs_schedule", runs.c.schedule_id, runs.c.state, runs.c.due_ms, runs.c.id)
 # The net under the watermark: no two runs of one tick.
-Index("onthedot_runs_tick", runs.c.schedule_id, runs.c.scheduled_ms, runs.c.apart, unique=True)
+_index("onthedot_runs_tick", runs.c.schedule_id, runs.c.scheduled_ms, runs.c.apart, unique=True)
 # What does a node run? Asked at every renewal.
 OWNED = runs.c.owner.is_not(None)
-Index("onthedot_runs_owner", runs.c.owner, sqlite_where=OWNED, postgresql_where=OWNED)
+_index("onthedot_runs_owner", runs.c.owner, where=OWNED)
 # Which are the parts of a broadcast, or follow a run? Most are neither.
-_HAS_PARENT = runs.c.parent_id.is_not(None)
-Index("onthedot_runs_parent", runs.c.parent_id, runs.c.id, sqlite_where=_HAS_PARENT, postgresql_where=_HAS_PARENT)
+HAS_PARENT = runs.c.parent_id.is_not(None)
+_index("onthedot_runs_parent", runs.c.parent_id, runs.c.id, where=HAS_PARENT)
 # A row of a state that nobody knows has not ended.
 HAS_ENDED = runs.c.state.in_([literal_column(f"'{state.value}'", String) for state in State if state in FINAL])
 # Which steps have ended, and have not been told of to their flow? None, as a rule.
 UNTOLD = and_(runs.c.state != literal_column("'waiting'"), runs.c.state != literal_column("'running'"))
-Index("onthedot_runs_untold", runs.c.parent_id, sqlite_where=UNTOLD, postgresql_where=UNTOLD).ddl_if(callable_=_partly)
+_index("onthedot_runs_untold", runs.c.parent_id, where=UNTOLD).ddl_if(callable_=_partly)
 # Which have waited, or gone on, for too long? Most may for ever.
 _BOUNDED = runs.c.until_ms.is_not(None)
-Index("onthedot_runs_until", runs.c.until_ms, sqlite_where=_BOUNDED, postgresql_where=_BOUNDED)
+_index("onthedot_runs_until", runs.c.until_ms, where=_BOUNDED)
 # Does any run need this graph? Most are no flows.
-_FLOW = runs.c.graph.is_not(None)
-Index("onthedot_runs_graph", runs.c.graph, sqlite_where=_FLOW, postgresql_where=_FLOW)
+FLOW = runs.c.graph.is_not(None)
+_index("onthedot_runs_graph", runs.c.graph, where=FLOW)
 _HELD = runs.c.slot.is_not(None)
-Index("onthedot_runs_slot", runs.c.slot, unique=True, sqlite_where=_HELD, postgresql_where=_HELD)
+_index("onthedot_runs_slot", runs.c.slot, unique=True, where=_HELD)
 
 history = Table(
     f"{PREFIX}history",
@@ -298,56 +342,52 @@ history = Table(
     _flag("late"),  # whether it began more than `LATE_MS` after it was due, for queries
 )
 # A schedule's history, newest first; and how many of it to forget.
-Index("onthedot_history_schedule", history.c.kept_by, history.c.id)
+_index("onthedot_history_schedule", history.c.kept_by, history.c.id)
 # How old is the oldest?
-Index("onthedot_history_finished", history.c.finished_ms)
+_index("onthedot_history_finished", history.c.finished_ms)
 # What went wrong? Nearly everything succeeds and is not in it.
 WENT_WRONG = history.c.state != literal_column("'succeeded'")
-Index(
+_index(
     "onthedot_history_wrong",
     history.c.state,
     history.c.id,
-    sqlite_where=WENT_WRONG,
-    postgresql_where=WENT_WRONG,
+    where=WENT_WRONG,
 )
 # What was late? Nearly everything is on time and is not in it.
 LATE = history.c.late == literal_column("1")
-Index("onthedot_history_late", history.c.late, history.c.id, sqlite_where=LATE, postgresql_where=LATE)
+_index("onthedot_history_late", history.c.late, history.c.id, where=LATE)
 # What did a task, and a node, run last?
-Index("onthedot_history_task", history.c.task, history.c.id)
-Index("onthedot_history_owner", history.c.owner, history.c.id)
+_index("onthedot_history_task", history.c.task, history.c.id)
+_index("onthedot_history_owner", history.c.owner, history.c.id)
 # Which were the parts of a broadcast, or followed a run?
 _HAD_PARENT = history.c.parent_id.is_not(None)
-Index(
+_index(
     "onthedot_history_parent",
     history.c.parent_id,
     history.c.id,
-    sqlite_where=_HAD_PARENT,
-    postgresql_where=_HAD_PARENT,
+    where=_HAD_PARENT,
 )
 # What did the runs of a step return, in their order?
 _STEP = history.c.step.is_not(None)
-Index(
+_index(
     "onthedot_history_step",
     history.c.parent_id,
     history.c.step,
     history.c.item,
-    sqlite_where=_STEP,
-    postgresql_where=_STEP,
+    where=_STEP,
 )
 # Does any run need this graph? Most are no flows.
 _OF_GRAPH = history.c.graph.is_not(None)
-Index("onthedot_history_graph", history.c.graph, sqlite_where=_OF_GRAPH, postgresql_where=_OF_GRAPH)
+_index("onthedot_history_graph", history.c.graph, where=_OF_GRAPH)
 # What became of a schedule's ticks? One-off runs are not in it, nor the steps of flows and the shards of broadcasts.
 TICK = history.c.schedule_id.is_not(None)
-Index(
+_index(
     "onthedot_history_tick",
     history.c.schedule_id,
     history.c.scheduled_ms,
-    sqlite_where=TICK,
-    postgresql_where=TICK,
+    where=TICK,
 ).ddl_if(callable_=_partly)
-Index("onthedot_history_moment", history.c.schedule_id, history.c.scheduled_ms).ddl_if(dialect="mysql")
+_index("onthedot_history_moment", history.c.schedule_id, history.c.scheduled_ms).ddl_if(dialect="mysql")
 
 # Graphs of flows, by the hash of their content.
 graphs = Table(
@@ -371,7 +411,7 @@ keys = Table(
     _text("state", nullable=True),  # how the run ended; or what has been told of a schedule
 )
 _EXPIRES = keys.c.expires_ms.is_not(None)
-Index("onthedot_keys_expires", keys.c.expires_ms, sqlite_where=_EXPIRES, postgresql_where=_EXPIRES)
+_index("onthedot_keys_expires", keys.c.expires_ms, where=_EXPIRES)
 
 decisions = Table(
     f"{PREFIX}decisions",
@@ -387,9 +427,9 @@ decisions = Table(
     _ms("decided_ms"),
     _text("detail"),
 )
-Index("onthedot_decisions_schedule", decisions.c.schedule_id, decisions.c.id)
+_index("onthedot_decisions_schedule", decisions.c.schedule_id, decisions.c.id)
 # How old is the oldest? The id does not tell: one that grows has a new moment.
-Index("onthedot_decisions_decided", decisions.c.decided_ms)
+_index("onthedot_decisions_decided", decisions.c.decided_ms)
 
 revisions = Table(
     f"{PREFIX}revisions",
@@ -401,7 +441,7 @@ revisions = Table(
     _text("body"),
 )
 # A schedule's definitions; and by which one was replaced.
-Index("onthedot_revisions_schedule", revisions.c.schedule_id, revisions.c.revision, revisions.c.seq)
+_index("onthedot_revisions_schedule", revisions.c.schedule_id, revisions.c.revision, revisions.c.seq)
 
 changes = Table(
     f"{PREFIX}changes",
@@ -418,11 +458,11 @@ changes = Table(
     _text("before"),
     _text("after"),
 )
-Index("onthedot_changes_schedule", changes.c.schedule, changes.c.seq)
+_index("onthedot_changes_schedule", changes.c.schedule, changes.c.seq)
 # How old is the oldest?
-Index("onthedot_changes_at", changes.c.at_ms)
+_index("onthedot_changes_at", changes.c.at_ms)
 # Where did a page end?
-Index("onthedot_changes_id", changes.c.id)
+_index("onthedot_changes_id", changes.c.id)
 
 nodes = Table(
     f"{PREFIX}nodes",
@@ -442,7 +482,7 @@ nodes = Table(
     _ms("lease_ms"),
 )
 # Who lives, asked at every renewal; and who has long been gone.
-Index("onthedot_nodes_state", nodes.c.state, nodes.c.renewed_ms)
+_index("onthedot_nodes_state", nodes.c.state, nodes.c.renewed_ms)
 
 tasks = Table(
     f"{PREFIX}tasks",
@@ -465,7 +505,7 @@ logs = Table(
     _word("level"),
     _text("text"),
 )
-Index("onthedot_logs_run", logs.c.run_id, logs.c.seq)
+_index("onthedot_logs_run", logs.c.run_id, logs.c.seq)
 
 # What each node counted in each minute; by minute, since the old ones are forgotten.
 minutes = Table(
@@ -487,9 +527,9 @@ hours = Table(
     _text("body"),
 )
 # A schedule's hours, in order; and no two of one place.
-Index("onthedot_hours_place", hours.c.kept_by, hours.c.step, hours.c.hour_ms, unique=True)
+_index("onthedot_hours_place", hours.c.kept_by, hours.c.step, hours.c.hour_ms, unique=True)
 # How old is the oldest?
-Index("onthedot_hours_hour", hours.c.hour_ms)
+_index("onthedot_hours_hour", hours.c.hour_ms)
 
 # One row, `ends`: the moment up to which runs that ended are counted.
 rolled = Table(
@@ -520,7 +560,7 @@ sessions = Table(
     _ms("expires_ms"),
 )
 # Which sessions of a token are over?
-Index("onthedot_sessions_token", sessions.c.token, sessions.c.expires_ms)
+_index("onthedot_sessions_token", sessions.c.token, sessions.c.expires_ms)
 
 # Windows in which schedules are frozen: few, and read with every change of a schedule.
 freezes = Table(f"{PREFIX}freezes", metadata, Column("name", _string(200), primary_key=True), _text("content"))
@@ -537,11 +577,8 @@ values = Table(
     _ms("created_ms"),
     _word("state"),
 )
-Index("onthedot_values_state", values.c.state, values.c.kind, values.c.name)
+_index("onthedot_values_state", values.c.state, values.c.kind, values.c.name)
 
 # One row: the version of these tables. Alembic keeps it there too, so there are no two truths.
 meta = Table(f"{PREFIX}meta", metadata, Column("version_num", String(32), primary_key=True))
 meta.primary_key.name = f"{PREFIX}meta_pkc"
-
-for _table in metadata.tables.values():
-    _table.dialect_kwargs.update(mysql_engine="InnoDB", mysql_charset="utf8mb4", mysql_collate="utf8mb4_bin")

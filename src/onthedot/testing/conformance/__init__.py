@@ -33,6 +33,7 @@ _TOPICS = (
     "broadcasts",
     "concurrency",
     "dispatch",
+    "elsewhere",
     "flow_rows",
     "flows",
     "freezing",
@@ -87,6 +88,7 @@ from onthedot.testing.conformance.dispatch import (  # noqa: E402
     TestGroupLimits,
     TestRouting,
 )
+from onthedot.testing.conformance.elsewhere import TestElsewhere  # noqa: E402
 from onthedot.testing.conformance.flow_rows import (  # noqa: E402
     TestGraphs,
     TestPruningFlows,
@@ -165,6 +167,7 @@ __all__ = [
     "TestDeleting",
     "TestDependencies",
     "TestDraining",
+    "TestElsewhere",
     "TestEveryTickIsDecided",
     "TestExpiry",
     "TestFinishing",

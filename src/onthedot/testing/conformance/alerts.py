@@ -195,6 +195,17 @@ class TestOverdue(Promises):
         look(scene, 2 * MINUTE)
         assert [on for on, *_ in told(scene)] == ["overdue", "recovery", "overdue"]
 
+    def test_who_recovers_and_is_overdue_again_within_a_minute_is_told_of_again(self, scene: Scene) -> None:
+        node = scene.node(tasks=_TASKS, lease_ms=DAY)
+        scene.put(alerts=(alert("overdue", overdue_ms=6 * SECOND),))
+        look(scene, MINUTE - SECOND)
+        assert len(sent(scene)) == 1
+        scene.wait(SECOND)
+        (run,) = scene.plan(node, free=1)
+        scene.end(run)
+        look(scene, 5 * SECOND, SECOND)
+        assert [on for on, *_ in told(scene)] == ["overdue", "overdue"]
+
     def test_two_who_look_at_the_same_time_tell_once(self, scene: Scene) -> None:
         scene.node(tasks=_TASKS, lease_ms=DAY)
         scene.put(alerts=(alert("overdue", overdue_ms=HOUR),))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 
 from onthedot.model.minute import Minute
@@ -11,6 +13,8 @@ from onthedot.model.states import State
 from onthedot.rules import edits
 from onthedot.stores.base import MINUTES_KEPT_MS, PROGRESS, Demand, Load, LogLine, RunCounts, ScheduleCounts
 from onthedot.stores.paging import place_of
+from onthedot.testing.conformance.flow_rows import flow as begun_flow
+from onthedot.testing.conformance.flow_rows import steps as steps_of
 from onthedot.testing.conformance.scene import BY, DAY, HOUR, MINUTE, SECOND, START_MS, Promises, Scene
 from onthedot.triggers import at, every
 
@@ -253,14 +257,44 @@ class TestAskingForRuns(Promises):
         assert scene.store.count_runs() == RunCounts(waiting=1, running=3)
         assert scene.store.count_runs(most=2) == RunCounts(waiting=1, running=2)
 
-    def test_a_broadcast_is_counted_by_its_parts(self, scene: Scene) -> None:
+    def test_as_many_runs_are_counted_as_are_listed_without_steps_and_as_steps(self, scene: Scene) -> None:
+        node = scene.node()
+        flow, *_ = flows = [begun_flow(scene) for _ in range(2)]
+        (inner,) = steps_of(scene, flow, 1, "inner", state=State.RUNNING, graph=flow.graph)
+        for of in (*flows, inner):
+            steps_of(scene, of, 3)
+        for _ in range(2):
+            scene.waiting_run()
+        first, *_ = scene.start(node, limit=4)
+        scene.end(first)
+        for most in (1, 2, 3, 5, 7, 100):
+            assert scene.store.count_runs(most) == _listed(scene, most), most
+        assert scene.store.count_runs().running_steps >= 1
+
+    def test_runs_are_counted_as_they_are_at_one_moment(self, scene: Scene) -> None:
+        node, flow = scene.node(), begun_flow(scene)
+
+        def work() -> None:
+            for turn in range(8):
+                steps_of(scene, flow, 5, f"step-{turn}")
+                for run in scene.start(node):
+                    scene.end(run)
+
+        with ThreadPoolExecutor(1) as pool:
+            working = pool.submit(work)
+            while not working.done():
+                found = scene.store.count_runs()
+                assert (found.waiting, found.running) == (0, 1), found
+            working.result()
+
+    def test_a_broadcast_is_counted_once_and_its_parts_apart(self, scene: Scene) -> None:
         nodes = [scene.node("a"), scene.node("b")]
         scene.put(route="broadcast")
         scene.wait(MINUTE)
         scene.plan(nodes[0])
         for node in nodes:
             scene.start(node)
-        assert scene.store.count_runs() == RunCounts(waiting=0, running=2)
+        assert scene.store.count_runs() == RunCounts(running=1, running_steps=2)
         assert sorted(each.running for each in scene.store.load()) == [1, 1]
 
     def test_what_nodes_run_is_told_by_task_and_pool(self, scene: Scene) -> None:
@@ -404,3 +438,12 @@ class TestMinutes(Promises):
         fresh = Minute(scene.now_ms, "a", 1)
         scene.store.tally([fresh])
         assert scene.store.minutes(0, scene.now_ms) == [fresh]
+
+
+def _listed(scene: Scene, most: int) -> RunCounts:
+    """What lists show, counted."""
+    states = State.WAITING, State.RUNNING
+    without = [scene.store.runs(state=state, steps=False, limit=1000) for state in states]
+    everything = [scene.store.runs(state=state, limit=1000) for state in states]
+    steps = [len(both) - len(alone) for both, alone in zip(everything, without, strict=True)]
+    return RunCounts(*(min(count, most) for count in (*map(len, without), *steps)))

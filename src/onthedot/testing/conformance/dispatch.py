@@ -414,6 +414,19 @@ class TestExpiry(Promises):
         assert scene.start(node) == []
         assert [scene.run(each).reason for each in (run, alone)] == ["expired", "expired"]
 
+    def test_a_tick_that_is_planned_later_than_it_is_worth_is_not_begun(self, scene: Scene) -> None:
+        """Whoever comes first after an outage plans it, and could begin it at once."""
+        node = scene.node()
+        scene.put(expires_ms=20 * SECOND)
+        scene.wait(MINUTE + 20 * SECOND)
+        (run,) = scene.plan(node, free=1)
+        assert (run.state, run.attempt) == (State.WAITING, 0)
+        assert scene.start(node) == []
+        assert (scene.run(run).state, scene.run(run).reason) == (State.SKIPPED, "expired")
+        scene.wait(MINUTE - 1)
+        (following,) = scene.plan(node, free=1)
+        assert following.state is State.RUNNING
+
     def test_what_has_begun_expires_no_more(self, scene: Scene) -> None:
         node = scene.node()
         scene.put(expires_ms=30 * SECOND, retries=1, backoff_ms=MINUTE)

@@ -12,6 +12,7 @@ from onthedot.model.freeze import WALK_AGAIN_MS, Freeze, Window
 from onthedot.model.schedule import Schedule
 from onthedot.model.states import State
 from onthedot.rules import edits
+from onthedot.stores.base import ScheduleCounts
 from onthedot.testing.conformance.scene import BY, HOUR, MINUTE, SECOND, START_MS, Promises, Scene
 from onthedot.triggers.at import at
 from onthedot.triggers.every import every
@@ -116,6 +117,49 @@ class TestFreezes(Promises):
             "etl e": [],
             "other": ["by-tag"],
         }
+
+    def test_who_is_frozen_now_is_found_and_counted_whatever_other_windows_there_are(self, scene: Scene) -> None:
+        for name, tags in (("a", ("eu",)), ("b", ("eu", "us")), ("c", ("us",)), ("d", ()), ("gone", ("eu",))):
+            scene.put(name, every("1h"), tags=tags)
+        scene.edit(edits.pause(None), "b")
+        _freeze(scene, 60, 120, "eu", tag="eu")
+        _freeze(scene, 100, 200, "us", tag="us")
+        _freeze(scene, 300, 400, "later")
+        scene.edit(edits.delete(), "gone")
+
+        def frozen(**asked: Any) -> list[str]:
+            return [row.name for row in scene.store.schedules(state="frozen", **asked)]
+
+        seen = {}
+        for second in (0, 60, 100, 120, 200, 300, 400):
+            scene.wait(START_MS + second * SECOND - scene.now_ms)
+            seen[second] = "".join(frozen())
+            assert scene.store.count_schedules().frozen == len(seen[second])
+            assert scene.store.count_schedules(most=2).frozen == min(len(seen[second]), 2)
+        assert seen == {0: "", 60: "ab", 100: "abc", 120: "bc", 200: "", 300: "abcd", 400: ""}
+        now_ms = START_MS + 100 * SECOND
+        assert scene.store.count_schedules(now_ms=now_ms) == ScheduleCounts(active=3, paused=1, frozen=3)
+
+    def test_the_frozen_are_found_by_what_else_is_asked_page_by_page(self, scene: Scene) -> None:
+        for name, minutes in (("etl-a", 9), ("etl-b", 7), ("mail", 8), ("other", 6)):
+            scene.put(name, every(f"{minutes}m"), tags=("eu",) if name == "mail" else ())
+        _freeze(scene, 0, 300, pattern="etl-*")
+        _freeze(scene, 0, 300, "mails", pattern="mail")
+
+        def frozen(**asked: Any) -> list[str]:
+            return [row.name for row in scene.store.schedules(state="frozen", **asked)]
+
+        assert frozen(limit=2) == ["etl-a", "etl-b"]
+        assert frozen(after="etl-b") == ["mail"]
+        assert frozen(tag="eu") == frozen(search="AI") == ["mail"]
+        assert frozen(names=["other", "etl-a"]) == ["etl-a"]
+        assert frozen(task="nobody") == []
+        in_turn = [row.name for row in scene.store.schedules(order="next") if row.name != "other"]
+        assert frozen(order="next") == in_turn
+        assert frozen(order="next", limit=1) == in_turn[:1]
+        scene.store.thaw("mails", BY)
+        _carry_out(scene)
+        assert frozen() == ["etl-a", "etl-b"]
 
     def test_a_schedule_that_is_put_later_has_the_freezes_that_concern_it(self, scene: Scene) -> None:
         _freeze(scene, 120, 240, tag="prod")

@@ -68,6 +68,7 @@ def attempts_bounded(history: History) -> Iterator[Broken]:
     asked for it, and what may be run once at most is begun once."""
     for run in history.runs:
         by_hand = _retries_by_hand(history, run)
+        yield from _entered_again(history, run, by_hand)
         if run.crashes > run.policy.crash_retries + 1:
             what = f"run {run.id} survived {run.crashes} crashes, of {run.policy.crash_retries} that it may"
             yield _bounded(history, what, run)
@@ -80,6 +81,20 @@ def attempts_bounded(history: History) -> Iterator[Broken]:
             if run.policy.delivery == "at_most_once" and one.outcome in _DONE_AGAIN and not by_hand:
                 what = f"run {run.id} may be run once at most, and was begun again after {one.outcome}"
                 yield _bounded(history, what, run, *attempt_lines(run, one), *attempt_lines(run, other))
+
+
+def _entered_again(history: History, run: Run, by_hand: int) -> Iterator[Broken]:
+    """By the journal: what may be run once at most was not entered again after nobody saw it end."""
+    if run.policy.delivery != "at_most_once" or run.is_step or by_hand:
+        return
+    outcomes = {each.claim_no: each.outcome for each in run.attempts}
+    *earlier, _ = sorted(history.claims.get(run.id, ())) or [0]
+    for claim_no in earlier:
+        entries = history.entries[run.id, claim_no]
+        if all(each.what == "begin" for each in entries) and outcomes.get(claim_no) not in ("failed", "timed_out"):
+            what = f"run {run.id} may be run once at most, and was entered again after claim {claim_no}"
+            lines = [line for no in history.claims[run.id] for line in map(entry_line, history.entries[run.id, no])]
+            yield _bounded(history, what, run, *lines)
 
 
 def _is_one_too_many(history: History, run: Run, attempt: Attempt, by_hand: int) -> bool:
@@ -113,9 +128,10 @@ def _bounded(history: History, what: str, run: Run, *lines: Line) -> Broken:
 
 
 def nothing_after_drain(history: History) -> Iterator[Broken]:
-    """No run is left with a node that has stopped or died, and no task is entered after its node has stopped."""
+    """No run is left with a node that has stopped or died, but for what an engine has: that waits for a node that can
+    watch it. And no task is entered after its node has stopped."""
     for run in history.runs:
-        if run.state is State.RUNNING and run.owner is not None:
+        if run.state is State.RUNNING and run.owner is not None and (run.remote is None or history.is_over):
             yield from _left_running(history, run)
     for (run_id, _), entries in history.entries.items():
         node = history.node_by_id.get(entries[0].node)

@@ -26,7 +26,8 @@ def what_is_recorded_was_done(history: History) -> Iterator[Broken]:
     """A success has a beginning and an end in the journal; what was never begun by the store has none; and whoever
     entered was the owner."""
     for run in history.runs:
-        if run.task in history.journalled and run.state is State.SUCCEEDED and run.owner is not None:
+        here = run.owner is not None and run.remote is None  # what an engine did, it has not written
+        if run.task in history.journalled and run.state is State.SUCCEEDED and here:
             entries = history.entries.get((run.id, run.claim_no), [])
             if {each.what for each in entries} != {"begin", "end"} and _is_in_time(history, run):
                 what = f"run {run.id} succeeded under claim {run.claim_no}, and its task was not seen to do it"

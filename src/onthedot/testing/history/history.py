@@ -61,6 +61,8 @@ class History:
     """Runs of earlier pages that were still under way when this one begins: judged there, and in the way here."""
     graphs: Mapping[str, Graph] = field(default_factory=dict)
     """Of the flows whose steps are all among the runs, by their hashes; others are not judged as flows."""
+    followed: Mapping[str, Run] = field(default_factory=dict)
+    """Of the runs that follow the end of another, as alerts do, those others by their ids."""
     decisions: tuple[Decision, ...] = ()
     changes: tuple[Change, ...] = ()
     """The audit, oldest first."""

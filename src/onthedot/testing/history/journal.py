@@ -46,6 +46,8 @@ class Entry:
     machine: str = ""
     raised: str | None = None
     """The type of what the task raised, where it ended so."""
+    fence: int = 0
+    """What the task was given to pass on; 0 in a journal of an earlier version."""
     at_ms: int | None = None
     """When, by the store's clock; None where that cannot be told. Not written: see `told_by`."""
 
@@ -86,6 +88,7 @@ class Journal:
             self._clock.monotonic_ms(),
             self._machine,
             raised,
+            run.fence,
         )
         line = json.dumps({name: value for name, value in asdict(entry).items() if name != "at_ms"}) + "\n"
         with self._lock:

@@ -20,6 +20,8 @@ from onthedot.triggers.replan import goes_on_after_ms
 ONE_RUN = "one run per tick"
 NONE_VANISHES = "no tick vanishes"
 CAUSE = "no decision without its cause"
+_A_TRANSACTION = 50
+"""So many times the slack a transaction may last: servers end one that does nothing for two seconds."""
 
 
 def one_run_per_tick(history: History) -> Iterator[Broken]:
@@ -211,9 +213,12 @@ def _missing_cause(history: History, each: Decision) -> str | None:
 
 
 def _was_in_the_way(history: History, each: Decision) -> bool:
-    """Whether a run lived when it was decided, and one when its first tick came. Their own parts do not count."""
+    """Whether a run lived when it was decided, and one when its first tick came. Their own parts do not count.
+
+    The end of a run is told by when its transaction began, and seen by others when that is over.
+    """
     lives = [(run.created_ms, run.finished_ms) for run in (*history.carried, *history.runs)]
-    slack_ms = history.slack_ms
+    slack_ms = history.slack_ms * _A_TRANSACTION
 
     def lived(first_ms: int, last_ms: int) -> bool:
         return any(made - slack_ms <= last_ms and (end is None or end + slack_ms >= first_ms) for made, end in lives)

@@ -14,11 +14,19 @@ from onthedot.rules import edits
 from onthedot.stores.base import Author, Store
 from onthedot.testing.history.broken import Broken, entry_line, in_order
 from onthedot.testing.history.execution import DONE
+from onthedot.testing.history.followers import Followed
 from onthedot.testing.history.history import History
-from onthedot.testing.history.journal import read_journals, this_machine, told_by
+from onthedot.testing.history.journal import Entry, read_journals, this_machine, told_by
 from onthedot.testing.history.journal_index import JournalIndex
 from onthedot.testing.history.judging import judge_apart, judge_flow
-from onthedot.testing.history.reading import Reading, ScheduleReader, changes_of_none, flow_with_steps, slices
+from onthedot.testing.history.reading import (
+    Reading,
+    ScheduleReader,
+    Slice,
+    changes_of_none,
+    flow_with_steps,
+    slices,
+)
 from onthedot.testing.history.starts import limits_held
 from onthedot.texts import counted
 
@@ -73,7 +81,7 @@ def verify(
     store: Store,
     *,
     since_ms: int = 0,
-    journal: str | Path | None = None,
+    journal: str | Path | Iterable[Entry] | None = None,
     journalled: Iterable[str] = (),
     explained: int = 50,
     slack_ms: int = 100,
@@ -81,7 +89,8 @@ def verify(
     clock: Clock | None = None,
     page: int = 1000,
 ) -> Verdict:
-    """Judge what a store holds since that moment, and the journals in a folder, page by page.
+    """Judge what a store holds since that moment, and the journals in a folder, page by page. Entries that are given
+    instead of a folder have their moments already.
 
     `journalled` names the tasks that write the journal; `is_over` says that all nodes have stopped. Two moments of the
     store may be out of order by `slack_ms`.
@@ -104,9 +113,11 @@ def verify(
         index.close()
 
 
-def _index(store: Store, folder: str | Path | None, clock: Clock) -> JournalIndex:
+def _index(store: Store, folder: str | Path | Iterable[Entry] | None, clock: Clock) -> JournalIndex:
     if folder is None:
         return JournalIndex()
+    if not isinstance(folder, str | Path):
+        return JournalIndex(folder)
     before_ms = clock.monotonic_ms()
     store_ms = store.now_ms()
     offset_ms = store_ms - (before_ms + clock.monotonic_ms()) // 2
@@ -127,6 +138,7 @@ class _Verifying:
         """By schedule up to where its history is forgotten."""
         self._local: list[str] = []
         self._ticks = 0
+        self._followed = Followed()
         if without_journal:
             self._verdict.unjudged.append(
                 "there is no journal: that tasks were entered once under each claim, by their owner and in time,"
@@ -168,8 +180,16 @@ class _Verifying:
             self._verdict.add(limits_held(History(each.now_ms, runs=limited, carried=carried, slack_ms=slack_ms)))
             carried = tuple(run for run in (*carried, *limited) if (run.finished_ms or each.until_ms) >= each.until_ms)
             self._judge_flows(each.runs)
+            self._judge_followers(each)
             self._judge_one_off(each.now_ms, tuple(run for run in each.runs if run.schedule_id is None))
         return names
+
+    def _judge_followers(self, slice_: Slice) -> None:
+        following = tuple(run for run in slice_.runs if run.cause in ("alert", "chain", "ping") and run.parent_id)
+        if following:
+            ids = sorted({run.parent_id or "" for run in following})
+            ended = {run.id: run for run in self._store.runs(ids=ids, limit=len(ids))}
+            self._verdict.add(self._followed.judge(History(slice_.now_ms, runs=following, followed=ended)))
 
     def _judge_flows(self, runs: Iterable[Run]) -> None:
         for run in runs:

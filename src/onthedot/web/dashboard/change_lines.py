@@ -106,6 +106,7 @@ def line_of(change: Change) -> Line:
     after = change.after
     what, about = _subject(change)
     did = "took over a run of" if after.get("died") is not None else _DONE.get(change.by.what, change.by.what)
+    did = "handed over a run of" if "heir" in after else did
     note = str(after.get("paused_note") or "") if after.get("enabled") is False else ""
     return Line(change, did, what, about, note, tuple(_fields(change.before, after)))
 

@@ -12,6 +12,7 @@ from typing import Any
 from starlette.requests import Request
 
 from onthedot.web.dashboard.zones import zone_of
+from onthedot.web.outside import known_outside
 from onthedot.web.security import COOKIE, Caller
 
 _MOST = 200
@@ -54,6 +55,7 @@ class KeptPages:
 def _key(request: Request) -> Hashable:
     """No secret is kept: only what tells that it was the same."""
     client = "" if request.client is None else request.client.host
-    shown = f"{client}\0{request.headers.get('authorization', '')}\0{request.cookies.get(COOKIE, '')}"
+    known = " ".join(known_outside(request) or ())
+    shown = "\0".join([client, request.headers.get("authorization", ""), request.cookies.get(COOKIE, ""), known])
     who = sha256(shown.encode("utf-8", "surrogatepass")).digest()
     return who, request.url.path, request.url.query, zone_of(request)

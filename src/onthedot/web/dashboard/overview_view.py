@@ -103,7 +103,8 @@ def running_of(snapshot: Snapshot, needs: int = 0) -> Running:
     live = [run for run in snapshot.running if not run.is_broadcast]
     runs = sorted(live, key=lambda run: (run.started_ms or 0, run.id))
     shown = tuple(runs[:_MOST_RUNNING])
-    count = max(snapshot.runs.running, len(runs))
+    told = snapshot.runs.running + snapshot.runs.running_steps
+    count = max(told - (len(snapshot.running) - len(live)), len(runs))
     ended = sorted(snapshot.ended, key=lambda run: (run.finished_ms or 0, run.id), reverse=True)
     room = max(_ROOM - len(shown) - 2 * needs, _LEAST_ENDED)
     return Running(shown, count - len(shown), len({run.owner for run in runs}), tuple(ended[:room]))

@@ -16,9 +16,10 @@ from onthedot.errors import StoreError, StoreUnavailable
 from onthedot.model.token import Role
 from onthedot.web.dashboard.addresses import path_of
 from onthedot.web.dashboard.forms import CSRF_FIELD, Form, own_path, read_form
+from onthedot.web.outside import ask_outside
 from onthedot.web.places import look
 from onthedot.web.problems import problem_of
-from onthedot.web.security import NOBODY, Caller, GuardedRoute, Handle, asking, check
+from onthedot.web.security import NOBODY, Caller, Gate, GuardedRoute, Handle, asking, check
 from onthedot.web.watching import Watcher
 
 if TYPE_CHECKING:
@@ -54,6 +55,8 @@ class PageRoute(GuardedRoute):
         problem = problem_of(error)
         if problem.status == 401:
             return to_sign_in(request)
+        if "location" in {name.lower() for name in problem.headers}:  # of the app around this one: sign in there
+            return problem.response()
         dashboard: Dashboard = request.app.state.dashboard
         away = isinstance(error, StoreError) or problem.kind in ("store-unavailable", "store-busy")
         return await dashboard.answer(request, problem, away=away)
@@ -63,6 +66,8 @@ async def _caller_of(request: Request, needed: Role | None) -> Caller:
     """What is open to anybody, such as style and scripts, is there without the store."""
     if needed is None:
         return NOBODY
+    gate: Gate = request.app.state.gate
+    await ask_outside(gate.settings.auth, request)  # to whom the last truth may be shown
     refuse_while_away(request)
     return await asking(request)
 

@@ -80,7 +80,7 @@ def run_page(request: Request, app: TheApp, run_id: str) -> HTMLResponse:
         cut_line=partial(cut, most=LONGEST),
         warnings=request.query_params.get("log") == "warnings",
         failure=_failure(report),
-        args=_shown_json(_given(run)),
+        args=_shown_json(backfill.given(run)),
         result=None if run.result is None else _shown_json(run.result),
         said_progress=_said_progress(log),
         then=_followers(app, run),
@@ -161,12 +161,6 @@ def _failure(report: RunReport) -> tuple[str, str, str] | None:
     *trace, last = run.error.strip().split("\n") if run.error.strip() else [""]
     which = f"attempt {failed[-1]}" if failed and len(report.tries) > 1 else ""
     return which, cut_front("\n".join(trace), _MOST_TRACE), cut(last, _MOST_TRACE // 4)
-
-
-def _given(run: Run) -> dict[str, Any]:
-    """Its arguments; the moments of a backfill stand with their runs."""
-    left_out = ("ticks", "schedule_id") if run.task == backfill.TASK else ()
-    return {name: value for name, value in run.args.items() if name not in left_out}
 
 
 def _shown_json(value: Any) -> str:

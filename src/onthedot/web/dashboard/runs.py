@@ -12,10 +12,10 @@ from onthedot.app.app import App
 from onthedot.app.page import Page
 from onthedot.insight.explain import words_of
 from onthedot.insight.node_history import NodeHistory, read_nodes
-from onthedot.model.attempt import last_line
 from onthedot.model.minute import Minute
 from onthedot.model.run import Run
 from onthedot.model.states import State
+from onthedot.model.tracebacks import telling_line
 from onthedot.moments import from_ms
 from onthedot.stores.base import LATE_MS, RunCounts, Store
 from onthedot.web.dashboard.frame import render
@@ -154,7 +154,7 @@ def _note(run: Run) -> str:
         case State.SUCCEEDED:
             return ""
         case _:
-            return words_of(run.reason) if run.reason else last_line(run.error) or ""
+            return words_of(run.reason) if run.reason else telling_line(run.error)
 
 
 def _waits(run: Run) -> str:

@@ -7,7 +7,7 @@ from typing import Any, Literal, get_args
 
 from onthedot.model.schedule import Facet, Order
 
-State = Literal["active", "failing", "leaving_out", "paused", "parked", "undeclared", "ended"]
+State = Literal["active", "failing", "leaving_out", "paused", "frozen", "parked", "undeclared", "ended"]
 STATES: tuple[State, ...] = get_args(State)
 Sort = Literal["need", "name", "next"]
 SORTS: tuple[Sort, ...] = get_args(Sort)

@@ -50,7 +50,7 @@ def read_page(store: Store, wanted: Filter, cursor: str, standing: Standing) -> 
 def _found(store: Store, wanted: Filter, cursor: str, standing: Standing) -> tuple[list[Schedule], str | None]:
     if wanted.state == "failing":
         return _by_names(store, wanted, standing.failing.names)[: 4 * PAGE], None
-    if wanted.sort != "need" or wanted.state in ("parked", "ended", "undeclared", "leaving_out"):
+    if wanted.sort != "need" or wanted.state in ("parked", "ended", "undeclared", "leaving_out", "frozen"):
         return _in_order(store, wanted, cursor, (), PAGE)
     first = _needing(store, wanted, standing)
     shown = [] if cursor else first

@@ -83,6 +83,7 @@ def _facets(standing: Standing, wanted: Filter) -> list[tuple[str, str | None, i
         ("Failed, 24 h", "failing", len(standing.failing.names)),
         ("Left out, 24 h", "leaving_out", counts.leaving_out),
         ("Paused", "paused", counts.paused),
+        ("Frozen now", "frozen", counts.frozen),
         ("Parked", "parked", counts.parked),
         ("Undeclared", "undeclared", counts.undeclared),
         ("Ended", "ended", counts.ended),

@@ -55,5 +55,5 @@ class Session(BaseModel):
 
     name: str
     role: Role
-    how: Literal["token", "session", "local"]
+    how: Literal["token", "session", "local", "outside"]
     csrf: str | None

@@ -40,7 +40,8 @@ class Step(BaseModel):
 
 class Run(BaseModel):
     """A run. `step` and `item` say which part of the flow `parent_id` it is; `steps` are those of a flow that was asked
-    for by its id. `progress` is how far its latest attempt said that it was; `attempts` are all that are kept."""
+    for by its id. `progress` is how far its latest attempt said that it was; `attempts` are all that are kept. `engine`
+    and `engine_id` say where its latest attempt is executed, and under which id, where no node executes it itself."""
 
     id: str
     state: str
@@ -78,6 +79,8 @@ class Run(BaseModel):
     reason: str | None
     trace: str | None
     progress: str | None
+    engine: str | None
+    engine_id: str | None
     attempts: list[Attempt]
 
 

@@ -15,7 +15,7 @@ class Percentiles(BaseModel):
 
 
 class ErrorGroup(BaseModel):
-    """Errors whose last lines are the same but for their numbers."""
+    """Errors that say the same but for their numbers."""
 
     text: str = Field(description="With # for each number; empty for all beyond the largest groups.")
     count: int

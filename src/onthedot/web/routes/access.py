@@ -59,5 +59,7 @@ def _session(caller: Caller) -> models.Session:
     csrf = None if caller.cookie is None else csrf_of(caller.cookie)
     if caller.bearer:
         return models.Session(name=caller.name, role=caller.role, how="token", csrf=None)
+    if caller.outside:
+        return models.Session(name=caller.name, role=caller.role, how="outside", csrf=None)
     how: Literal["local", "session"] = "local" if csrf is None else "session"
     return models.Session(name=caller.name, role=caller.role, how=how, csrf=csrf)

@@ -36,7 +36,7 @@ async def opened_stream(
     """A place among the streams, before the answer begins, and until it is over."""
     wanted = _topics(topics)
     await look(watcher.snapshot)  # from what was before on, all that changes is told
-    stream, resumed = watcher.streams.open(wanted, holder_of(caller), last_event_id or after)
+    stream, resumed = watcher.streams.open(wanted, holder_of(caller, watcher.now_ms()), last_event_id or after)
     try:
         yield stream, resumed
     finally:

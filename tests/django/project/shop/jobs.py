@@ -43,3 +43,9 @@ def find_forgotten() -> int:
 
 @app.schedule(cron("0 3 * * *"), name="at night")
 def at_night() -> None: ...
+
+
+@app.task(pool="process")
+def count_in_a_process() -> int:
+    """In an interpreter of its own, which knows nothing of Django at first."""
+    return Order.objects.count()

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 import sqlalchemy
 from sqlalchemy import Connection, event
-from tests.stores.copying_statements import copying_statements
-from tests.stores.full_tables import GIVEN, LEVELS, NOW_MS, fill
+from tests.stores.copying_statements import copying_statements, short_statements
+from tests.stores.full_tables import GIVEN, LEVELS, NOW_MS, WINDOWS, fill
 
 from onthedot.model.schedule import Facet
 from onthedot.model.states import State
@@ -181,6 +181,8 @@ def _next_by_clock(facet: Facet) -> Statement:
     return queries.sorted_by_next(queries.WantedSchedules(state=facet, order="next", now_ms=NOW_MS))
 
 
+FROZEN = queries.WantedSchedules(state="frozen", after="a", now_ms=NOW_MS, windows=(WINDOWS,))
+
 ASKED: dict[str, tuple[Statement, str]] = {
     "of a task": (queries.by_name(queries.WantedSchedules(task="job")), "INDEX onthedot_schedules_task"),
     "parked": (queries.by_name(queries.WantedSchedules(state="parked")), "INDEX onthedot_schedules_parked"),
@@ -189,6 +191,9 @@ ASKED: dict[str, tuple[Statement, str]] = {
     "active": (queries.by_name(queries.WantedSchedules(state="active")), "INDEX onthedot_schedules_name"),
     "undeclared": (_by_clock("undeclared"), "INDEX onthedot_schedules_declared"),
     "leaving out": (_by_clock("leaving_out"), "INDEX onthedot_schedules_left_out"),
+    "frozen": (queries.by_name(FROZEN), "INDEX onthedot_schedules_frozen"),
+    "next of the frozen": (queries.sorted_by_next(FROZEN), "INDEX onthedot_schedules_frozen"),
+    "windows": (counts.FREEZING, "INDEX onthedot_schedules_frozen"),
     "next of the undeclared": (_next_by_clock("undeclared"), "INDEX onthedot_schedules_declared"),
     "next of those that leave out": (_next_by_clock("leaving_out"), "INDEX onthedot_schedules_left_out"),
     "with a text": (
@@ -224,9 +229,12 @@ ASKED: dict[str, tuple[Statement, str]] = {
     "count ended": (counts.SCHEDULE_COUNTS, "INDEX onthedot_schedules_ended"),
     "count undeclared": (counts.SCHEDULE_COUNTS, "INDEX onthedot_schedules_declared"),
     "count leaving out": (counts.SCHEDULE_COUNTS, "INDEX onthedot_schedules_left_out"),
+    "count frozen": (counts.SCHEDULE_COUNTS, "INDEX onthedot_schedules_frozen"),
     "live shards": (queries.live_statement(queries.Wanted(parent="r1")), "INDEX onthedot_runs_parent"),
     "count waiting": (counts.RUN_COUNTS, "COVERING INDEX onthedot_runs"),
     "count running": (counts.RUN_COUNTS, "INDEX onthedot_runs_owner"),
+    "count flows": (counts.RUN_COUNTS, "INDEX onthedot_runs_graph"),
+    "count steps": (counts.RUN_COUNTS, "INDEX onthedot_runs_parent"),
     "load by pool": (counts.LOAD_BY_POOL, "INDEX onthedot_runs_owner"),
     "ended ticks": (ticks.marks_of(50, nested=True), "INDEX onthedot_history_tick"),
     "live ticks": (ticks.marks_of(50, nested=True), "INDEX onthedot_runs_tick"),
@@ -307,3 +315,13 @@ def test_what_is_copied_is_found_by_its_key(connection: Connection) -> None:
         plan = "\n".join(row[3] for row in found)
         assert "SEARCH ours USING INDEX sqlite_autoindex_onthedot" in plan
         assert "SCAN ours" not in plan
+
+
+def test_the_short_way_finds_its_rows_by_their_indexes_and_sorts_nothing(connection: Connection) -> None:
+    for statement, given in short_statements(SQLITE):
+        found = connection.execute(sqlalchemy.text(f"EXPLAIN QUERY PLAN {statement}"), given)
+        plan = "\n".join(row[3] for row in found)
+        assert "SEARCH" in plan
+        assert "SCAN onthedot" not in plan
+        assert "SCAN ours" not in plan
+        assert "TEMP B-TREE" not in plan, plan

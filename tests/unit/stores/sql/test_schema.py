@@ -46,6 +46,7 @@ def _is_of_sqlite(_thing: object, name: str | None, *_: object) -> bool:
         "onthedot_schedules_deleted",
         "onthedot_schedules_error",
         "onthedot_schedules_using",
+        "onthedot_schedules_windows",
         "onthedot_history_moment",
     )
 

@@ -25,11 +25,14 @@ from onthedot.testing.history import Entry, History, Judge, judge
 from onthedot.testing.history.attempts import attempts_bounded, no_superseded_outcome, nothing_after_drain
 from onthedot.testing.history.execution import each_claim_once, what_is_recorded_was_done
 from onthedot.testing.history.explanations import explain_is_true
+from onthedot.testing.history.fences import fences_grow
 from onthedot.testing.history.flows import (
     flows_last_as_long_as_their_steps,
     no_early_fan_in,
     steps_end_once,
 )
+from onthedot.testing.history.followers import followers_once
+from onthedot.testing.history.lateness import late_ticks_as_chosen, nothing_expired_begins
 from onthedot.testing.history.starts import freeze_held, limits_held, never_early, no_overlap, pause_held
 from onthedot.testing.history.ticks import (
     decided_once,
@@ -222,6 +225,13 @@ AGAIN = with_fields(
 )
 FIRST = with_fields(AGAIN, claim_no=1, attempt=1, started_ms=tick(1), finished_ms=tick(1) + 1000)
 STOPPED = replace(NODE, state=NodeState.STOPPED)
+
+
+def an_alert(run_id: str, **fields: Any) -> Run:
+    """What tells of the failed run 1."""
+    made = {"cause": "alert", "task": "page", "parent_id": "run-1", "schedule": None, "schedule_id": None}
+    return a_run(1, **{"id": run_id, "args": {"alert": "ops", "on": "failure"}, **made, **fields})
+
 
 WRONG: list[tuple[str, Judge, Callable[[], History], tuple[str, ...]]] = [
     ("two runs of a tick", one_run_per_tick, lambda: with_runs(LATER), ("run-1 ", "run-1b ")),
@@ -510,6 +520,78 @@ WRONG: list[tuple[str, Judge, Callable[[], History], tuple[str, ...]]] = [
         lambda: a_flow(a_step("add", 4, 5, state=State.FAILED)),
         ("it succeeded, and add is failed",),
     ),
+    (
+        "two starts with one fence",
+        fences_grow,
+        lambda: with_runs(a_run(1, fence=7), a_run(2, fence=7), journal=()),
+        ("run run-2 began with fence 7 after run run-1 had begun with 7", "run-1, claim 1", "run-2, claim 1"),
+    ),
+    (
+        "a fence that went back",
+        fences_grow,
+        lambda: with_runs(a_run(0, fence=3), a_run(1, fence=5), a_run(2, fence=4), journal=()),
+        ("run run-2 began with fence 4 after run run-1 had begun with 5",),
+    ),
+    (
+        "a fence that its task was given before, by the journal alone",
+        fences_grow,
+        lambda: with_runs(
+            AGAIN,
+            a_run(2, fence=8),
+            journal=(an_entry(FIRST, "begin", tick(1), fence=8), an_entry(a_run(2), "begin", tick(2), fence=8)),
+        ),
+        ("run run-2 began with fence 8 after run run-1 had begun with 8", "journal: run run-1, claim 1"),
+    ),
+    (
+        "two late ticks where one was chosen",
+        late_ticks_as_chosen,
+        lambda: with_runs(a_run(1, created_ms=tick(5)), a_run(2, created_ms=tick(5))),
+        ("2 late ticks became runs", "policy is fire_once", "run-1", "run-2"),
+    ),
+    (
+        "a late tick where none was chosen",
+        late_ticks_as_chosen,
+        lambda: with_policy(with_runs(a_run(1, created_ms=tick(2))), misfire="skip"),
+        ("60,000 ms late", "policy is skip"),
+    ),
+    (
+        "more caught up than is allowed",
+        late_ticks_as_chosen,
+        lambda: with_policy(
+            with_runs(*(a_run(each, created_ms=tick(6)) for each in (0, 1, 2))), misfire="catch_up", max_catch_up=2
+        ),
+        ("max_catch_up is 2",),
+    ),
+    (
+        "caught up from before its window",
+        late_ticks_as_chosen,
+        lambda: with_policy(with_runs(a_run(1, created_ms=tick(6))), misfire="catch_up", catch_up_window_ms=2 * MINUTE),
+        ("catch_up_window is 120,000 ms",),
+    ),
+    (
+        "a run that was not worth it any more",
+        nothing_expired_begins,
+        lambda: with_policy(with_runs(a_run(1, started_ms=tick(1) + 700, finished_ms=tick(2))), expires_ms=500),
+        ("began 700 ms after it was due", "worth it for 500 ms"),
+    ),
+    (
+        "an end that was told twice",
+        followers_once,
+        lambda: a_history(runs=(an_alert("a"), an_alert("b", created_ms=tick(2))), followed={"run-1": a_run(1)}),
+        ("run run-1 ended once, and page follows it twice (alert)", "run a ", "run b "),
+    ),
+    (
+        "at most once, and entered again by the journal",
+        attempts_bounded,
+        lambda: with_policy(
+            with_runs(
+                a_run(1, claim_no=3),
+                journal=(an_entry(FIRST, "begin", tick(1)), an_entry(AGAIN, "begin", tick(1) + 5000)),
+            ),
+            delivery="at_most_once",
+        ),
+        ("was entered again after claim 1", "claim 3"),
+    ),
 ]
 
 
@@ -530,7 +612,13 @@ def test_every_judge_has_a_wrong_history() -> None:
     from onthedot.testing.history import JUDGES
     from onthedot.testing.history.judging import FLOW_JUDGES
 
-    assert {each[1] for each in WRONG} == {*JUDGES, *FLOW_JUDGES, limits_held}
+    assert {each[1] for each in WRONG} == {*JUDGES, *FLOW_JUDGES, limits_held, followers_once}
+
+
+def test_what_an_operator_had_done_again_may_be_told_again() -> None:
+    alerts = (an_alert("a"), an_alert("b", created_ms=tick(2)))
+    again = a_history(runs=alerts, followed={"run-1": a_run(1, exempt=True)})
+    assert list(followers_once(again)) == []
 
 
 def test_only_what_is_involved_is_shown_in_its_order() -> None:

@@ -84,7 +84,7 @@ def test_what_runs_is_listed_longest_first_and_a_broadcast_as_its_shards() -> No
     old = _run("old", "13:50:00", State.RUNNING, started_ms=1, owner="n1")
     new = _run("new", "13:59:00", State.RUNNING, started_ms=2, owner="n2")
     whole = _run("all", "13:59:00", State.RUNNING, started_ms=0, graph=BROADCAST.hash)
-    found = view.running_of(replace(NOTHING, running=(new, whole, old), runs=RunCounts(0, 2)))
+    found = view.running_of(replace(NOTHING, running=(new, whole, old), runs=RunCounts(0, 1, 0, 2)))
 
     assert (found.runs, found.more, found.nodes) == ((old, new), 0, 2)
 

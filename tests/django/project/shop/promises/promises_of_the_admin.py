@@ -38,6 +38,10 @@ class Admin(TestCase):
         self.assertContains(shown, "at 03:00 every day")
         self.assertContains(shown, "2020")
         self.assertContains(self.client.get(page, {"at": "never"}), "is no moment")
+        for edge in ("0001-01-01 00:00", "9999-12-31 23:59:59-12:00", "2026-02-30 00:00"):
+            said = self.client.get(page, {"at": edge})
+            self.assertRegex(said.content.decode(), "is no moment|is not between the years")
+            self.assertContains(said, "at 03:00 every day")  # all else is there
         self.assertEqual(self.client.get(f"{LIST}nothing/").status_code, 404)
 
     def test_runs_are_listed_cancelled_and_retried(self):

@@ -58,6 +58,23 @@ class Transactions(TransactionTestCase):
             also = self.order()
         self.assertEqual((Order.objects.count(), sorted(runs())), (2, sorted([kept.id, also.id])))
 
+    def test_without_autocommit_it_is_there_when_the_user_commits(self):
+        transaction.set_autocommit(False)
+        try:
+            self.order()
+            self.assertEqual(len(runs()), 1)  # seen from inside
+            transaction.rollback()
+            app.enqueue(send_invoice, args={"order": 1})  # before any statement of the user's
+            transaction.rollback()
+            self.assertEqual((Order.objects.count(), runs()), (0, []))
+            kept = self.order()
+            transaction.commit()
+            transaction.rollback()
+            self.assertEqual((Order.objects.count(), runs()), (1, [kept.id]))
+        finally:
+            transaction.rollback()
+            transaction.set_autocommit(True)
+
     def test_outside_of_a_transaction_it_is_there_at_once(self):
         run = self.order()
         self.assertEqual(runs(), [run.id])
@@ -79,9 +96,10 @@ class Transactions(TransactionTestCase):
         self.assertEqual(Order.objects.count(), 1)
 
     def test_a_broken_transaction_says_so_in_djangos_words(self):
-        with self.assertRaises(TransactionManagementError), transaction.atomic():
-            transaction.set_rollback(True)
-            self.order()
+        for ask in (lambda: app.enqueue(send_invoice, args={"order": 1}), app.runs.list):
+            with self.assertRaises(TransactionManagementError), transaction.atomic():
+                transaction.set_rollback(True)
+                ask()
 
     def test_steering_inside_a_transaction_is_undone_with_it(self):
         app.sync()
@@ -99,6 +117,7 @@ class Transactions(TransactionTestCase):
             self.order(item="a book")
         self.assertEqual(Order.objects.filter(item__regex="^a b").count(), 1)
         self.assertEqual(Order.objects.filter(item__iregex="^A B").count(), 1)
+        self.assertEqual(Order.objects.filter(pk__regex="^[0-9]+$").count(), 1)  # SQLAlchemy's takes texts only
         raw = connection.connection
         self.order()
         self.assertIs(connection.connection, raw)

@@ -183,6 +183,7 @@ def upgrade() -> None:
         sa.Column("watch_ms", sa.BigInteger(), nullable=True),
         sa.Column("watched_ms", sa.BigInteger(), nullable=True),
         sa.Column("priority", sa.Integer(), nullable=False),
+        sa.Column("followed", sa.SmallInteger(), nullable=False),
         sa.PrimaryKeyConstraint("id"),
     )
     if _partly():
@@ -214,6 +215,13 @@ def upgrade() -> None:
             sqlite_where=_TOMBSTONE,
             postgresql_where=_TOMBSTONE,
         )
+        op.create_index(
+            "onthedot_schedules_frozen",
+            "onthedot_schedules",
+            ["name"],
+            sqlite_where=sa.text("deleted = 0 AND frozen IS NOT NULL"),
+            postgresql_where=sa.text("deleted = 0 AND frozen IS NOT NULL"),
+        )
         for state, which in (("parked", _PARKED), ("paused", _PAUSED), ("ended", _ENDED)):
             op.create_index(
                 f"onthedot_schedules_{state}",
@@ -225,6 +233,7 @@ def upgrade() -> None:
     else:
         op.create_index("onthedot_schedules_error", "onthedot_schedules", ["error"], mysql_length={"error": 1})
         op.create_index("onthedot_schedules_using", "onthedot_schedules", ["uses"], mysql_length={"uses": 3})
+        op.create_index("onthedot_schedules_windows", "onthedot_schedules", ["frozen"], mysql_length={"frozen": 1})
         op.create_index("onthedot_schedules_deleted", "onthedot_schedules", ["deleted", "updated_ms"])
         op.create_index(
             "onthedot_schedules_plannable", "onthedot_schedules", ["enabled", "deleted", "mode", "next_run_ms", "id"]
@@ -326,11 +335,13 @@ def _create_runs() -> None:
         sa.Column("step", _string(200), nullable=True),
         sa.Column("item", sa.Integer(), nullable=True),
         sa.Column("size", sa.Integer(), nullable=True),
+        sa.Column("remote", _string(210), nullable=True),
         sa.Column("priority", sa.Integer(), nullable=False),
         sa.Column("ranked", sa.SmallInteger(), nullable=False),
         sa.Column("apart", _string(36), nullable=False),
         sa.Column("pool", sa.String(length=20), nullable=True),
         sa.Column("lane", _string(250), nullable=False),
+        sa.Column("plain", sa.SmallInteger(), nullable=False),
         sa.PrimaryKeyConstraint("id"),
     )
     if _partly():
@@ -475,6 +486,7 @@ def _create_history() -> None:
         sa.Column("step", _string(200), nullable=True),
         sa.Column("item", sa.Integer(), nullable=True),
         sa.Column("size", sa.Integer(), nullable=True),
+        sa.Column("remote", _string(210), nullable=True),
         sa.Column("kept_by", _string(201), nullable=False),
         sa.Column("late", sa.SmallInteger(), nullable=False),
         sa.PrimaryKeyConstraint("id"),

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from onthedot.errors import SettingsError
+from onthedot.stores.hosts import Host, split_hosts
 from onthedot.stores.open import open_store
-from onthedot.stores.sql.hosts import Host, split_hosts
 
 
 @pytest.mark.parametrize(

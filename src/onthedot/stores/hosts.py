@@ -26,11 +26,12 @@ def split_hosts(url: str, place: str) -> tuple[str, tuple[Host, ...]]:
     parts = _URL.fullmatch(url)
     if parts is None or "," not in parts["hosts"]:
         return url, ()
-    hosts = tuple(_host(each, place) for each in parts["hosts"].split(","))
+    hosts = tuple(read_host(each, place) for each in parts["hosts"].split(","))
     return f"{parts['before']}{parts['after']}", hosts
 
 
-def _host(text: str, place: str) -> Host:
+def read_host(text: str, place: str) -> Host:
+    """One of them, as it stands between the commas."""
     parts = _HOST.fullmatch(text)
     port = int(parts["port"]) if parts is not None and parts["port"] else None
     if parts is None or (port is not None and not 0 < port <= _HIGHEST_PORT):

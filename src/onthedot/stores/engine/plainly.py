@@ -1,0 +1,131 @@
+"""The short way beside the general one, chosen row by row: see `rules.plain` and docs/decisions/0076-a-short-way.md
+
+It only saves work. Whatever it does not do, for whatever reason, goes the general way right after.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from typing import NamedTuple, Protocol
+
+from onthedot.model.outcome import Outcome
+from onthedot.model.run import Run
+from onthedot.model.states import State
+from onthedot.rules import end, start
+from onthedot.rules.plain import begins_plainly, ends_plainly, is_followed
+from onthedot.stores.base import Started
+from onthedot.stores.engine.apart import is_of_the_store
+from onthedot.stores.plain import End, PlainDone, PlainStep
+from onthedot.stores.transaction import Claim, Transaction
+
+
+class PlainStore(Protocol):
+    """What the short way asks of a store."""
+
+    def has_short_way(self, node_id: str) -> bool: ...
+
+    def held(self, run_id: str) -> Run | None: ...
+
+    def step_plainly(self, asked: PlainStep) -> PlainDone | None: ...
+
+
+class Taken(NamedTuple):
+    """What went the short way, and what is left for the general one."""
+
+    ended: tuple[Run, ...]
+    left: Sequence[Outcome]
+    started: Started | None = None
+    """None where nothing was asked to begin, or what is due is not plain."""
+
+
+class ShortWay:
+    """Of one store, for any number of threads."""
+
+    def __init__(self, store: PlainStore) -> None:
+        self._store = store
+        self._may_begin = True
+        """What is due was plain when it was last looked at: where it was not, asking for it would be in vain."""
+
+    def take(self, node_id: str, outcomes: Sequence[Outcome], claim: Claim | None = None, most: int = 0) -> Taken:
+        """End what ends plainly; and begin what is due, where all that was to end has, and all that is due is plain."""
+        nothing = Taken((), outcomes)
+        if not self._store.has_short_way(node_id):
+            return nothing
+        ends = tuple(self._ends(outcomes))
+        begins = claim if most > 0 and self._may_begin and len(ends) == len(outcomes) else None
+        if not ends and begins is None:
+            return nothing
+        done = self._step(PlainStep(node_id, ends, begins, most))
+        if done is None:
+            return nothing
+        left = list(_left(outcomes, ends, {run.id for run in done.ended}))
+        if begins is not None:
+            self._may_begin = done.begun is not None
+        if done.begun is None:
+            return Taken(done.ended, left)
+        return Taken(done.ended, left, Started(done.begun, passed_over=done.passed_over, now_ms=done.now_ms))
+
+    def note_begun(self, runs: Sequence[Run]) -> None:
+        """What the general way has begun; where all of it was plain, the short one is worth another try."""
+        self._may_begin = all(begins_plainly(run) for run in runs)
+
+    def _ends(self, outcomes: Sequence[Outcome]) -> Iterator[End]:
+        """Of each run the first that counts: another one is refused, the general way."""
+        seen: set[str] = set()
+        for outcome in outcomes:
+            run = self._store.held(outcome.run_id)
+            if run is None or run.claim_no != outcome.claim_no or run.id in seen:
+                continue
+            seen.add(run.id)
+            if ends_plainly(run, outcome):
+                yield End(run, outcome)
+
+    def _step(self, asked: PlainStep) -> PlainDone | None:
+        """What it refuses as a whole, the general way takes apart."""
+        try:
+            return self._store.step_plainly(asked)
+        except Exception as error:
+            if is_of_the_store(error):
+                raise
+            return None
+
+
+def _left(outcomes: Sequence[Outcome], ends: Sequence[End], ended: Collection[str]) -> Iterator[Outcome]:
+    """The others; and a repeat of one that has just been recorded, which is to be refused."""
+    recorded = {run.id: outcome for run, outcome in ends if run.id in ended}
+    for outcome in outcomes:
+        if recorded.get(outcome.run_id) is outcome:
+            del recorded[outcome.run_id]
+        else:
+            yield outcome
+
+
+def step(tx: Transaction, asked: PlainStep) -> PlainDone:
+    """The whole of it in one transaction, by the rules: what the statements of databases do."""
+    node = tx.node_shared(asked.node_id)
+    if node is None or not node.lives:
+        return PlainDone(tx.now_ms)
+    live = tx.live_runs([run.id for run, _ in asked.ends])
+    summaries = tx.summaries({run.schedule_id for run, _ in asked.ends if run.schedule_id is not None})
+    followed = {each for each, how in summaries.items() if is_followed(how.followers, auto_remove=how.auto_remove)}
+    ended = [
+        end.settle(live[run.id], None, outcome, tx.now_ms)
+        for run, outcome in asked.ends
+        if run.id in live and _still_ends_plainly(live[run.id], outcome, asked.node_id)
+        if run.schedule_id not in followed
+    ]
+    tx.end_runs(ended)
+    return PlainDone(tx.now_ms, tuple(ended), _begin(tx, asked))
+
+
+def _still_ends_plainly(run: Run, outcome: Outcome, node_id: str) -> bool:
+    return end.may_record(run, node_id, outcome.claim_no) and run.cancel_requested_ms is None
+
+
+def _begin(tx: Transaction, asked: PlainStep) -> tuple[Run, ...] | None:
+    due = [] if asked.claim is None else tx.due_runs(asked.claim, asked.most)
+    if asked.claim is None or not all(run.state is State.WAITING and begins_plainly(run) for run in due):
+        return None
+    begun = tuple(start.started(run, asked.node_id, tx.now_ms) for run in due)
+    tx.save_runs(begun)
+    return begun

@@ -1,0 +1,291 @@
+"""The short way of what is plain comes to the same rows, and to the same answers, as the general one."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqlalchemy
+from hypothesis import HealthCheck, event, given, settings
+from hypothesis import strategies as st
+from sqlalchemy import Table
+from tests.servers import postgresql
+
+from onthedot.model.outcome import Outcome
+from onthedot.model.policy import Policy
+from onthedot.model.run import Run
+from onthedot.rules.plain import begins_plainly, ends_plainly
+from onthedot.stores.base import PROGRESS, LogLine
+from onthedot.stores.claimed_runs import ClaimedRuns
+from onthedot.stores.open import open_store
+from onthedot.stores.plain import PlainDone, PlainStep
+from onthedot.stores.sql import tables
+from onthedot.stores.sql.store import SqlStore
+from onthedot.testing.clock import ManualClock
+from onthedot.testing.conformance.ahead import ahead_of, plan_ahead
+from onthedot.testing.conformance.scene import BY, MINUTE, START_MS, Scene
+
+DRIVERS = {"sqlite": "sqlite", "postgresql": "postgresql+psycopg"}
+AWKWARD = 'ü "quoted", \\ {braces}, NULL, %s :now_ms 😀'
+OWN = {"id", "apart", "key", "name", "schedule", "schedule_id", "slot", "kept_by", "trace"}
+"""What two runs never have in common."""
+ID = r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+
+
+class Both:
+    """A store whose nodes take the short way, or are told not to; and what stands in its tables."""
+
+    def __init__(self, url: str) -> None:
+        self.clock = ManualClock(START_MS)
+        store = open_store(url, create=True, now_ms=self.clock)
+        assert isinstance(store, SqlStore)
+        self.store = store
+        self.scene = Scene(store, self.clock)
+        self.node = self.scene.node()
+        self.taken: list[PlainDone | None] = []
+        step = store.step_plainly
+
+        def noted(asked: PlainStep) -> PlainDone | None:
+            self.taken.append(step(asked))
+            return self.taken[-1]
+
+        store.step_plainly = noted  # type: ignore[method-assign]
+        parsed = sqlalchemy.make_url(url)
+        self.engine = sqlalchemy.create_engine(parsed.set(drivername=DRIVERS[parsed.drivername]))
+
+    @contextmanager
+    def general(self) -> Iterator[None]:
+        """All goes the general way."""
+        self.store.has_short_way = lambda node_id: False  # type: ignore[method-assign]
+        yield
+        del self.store.has_short_way
+
+    def row(self, table: Table, run_id: str) -> dict[str, Any] | None:
+        """Without what is its own."""
+        with self.engine.connect() as connection:
+            found = connection.execute(sqlalchemy.select(table).where(table.c.id == run_id)).mappings().one_or_none()
+        if found is None:
+            return None
+        told = {name: value for name, value in found.items() if name not in OWN}
+        return told | {"earlier": re.sub(ID, "", told["earlier"] or "")}
+
+    def rows(self, run_id: str) -> tuple[dict[str, Any] | None, ...]:
+        """As it stands among the live ones, and in history."""
+        return self.row(tables.runs, run_id), self.row(tables.history, run_id)
+
+
+@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
+def both(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Both]:
+    if request.param == "sqlite":
+        place: Path = tmp_path_factory.mktemp("short")
+        made = Both(f"sqlite:///{place}/jobs.db")
+    else:
+        made = Both(str(request.getfixturevalue("postgresql_of_module")))
+    yield made
+    made.store.close()
+    made.engine.dispose()
+
+
+@pytest.fixture(scope="module")
+def postgresql_of_module(request: pytest.FixtureRequest) -> Iterator[str]:
+    with postgresql.database_in(request.getfixturevalue("postgresql_15_server")) as url:
+        yield url
+
+
+@dataclass(frozen=True, slots=True)
+class Life:
+    """What happens to a run from its beginning to its end."""
+
+    policy: Policy
+    args: dict[str, Any]
+    keyed: bool
+    crashed: bool
+    tried: bool
+    """It has failed once, and waited again."""
+    said: str | None
+    asked_to_stop: bool
+    outcome: dict[str, Any]
+
+
+POLICIES = st.builds(
+    Policy,
+    retries=st.sampled_from([0, 0, 0, 1]),
+    crash_retries=st.just(5),
+    backoff_ms=st.just(1),
+    limit=st.sampled_from([None] * 6 + ["g:50"]),
+    priority=st.sampled_from([0, 0, 0, 2]),
+    pool=st.sampled_from([None, None, "slow"]),
+    expires_ms=st.sampled_from([None] * 5 + [600_000]),
+    delivery=st.sampled_from(["at_least_once", "at_most_once"]),
+)
+OUTCOMES = st.fixed_dictionaries(
+    {"ending": st.sampled_from(["succeeded"] * 3 + ["failed", "timed_out", "cancelled", "skipped", "handed_back"])},
+    optional={
+        "result": st.sampled_from([{"text": AWKWARD, "list": [1, None, 2.5]}, 0, "x" * 3000]),
+        "error": st.sampled_from([f"{AWKWARD}\nNUL \0", "late"]),
+        "reason": st.just(AWKWARD),
+        "retry_after_ms": st.just(5),
+        "final": st.booleans(),
+    },
+)
+LIVES = st.builds(
+    Life,
+    POLICIES,
+    st.sampled_from([{}, {"text": AWKWARD, "number": 3}]),
+    keyed=st.sampled_from([False, False, True]),
+    crashed=st.sampled_from([False] * 5 + [True]),
+    tried=st.sampled_from([False] * 3 + [True]),
+    said=st.sampled_from([None, None, "62% of it"]),
+    asked_to_stop=st.sampled_from([False] * 4 + [True]),
+    outcome=OUTCOMES,
+)
+_FEW = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+def live(both: Both, life: Life) -> tuple[Run, Run, list[Any]]:
+    """Let a run live like this: as it began, what was made of its end, and its rows after each of both."""
+    scene = both.scene
+    key = f"k:job:{scene.new_run().id}" if life.keyed else None
+    run = scene.waiting_run(policy=life.policy, args=life.args, key=key)
+    if life.tried:
+        begun = _started(scene, both.node, run)
+        both.store.finish(both.node, [Outcome(run.id, begun.claim_no, "failed", error="once", retry_after_ms=1)])
+        scene.wait(1)
+    if life.crashed and life.policy.delivery == "at_least_once":  # else it would be lost
+        other = scene.node("dies")
+        _started(scene, other, run)
+        scene.kill(other)
+        scene.renew(both.node)
+    began = _started(scene, both.node, run)
+    rows = [both.rows(run.id)]
+    if life.said is not None:
+        both.store.log(both.node, [LogLine(run.id, began.claim_no, scene.now_ms, PROGRESS, life.said)])
+    if life.asked_to_stop:
+        both.store.request_cancel(run.id, "enough", BY)
+    finished = both.store.finish(both.node, [Outcome(run.id, began.claim_no, **life.outcome)])
+    assert (finished.refused, finished.again) == ((), ())
+    (recorded,) = finished.recorded
+    rows.append(both.rows(run.id))
+    if not recorded.is_final:
+        both.store.request_cancel(run.id, "the next one comes", BY)
+    return began, recorded, rows
+
+
+def _started(scene: Scene, node: str, run: Run) -> Run:
+    (begun,) = scene.start(node)
+    assert begun.id == run.id
+    assert scene.run(run) == begun
+    return begun
+
+
+def alike(one: Run, other: Run) -> bool:
+    return _but_ids(one) == _but_ids(other)
+
+
+def _but_ids(run: Run) -> Run:
+    earlier = tuple(replace(each, node="") for each in run.earlier)
+    return replace(run, id="", key=None, earlier=earlier)
+
+
+@_FEW
+@given(life=LIVES)
+def test_a_run_begins_and_ends_alike_by_both_ways(both: Both, life: Life) -> None:
+    start_ms = both.clock.now_ms
+    both.store._short_way._may_begin = True
+    both.taken.clear()
+    began, recorded, rows = live(both, life)
+    taken = list(both.taken)
+    both.clock.now_ms = start_ms
+    with both.general():
+        then = live(both, life)
+    both.clock.pass_by(MINUTE)
+    both.scene.renew(both.node)
+    assert alike(began, then[0])
+    assert alike(recorded, then[1])
+    assert rows == then[2]
+    outcome = Outcome(began.id, began.claim_no, **life.outcome)
+    plain = ends_plainly(began, outcome) and not life.asked_to_stop
+    event(f"ended plainly: {plain}")
+    assert plain == any(done is not None and began.id in {run.id for run in done.ended} for done in taken)
+    expires = life.policy.expires_ms is not None and not life.tried
+    begins = begins_plainly(began) and not life.policy.priority and not expires
+    event(f"began plainly: {begins}")
+    assert begins == any(
+        done is not None and (began.id, began.claim_no) in {(run.id, run.claim_no) for run in done.begun or ()}
+        for done in taken
+    )
+
+
+def test_of_a_batch_what_is_plain_goes_the_short_way_and_the_rest_the_general_one(both: Both) -> None:
+    scene = both.scene
+    plain, limited, keyed = (
+        scene.waiting_run(),
+        scene.waiting_run(policy=Policy(limit="g:50")),
+        scene.waiting_run(key="k:job:batch"),
+    )
+    begun = {run.id: run for run in scene.start(both.node)}
+    both.taken.clear()
+    outcomes = [Outcome(run.id, begun[run.id].claim_no, "succeeded") for run in (limited, plain, keyed)]
+    finished = both.store.finish(both.node, [*outcomes, Outcome(plain.id, 7, "succeeded"), outcomes[1]])
+    assert {run.id for run in finished.recorded} == {plain.id, limited.id, keyed.id}
+    assert finished.refused == (plain.id, plain.id)
+    assert [[run.id for run in done.ended] for done in both.taken if done is not None] == [[plain.id]]
+
+
+def test_what_comes_before_plain_runs_is_started_before_them(both: Both) -> None:
+    scene = both.scene
+    first = scene.waiting_run(policy=Policy(limit="g:50"))
+    plain = [scene.waiting_run() for _ in range(2)]
+    important = scene.waiting_run(policy=Policy(priority=1))
+    assert [run.id for run in scene.start(both.node, limit=2)] == [important.id, first.id]
+    assert [run.id for run in scene.start(both.node, limit=1)] == [plain[0].id]
+    assert [run.id for run in scene.start(both.node)] == [plain[1].id]
+    for run in (important, first, *plain):
+        scene.end(scene.run(run))
+
+
+def test_an_outcome_of_a_claim_that_is_over_is_refused_whatever_is_remembered_of_it(both: Both) -> None:
+    """It was handed back, and begun anew by the same node, elsewhere."""
+    scene = both.scene
+    run = scene.waiting_run()
+    old = _started(scene, both.node, run)
+    remembered = both.store._claimed_runs
+    both.store._claimed_runs = ClaimedRuns()  # as in another process
+    both.store.finish(both.node, [Outcome(run.id, old.claim_no, "handed_back")])
+    new = _started(scene, both.node, run)
+    both.store._claimed_runs = remembered
+    assert new.claim_no > old.claim_no
+    assert scene.is_refused(old)
+    assert scene.end(new).is_final
+
+
+def test_a_step_of_plain_runs_is_one_statement_in_no_transaction_on_postgresql(both: Both) -> None:
+    if both.engine.dialect.name != "postgresql":
+        pytest.skip("it has a transaction, which costs it no round trips")
+    scene, sent = both.scene, list[bool]()
+    begun = [_started(scene, both.node, scene.waiting_run())]
+    for _ in range(3):
+        scene.waiting_run()
+    scene.put("plain")
+    ahead = ahead_of(scene, both.node, "plain")
+    scene.wait(MINUTE)
+    scene.renew(both.node)
+
+    def note(connection: Any, cursor: Any, statement: str, *_: object) -> None:
+        if "onthedot_" in statement:  # and not a connection that is looked at before it is used
+            sent.append(cursor.connection.autocommit)
+
+    sqlalchemy.event.listen(both.store._opened().engine, "before_cursor_execute", note)
+    outcomes = [Outcome(run.id, run.claim_no, "succeeded") for run in begun]
+    _, started = both.store.finish_and_start(both.node, outcomes, ["job"], 3)
+    assert (len(started.runs), sent) == (3, [True])
+    assert len(both.store.finish(both.node, [Outcome(run.id, 1, "succeeded") for run in started.runs]).recorded) == 3
+    assert sent == [True] * 2
+    assert len(plan_ahead(scene, both.node, ahead).effects) == 1
+    assert sent == [True] * 3
+    sqlalchemy.event.remove(both.store._opened().engine, "before_cursor_execute", note)
