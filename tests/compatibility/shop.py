@@ -133,7 +133,7 @@ def facts(app: App) -> Facts:
     """What can be read of a store."""
     runs = [*app.runs.list(limit=1000)]
     return {
-        "schedules": {each.name: schedule_document(each) for each in app.schedules.list(limit=1000)},
+        "schedules": {each.name: schedule_document(each, app.now_ms()) for each in app.schedules.list(limit=1000)},
         "runs": {each.id: run_document(each) for each in runs},
         "logs": {each.id: [line.text for line in app.runs.logs(each.id)] for each in runs},
         "audit": [[each.schedule, each.revision, str(each.by.who)] for each in app.schedules.changes(limit=1000)],

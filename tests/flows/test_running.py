@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from threading import Event
@@ -13,6 +14,7 @@ from tests.flows import shop
 from tests.patience import LONGEST, LONGEST_S
 
 from onthedot import App, ArgumentsError, Conflict, Context, Flow, OnthedotError, SettingsError, Skip, every
+from onthedot.events import RunEnded
 from onthedot.model.run import Run
 from onthedot.model.states import State
 from onthedot.web.serving import Place, WebServer
@@ -73,6 +75,43 @@ def test_steps_run_in_threads_on_the_loop_in_processes_and_as_commands(
             assert (left_out.state, left_out.reason) == (State.SKIPPED, "when total > 1000: it does not hold")
     finally:
         app.close()
+
+
+def test_a_flow_that_ends_is_told_once_as_an_event_and_in_the_minute(app: App) -> None:
+    told = list[RunEnded]()
+    app.events.subscribe(RunEnded, told.append)
+
+    @app.task
+    def one(number: int = 0) -> None: ...
+
+    @app.task
+    def bad() -> None:
+        raise ValueError("no")
+
+    @app.flow
+    def inner() -> None:
+        one()
+
+    @app.flow
+    def outer() -> None:
+        one.map([1, 2, 3])
+        inner()
+        bad()
+
+    with app.running():
+        run = ended(app, outer)
+        app.runs.wait(app.enqueue(one).id, timeout=LONGEST)
+    assert Counter((each.task, each.outcome) for each in told) == {
+        ("@outer", "failed"): 1,
+        ("@inner", "succeeded"): 1,
+        ("one", "succeeded"): 5,
+        ("bad", "failed"): 1,
+    }
+    assert [each.run_id for each in told if each.task == "@outer"] == [run.id]
+    counted = Counter[str]()
+    for minute in app.open_store().minutes(0, app.now_ms()):
+        counted.update(minute.listed)
+    assert counted == {"succeeded": 1, "failed": 1}, "the flow, and the run that is no step"
 
 
 def test_a_step_that_raises_skip_ends_as_skipped_and_so_do_those_after_it(app: App) -> None:

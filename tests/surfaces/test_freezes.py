@@ -96,6 +96,12 @@ def test_the_command_line_freezes_thaws_and_skips(both: Both) -> None:
     both.app.freeze("now", both.in_hours(-1), both.in_hours(5), where={"name": "other"})
     (line,) = [line for line in run.printed("schedules", "list").splitlines() if line.startswith("other")]
     assert line.split()[1:3] == ["frozen", "until"]
+    assert "state:     frozen" in run.printed("schedules", "show", "other")
+    assert run.document("schedules", "show", "other")["state"] == "frozen"
+    assert run.printed("schedules", "skip", "other", "-n", "0") == "other is frozen\n"
+    run.printed("schedules", "pause", "other")
+    assert run.document("schedules", "show", "other")["state"] == "paused"
+    run.printed("schedules", "resume", "other")
     both.app.freezes.thaw("now")
     assert "no freezes" in run.printed("freezes", "list")
     assert "deploy" in run.refused("freezes", "thaw", "deploy", code=1)

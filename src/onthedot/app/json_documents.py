@@ -46,20 +46,22 @@ def moment(ms: int | None) -> str | None:
     return None if ms is None else iso(ms)
 
 
-def schedule_state(schedule: Schedule, now_ms: int | None = None) -> str:
-    """In one word: parked before paused, since a parked one needs somebody. Undeclared is told where time is known."""
+def schedule_state(schedule: Schedule, now_ms: int) -> str:
+    """In one word: parked before paused, since a parked one needs somebody. Frozen is what would run otherwise."""
     if schedule.deleted:
         return "removed"
     if schedule.error is not None:
         return "parked"
     if not schedule.enabled:
         return "paused"
-    if now_ms is not None and schedule.is_undeclared(now_ms):
+    if schedule.is_undeclared(now_ms):
         return "undeclared"
-    return "ended" if schedule.next_run_ms is None else "active"
+    if schedule.next_run_ms is None:
+        return "ended"
+    return "active" if schedule.frozen_at(now_ms) is None else "frozen"
 
 
-def schedule_document(schedule: Schedule, now_ms: int | None = None) -> Document:
+def schedule_document(schedule: Schedule, now_ms: int) -> Document:
     """All that a schedule has."""
     return {
         "name": schedule.name,

@@ -111,9 +111,9 @@ def show_list(
             active = shown == "active"
             when = _local(each, each.next_run_ms)[4:] if active else ""
             coming = _coming(each, now_ms) if active else ""
-            window = each.frozen_at(now_ms) if active else None
+            window = each.frozen_at(now_ms) if shown == "frozen" else None
             if window is not None:
-                shown, when, coming = "frozen", f"until {_local(each, window.end_ms)[4:]}", visible(window.freeze)
+                when, coming = f"until {_local(each, window.end_ms)[4:]}", visible(window.freeze)
             named = [visible(each.task)] if own_tasks else []
             table.add_row(visible(each.name), shown, when, coming, _described(each), *named)
         Screen().print(table)
@@ -133,7 +133,13 @@ def show_one(name: str, *, store: str | None, as_json: bool) -> None:
         changes = app.schedules.changes(name, limit=5)
         if as_json:
             changed = [change_document(each) for each in changes]
-            show_json({**schedule_document(schedule), "runs": [run_document(run) for run in runs], "changes": changed})
+            show_json(
+                {
+                    **schedule_document(schedule, app.now_ms()),
+                    "runs": [run_document(run) for run in runs],
+                    "changes": changed,
+                }
+            )
             return
         from onthedot.cli.screen import Screen
 
@@ -323,7 +329,7 @@ def pause(name: str | None, *, tag: str | None, note: str | None, store: str | N
         app.events.subscribe(Paused, lambda event: done.update({event.schedule: event}))
         changed = _some(app.schedules.pause(name, where=where, note=note), tag)
         if as_json:
-            documents = [_paused_document(each, done[each.name]) for each in _as_list(changed)]
+            documents = [_paused_document(each, done[each.name], app.now_ms()) for each in _as_list(changed)]
             show_json({"schedules": documents} if isinstance(changed, list) else documents[0])
             return
         for each in _as_list(changed):
@@ -403,7 +409,7 @@ def skip(name: str, *, count: int, store: str | None, as_json: bool) -> None:
 
 def _facts(schedule: Schedule, now_ms: int) -> Iterable[tuple[str, str]]:
     yield "name", schedule.name
-    yield "state", schedule_state(schedule) + (f" ({schedule.paused_note})" if schedule.paused_note else "")
+    yield "state", schedule_state(schedule, now_ms) + (f" ({schedule.paused_note})" if schedule.paused_note else "")
     if schedule.error is not None:
         yield "error", schedule.error
     for window in schedule.frozen:
@@ -418,7 +424,7 @@ def _facts(schedule: Schedule, now_ms: int) -> Iterable[tuple[str, str]]:
         yield "next run", f"{_local(schedule, schedule.next_run_ms)} ({_coming(schedule, now_ms)})"
     if schedule.last_run_ms is not None:
         yield "last run", _local(schedule, schedule.last_run_ms)
-    policy = schedule_document(schedule)["policy"]
+    policy = schedule_document(schedule, now_ms)["policy"]
     named = [f"{each}={policy[each]}" for each in schedule.given if each in policy]
     if named:
         yield "policies", ", ".join(named)
@@ -429,7 +435,7 @@ def _facts(schedule: Schedule, now_ms: int) -> Iterable[tuple[str, str]]:
 
 def _show_changed(app: App, schedule: Schedule, as_json: bool) -> None:
     if as_json:
-        show_json(schedule_document(schedule))
+        show_json(schedule_document(schedule, app.now_ms()))
     else:
         click.echo(_summary(schedule, app.now_ms()))
 
@@ -438,7 +444,7 @@ def _show_all_changed(app: App, changed: Any, as_json: bool) -> None:
     if not isinstance(changed, list):
         _show_changed(app, changed, as_json)
     elif as_json:
-        show_json({"schedules": [schedule_document(each) for each in changed]})
+        show_json({"schedules": [schedule_document(each, app.now_ms()) for each in changed]})
     else:
         for each in changed:
             click.echo(_summary(each, app.now_ms()))
@@ -449,8 +455,8 @@ def _as_list(changed: Any) -> list[Schedule]:
     return changed if isinstance(changed, list) else [changed]
 
 
-def _paused_document(schedule: Schedule, done: Paused) -> dict[str, Any]:
-    return {**schedule_document(schedule), "skipped_runs": done.skipped, "running_runs": done.running}
+def _paused_document(schedule: Schedule, done: Paused, now_ms: int) -> dict[str, Any]:
+    return {**schedule_document(schedule, now_ms), "skipped_runs": done.skipped, "running_runs": done.running}
 
 
 def _came_of_it(done: Paused) -> str:
@@ -459,7 +465,7 @@ def _came_of_it(done: Paused) -> str:
 
 
 def _summary(schedule: Schedule, now_ms: int) -> str:
-    state = schedule_state(schedule)
+    state = schedule_state(schedule, now_ms)
     note = f" ({visible(schedule.paused_note)})" if schedule.paused_note else ""
     coming = f"; next run {_local(schedule, schedule.next_run_ms)} ({_coming(schedule, now_ms)})"
     return f"{visible(schedule.name)} is {state}{note}{coming if state == 'active' else ''}"

@@ -132,6 +132,7 @@ class NodeRunner:
         )
         self._supervisor = Supervisor(self._make_loops(), lambda name: emitter.emit(LoopRestarted(name)))
         self._unlisten: Callable[[], None] = lambda: None
+        self._unhear: Callable[[], None] = lambda: None
 
     def _surroundings(self) -> Surroundings:
         return Surroundings(
@@ -192,6 +193,7 @@ class NodeRunner:
         capture_logging()
         self.join()
         self._unlisten = self._store.listen(self.wake)
+        self._unhear = self._store.hear_flows(self._after_flows)
         self._supervisor.start()
         if self._settings.tune_gc:
             make_pauses_rare()
@@ -233,6 +235,7 @@ class NodeRunner:
             for _ in range(_LAST_BATCHES):
                 if self._outcomes.run_once() is None:
                     break
+            self._unhear()
             self._write_tally()
             self._store.leave(self.node.id)
         except Exception as error:
@@ -398,6 +401,11 @@ class NodeRunner:
     def _after_end(self, runs: Sequence[Run]) -> None:
         emit_ended(self._emitter, runs)
         self._tally.ended(self._node_id(), runs)
+
+    def _after_flows(self, flows: Sequence[Run]) -> None:
+        """No worker does a flow: whoever told it of its last step has ended it."""
+        emit_ended(self._emitter, flows)
+        self._tally.flows_ended(self._node_id(), flows)
 
     def _count_begun(self, run: Run, at_ms: int, late_ms: int) -> None:
         self._tally.began(run.owner or "", run, at_ms, late_ms)

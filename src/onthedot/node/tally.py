@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from threading import Lock
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from onthedot.model.histogram import bucket_of
 from onthedot.model.minute import MINUTE_MS, Minute
@@ -30,6 +30,7 @@ class _Ended(NamedTuple):
     node_id: str
     at_ms: int
     outcome: str
+    kind: Literal["run", "step", "flow"]
 
 
 @dataclass(slots=True)
@@ -38,12 +39,14 @@ class _Counts:
 
     begun: int = 0
     ended: dict[str, int] = field(default_factory=dict)
+    ended_steps: dict[str, int] = field(default_factory=dict)
+    ended_flows: dict[str, int] = field(default_factory=dict)
     lateness: dict[int, int] = field(default_factory=dict)
     latest: _Began | None = None
 
     def add(self, told: _Began | _Ended) -> None:
         if isinstance(told, _Ended):
-            self.ended[told.outcome] = self.ended.get(told.outcome, 0) + 1
+            self._add_end(told)
             return
         bucket = bucket_of(told.late_ms)
         self.begun += 1
@@ -51,9 +54,25 @@ class _Counts:
         if self.latest is None or told.late_ms > self.latest.late_ms:
             self.latest = told
 
+    def _add_end(self, told: _Ended) -> None:
+        counts = {"run": [self.ended], "step": [self.ended, self.ended_steps], "flow": [self.ended_flows]}[told.kind]
+        for each in counts:
+            each[told.outcome] = each.get(told.outcome, 0) + 1
+
     def minute(self, node_id: str, minute_ms: int) -> Minute:
-        latest = (0, None, None) if self.latest is None else (self.latest.late_ms, self.latest.run_id, self.latest.name)
-        return Minute(minute_ms, node_id, self.begun, dict(self.ended), dict(self.lateness), *latest)
+        latest = self.latest
+        return Minute(
+            minute_ms,
+            node_id,
+            self.begun,
+            dict(self.ended),
+            dict(self.lateness),
+            latest_ms=0 if latest is None else latest.late_ms,
+            latest_run=None if latest is None else latest.run_id,
+            latest_name=None if latest is None else latest.name,
+            ended_steps=dict(self.ended_steps),
+            ended_flows=dict(self.ended_flows),
+        )
 
 
 class Tally:
@@ -73,7 +92,14 @@ class Tally:
         """The store has recorded what became of these; those that are tried again have not ended."""
         for run in runs:
             if run.is_final:
-                self._told.append(_Ended(node_id, run.finished_ms or 0, run.state.value))
+                kind: Literal["run", "step"] = "step" if run.is_step else "run"
+                self._told.append(_Ended(node_id, run.finished_ms or 0, run.state.value, kind))
+
+    def flows_ended(self, node_id: str, flows: Iterable[Run]) -> None:
+        """The store has ended these. A flow in a flow is a step of it, of which lists do not tell."""
+        for flow in flows:
+            if flow.is_final and not flow.is_step:
+                self._told.append(_Ended(node_id, flow.finished_ms or 0, flow.state.value, "flow"))
 
     def write(self, keep: Callable[[list[Minute]], object]) -> None:
         """Hand over the minutes that have changed, as they are by now; if that fails, again next time."""

@@ -528,6 +528,11 @@ class Store(ABC):
         end runs that have waited longer than they may. Cheap enough to ask once a second. Says how many moved."""
 
     @abstractmethod
+    def hear_flows(self, told: Callable[[Sequence[Run]], None]) -> Callable[[], None]:
+        """Have the flows told that end by what this process does, after the commit: each once, where it does not die
+        before. Where several ask, the last one is told. What is returned ends that."""
+
+    @abstractmethod
     def results(self, flow_id: str, step: str, first: int = 0, limit: int = 1000) -> list[tuple[int, State, Any]]:
         """How runs of a step have ended, and what they returned, in the order of items from `first` on.
 

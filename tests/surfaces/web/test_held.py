@@ -135,6 +135,11 @@ def test_those_that_a_freeze_holds_now_are_counted_and_listed(app: App, able: No
     page = look(callers.viewer, "/schedules?state=frozen")
     assert "Frozen now <b>1</b>" in page
     assert (">prod</a>" in page, ">test</a>" in page) == (True, False)
+    assert '#m-frozen"/></svg><a class="strong" href="/schedules/prod"' in page
+    assert '#m-frozen"/></svg>frozen</span></h1>' in look(callers.viewer, "/schedules/prod")
+    states = [callers.viewer.get(f"/schedules/{name}").json()["state"] for name in ("prod", "test")]
+    assert states == ["frozen", "active"]
+    assert callers.viewer.get("/schedules/prod/next").json()["state"] == "frozen"
     assert [each["name"] for each in callers.viewer.get("/schedules?state=frozen").json()["schedules"]] == ["prod"]
     assert "/schedules?state=frozen" in look(callers.viewer, "/freezes")
     assert callers.viewer.get("/status").json()["frozen"] == 1

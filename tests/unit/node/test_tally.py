@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 from tests.unit.node.world import START, World
@@ -37,6 +38,18 @@ def test_a_minute_says_how_many_began_how_late_and_which_was_the_latest() -> Non
     lateness = {bucket_of(3): 2, bucket_of(5000): 1}
     ended = {"succeeded": 1, "failed": 1}
     assert _written(tally) == [Minute(NOON, "n1", 3, ended, lateness, 5000, "id-b", "b")]
+
+
+def test_a_flow_counts_once_beside_its_steps_and_one_in_another_not_at_all() -> None:
+    tally = Tally()
+    step = replace(_run("s", State.SUCCEEDED, NOON), parent_id="id-f", step="load")
+    flow = replace(_run("f", State.SUCCEEDED, NOON), graph="g")
+    bad = replace(_run("b", State.FAILED, NOON), graph="g")
+    tally.ended("n1", [_run("r", State.SUCCEEDED, NOON), step])
+    tally.flows_ended("n1", [flow, bad, replace(flow, id="id-g", parent_id="id-f", step="inner")])
+    (minute,) = _written(tally)
+    assert (minute.ended, minute.ended_steps) == ({"succeeded": 2}, {"succeeded": 1})
+    assert (minute.ended_flows, minute.listed) == ({"succeeded": 1, "failed": 1}, {"succeeded": 2, "failed": 1})
 
 
 def test_what_comes_later_is_added_and_the_whole_minute_is_written_again() -> None:

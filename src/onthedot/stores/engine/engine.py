@@ -378,6 +378,14 @@ class Engine(Store):
     def tend_flows(self, limit: int = 1000) -> int:
         return self._flows.poll(limit)
 
+    def hear_flows(self, told: Callable[[Sequence[Run]], None]) -> Callable[[], None]:
+        self._hearing.append(told)
+        return lambda: self._hearing.remove(told) if told in self._hearing else None
+
+    @cached_property
+    def _hearing(self) -> list[Callable[[Sequence[Run]], None]]:
+        return []
+
     @cached_property
     def _flows(self) -> FlowWatch:
         return FlowWatch(self)
@@ -399,6 +407,9 @@ class Engine(Store):
 
     def after_flows(self, ended: Sequence[Run], *, made: bool) -> None:
         """Flows have ended, or steps were made or asked to stop."""
+        flows = [run for run in ended if run.is_flow]
+        if flows and self._hearing:
+            self._hearing[-1](flows)
         self._wake(waking.freed_by(ended))
         self._remove_ended(ended)
         if made:

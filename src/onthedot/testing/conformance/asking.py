@@ -424,7 +424,9 @@ class TestMinutes(Promises):
         first = Minute(START_MS, "a", 1, {"succeeded": 1}, {3: 1}, 7, "r1", "nightly")
         more = Minute(START_MS, "a", 2, {"succeeded": 1, "failed": 1}, {3: 1, 20: 1}, 90, "r2", "backup")
         other = Minute(START_MS, "b", 1)
-        later = Minute(START_MS + MINUTE, "a", 5, {}, {0: 5})
+        later = Minute(
+            START_MS + MINUTE, "a", 5, {"failed": 2}, {0: 5}, ended_steps={"failed": 2}, ended_flows={"failed": 1}
+        )
         scene.store.tally([first, later])
         scene.store.tally([more, other])
         scene.store.tally([])

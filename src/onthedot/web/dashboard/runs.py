@@ -127,7 +127,7 @@ def _at_large(store: Store, counts: RunCounts, now_ms: int) -> str:
 def _of_the_hour(minutes: Iterable[Minute]) -> str:
     ended: dict[str, int] = {}
     for minute in minutes:
-        for state, count in minute.ended.items():
+        for state, count in minute.listed.items():
             ended[state] = ended.get(state, 0) + count
     total, wrong = sum(ended.values()), sum(ended.get(state, 0) for state in _WRONG)
     if not total:
