@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from contextlib import suppress
 from datetime import datetime
-from typing import Any, cast
+from typing import Any, NoReturn, cast
 
 import click
 
@@ -64,35 +64,53 @@ def read_schedule_trigger(
 ) -> Trigger | None:
     """The one trigger that was given, without what it leaves out; None where none was."""
     given = [each for each in (cron_text, interval, moment, name) if each is not None]
-    wall_clock = interval is not None and moment is not None and cron_text is None and name is None
+    wall_clock = interval is not None and moment is not None and len(given) == 2
     if len(given) > 1 and not wall_clock:
-        raise click.BadParameter(
-            "only one of them can be given", param_hint="'--cron' / '--every' / '--at' / '--trigger'"
-        )
+        _refuse("only one of them can be given", "--cron", "--every", "--at", "--trigger")
     if (gap or fold) and cron_text is None and not wall_clock:
-        raise click.BadParameter("they belong to a cron text, or to --every with --at", param_hint="'--gap' / '--fold'")
+        _refuse("they belong to a cron text, or to --every with --at", "--gap", "--fold")
     if tz is not None and (not given or name is not None):
-        raise click.BadParameter("it belongs to a trigger: add --cron, --every or --at", param_hint="'--tz'")
+        _refuse("it belongs to a trigger: add --cron, --every or --at", "--tz")
     if without and not given:
-        raise click.BadParameter(
-            "it belongs to a trigger: add --cron, --every, --at or --trigger", param_hint="'--except'"
-        )
-    trigger: Trigger | None = None if name is None else named(name)
-    if cron_text is not None:
-        trigger = cron(cron_text, tz=tz, gap=cast(Gap | None, gap), fold=cast(Fold | None, fold))
-    elif interval is not None:
-        trigger = _interval(interval, moment, tz, gap, fold)
-    elif moment is not None:
-        trigger = at(moment, tz=tz)
+        _refuse("it belongs to a trigger: add --cron, --every, --at or --trigger", "--except")
+    trigger = _one_trigger(
+        cron_text=cron_text,
+        interval=interval,
+        moment=moment,
+        name=name,
+        tz=tz,
+        gap=cast(Gap | None, gap),
+        fold=cast(Fold | None, fold),
+    )
     for item in read_exceptions(list(without or ())):
         trigger = None if trigger is None else trigger - item
     return trigger
 
 
-def _interval(interval: str, time: str | None, tz: str | None, gap: str | None, fold: str | None) -> Trigger:
-    if time is None:
+def _refuse(why: str, *options: str) -> NoReturn:
+    raise click.BadParameter(why, param_hint=" / ".join(f"'{each}'" for each in options))
+
+
+def _one_trigger(
+    *,
+    cron_text: str | None,
+    interval: str | None,
+    moment: str | None,
+    name: str | None,
+    tz: str | None,
+    gap: Gap | None,
+    fold: Fold | None,
+) -> Trigger | None:
+    """Of those that were given; an interval and a moment are one that keeps to the wall clock."""
+    if name is not None:
+        return named(name)
+    if cron_text is not None:
+        return cron(cron_text, tz=tz, gap=gap, fold=fold)
+    if interval is not None and moment is not None:
+        return every(interval, at=moment, tz=tz, gap=gap, fold=fold)
+    if interval is not None:
         return every(interval, tz=tz)
-    return every(interval, at=time, tz=tz, gap=cast(Gap | None, gap), fold=cast(Fold | None, fold))
+    return None if moment is None else at(moment, tz=tz)
 
 
 def past_moment_ms(text: str | None, trigger: Trigger | None, now_ms: int) -> int:

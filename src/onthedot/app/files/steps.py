@@ -142,18 +142,9 @@ def _name(table: Table) -> str | None:
 
 
 def _step(name: str | None, table: Table, values: StepValues, problems: list[str]) -> FileStep | None:
-    problems += list(_wrong_keys(table))
-    if name is None:
-        problems.append("name is missing" if "name" not in table else f"name: {brief(table['name'])} is not text")
-    elif problem := name_problem(name):
-        problems.append(f"name: {problem}")
+    problems += [*_wrong_keys(table), *_wrong_name(name, table)]
     work = read_work(table, problems, is_step=True)
-    if (
-        work is not None
-        and not isinstance(work, NamedTask)
-        and (wrong := args_problem(f"{name}", table.get("args", {})))
-    ):
-        problems.append(wrong)
+    problems += _wrong_args(name, table, work)
     over = _told(problems, "map", lambda: values.over(table["map"])) if "map" in table else None
     args = _told(problems, "args", lambda: values.value(table["args"])) if "args" in table else {}
     when = _told(problems, "when", lambda: values.condition(table["when"])) if "when" in table else None
@@ -162,18 +153,40 @@ def _step(name: str | None, table: Table, values: StepValues, problems: list[str
         problems.append(f"result: {name} is the step itself, which has returned nothing yet")
     if problems or name is None or work is None:
         return None
+    problems += _wrong_map(table, work, over)
     if over is not None and not isinstance(work, NamedTask) and "args" not in table:
         args = {ITEM: item}
-    if over is not None and isinstance(work, NamedTask) and not _has_item(table.get("args", {})):
-        problems.append("args: say which argument gets the item of the map: args = { file = { item = true } }")
-    if over is None and "parallel" in table:
-        problems.append("parallel: it goes with map")
-    if over is None and _has_item(table):
-        problems.append("item: it is only known in a map; write map beside it")
     options = {key: table[key] for key in ("on", "may_fail", "parallel", *_POLICIES) if key in table}
     options |= {"after": after} if after else {}
     options |= {"when": when} if when is not None else {}
     return FileStep(name, work, args, options, over, tuple(dict.fromkeys([*after, *values.used])))
+
+
+def _wrong_name(name: str | None, table: Table) -> Iterator[str]:
+    if name is None:
+        yield "name is missing" if "name" not in table else f"name: {brief(table['name'])} is not text"
+    elif problem := name_problem(name):
+        yield f"name: {problem}"
+
+
+def _wrong_args(name: str | None, table: Table, work: Work | None) -> Iterator[str]:
+    """Those of a command or a call; what a task takes is known when the flow is drawn."""
+    if work is None or isinstance(work, NamedTask):
+        return
+    if wrong := args_problem(f"{name}", table.get("args", {})):
+        yield wrong
+
+
+def _wrong_map(table: Table, work: Work, over: Any) -> Iterator[str]:
+    """A map gives its item to somebody, and nothing else has one."""
+    if over is not None:
+        if isinstance(work, NamedTask) and not _has_item(table.get("args", {})):
+            yield "args: say which argument gets the item of the map: args = { file = { item = true } }"
+        return
+    if "parallel" in table:
+        yield "parallel: it goes with map"
+    if _has_item(table):
+        yield "item: it is only known in a map; write map beside it"
 
 
 def _wrong_keys(table: Table) -> Iterator[str]:
