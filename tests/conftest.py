@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+from tests.order import in_shares
 
 os.environ["SSL_CERT_FILE"] = str(Path(__file__).with_name("nobody.pem"))
 """One authority, which nobody has a certificate of. To read those of the machine takes 50 ms for each connection to
@@ -52,10 +53,4 @@ def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.Tes
 
 @pytest.hookimpl(trylast=True)  # of those that are not deselected
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests of processes wait most of their time: each worker begins with its share of them."""
-    workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
-    waiting = [item for item in items if "cluster" in item.path.parts]
-    others = [item for item in items if "cluster" not in item.path.parts]
-    cuts = [len(others) * number // workers for number in range(workers + 1)]
-    shares = [(*waiting[each::workers], *others[cuts[each] : cuts[each + 1]]) for each in range(workers)]
-    items[:] = [item for share in shares for item in share]
+    items[:] = in_shares(items, int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1")))
