@@ -32,7 +32,7 @@ app = Celery("proj", broker=os.environ["BROKER"])
 app.conf.update(
     broker_connection_timeout=1,
     broker_connection_retry_on_startup=True,
-    onthedot_store=f"sqlite:///{folder / 'jobs.db'}",
+    onthedot_store=f"sqlite:///{Path(os.environ.get('STORE', folder)) / 'jobs.db'}",
     onthedot_defaults={"misfire": "catch_up", "tags": ["celery"]},  # a busy machine may be late
     result_expires=None,
     beat_schedule={

@@ -12,8 +12,10 @@ from tests.celery.apps import sent
 from tests.celery.project import PROJECT, project
 from tests.servers import redis as servers
 
+from onthedot import every
 from onthedot.celery import task_id_of
 from onthedot.model.states import State
+from onthedot.triggers import decode
 
 
 def attempts_by_id(url: str) -> dict[str, list[int]]:
@@ -53,6 +55,32 @@ def test_every_tick_is_sent_once_or_again_under_its_own_id_whatever_dies(tmp_pat
             ticks = Counter(run.scheduled_ms for run in runs if run.schedule == name)
             assert [*ticks.values()] == [1] * len(ticks)
             assert sorted(ticks) == [*range(min(ticks), max(ticks) + 1, 1000)], "a tick vanished"
+
+
+def test_beats_with_different_code_keep_to_the_newest_while_one_of_them_has_it(tmp_path: Path) -> None:
+    newer = PROJECT.replace(
+        '"one": {"task": "proj.note", "schedule": 1,', '"one": {"task": "proj.note", "schedule": 2,'
+    )
+    newer = newer.replace('"two": ', '"three": ')
+    (tmp_path / "new").mkdir()
+    with (
+        servers.running() as broker,
+        project(tmp_path, broker.url) as old,
+        project(tmp_path / "new", broker.url, newer) as new,
+    ):
+        first = old.beat()
+        old.until(lambda: len(old.runs()) > 1)
+        second = new.beat(STORE=str(tmp_path))
+        old.until(lambda: any(run.schedule == "three" for run in old.runs()))
+        again = old.beat()  # a crash of an old one in the midst of it
+        schedules = {each.name: each for each in old.app.schedules.list(tag="celery")}
+        assert {*schedules} == {"minutely", "one", "two", "three"}
+        seen = len(old.runs())
+        old.until(lambda: len(old.runs()) > seen + 8)
+        told = {each.name: each.revision for each in old.app.schedules.list(tag="celery")}
+        assert told == {"minutely": 1, "one": 2, "two": 1, "three": 1}, "old code took turns with new code"
+        assert decode(old.app.schedules.get("one").trigger) == every("2s", tz="UTC").with_key("one")
+        assert all(old.stop(each) == 0 for each in (first, second, again))
 
 
 FILES = PROJECT.replace(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ from celery.beat import BeatLazyFunc, ScheduleEntry
 from celery.beat import Scheduler as StockScheduler
 from tests.celery.apps import celery_app, sent
 from tests.celery.project import PROJECT, project
-from tests.patience import LONGEST
+from tests.patience import LONGEST, LONGEST_S
 from tests.servers import redis as servers
 
 from celery import Celery
@@ -64,9 +65,24 @@ def test_what_is_lazy_is_asked_for_at_the_send(broker: str) -> None:
     args = {"task": "t", "args": [None], "lazy": [0], "entry": "e"}
     assert {one_run(app, args).state for _ in range(2)} == {State.SUCCEEDED}
     assert [each["headers"]["argsrepr"] for each in sent(broker, "lazy")] == ["[0]", "[1]"]
-    gone = one_run(app, {**args, "entry": "gone"}, retries=5)
-    assert (gone.state, gone.attempt) == (State.FAILED, 1)
-    assert "beat_schedule['gone'] of this process has no BeatLazyFunc at 0" in str(gone.error)
+
+
+def test_what_another_beat_has_to_be_asked_for_is_tried_again_until_it_comes(broker: str) -> None:
+    old, new = (celery_app(broker, beat_schedule={}, task_default_queue="rolled-out") for _ in range(2))
+    new.conf.beat_schedule["new"] = {"task": "t", "schedule": 60, "args": (BeatLazyFunc(lambda: 7),)}
+    args = {"task": "t", "args": [None], "lazy": [0], "entry": "new"}
+    store = App("memory://").open_store()
+    beats = [App("memory://", store=store) for _ in range(2)]
+    sends = [sender(beat, each, retries=1, backoff="1s") for beat, each in zip(beats, (old, new), strict=True)]
+    tried = Event()
+    beats[0].on("run_finished")(lambda event: tried.set())
+    with beats[0].running(log=False):
+        run = beats[0].enqueue(sends[0], args=args)
+        assert tried.wait(LONGEST_S)
+    assert "beat_schedule['new'] of this beat has no BeatLazyFunc at 0" in str(beats[0].runs.get(run.id).error)
+    with beats[1].running(log=False):
+        assert beats[1].runs.wait(run.id, timeout=LONGEST).state is State.SUCCEEDED
+    assert [each["headers"]["argsrepr"] for each in sent(broker, "rolled-out")] == ["[7]"]
 
 
 def test_a_broker_that_is_away_fails_the_run_in_one_line() -> None:

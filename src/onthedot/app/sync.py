@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from typing import NamedTuple
 
 from onthedot.app.dependencies import warn_of_missing
@@ -20,7 +21,7 @@ from onthedot.model.definition_json import as_json
 from onthedot.model.schedule import DEFINITION, Origin, Schedule
 from onthedot.node.upkeep import DECLARE_MS
 from onthedot.rules import edits
-from onthedot.rules.effects import Edit
+from onthedot.rules.effects import Before, Edit, Effects
 from onthedot.stores.base import Author, Store
 from onthedot.triggers.base import Trigger
 from onthedot.triggers.codec import encode, without_pins
@@ -131,7 +132,7 @@ class Declarations:
         self._tasks.save_all_graphs()
         self._put_values(store)
         meant = {name: self._meant(declared) for name, declared in self._by_name.items()}
-        held = {each.name: each for batch in _batches([*meant]) for each in store.schedules(names=batch, limit=BATCH)}
+        held = {each.name: each for each in _held(store, meant)}
         same = [name for name in meant if name in held and self._stands(store, held[name], meant[name].definition)]
         new = [name for name in meant if name not in held]
         changed = [name for name in meant if name in held and name not in set(same)]
@@ -146,11 +147,23 @@ class Declarations:
         pruned = self._prune(store) if prune else ()
         return Synced(tuple(new), tuple(changed), tuple(same), pruned)
 
+    @with_the_latest
     def touch(self) -> None:
-        """Tell the store that these schedules are still meant."""
+        """Tell the store that these schedules are still meant. What others have declared, and no live node declares
+        any more, gives way: of a deploy that was taken back, nothing stays."""
+        store = self._open_store()
         self._tasks.save_all_graphs()
-        hashes = {name: self._meant(each).definition.declared_hash for name, each in self._by_name.items()}
-        self._touch(self._open_store(), hashes)
+        meant = {name: self._meant(each) for name, each in self._by_name.items()}
+        hashes = {name: each.definition.declared_hash for name, each in meant.items()}
+        self._touch(store, hashes)
+        now_ms = store.now_ms()
+        silent = [
+            each.name
+            for each in _held(store, meant)
+            if each.declared_hash != hashes[each.name] and _is_silent(each, now_ms)
+        ]
+        put = pinned_definitions(store, {name: meant[name].definition for name in silent})
+        self._change(store, silent, lambda name: _if_silent(_declare(_Meant(put[name], meant[name].paused))))
 
     def _meant(self, declared: Declared) -> _Meant:
         definition = self._schedules.define(declared.put, origin=declared.origin, unchecked=declared.unchecked)
@@ -193,14 +206,38 @@ def _declare(meant: _Meant) -> Edit:
 
 
 def _is_older(store: Store, held: Schedule, definition: edits.Definition[Trigger]) -> bool:
-    """Whether the store had this declaration before a later one that live nodes still make.
+    """Whether the store had this declaration before the one that live nodes still make.
 
     Old code must not undo what newer code said; once nobody says that any more, it is a rollback, and counts.
     """
-    seen_ms = held.declared_seen_ms
-    if seen_ms is None or store.now_ms() - seen_ms > 3 * DECLARE_MS:
+    if held.declared_seen_ms is None or _is_silent(held, store.now_ms()):
         return False
-    return any(each.declared_hash == definition.declared_hash for each in store.revisions(held.id))
+    before = takewhile(lambda each: each.declared_hash != held.declared_hash, store.revisions(held.id))
+    return any(each.declared_hash == definition.declared_hash for each in before)
+
+
+def _is_silent(held: Schedule, now_ms: int) -> bool:
+    """Whether no live node has declared it for a while as it stands."""
+    seen_ms = held.declared_seen_ms
+    return seen_ms is not None and now_ms - seen_ms > 3 * DECLARE_MS
+
+
+def _if_silent(edit: Edit) -> Edit:
+    """Unless somebody has declared it meanwhile, or it is gone."""
+
+    def checked(before: Before, now_ms: int) -> Effects:
+        old = before.schedule
+        if old is None or old.deleted or not _is_silent(old, now_ms):
+            return Effects(answer=old)
+        return edit(before, now_ms)
+
+    return checked
+
+
+def _held(store: Store, names: Iterable[str]) -> Iterator[Schedule]:
+    """Those of these that the store has."""
+    for batch in _batches([*names]):
+        yield from store.schedules(names=batch, limit=BATCH)
 
 
 def _all(store: Store) -> Iterator[Schedule]:

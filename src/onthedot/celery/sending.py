@@ -89,7 +89,10 @@ class Sender:
         return {"task_id": task_id}
 
     def _called(self, entry: str | None, place: int | str) -> Any:
-        """What a `BeatLazyFunc` gives now: of the entry as this process has it, since a function cannot be kept."""
+        """What a `BeatLazyFunc` gives now: of the entry as this process has it, since a function cannot be kept.
+
+        Where it has none, another beat may: they do not all have the same code while a new version is rolled out.
+        """
         told = self._app.conf.beat_schedule.get(entry) or {}
         values: Any = told.get("args" if isinstance(place, int) else "kwargs") or ()
         try:
@@ -97,7 +100,7 @@ class Sender:
         except (IndexError, KeyError):
             function = None
         if not isinstance(function, BeatLazyFunc):
-            raise GiveUp(f"beat_schedule[{entry!r}] of this process has no BeatLazyFunc at {place!r}; deploy it anew")
+            raise WorkFailed(f"beat_schedule[{entry!r}] of this beat has no BeatLazyFunc at {place!r}; deploy it anew")
         return function()
 
 

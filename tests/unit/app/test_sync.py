@@ -11,6 +11,7 @@ from onthedot.app.files.watching import FileWatch
 from onthedot.clock import ManualClock
 from onthedot.events import Event, FileBroken, FileLoaded
 from onthedot.moments import ceil_ms
+from onthedot.node.upkeep import DECLARE_MS
 from onthedot.stores.memory import MemoryStore
 from onthedot.triggers import decode
 
@@ -90,6 +91,53 @@ def test_older_text_does_not_undo_newer_text_that_a_live_node_still_declares(pla
     assert place.app(HELLO).sync().unchanged == ("hello",)
     place.clock.advance(16 * 60_000)
     assert place.app(HELLO).sync().updated == ("hello",)
+
+
+def test_a_deploy_that_was_taken_back_leaves_what_the_nodes_that_are_left_declare(place: Place) -> None:
+    stays = place.app(HELLO)
+    stays.sync()
+    place.app(HELLO.replace("1m", "2m")).sync()
+    for _ in range(3):
+        place.clock.advance(DECLARE_MS)
+        stays._declared.touch()
+        assert decode(stays.schedules.get("hello").trigger) == every("2m", tz="UTC").with_key("hello")
+    place.clock.advance(DECLARE_MS)
+    stays._declared.touch()
+    assert decode(stays.schedules.get("hello").trigger) == every("1m", tz="UTC").with_key("hello")
+
+
+def test_what_a_live_node_declares_is_never_taken_back_by_another(place: Place) -> None:
+    old, new = place.app(HELLO), place.app(HELLO.replace("1m", "2m"))
+    old.sync()
+    new.sync()
+    for _ in range(12):
+        place.clock.advance(DECLARE_MS)
+        old._declared.touch()
+        new._declared.touch()
+    schedule = new.schedules.get("hello")
+    assert (schedule.revision, decode(schedule.trigger)) == (2, every("2m", tz="UTC").with_key("hello"))
+
+
+def test_a_deploy_that_is_made_again_counts_at_once_though_old_nodes_live(place: Place) -> None:
+    old, new = place.app(HELLO), HELLO.replace("1m", "2m")
+    old.sync()
+    place.app(new).sync()
+    place.clock.advance(4 * DECLARE_MS)
+    old._declared.touch()
+    assert place.app(new).sync().updated == ("hello",)
+    assert place.app(HELLO).sync().unchanged == ("hello",)
+
+
+def test_nodes_do_not_take_back_what_was_put_or_deleted_by_hand(place: Place) -> None:
+    app = place.app(HELLO + BYE)
+    app.sync()
+    app.schedules.put("hello", "bye", every("7m"))
+    app.schedules.delete("bye")
+    for _ in range(12):
+        place.clock.advance(DECLARE_MS)
+        app._declared.touch()
+    assert [each.name for each in app.schedules.list()] == ["hello"]
+    assert decode(app.schedules.get("hello").trigger) == every("7m", tz="UTC").with_key("hello")
 
 
 def test_a_task_that_only_other_nodes_have_may_be_named(place: Place) -> None:
