@@ -303,6 +303,22 @@ WAKING = (
         tests=memory("TestWaking::test_a_sweep_leaves_alone_what_a_pause_holds"),
     ),
     Sabotage(
+        name="free-slot-waits-for-a-sweep",
+        rule="A slot that has come free goes to who stood behind it, also where a younger run is due already.",
+        file="stores/engine/starting.py",
+        find="self.candidates | behind,",
+        replace="self.candidates,",
+        tests=memory("TestWaking::test_a_free_slot_goes_to_the_oldest_at_once_where_a_younger_run_has_just_come"),
+    ),
+    Sabotage(
+        name="nobody-hears-who-may-begin-elsewhere",
+        rule="Where a run may begin that stood behind a slot, and not here, others hear of it.",
+        file="stores/engine/engine.py",
+        find="        if done.unblocked:\n            self.notify()\n",
+        replace="",
+        tests=memory("TestWaking::test_where_the_oldest_must_begin_elsewhere_those_who_listen_hear_of_it"),
+    ),
+    Sabotage(
         name="nobody-sweeps",
         rule="Sweeping is done, by a thread of its own.",
         file="node/upkeep.py",

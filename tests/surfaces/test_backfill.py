@@ -69,6 +69,9 @@ def test_the_command_line_lists_what_a_dry_run_would_fill_in_and_begins_it(both:
         "  2026-10-01T03:00:00Z  the schedule did not exist yet",
         "  2026-10-02T03:00:00Z  the schedule did not exist yet",
     ]
+    at_once = "1 run of nightly at once, whatever the limit: its slots; --beside needs none"
+    assert run.printed(*asked, "--dry-run", "--limit", "2").splitlines()[-1] == at_once
+    assert "at once" not in run.printed(*asked, "--dry-run", "--limit", "2", "--beside")
     begun = run.document(*asked, "--limit", "2")
     assert (len(begun["ticks"]), begun["run"]["task"]) == (2, "@backfill")
     assert "fills in 2 ticks of nightly; watch it" in run.printed(*asked)

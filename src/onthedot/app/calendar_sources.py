@@ -16,6 +16,8 @@ from onthedot.triggers.zones import get_zone
 
 YEARS = 3
 """So many years after this one an .ics file is worked out: its rules may go on for ever."""
+_YEARS_BEFORE = 1
+"""And so many before it: what is filled in of the past leaves out the same days."""
 _MOST_BYTES = 5_000_000
 _MOST_RULES = 1000
 _MOST_A_DAY = 24
@@ -26,12 +28,13 @@ _LAST_YEAR = from_ms(END_MS - 1).year
 def ics(source: str | bytes | PathLike[str], *, tz: str | None = None, today: date | None = None) -> CalendarDays:
     """The days of an .ics file, or of its text: all that an event touches, with its name.
 
-    Rules are worked out for this year and the three after it, however long they go on. An event with times counts for
-    the days that it touches on the clock of `tz`; if left out, of the file's or its own zone.
+    Rules are worked out for the year before this one, this one and the three after it, however long they go on. An
+    event with times counts for the days that it touches on the clock of `tz`; if left out, of the file's or its own
+    zone.
     """
     place, text = _read(source)
     this_year = (today or _today()).year
-    first, end = date(this_year, 1, 1), date(this_year + YEARS + 1, 1, 1)
+    first, end = date(this_year - _YEARS_BEFORE, 1, 1), date(this_year + YEARS + 1, 1, 1)
     zone = None if tz is None else get_zone(tz).name
     events = _events(place, text, first, end)
     named = [(_span(place, event, first, end, zone), str(event.get("SUMMARY", ""))) for event in events]

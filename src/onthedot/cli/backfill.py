@@ -50,11 +50,16 @@ def fill_in(
     options: dict[str, Any] = {"which": which, "limit": limit, "order": order, "beside": beside, "dry_run": dry_run}
     with closing(open_app(store)) as app:
         done = app.schedules.backfill(name, start, end, **options)
+        slots = None if beside else app.schedules.get(name).policy.slots
     if as_json:
         show_json(backfill_document(done))
         return
     for line in _told(done, dry_run=dry_run):
         click.echo(line)
+    if done.ticks and slots is not None and slots < limit:
+        click.echo(
+            f"{counted(slots, 'run')} of {visible(name)} at once, whatever the limit: its slots; --beside needs none"
+        )
 
 
 def _told(done: Backfill, *, dry_run: bool) -> list[str]:

@@ -59,14 +59,19 @@ def test_endless_rules_go_to_the_end_of_the_third_year_after_this_and_exceptions
         file_of("SUMMARY:New Year\nDTSTART;VALUE=DATE:20000101\nRRULE:FREQ=YEARLY\nEXDATE;VALUE=DATE:20280101"),
         today=TODAY,
     )
-    assert [day for day, _ in found.entries()] == ["2026-01-01", "2027-01-01", "2029-01-01"]
+    assert [day for day, _ in found.entries()] == ["2025-01-01", "2026-01-01", "2027-01-01", "2029-01-01"]
     assert (found.until and iso_day(found.until), found.source) == ("2029-12-31", "ics")
 
 
 def test_what_was_called_off_does_not_count_and_what_lies_outside_is_cut() -> None:
     gone = "SUMMARY:Gone\nSTATUS:CANCELLED\nDTSTART;VALUE=DATE:20261224"
     long = "SUMMARY:Long\nDTSTART;VALUE=DATE:20200101\nDTEND;VALUE=DATE:20260103"
-    assert days(gone, long) == [("2026-01-01..2026-01-02", "Long")]
+    assert days(gone, long) == [("2025-01-01..2026-01-02", "Long")]
+
+
+def test_the_year_before_is_worked_out_too_for_what_is_filled_in() -> None:
+    found = days("SUMMARY:Eve\nDTSTART;VALUE=DATE:20201231\nRRULE:FREQ=YEARLY")
+    assert [day for day, _ in found] == [f"{year}-12-31" for year in range(2025, 2030)]
 
 
 @pytest.mark.parametrize(
@@ -84,7 +89,7 @@ def test_what_was_called_off_does_not_count_and_what_lies_outside_is_cut() -> No
             ),
             "the .ics text: Tick repeats too often (180 times a day); a calendar knows days: FREQ=DAILY",
         ),
-        (file_of("SUMMARY:Old\nDTSTART;VALUE=DATE:19990101"), "the .ics text: no event of it lies in 2026 to 2029"),
+        (file_of("SUMMARY:Old\nDTSTART;VALUE=DATE:19990101"), "the .ics text: no event of it lies in 2025 to 2029"),
         (
             "BEGIN:VCALENDAR\nBEGIN:VEVENT\nDTSTART:nonsense\nEND:VEVENT\n",
             "the .ics text: this .ics file cannot be read",

@@ -185,6 +185,8 @@ class Engine(Store):
 
     def _after_start(self, done: starting.StartPass) -> Started:
         self._after_look(done.looked)
+        if done.unblocked:
+            self.notify()
         self._wake(waking.left_behind(done.behind) | waking.freed_by(done.started.skipped))
         self._remove_ended(done.started.skipped)
         return done.started

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import NamedTuple
 
-from onthedot.model.run import Run
+from onthedot.model.run import Run, for_slot
 from onthedot.model.schedule import Schedule
 from onthedot.model.states import State
 from onthedot.model.values import replace
@@ -25,6 +25,7 @@ from onthedot.stores.engine.planning import alive, stopping
 from onthedot.stores.engine.settling import put_down
 from onthedot.stores.transaction import Claim, LiveRuns, Transaction, TryAgain
 
+NOBODY: frozenset[str] = frozenset()
 _LOOKS = 8
 """How often it looks further where all that was found must not start here yet."""
 
@@ -35,6 +36,8 @@ class StartPass(NamedTuple):
     started: Started
     behind: tuple[Run, ...] = ()
     """Runs that were left behind something that they wait for."""
+    unblocked: bool = False
+    """Some may begin that waited for something, and did not begin here and now."""
     looked: LookPass = LookPass()
     """What became of the flows that began, or were told before."""
 
@@ -60,12 +63,13 @@ def start_due(  # noqa: PLR0917
     ids = {run.schedule_id for run in candidates if run.schedule_id is not None}
     schedules = tx.schedules_if_free(ids)
     alive(tx, node_id)
-    work = _Work(tx, claim, limit, frozenset(run.id for run in candidates), lookout)
+    work = _Work(tx, claim, limit, frozenset(run.id for run in candidates), lookout, is_whole_batch=only is None)
     work.judge(candidates, schedules)
     work.open()
     looked = work.write(tasks)
     started = Started(tuple(work.begun), tuple(work.skipped), len(schedules) < len(ids), tx.now_ms, held_back)
-    return StartPass(started, tuple(run for run in work.changed if run.blocked), looked)
+    behind = tuple(run for run in work.changed if run.blocked)
+    return StartPass(started, behind, len(behind) < len(work.changed), looked)
 
 
 @dataclass(slots=True)
@@ -77,6 +81,8 @@ class _Work:
     limit: int
     candidates: frozenset[str]
     lookout: Lookout
+    is_whole_batch: bool = True
+    """Nobody looks for a culprit: of a schedule others may begin, too, whose slot has come free."""
     workers: int = 0
     """How many have been given away; a flow needs none."""
     limits: Limits = field(init=False)
@@ -145,8 +151,15 @@ class _Work:
 
     def start_of(self, schedule: Schedule, live: Sequence[Run]) -> None:
         """The runs of one schedule, which is locked."""
+        behind = (
+            frozenset(run.id for run in live if self._stood_behind_the_slot(run)) if self.is_whole_batch else NOBODY
+        )
         facts = start.StartFacts(
-            self.tx.now_ms, self.node_id, self.candidates, unmet=self._unmet(schedule), admits=self.limits.admits
+            self.tx.now_ms,
+            self.node_id,
+            self.candidates | behind,
+            unmet=self._unmet(schedule),
+            admits=self.limits.admits,
         )
         starts = start.judge(schedule, live, facts, free=self.limit - self.workers)
         self.read |= {run.id: run for run in live}
@@ -156,6 +169,15 @@ class _Work:
         self.workers += sum(not run.is_flow for run in starts.started)
         self.skipped += starts.skipped
         self.stopping += starts.stopping
+
+    def _stood_behind_the_slot(self, run: Run) -> bool:
+        """As if it had been woken: whoever frees a slot leaves it to what is due already, which may be younger.
+
+        What has crashed a node, and what needs its graph, is judged with more care: it waits for nothing then, and is
+        found by the next pass.
+        """
+        is_plain = not run.crashes and not run.is_flow and not is_whole(run)
+        return is_plain and run.waits_for == for_slot(run.schedule_id or "") and self.claim.takes(run)
 
     def _unmet(self, schedule: Schedule) -> str | None:
         since_ms = self.tx.now_ms - waits_at_most_ms(schedule.policy)

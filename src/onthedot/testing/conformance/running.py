@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from random import Random
 
 import pytest
@@ -367,6 +368,34 @@ class TestWaking(Promises):
         scene.wait(HOUR)
         assert scene.store.sweep() == 0
         assert scene.run(run).blocked
+
+    def test_a_free_slot_goes_to_the_oldest_at_once_where_a_younger_run_has_just_come(self, scene: Scene) -> None:
+        node = scene.node()
+        scene.put(overlap="serial")
+        first, second, third = (scene.trigger(each) for each in ("1st", "2nd", "3rd"))
+        assert [run.id for run in scene.start(node, 10)] == [first.id]
+        assert scene.run(second).blocked
+        fourth = scene.trigger("4th")  # nobody has judged it yet: it is due, and waits for nothing
+        scene.end(scene.run(first))
+        for run in (second, third, fourth):
+            assert [each.id for each in scene.start(node, 10)] == [run.id]
+            scene.end(scene.run(run))
+
+    def test_where_the_oldest_must_begin_elsewhere_those_who_listen_hear_of_it(self, scene: Scene) -> None:
+        here, there = scene.node(), scene.node(name="there")
+        scene.put(overlap="serial")
+        first = scene.trigger("1st")
+        assert [run.id for run in scene.start(here, 10)] == [first.id]
+        (second,) = scene.store.enqueue([replace(first, id="2nd", target=there)])
+        assert scene.start(there, 10) == []
+        scene.trigger("3rd")
+        scene.end(scene.run(first))
+        heard: list[str] = []
+        stop = scene.store.listen(lambda: heard.append("now"))
+        assert scene.start(here, 10) == []
+        stop()
+        assert heard
+        assert [run.id for run in scene.start(there, 10)] == [second.id]
 
     def test_those_who_listen_hear_of_new_work(self, scene: Scene) -> None:
         heard: list[str] = []
