@@ -18,7 +18,8 @@ from onthedot.model.node import Node
 from onthedot.model.schedule import Schedule
 from onthedot.rules.ahead import Ahead, decided_ahead
 from onthedot.rules.plan import Decider
-from onthedot.stores.base import Planned, Store
+from onthedot.stores.answers import Planned
+from onthedot.stores.base import Store
 from onthedot.stores.open import open_store
 
 PROCESSES = 5

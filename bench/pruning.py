@@ -10,11 +10,12 @@ from bench.filling import opened_engine
 from bench.places import NAMES, opened
 from bench.report import Report
 from onthedot.model.ids import new_id
+from onthedot.model.log_line import LogLine
 from onthedot.model.run import Run
 from onthedot.model.states import State
 from onthedot.model.values import replace
-from onthedot.stores.base import LogLine, Pruned, Retention
 from onthedot.stores.engine import Engine
+from onthedot.stores.retention import Pruned, Retention
 
 Say = Callable[[str], None]
 RUNS, SCHEDULES, GOAL = 200_000, 1000, 20_000

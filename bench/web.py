@@ -27,8 +27,8 @@ from onthedot.model.node import Node
 from onthedot.model.run import Run
 from onthedot.model.schedule import Schedule
 from onthedot.model.states import State
+from onthedot.model.task_info import TaskInfo
 from onthedot.model.values import replace
-from onthedot.stores.base import TaskInfo
 from onthedot.stores.engine import Engine
 from onthedot.stores.sql import tables
 from onthedot.triggers.codec import encode

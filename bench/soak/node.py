@@ -11,7 +11,7 @@ from bench.soak import load
 from onthedot import App
 from onthedot.events import RunEnded, RunStarted
 from onthedot.node.settings import NodeSettings
-from onthedot.stores.base import Retention
+from onthedot.stores.retention import Retention
 
 
 class Counts:

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from tests.browser.site import LEASE_MS, NAUGHTY, Site
 
 from onthedot import every
+from onthedot.model.change import Author
 from onthedot.model.ids import new_id
+from onthedot.model.log_line import LogLine
 from onthedot.model.node import Node
 from onthedot.model.outcome import Ending, Outcome
 from onthedot.model.run import Run
-from onthedot.stores.base import Author, LogLine
 
 TRACEBACK = (
     "Traceback (most recent call last):\n"

@@ -20,8 +20,8 @@ from tests.browser.site import (
 )
 
 from onthedot import calendar, every
+from onthedot.model.change import Author
 from onthedot.model.node import SKEW_LABEL, ZONES_LABEL
-from onthedot.stores.base import Author
 
 PAGES = (
     "/nodes",

@@ -24,11 +24,11 @@ from tests.browser.site import (
 )
 
 from onthedot import App, cron, every
+from onthedot.model.change import Author
 from onthedot.model.minute import Minute
 from onthedot.model.node import SKEW_LABEL
 from onthedot.model.outcome import Outcome
 from onthedot.moments import from_ms, iso
-from onthedot.stores.base import Author
 from onthedot.web.dashboard.charts.ring import Ring, draw
 
 MOST_BYTES = 60_000

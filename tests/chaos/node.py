@@ -10,7 +10,7 @@ from tests.chaos.kinds import KINDS, REAL, declare, define_tasks, fails_now
 
 from onthedot import App, Context
 from onthedot.node.settings import NodeSettings
-from onthedot.stores.base import Retention
+from onthedot.stores.retention import Retention
 from onthedot.testing.history import Journal
 
 LEASE_MS, BEAT_MS = 6000, 2000

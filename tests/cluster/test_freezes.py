@@ -9,8 +9,9 @@ from pathlib import Path
 from tests.patience import LONGEST_S
 
 from onthedot import every
+from onthedot.model.change import Author
 from onthedot.rules import edits
-from onthedot.stores.base import Author, Store
+from onthedot.stores.base import Store
 from onthedot.stores.open import open_store
 
 BY = Author("test", "test", "put")
@@ -19,7 +20,7 @@ MANY = 2000
 FREEZE = """
 import os, signal, sys
 from onthedot.model.freeze import Freeze
-from onthedot.stores.base import Author
+from onthedot.model.change import Author
 from onthedot.stores.engine import freezing
 from onthedot.stores.open import open_store
 

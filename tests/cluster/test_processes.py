@@ -13,8 +13,9 @@ import pytest
 from tests.patience import LONGEST_S
 
 from onthedot import at
+from onthedot.model.change import Author
 from onthedot.rules import edits
-from onthedot.stores.base import Author, Store
+from onthedot.stores.base import Store
 from onthedot.stores.open import open_store
 
 slow_on = partial(pytest.param, marks=pytest.mark.slow)
@@ -30,7 +31,7 @@ from onthedot.model.outcome import Outcome
 from onthedot.model.run import Run
 from onthedot.rules import edits
 from onthedot.rules.plan import Decider
-from onthedot.stores.base import Author
+from onthedot.model.change import Author
 from onthedot.stores.open import open_store
 url, name = sys.argv[1:]
 now_ms = SystemClock().now_ms

@@ -18,6 +18,7 @@ from tests.model.flow_graphs import CALM, HEAVY, Drawn, random_graph
 from tests.model.flow_oracle import Broken, Event, FlowOracle
 
 from onthedot.errors import Conflict, NodeDead, OnthedotError
+from onthedot.model.change import Author
 from onthedot.model.graph import BROADCAST
 from onthedot.model.ids import new_id, seeded
 from onthedot.model.node import Node
@@ -25,9 +26,9 @@ from onthedot.model.outcome import Ending, Outcome
 from onthedot.model.policy import Overlap, Policy
 from onthedot.model.run import Run
 from onthedot.model.states import FINAL, State
+from onthedot.model.task_info import TaskInfo
 from onthedot.rules.edits import Definition, pause, put, resume
 from onthedot.rules.plan import Decider
-from onthedot.stores.base import Author, TaskInfo
 from onthedot.stores.engine import Engine
 from onthedot.stores.engine.lookout import LookPass
 from onthedot.stores.memory import MemoryStore

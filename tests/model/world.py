@@ -13,6 +13,7 @@ from tests.model.tables import MakeStore
 from tests.model.watch import Watch
 
 from onthedot.errors import Conflict, RunNotFound, ScheduleNotFound
+from onthedot.model.change import Author
 from onthedot.model.freeze import Freeze
 from onthedot.model.outcome import Ending
 from onthedot.model.policy import Policy
@@ -20,8 +21,8 @@ from onthedot.model.run import Run
 from onthedot.rules import edits
 from onthedot.rules.edits import Definition
 from onthedot.rules.effects import Before, Edit, Effects
-from onthedot.stores.base import Author, Retention
 from onthedot.stores.memory import MemoryStore
+from onthedot.stores.retention import Retention
 from onthedot.triggers.every import every
 
 T = TypeVar("T")

@@ -14,6 +14,7 @@ from threading import Lock
 
 from onthedot import every
 from onthedot.errors import NodeDead, StoreUnavailable
+from onthedot.model.change import Author
 from onthedot.model.ids import new_id
 from onthedot.model.node import Node
 from onthedot.model.outcome import Outcome
@@ -22,7 +23,8 @@ from onthedot.model.run import Run
 from onthedot.model.states import State
 from onthedot.rules import edits
 from onthedot.rules.plan import Decider
-from onthedot.stores.base import Author, Renewal, Store
+from onthedot.stores.answers import Renewal
+from onthedot.stores.base import Store
 from onthedot.testing.clock import ManualClock
 
 START_MS = 1_800_000_000_000

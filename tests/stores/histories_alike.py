@@ -12,13 +12,13 @@ from onthedot.model import graph as graphs
 from onthedot.model.freeze import Freeze
 from onthedot.model.graph import Graph
 from onthedot.model.ids import new_id, seeded
+from onthedot.model.log_line import PROGRESS, LogLine
 from onthedot.model.minute import Minute
 from onthedot.model.outcome import Outcome
 from onthedot.model.policy import Policy
 from onthedot.model.run import Run
 from onthedot.model.states import State
 from onthedot.rules import edits
-from onthedot.stores.base import PROGRESS, LogLine
 from onthedot.testing.conformance.scene import BY, DAY, HOUR, LEASE_MS, MINUTE, SECOND, Scene
 from onthedot.triggers import at, every
 

@@ -11,13 +11,13 @@ from sqlalchemy import event, text
 
 from onthedot import every
 from onthedot.errors import StoreError
+from onthedot.model.change import Author
 from onthedot.model.ids import new_id
 from onthedot.model.node import Node
 from onthedot.model.outcome import Outcome
 from onthedot.model.run import Run
 from onthedot.rules import edits
 from onthedot.rules.plan import Decider
-from onthedot.stores.base import Author
 from onthedot.stores.open import open_store
 from onthedot.stores.sql import mysql_batches, statements, tables
 from onthedot.stores.sql.batches import Batch

@@ -11,10 +11,11 @@ from sqlalchemy import Connection, event, text
 from tests.patience import LONGEST_S
 
 from onthedot.errors import StoreUnavailable
+from onthedot.model.change import Author
 from onthedot.model.run import Run
 from onthedot.stores import roll_up
-from onthedot.stores.base import Author, Retention
 from onthedot.stores.open import open_store
+from onthedot.stores.retention import Retention
 from onthedot.stores.sql.store import SqlStore
 
 WHO_AM_I = {"postgresql": "SELECT pg_backend_pid()", "mysql": "SELECT CONNECTION_ID()"}

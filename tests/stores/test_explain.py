@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 from onthedot.insight.explain import explain
+from onthedot.model.change import Author
 from onthedot.model.run import Run
 from onthedot.moments import ceil_ms
 from onthedot.rules import edits
-from onthedot.stores.base import Author, Store
+from onthedot.stores.base import Store
 from onthedot.stores.memory import MemoryStore
 from onthedot.stores.open import open_store
 from onthedot.testing.clock import ManualClock

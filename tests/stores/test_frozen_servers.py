@@ -17,13 +17,13 @@ from tests.servers import mariadb, postgresql
 from tests.servers.base import Server, running
 
 from onthedot.errors import SettingsError, StoreUnavailable
+from onthedot.model.change import Author
 from onthedot.model.ids import new_id
 from onthedot.model.node import Node
 from onthedot.model.run import Run
 from onthedot.rules import edits
 from onthedot.rules.effects import Before, Effects, Situation
 from onthedot.rules.plan import Decider
-from onthedot.stores.base import Author
 from onthedot.stores.open import open_store
 from onthedot.stores.sql.store import SqlStore
 from onthedot.testing.clock import ManualClock

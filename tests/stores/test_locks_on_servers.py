@@ -14,6 +14,7 @@ from tests.unit.node.world import Place
 
 from onthedot import at, every
 from onthedot.clock import ManualClock as NodeClock
+from onthedot.model.change import Author
 from onthedot.model.ids import new_id
 from onthedot.model.node import Node
 from onthedot.model.outcome import Outcome
@@ -24,7 +25,7 @@ from onthedot.node.settings import NodeSettings
 from onthedot.rules import edits
 from onthedot.rules.effects import Before, Effects, Situation
 from onthedot.rules.plan import Decider
-from onthedot.stores.base import Author, Planned
+from onthedot.stores.answers import Planned
 from onthedot.stores.open import open_store
 from onthedot.stores.sql.store import SqlStore
 from onthedot.testing.clock import ManualClock

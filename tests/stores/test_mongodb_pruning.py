@@ -11,8 +11,8 @@ from pymongo.monitoring import CommandFailedEvent, CommandListener, CommandStart
 
 from onthedot.model.graph import Graph, Step
 from onthedot.model.states import State
-from onthedot.stores.base import Retention
 from onthedot.stores.open import open_store
+from onthedot.stores.retention import Retention
 from onthedot.testing.clock import ManualClock
 from onthedot.testing.conformance import START_MS
 from onthedot.testing.conformance.scene import BY, DAY, Scene

@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 from onthedot.model.ids import seeded
+from onthedot.model.log_line import PROGRESS, LogLine
 from onthedot.model.minute import Minute
 from onthedot.rules import edits
-from onthedot.stores.base import PROGRESS, LogLine, Store
+from onthedot.stores.base import Store
 from onthedot.stores.memory import MemoryStore
 from onthedot.stores.open import open_store
 from onthedot.testing.clock import ManualClock

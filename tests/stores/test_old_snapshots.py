@@ -10,6 +10,7 @@ import pytest
 from sqlalchemy import Connection, event
 
 from onthedot import every
+from onthedot.model.change import Author
 from onthedot.model.ids import new_id
 from onthedot.model.node import Node
 from onthedot.model.run import Run
@@ -17,8 +18,8 @@ from onthedot.model.states import State
 from onthedot.model.values import replace
 from onthedot.rules import edits
 from onthedot.rules.plan import Decider
-from onthedot.stores.base import Author, Retention
 from onthedot.stores.open import open_store
+from onthedot.stores.retention import Retention
 from onthedot.stores.sql.store import SqlStore
 from onthedot.testing.clock import ManualClock
 

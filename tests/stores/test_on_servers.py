@@ -19,10 +19,11 @@ from tests.servers.base import free_port
 
 from onthedot import every
 from onthedot.errors import OnthedotError, SchemaError, SettingsError, StoreError, StoreUnavailable
+from onthedot.model.change import Author
 from onthedot.model.run import Run
 from onthedot.model.token import Role, Session, Token
 from onthedot.rules import edits
-from onthedot.stores.base import Author, Store
+from onthedot.stores.base import Store
 from onthedot.stores.open import open_store
 from onthedot.stores.sql import include_name, schema, tables, views
 from onthedot.stores.sql.mysql import MYSQL

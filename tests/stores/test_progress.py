@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from onthedot.model.log_line import PROGRESS, LogLine
 from onthedot.model.minute import Minute
 from onthedot.model.outcome import Outcome
 from onthedot.model.run import Run
-from onthedot.stores.base import PROGRESS, LogLine, Store
+from onthedot.stores.base import Store
 from onthedot.stores.open import open_store
 from onthedot.testing.clock import ManualClock
 from onthedot.testing.conformance.scene import BY, START_MS, Scene

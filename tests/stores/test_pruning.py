@@ -14,9 +14,10 @@ from tests.servers.redis import running
 from tests.stores.redis_indexes import check_indexes
 
 from onthedot.errors import StoreUnavailable
+from onthedot.model.log_line import LogLine
 from onthedot.rules import edits
-from onthedot.stores.base import LogLine, Pruned
 from onthedot.stores.open import open_store
+from onthedot.stores.retention import Pruned
 from onthedot.testing.clock import ManualClock
 from onthedot.testing.conformance.scene import DAY, MINUTE, SECOND, START_MS, Scene
 from onthedot.triggers.every import every

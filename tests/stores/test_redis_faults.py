@@ -12,6 +12,7 @@ from tests.servers.redis import DURABLE, RedisServer, running
 from tests.stores.redis_indexes import check_indexes
 
 from onthedot.errors import StoreUnavailable
+from onthedot.model.change import Author
 from onthedot.model.ids import new_id
 from onthedot.model.node import Node
 from onthedot.model.outcome import Outcome
@@ -20,7 +21,7 @@ from onthedot.model.states import State
 from onthedot.rules import edits
 from onthedot.rules.effects import Before, Effects, Situation
 from onthedot.rules.plan import Decider
-from onthedot.stores.base import Author, Store
+from onthedot.stores.base import Store
 from onthedot.stores.open import open_store
 from onthedot.triggers.every import every
 

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from tests.stores.redis_indexes import check_indexes
 
+from onthedot.model.change import Author
 from onthedot.model.ids import new_id
 from onthedot.model.policy import Policy
 from onthedot.model.run import Run
@@ -17,13 +18,15 @@ from onthedot.model.schedule import Schedule
 from onthedot.model.states import FINAL, State
 from onthedot.model.values import replace
 from onthedot.rules.effects import Before, Effects
-from onthedot.stores.base import LATE_MS, Author, Retention, RunCounts, Ticks
+from onthedot.stores.answers import Ticks
+from onthedot.stores.counts import LATE_MS, RunCounts
 from onthedot.stores.engine import Engine
 from onthedot.stores.memory import MemoryStore
 from onthedot.stores.open import open_store
 from onthedot.stores.paging import place_of
 from onthedot.stores.redis import schedule_queries
 from onthedot.stores.redis.server import AT_ONCE
+from onthedot.stores.retention import Retention
 from onthedot.testing.clock import ManualClock
 from onthedot.testing.conformance import START_MS
 

@@ -16,6 +16,7 @@ from tests.servers.redis_sentinel import SentinelGroup
 
 from onthedot import every
 from onthedot.errors import SettingsError, StoreError, StoreUnavailable
+from onthedot.model.change import Author
 from onthedot.model.finding import Level
 from onthedot.model.ids import new_id
 from onthedot.model.node import Node
@@ -23,7 +24,7 @@ from onthedot.model.run import Run
 from onthedot.rules import edits
 from onthedot.rules.effects import Before, Effects, Situation
 from onthedot.rules.plan import Decider
-from onthedot.stores.base import Author, Store
+from onthedot.stores.base import Store
 from onthedot.stores.open import open_store
 from onthedot.testing import conformance
 from onthedot.testing.clock import ManualClock

@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 from sqlalchemy import Table
 from tests.servers import postgresql
 
+from onthedot.model.log_line import PROGRESS, LogLine
 from onthedot.model.outcome import Outcome
 from onthedot.model.policy import Policy
 from onthedot.model.run import Run
 from onthedot.rules.plain import begins_plainly, ends_plainly
-from onthedot.stores.base import PROGRESS, LogLine
 from onthedot.stores.claimed_runs import ClaimedRuns
 from onthedot.stores.open import open_store
 from onthedot.stores.plain import PlainDone, PlainStep

@@ -11,14 +11,16 @@ from tests.stores.vandals import HOWS, How, Vandal, vandal_of
 from onthedot import App, Conflict
 from onthedot.insight.explain import explain
 from onthedot.insight.status import read_status
+from onthedot.model.log_line import PROGRESS, LogLine
 from onthedot.model.minute import Minute
 from onthedot.model.outcome import Outcome
 from onthedot.model.policy import Policy
 from onthedot.model.run import Run, UnreadableRun
 from onthedot.model.states import State
 from onthedot.rules import edits
-from onthedot.stores.base import PROGRESS, LogLine, Retention, Store
+from onthedot.stores.base import Store
 from onthedot.stores.open import open_store
+from onthedot.stores.retention import Retention
 from onthedot.testing.clock import ManualClock
 from onthedot.testing.conformance import START_MS
 from onthedot.testing.conformance.scene import DAY, MINUTE, SECOND, Scene

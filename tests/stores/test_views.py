@@ -13,8 +13,8 @@ import pytest
 import sqlalchemy
 from sqlalchemy import RowMapping
 
+from onthedot.model.log_line import PROGRESS, LogLine
 from onthedot.moments import from_ms
-from onthedot.stores.base import PROGRESS, LogLine
 from onthedot.stores.open import open_store
 from onthedot.stores.sql import views
 from onthedot.testing.clock import ManualClock

@@ -13,11 +13,11 @@ from tests.surfaces.test_operate import Place as Folder
 
 from onthedot import App, cron, every
 from onthedot.errors import Conflict, FreezeNotFound, SettingsError
+from onthedot.model.change import Author
 from onthedot.model.schedule import Schedule
 from onthedot.model.values import replace
 from onthedot.moments import iso
 from onthedot.rules.effects import Effects
-from onthedot.stores.base import Author
 from onthedot.testing import simulate
 from onthedot.web.serving import Place, WebServer
 

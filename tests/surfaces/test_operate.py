@@ -25,14 +25,16 @@ from tests.patience import LONGEST, LONGEST_S
 
 from onthedot import App, Context, at, cron, every
 from onthedot.cli import main
+from onthedot.model.change import Author
 from onthedot.model.ids import new_id
 from onthedot.model.node import Node
 from onthedot.model.run import Run
 from onthedot.model.states import State
+from onthedot.model.task_info import TaskInfo
 from onthedot.model.values import replace
 from onthedot.rules.effects import Effects
 from onthedot.rules.plan import Decider
-from onthedot.stores.base import Author, Store, TaskInfo
+from onthedot.stores.base import Store
 from onthedot.stores.engine import Engine
 
 MYAPP = """\

@@ -9,7 +9,7 @@ import pytest
 from onthedot import App, every
 from onthedot.app.put_back import put_back
 from onthedot.errors import Conflict, ScheduleNotFound
-from onthedot.stores.base import Author
+from onthedot.model.change import Author
 
 BY = Author("ann", "dashboard", "put back")
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-from onthedot.stores.base import Author
+from onthedot.model.change import Author
 
 _acting: ContextVar[tuple[str, str] | None] = ContextVar("onthedot_acting", default=None)
 

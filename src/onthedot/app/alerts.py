@@ -10,11 +10,12 @@ from onthedot.app.schedules import Schedules
 from onthedot.errors import AlertNotFound
 from onthedot.insight.alerts import AlertStanding, ScheduleAlert, alerts_of, read_alerts
 from onthedot.model.alert import Alert, AlertState
+from onthedot.model.change import Author
 from onthedot.model.ids import new_id
 from onthedot.model.policy import Policy
 from onthedot.model.run import Run
 from onthedot.moments import iso
-from onthedot.stores.base import Author, Store
+from onthedot.stores.base import Store
 
 
 class Alerts:

@@ -59,6 +59,7 @@ from onthedot.insight.statistics import By, Statistics, read_statistics
 from onthedot.insight.status import Status, read_status
 from onthedot.loop import Loop
 from onthedot.model.alert import ping_task
+from onthedot.model.change import Author
 from onthedot.model.freeze import Freeze
 from onthedot.model.ids import new_id
 from onthedot.model.run import Run
@@ -67,7 +68,8 @@ from onthedot.moments import ceil_ms
 from onthedot.node.settings import NodeSettings
 from onthedot.settings import load_settings
 from onthedot.signals import Patience, signals_heard
-from onthedot.stores.base import MINUTES_KEPT_MS, Author, Store
+from onthedot.stores.base import Store
+from onthedot.stores.retention import MINUTES_KEPT_MS
 from onthedot.triggers.pinned import direct_pins
 from onthedot.triggers.zones import get_zone
 

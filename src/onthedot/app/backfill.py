@@ -9,6 +9,7 @@ from itertools import islice
 from typing import cast, get_args
 
 from onthedot.errors import SettingsError, TriggerError
+from onthedot.model.change import Author
 from onthedot.model.decision import Decision
 from onthedot.model.graph import MOST_ITEMS
 from onthedot.model.ids import new_id
@@ -17,7 +18,7 @@ from onthedot.model.run import Run
 from onthedot.model.schedule import Schedule
 from onthedot.moments import ceil_ms, from_ms, iso
 from onthedot.rules.backfill import MOST_AT_ONCE, TASK, Tick, Which, args_of, graph_of, to_fill
-from onthedot.stores.base import Author, Store
+from onthedot.stores.base import Store
 from onthedot.triggers.codec import decode
 
 NOT_YET = "the schedule did not exist yet"

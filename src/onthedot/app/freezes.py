@@ -8,10 +8,11 @@ from datetime import datetime
 from onthedot.app.names import name_problem
 from onthedot.app.remedies import did_you_mean
 from onthedot.errors import FreezeNotFound, MomentError, SettingsError
+from onthedot.model.change import Author
 from onthedot.model.freeze import Freeze
 from onthedot.moments import ceil_ms, iso
 from onthedot.storable import brief, can_be_kept, label_problem
-from onthedot.stores.base import Author, Store
+from onthedot.stores.base import Store
 
 _WHERE = ("tag", "name")
 

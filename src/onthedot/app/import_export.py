@@ -17,12 +17,13 @@ from onthedot.app.remedies import did_you_mean
 from onthedot.app.values_document import Wanted, exported_values, new_values, put_values, read_values
 from onthedot.durations import format_duration
 from onthedot.errors import FileError, OnthedotError, TriggerError
+from onthedot.model.change import Author
 from onthedot.model.definition_json import DEFAULTS, LISTS, from_json, json_value
 from onthedot.model.policy import Policy
 from onthedot.model.schedule import DEFINITION, Kind, Origin, Schedule
 from onthedot.rules import edits
 from onthedot.storable import MOST_BYTES, text_problem
-from onthedot.stores.base import Author, Store
+from onthedot.stores.base import Store
 from onthedot.triggers.base import Trigger
 from onthedot.triggers.codec import decode, encode, without_pins
 from onthedot.triggers.combine import uses_of

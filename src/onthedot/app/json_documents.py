@@ -26,17 +26,19 @@ if TYPE_CHECKING:
     from onthedot.insight.status import Status
     from onthedot.insight.ticks import Tick
     from onthedot.model.attempt import Attempt
+    from onthedot.model.change import Change
     from onthedot.model.decision import Decision
     from onthedot.model.finding import Finding
     from onthedot.model.freeze import Freeze
     from onthedot.model.graph import Graph
+    from onthedot.model.log_line import LogLine
     from onthedot.model.mark import Mark
     from onthedot.model.node import Node
     from onthedot.model.policy import Policy
     from onthedot.model.run import Run
     from onthedot.model.schedule import Schedule
     from onthedot.model.step_status import StepStatus
-    from onthedot.stores.base import Change, LogLine, TaskInfo
+    from onthedot.model.task_info import TaskInfo
 
 Document = dict[str, Any]
 

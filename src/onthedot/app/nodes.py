@@ -7,8 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from onthedot.app.options import count_of
 from onthedot.errors import Conflict, NodeNotFound
 from onthedot.insight.pool_use import PoolUse, pools_in_use
+from onthedot.model.change import Author
 from onthedot.model.node import Node
-from onthedot.stores.base import Author, Load, Store
+from onthedot.stores.base import Store
+from onthedot.stores.counts import Load
 
 _MOST_GONE = 10_000
 _MOST_NAMED = 10

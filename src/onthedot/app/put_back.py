@@ -6,9 +6,10 @@ from onthedot.app.enabled import and_pause
 from onthedot.app.pinning import pinned_definitions, with_the_latest
 from onthedot.app.schedules import Schedules
 from onthedot.errors import Conflict
+from onthedot.model.change import Author
 from onthedot.model.schedule import Schedule
 from onthedot.rules import edits
-from onthedot.stores.base import Author, Store
+from onthedot.stores.base import Store
 
 
 @with_the_latest

@@ -13,12 +13,14 @@ from onthedot.clock import Clock
 from onthedot.durations import to_duration_ms
 from onthedot.errors import Conflict, RunNotFound
 from onthedot.insight.run_report import RunReport, RunStory, read_report, read_run_story
+from onthedot.model.change import Author
+from onthedot.model.log_line import LogLine
 from onthedot.model.run import Run, UnreadableRun
 from onthedot.model.states import State
 from onthedot.model.step_status import statuses
 from onthedot.moments import ceil_ms
 from onthedot.storable import can_be_kept
-from onthedot.stores.base import Author, LogLine, Store
+from onthedot.stores.base import Store
 
 Lines = list[LogLine]  # inside the class `list` is a method
 

@@ -52,6 +52,7 @@ from onthedot.insight.held import coming_ticks, why_held
 from onthedot.insight.schedule_history import read_history
 from onthedot.insight.ticks import MOST_TICKS, Tick, read_beads, read_ticks
 from onthedot.model.alert import Alert
+from onthedot.model.change import Author, Change
 from onthedot.model.ids import new_id
 from onthedot.model.policy import Policy
 from onthedot.model.run import Run
@@ -63,7 +64,7 @@ from onthedot.rules import edits
 from onthedot.rules.backfill import Which
 from onthedot.rules.effects import Before, Edit, Effects
 from onthedot.storable import can_be_kept
-from onthedot.stores.base import Author, Change, Store
+from onthedot.stores.base import Store
 from onthedot.stores.paging import place_of
 from onthedot.triggers.base import Trigger
 

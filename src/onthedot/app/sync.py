@@ -17,12 +17,13 @@ from onthedot.app.schedules import Put, Schedules
 from onthedot.app.tasks import Tasks, identity
 from onthedot.app.values import DeclaredValue
 from onthedot.errors import Conflict
+from onthedot.model.change import Author
 from onthedot.model.definition_json import as_json
 from onthedot.model.schedule import DEFINITION, Origin, Schedule
 from onthedot.node.upkeep import DECLARE_MS
 from onthedot.rules import edits
 from onthedot.rules.effects import Before, Edit, Effects
-from onthedot.stores.base import Author, Store
+from onthedot.stores.base import Store
 from onthedot.triggers.base import Trigger
 from onthedot.triggers.codec import encode, without_pins
 from onthedot.triggers.combine import uses_of

@@ -30,8 +30,9 @@ from onthedot.execution.targets.ping import Ping
 from onthedot.model.alert import ping_task
 from onthedot.model.graph import Graph
 from onthedot.model.policy import Policy
+from onthedot.model.task_info import TaskInfo
 from onthedot.storable import beginning
-from onthedot.stores.base import Store, TaskInfo
+from onthedot.stores.base import Store
 
 _SAVED_MS = 3_600_000
 

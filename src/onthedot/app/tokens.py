@@ -12,8 +12,9 @@ from hashlib import sha256
 
 from onthedot.durations import to_duration_ms
 from onthedot.errors import SettingsError, TokenNotFound
+from onthedot.model.change import Author
 from onthedot.model.token import Role, Session, Token
-from onthedot.stores.base import Author, Store
+from onthedot.stores.base import Store
 
 SESSION_MS = 12 * 3_600_000
 """How long a browser stays signed in; less, if its token ends before."""

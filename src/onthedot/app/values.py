@@ -12,10 +12,11 @@ from onthedot.app.names import name_problem
 from onthedot.app.options import trigger_of
 from onthedot.app.pinning import pinned_triggers, with_the_latest
 from onthedot.errors import SettingsError, TriggerError, ValueNotFound
+from onthedot.model.change import Author
 from onthedot.model.value import Value, value_id
 from onthedot.moments import from_ms
 from onthedot.node.carrying import carry_new
-from onthedot.stores.base import Author, Store
+from onthedot.stores.base import Store
 from onthedot.stores.known_values import learn_triggers
 from onthedot.triggers.base import Trigger
 from onthedot.triggers.calendar_days import CalendarDays, calendar_days, days_from

@@ -8,8 +8,9 @@ from typing import Any
 from onthedot.app.names import name_problem
 from onthedot.app.values import DECLARED
 from onthedot.errors import FileError, TriggerError
+from onthedot.model.change import Author
 from onthedot.node.carrying import carry_new
-from onthedot.stores.base import Author, Store
+from onthedot.stores.base import Store
 from onthedot.triggers.calendar_days import days_from
 from onthedot.triggers.codec import decode, encode, without_pins
 from onthedot.triggers.pinned import KINDS, Pin, Use

@@ -16,7 +16,7 @@ from onthedot.cli.run_tables import short_id
 from onthedot.cli.texts import utc_text, visible
 
 if TYPE_CHECKING:
-    from onthedot.stores.base import Change
+    from onthedot.model.change import Change
 
 
 @command("changes")

@@ -15,8 +15,8 @@ from onthedot.model.tracebacks import telling_line
 
 if TYPE_CHECKING:
     from onthedot.app.app import App
+    from onthedot.model.log_line import LogLine
     from onthedot.model.run import Run
-    from onthedot.stores.base import LogLine
 
 
 def log_text(line: LogLine) -> str:

@@ -15,7 +15,7 @@ from onthedot.cli.options import as_json, store_url
 from onthedot.cli.texts import counted, visible
 
 if TYPE_CHECKING:
-    from onthedot.stores.base import Pruned
+    from onthedot.stores.retention import Pruned
 
 _SHOWN = 5
 _NOUNS = {

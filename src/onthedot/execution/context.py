@@ -15,12 +15,12 @@ from onthedot.durations import to_duration_ms
 from onthedot.errors import ArgumentsError, OnthedotError
 from onthedot.execution.facts import NOTHING, Facts
 from onthedot.execution.results import ANYTHING, Expected, kept
+from onthedot.model.log_line import PROGRESS, LogLine
 from onthedot.model.outcome import Outcome
 from onthedot.model.run import Run
 from onthedot.model.states import State
 from onthedot.moments import from_ms
 from onthedot.storable import MOST_BYTES, NotStorable, beginning, clean
-from onthedot.stores.base import PROGRESS, LogLine
 
 _current: ContextVar[Context | None] = ContextVar("onthedot_context", default=None)
 

@@ -33,12 +33,13 @@ from onthedot.execution.steps import Steps
 from onthedot.execution.targets import Lookup, Target
 from onthedot.execution.targets.process import Processes
 from onthedot.execution.thread_pool import POOLS, Counts, Pool, Sizes, ThreadPool
+from onthedot.model.log_line import LogLine
 from onthedot.model.outcome import Outcome
 from onthedot.model.remote import Sent
 from onthedot.model.run import Run, UnreadableRun
 from onthedot.model.states import State
 from onthedot.model.values import copied, replace
-from onthedot.stores.base import LogLine, Store
+from onthedot.stores.base import Store
 
 T = TypeVar("T")
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from onthedot.durations import format_duration
+from onthedot.model.change import Change
 from onthedot.moments import iso
-from onthedot.stores.base import Change
 from onthedot.texts import counted
 from onthedot.triggers.written import written
 

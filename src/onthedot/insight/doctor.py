@@ -14,7 +14,8 @@ from onthedot.insight.status import Status, read_status
 from onthedot.model.finding import Finding, Level
 from onthedot.model.node import NOTE_LABEL, SKEW_LABEL, WARNING_LABEL, ZONES_LABEL, Node
 from onthedot.model.value import Value
-from onthedot.stores.base import OLD_MS, Store
+from onthedot.stores.answers import OLD_MS
+from onthedot.stores.base import Store
 from onthedot.texts import many
 from onthedot.triggers.calendar_days import days_from
 from onthedot.triggers.dates import iso_day

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from onthedot.model.node import Node, slow_tasks
-from onthedot.stores.base import Load, TaskInfo
+from onthedot.model.task_info import TaskInfo
+from onthedot.stores.counts import Load
 
 _BY_ITSELF = "fast"
 """Where a task goes of which nothing is known."""

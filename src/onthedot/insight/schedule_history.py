@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from onthedot.insight.node_history import at
-from onthedot.stores.base import Change, Store
+from onthedot.model.change import Change
+from onthedot.stores.base import Store
 
 MOST_CHANGES = 10_000
 

@@ -17,7 +17,8 @@ from onthedot.model.run import Run, UnreadableRun
 from onthedot.model.schedule import Schedule
 from onthedot.model.states import State
 from onthedot.rules import routing
-from onthedot.stores.base import Demand, Store
+from onthedot.stores.base import Store
+from onthedot.stores.counts import Demand
 from onthedot.texts import many
 
 OVERDUE_MS = 60_000

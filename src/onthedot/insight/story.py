@@ -11,13 +11,14 @@ from onthedot.errors import TriggerError
 from onthedot.insight.change_text import describe_change
 from onthedot.insight.explain import Explanation
 from onthedot.insight.schedule_history import Pause, ScheduleHistory
+from onthedot.model.change import Change
 from onthedot.model.decision import Decision
 from onthedot.model.mark import Mark, mark_of
 from onthedot.model.run import Run
 from onthedot.model.schedule import Schedule
 from onthedot.model.states import State
 from onthedot.model.tracebacks import telling_line
-from onthedot.stores.base import Change, Store
+from onthedot.stores.base import Store
 from onthedot.texts import counted
 from onthedot.triggers.base import Trigger
 from onthedot.triggers.codec import decode

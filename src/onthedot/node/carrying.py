@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from onthedot.errors import Conflict, TriggerError, ValueMoved
+from onthedot.model.change import Author
 from onthedot.model.value import Value
 from onthedot.rules import edits
-from onthedot.stores.base import Author, Store
+from onthedot.stores.base import Store
 from onthedot.stores.known_values import learn_triggers
 from onthedot.triggers.codec import decode, encode
 from onthedot.triggers.pinned import Content, Pin, Use, direct_pins, remember

@@ -10,13 +10,15 @@ from onthedot.clock import StoreClock
 from onthedot.errors import NodeDead
 from onthedot.events import Draining, Emitter, LeaseLost, TookOver
 from onthedot.execution.worker import Worker
+from onthedot.model.change import Author
 from onthedot.model.node import Node, NodeState
 from onthedot.model.outcome import Outcome
 from onthedot.model.run import Run
+from onthedot.model.task_info import TaskInfo
 from onthedot.model.values import replace
 from onthedot.node.lease import Ask, Claim, Here, Lease, Orders
 from onthedot.node.settings import NodeSettings
-from onthedot.stores.base import Author, Store, TaskInfo
+from onthedot.stores.base import Store
 
 
 @dataclass(frozen=True, slots=True)

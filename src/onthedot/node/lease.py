@@ -12,7 +12,7 @@ from typing import NamedTuple, TypeAlias
 
 from onthedot.model.node import Node, NodeState
 from onthedot.model.run import Run
-from onthedot.stores.base import Renewal
+from onthedot.stores.answers import Renewal
 
 Claim: TypeAlias = tuple[str, int]
 """A run and the number of the claim under which a node holds it. Never the run alone: a retry may have begun since."""

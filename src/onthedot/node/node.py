@@ -32,6 +32,7 @@ from onthedot.model.node import SKEW_LABEL, SLOW_LABEL, ZONES_LABEL, Node
 from onthedot.model.outcome import Outcome
 from onthedot.model.run import Run
 from onthedot.model.states import State
+from onthedot.model.task_info import TaskInfo
 from onthedot.node.agenda import LOOK_AGAIN_MS
 from onthedot.node.drain import Drain
 from onthedot.node.garbage import make_pauses_rare
@@ -47,7 +48,8 @@ from onthedot.node.tally import Tally
 from onthedot.node.upkeep import Upkeep
 from onthedot.node.writers import LogWriter, OutcomeWriter
 from onthedot.rules.plan import Decider
-from onthedot.stores.base import Finished, Store, TaskInfo
+from onthedot.stores.answers import Finished
+from onthedot.stores.base import Store
 from onthedot.triggers.tzfile import zones_version
 
 LONGEST_RUSH_MS = 500

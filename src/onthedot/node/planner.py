@@ -14,7 +14,8 @@ from onthedot.rules.ahead import Ahead
 from onthedot.rules.effects import Before, Decide, Effects, Situation
 from onthedot.rules.plan import parking
 from onthedot.rules.quarantine import AT_ONCE, Quarantine, Step
-from onthedot.stores.base import Planned, Store
+from onthedot.stores.answers import Planned
+from onthedot.stores.base import Store
 
 BATCH = 500
 FAILURES = 3

@@ -22,7 +22,8 @@ from onthedot.node.read_ahead import ReadAhead
 from onthedot.node.ring import TimeRing
 from onthedot.node.settings import NodeSettings
 from onthedot.rules.effects import Decide, Effects
-from onthedot.stores.base import Finished, Planned, Started, Store
+from onthedot.stores.answers import Finished, Planned, Started
+from onthedot.stores.base import Store
 
 DECIDE_AHEAD_MS = 2500
 """How long before its moment what comes is read and decided."""

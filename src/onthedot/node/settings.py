@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from onthedot.settings import Settings
-from onthedot.stores.base import Retention
+from onthedot.stores.retention import Retention
 
 
 @dataclass(frozen=True, slots=True)

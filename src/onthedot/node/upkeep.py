@@ -7,7 +7,8 @@ from collections.abc import Callable
 
 from onthedot.clock import Clock
 from onthedot.node.carrying import LEFT_ALONE_MS, carry_new
-from onthedot.stores.base import Retention, Store
+from onthedot.stores.base import Store
+from onthedot.stores.retention import Retention
 
 DECLARE_MS = 300_000
 """How often a node says that it still declares its schedules: after an hour of silence they count as undeclared."""

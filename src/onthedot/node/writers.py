@@ -7,9 +7,11 @@ from collections.abc import Callable, Mapping
 from itertools import islice
 from threading import Lock
 
+from onthedot.model.log_line import LogLine
 from onthedot.model.outcome import Outcome
 from onthedot.node.lease import Claim
-from onthedot.stores.base import Finished, LogLine, Store
+from onthedot.stores.answers import Finished
+from onthedot.stores.base import Store
 
 BATCH = 500
 AGAIN_MS = 100

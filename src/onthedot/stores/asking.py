@@ -10,7 +10,7 @@ from onthedot.model.ids import least_id
 from onthedot.model.run import Run
 from onthedot.model.schedule import LEFT_OUT_LATELY_MS, UNDECLARED_AFTER_MS, Facet, Order, Schedule
 from onthedot.model.states import State
-from onthedot.stores.base import LATE_MS, Demand, Needed, ScheduleCounts
+from onthedot.stores.counts import LATE_MS, Demand, Needed, ScheduleCounts
 from onthedot.stores.paging import NEVER_MS, place_from
 
 NAMED = 3

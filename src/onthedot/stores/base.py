@@ -18,17 +18,17 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, fields
-from typing import Any, NamedTuple
+from typing import Any
 
 from onthedot.errors import StoreError
 from onthedot.model.alert import AlertState
+from onthedot.model.change import Author, Change
 from onthedot.model.decision import Decision
 from onthedot.model.finding import Finding
 from onthedot.model.freeze import Freeze
 from onthedot.model.graph import Graph
 from onthedot.model.hour import Hour
-from onthedot.model.mark import Mark
+from onthedot.model.log_line import LogLine
 from onthedot.model.minute import Minute
 from onthedot.model.node import Node
 from onthedot.model.outcome import Outcome
@@ -36,289 +36,15 @@ from onthedot.model.remote import Sent
 from onthedot.model.run import Run
 from onthedot.model.schedule import Facet, Mode, Order, Schedule
 from onthedot.model.states import State
+from onthedot.model.task_info import TaskInfo
 from onthedot.model.token import Session, Token
 from onthedot.model.value import Value
 from onthedot.rules.ahead import Ahead
 from onthedot.rules.effects import Decide, Edit, Effects
+from onthedot.stores.answers import OLD_MS, Finished, Planned, Renewal, RolledUp, Started, Ticks
+from onthedot.stores.counts import COUNTED, Demand, Load, Needed, RunCounts, ScheduleCounts
+from onthedot.stores.retention import Pruned, Retention
 from onthedot.triggers.pinned import Content, Use
-
-
-@dataclass(frozen=True, slots=True)
-class Author:
-    """Who makes a change, and from where; kept with the change."""
-
-    who: str
-    surface: str
-    what: str
-
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """One line of the audit: who changed what, when. Written in the transaction of the change.
-
-    Of a run, if `after` has a `run`: triggered, cancelled, retried, or given back by a node that died or stopped
-    (`node`). Of a node that was asked to drain, or forgotten, if it has a `node` and no run; of a token, if it has a
-    `token`. One-off work, nodes and tokens have no schedule: both are empty.
-    """
-
-    id: str
-    schedule_id: str
-    schedule: str
-    revision: int
-    at_ms: int
-    by: Author
-    before: Mapping[str, Any]
-    after: Mapping[str, Any]
-    """Only the fields that differ."""
-
-
-@dataclass(frozen=True, slots=True)
-class LogLine:
-    """One line of a run's log."""
-
-    run_id: str
-    claim_no: int
-    at_ms: int
-    level: str
-    text: str
-
-
-PROGRESS = "PROGRESS"
-"""The level of the line by which a run says how far it is."""
-LATE_MS = 1000
-"""What begins later than this after it was due is late."""
-COUNTED = 10_000
-"""Counting stops here."""
-
-
-@dataclass(frozen=True, slots=True)
-class ScheduleCounts:
-    """How many schedules there are of each state; counting stops somewhere."""
-
-    active: int = 0
-    paused: int = 0
-    parked: int = 0
-    ended: int = 0
-    undeclared: int = 0
-    leaving_out: int = 0
-    frozen: int = 0
-    """These three are of any state, and counted there too."""
-
-    @property
-    def total(self) -> int:
-        """All of them."""
-        return self.active + self.paused + self.parked + self.ended
-
-
-@dataclass(frozen=True, slots=True)
-class RunCounts:
-    """How many runs wait, and how many run; counting stops somewhere."""
-
-    waiting: int = 0
-    running: int = 0
-    """Those that lists show without steps: a flow or a broadcast is one run, whatever it consists of."""
-    waiting_steps: int = 0
-    running_steps: int = 0
-    """Those of flows, and the shards of broadcasts. A flow within another is a step of it."""
-
-
-class Needed(NamedTuple):
-    """What a schedule needs of nodes and of others to run."""
-
-    task: str
-    group: str | None
-    depends_on: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Demand:
-    """What active schedules need of nodes and of each other to run, and how many need just that."""
-
-    task: str
-    group: str | None
-    depends_on: tuple[str, ...]
-    count: int
-    names: tuple[str, ...]
-    """The first three."""
-
-
-@dataclass(frozen=True, slots=True)
-class Ticks:
-    """What became of ticks: runs, newest moment first, and why others became none, newest decision first."""
-
-    marks: tuple[Mark, ...] = ()
-    decisions: tuple[Decision, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Load:
-    """How many runs of a task a node runs that name this pool; None: they go where their task goes by itself."""
-
-    node_id: str
-    task: str
-    pool: str | None
-    running: int
-
-
-OLD_MS = 60_000
-"""A transaction of somebody else's that is older than this is worth a word."""
-
-
-@dataclass(frozen=True, slots=True)
-class Planned:
-    """What a planning pass did."""
-
-    effects: tuple[Effects, ...]
-    passed_over: bool = False
-    """Due schedules were left out because somebody else had them locked: look again soon."""
-    more: bool = False
-    """The limit was reached: more are due."""
-    now_ms: int | None = None
-    """The store's time when it looked: what was due by then is decided, or passed over."""
-
-
-@dataclass(frozen=True, slots=True)
-class Started:
-    """What a starting pass did."""
-
-    runs: tuple[Run, ...] = ()
-    skipped: tuple[Run, ...] = ()
-    passed_over: bool = False
-    now_ms: int | None = None
-    """The store's time when it looked."""
-    held_back: bool = False
-    """Runs that have crashed a node wait until another such run has ended here."""
-
-
-@dataclass(frozen=True, slots=True)
-class Finished:
-    """What became of outcomes, one by one."""
-
-    recorded: tuple[Run, ...] = ()
-    refused: tuple[str, ...] = ()
-    """Run ids whose claim was no longer the caller's."""
-    followed: int = 0
-    """How many runs were enqueued because of these."""
-    woken: int = 0
-    """How many runs that waited behind a slot may now start."""
-    again: tuple[str, ...] = ()
-    """Run ids whose outcomes clashed with others again and again: to be brought once more."""
-
-
-@dataclass(frozen=True, slots=True)
-class Renewal:
-    """Everything that a node must know, at once."""
-
-    node: Node
-    own: tuple[Run, ...]
-    """Every run that the store holds as running for this incarnation."""
-    nodes: tuple[Node, ...]
-    """All that are not dead or stopped, this one included."""
-
-
-@dataclass(frozen=True, slots=True)
-class TaskInfo:
-    """A task as a node publishes it: enough to check arguments without importing it."""
-
-    name: str
-    parameters: tuple[Mapping[str, Any], ...] = ()
-    doc: str = ""
-    policy: Mapping[str, Any] = field(default_factory=dict)
-    pool: str = "fast"
-    """Where its runs go on the node that published it, unless they name another."""
-
-    @property
-    def graph(self) -> str | None:
-        """Of a flow its graph, by its hash; kept beside its policies."""
-        return self.policy.get("graph")
-
-
-_DAY_MS = 86_400_000
-MINUTES_KEPT_MS = 7 * _DAY_MS
-"""So long the counts of each minute are kept."""
-ROLL_UP_AFTER_MS = 60_000
-"""So long after its end a run is counted into its hour: by then all that ended before it can be seen, also what was
-written by a transaction that took its time."""
-
-
-@dataclass(frozen=True, slots=True)
-class Retention:
-    """What is kept, and for how long: every table has its rule. What lives is never forgotten, whatever its age.
-
-    Tokens stay until they are revoked, and sessions until another of their token begins after they are over.
-    """
-
-    history_ms: int = 30 * _DAY_MS
-    """Ended runs with their logs, decisions, and definitions that were replaced; these also while a run or a decision
-    that is kept needs them. The steps of a flow are kept as long as the flow, and a graph while anything needs it."""
-    per_schedule: int = 1000
-    """So many ended runs of each schedule, and of each task that runs without one; at times a tenth more."""
-    decisions_per_schedule: int = 10_000
-    """The same of decisions."""
-    statistics_ms: int = 30 * _DAY_MS
-    """Hours in which runs were counted."""
-    keys_ms: int = 30 * _DAY_MS
-    """So long after the end of its run a key still stands for it."""
-    changes_ms: int = 90 * _DAY_MS
-    """Lines of the audit."""
-    most_changes: int = 100_000
-    """So many of them; at times a tenth more."""
-    nodes_ms: int = 30 * _DAY_MS
-    """Nodes that have stopped or died and hold no runs, with the tasks that they published: since they last renewed. As
-    long as history, which names them and is explained by them."""
-    tombstones_ms: int = 365 * _DAY_MS
-    """Tombstones of deleted schedules, with the keys of their ticks; never before their history. After that the name
-    is new: its fence begins at nothing, and a single moment of before, put again, is one that never was."""
-
-
-_NO_COUNTS = ("refused", "more")
-
-
-@dataclass(frozen=True, slots=True)
-class Pruned:
-    """What was forgotten, of each kind. Two of them can be added."""
-
-    runs: int = 0
-    logs: int = 0
-    """Lines."""
-    decisions: int = 0
-    keys: int = 0
-    changes: int = 0
-    """Lines of the audit."""
-    revisions: int = 0
-    tombstones: int = 0
-    nodes: int = 0
-    hours: int = 0
-    """Of statistics."""
-    graphs: int = 0
-    """Of flows."""
-    refused: tuple[str, ...] = ()
-    """What the database would not delete, one line each with its reason; it is passed over from now on."""
-    more: bool = False
-    """More is known to be left, and this call got on: call again at once."""
-
-    def counts(self) -> dict[str, int]:
-        """How many of each kind."""
-        return {each.name: getattr(self, each.name) for each in fields(self) if each.name not in _NO_COUNTS}
-
-    @property
-    def total(self) -> int:
-        """How many rows of all kinds."""
-        return sum(self.counts().values())
-
-    def __add__(self, other: Pruned) -> Pruned:
-        mine, theirs = self.counts(), other.counts()
-        both = {name: mine[name] + theirs[name] for name in mine}
-        return Pruned(**both, refused=self.refused + other.refused, more=self.more or other.more)
-
-
-@dataclass(frozen=True, slots=True)
-class RolledUp:
-    """What was counted."""
-
-    ends: int = 0
-    more: bool = False
-    """More is left: call again at once."""
 
 
 class Store(ABC):

@@ -15,23 +15,25 @@ from typing import Any
 
 from onthedot.model.alert import Followers
 from onthedot.model.attempt import Attempt, attempts_from
+from onthedot.model.change import Author, Change
 from onthedot.model.decision import Decision
 from onthedot.model.definition_json import DEFAULTS, as_json, from_json
 from onthedot.model.freeze import Freeze, Window
 from onthedot.model.graph import Graph
 from onthedot.model.hour import Hour
 from onthedot.model.key import Key
+from onthedot.model.log_line import LogLine
 from onthedot.model.mark import Mark
 from onthedot.model.minute import Minute
 from onthedot.model.node import Node, NodeState
 from onthedot.model.run import Run, UnreadableRun
 from onthedot.model.schedule import DEFINITION, Schedule, ScheduleSummary
 from onthedot.model.states import State
+from onthedot.model.task_info import TaskInfo
 from onthedot.model.token import Role, Session, Token
 from onthedot.model.value import Value, ValueState
 from onthedot.model.values import make, replace
 from onthedot.rules.plain import begins_plainly, is_followed
-from onthedot.stores.base import Author, Change, LogLine, TaskInfo
 from onthedot.stores.json_text import (
     UNREADABLE,
     UNREADABLE_POLICY,

@@ -11,44 +11,34 @@ from typing import Any, TypeVar
 
 from onthedot.heap import IndexedHeap
 from onthedot.model.alert import AlertState, alert_states_from, keys_of_alerts
+from onthedot.model.change import Change
 from onthedot.model.decision import Decision
 from onthedot.model.freeze import Freeze
 from onthedot.model.graph import Graph
 from onthedot.model.hour import Hour
 from onthedot.model.key import Key
+from onthedot.model.log_line import LogLine
 from onthedot.model.mark import mark_of
 from onthedot.model.minute import Minute
 from onthedot.model.node import Node
 from onthedot.model.run import Run
 from onthedot.model.schedule import Facet, Mode, Order, Schedule, ScheduleSummary
 from onthedot.model.states import State
+from onthedot.model.task_info import TaskInfo
 from onthedot.model.token import Session, Token
 from onthedot.model.value import Value, ValueState
 from onthedot.model.values import replace
 from onthedot.rules.effects import Effects
 from onthedot.rules.precedence import foremost, turn_of
 from onthedot.stores.answerable import answerable
+from onthedot.stores.answers import RolledUp, Ticks
 from onthedot.stores.asking import bounds, counts_of, demands_of, has_part, is_late, needed_by, page_of, results_of
-from onthedot.stores.base import (
-    COUNTED,
-    MINUTES_KEPT_MS,
-    Change,
-    Demand,
-    Load,
-    LogLine,
-    Needed,
-    Pruned,
-    Retention,
-    RolledUp,
-    RunCounts,
-    ScheduleCounts,
-    TaskInfo,
-    Ticks,
-)
+from onthedot.stores.counts import COUNTED, Demand, Load, Needed, RunCounts, ScheduleCounts
 from onthedot.stores.engine import Engine
 from onthedot.stores.known_values import with_values
 from onthedot.stores.memory_prune import EndedRuns, Keys, MemoryForgetting, MemoryRolling, Place
 from onthedot.stores.prune import Pruner
+from onthedot.stores.retention import MINUTES_KEPT_MS, Pruned, Retention
 from onthedot.stores.roll_up import roll_up
 from onthedot.stores.transaction import Claim, LiveRuns, StepRow, TryAgain, most_waiting, step_row, still_live
 from onthedot.triggers.pinned import Use

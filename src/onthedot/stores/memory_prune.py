@@ -13,8 +13,8 @@ from onthedot.model.hour import Hour
 from onthedot.model.key import Key
 from onthedot.model.run import Run
 from onthedot.rules.counting import End
-from onthedot.stores.base import Pruned
 from onthedot.stores.prune import is_needed
+from onthedot.stores.retention import Pruned
 from onthedot.stores.roll_up import STEP, Known
 
 if TYPE_CHECKING:

@@ -12,8 +12,10 @@ from functools import partial
 from typing import Any, Generic, Protocol, TypeVar
 
 from onthedot.errors import StoreError, StoreUnavailable
-from onthedot.stores.base import Pruned, Retention, RolledUp, Store
+from onthedot.stores.answers import RolledUp
+from onthedot.stores.base import Store
 from onthedot.stores.kept_graphs import KEPT_MS
+from onthedot.stores.retention import Pruned, Retention
 from onthedot.stores.roll_up import Rolling, roll_up
 from onthedot.stores.transaction import TryAgain, once_more_if_cut_off
 

@@ -14,7 +14,8 @@ from typing import Any, Protocol
 from onthedot.model.hour import HOUR_MS, Hour
 from onthedot.model.run import Run
 from onthedot.rules.counting import FINISHED, End, counted
-from onthedot.stores.base import ROLL_UP_AFTER_MS, RolledUp
+from onthedot.stores.answers import RolledUp
+from onthedot.stores.retention import ROLL_UP_AFTER_MS
 from onthedot.stores.transaction import TryAgain, once_more_if_cut_off
 
 STEP = "//"

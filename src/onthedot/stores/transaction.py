@@ -17,20 +17,22 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, TypeVar
 
+from onthedot.model.change import Change
 from onthedot.model.decision import Decision
 from onthedot.model.freeze import Freeze
 from onthedot.model.graph import Graph
 from onthedot.model.key import Key
+from onthedot.model.log_line import LogLine
 from onthedot.model.node import Node
 from onthedot.model.policy import Policy
 from onthedot.model.run import Run, UnreadableRun
 from onthedot.model.schedule import Schedule, ScheduleSummary
 from onthedot.model.states import LIVE, State
+from onthedot.model.task_info import TaskInfo
 from onthedot.model.token import Session, Token
 from onthedot.model.value import Value
 from onthedot.model.values import make
 from onthedot.rules.effects import Effects
-from onthedot.stores.base import Change, LogLine, TaskInfo
 from onthedot.triggers.pinned import Use
 
 T = TypeVar("T")

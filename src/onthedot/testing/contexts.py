@@ -11,9 +11,9 @@ from onthedot.errors import SettingsError
 from onthedot.execution.context import Context
 from onthedot.model.graph import SHARD
 from onthedot.model.ids import new_id
+from onthedot.model.log_line import LogLine
 from onthedot.model.run import Run
 from onthedot.moments import ceil_ms
-from onthedot.stores.base import LogLine
 from onthedot.testing.virtual_time import CallClock
 
 _MOMENTS = {"scheduled_at": "scheduled_ms", "due_at": "due_ms"}

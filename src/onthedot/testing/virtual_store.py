@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any
 
 from onthedot.heap import IndexedHeap
+from onthedot.model.change import Author
 from onthedot.model.decision import Decision
 from onthedot.model.minute import Minute
 from onthedot.model.run import Run
@@ -13,8 +14,9 @@ from onthedot.model.schedule import Mode, Schedule
 from onthedot.model.states import State
 from onthedot.rules.effects import Edit, Effects
 from onthedot.rules.expiry import waits_at_most_ms
-from onthedot.stores.base import Author, Pruned, Retention, RolledUp
+from onthedot.stores.answers import RolledUp
 from onthedot.stores.memory import MemoryStore
+from onthedot.stores.retention import Pruned, Retention
 
 NEVER = 1 << 62
 

@@ -25,16 +25,17 @@ from onthedot.durations import to_duration_ms
 from onthedot.errors import OnthedotError, SettingsError
 from onthedot.events import TOPICS, Emitter, Failure
 from onthedot.execution.targets import Target
+from onthedot.model.change import Author
 from onthedot.model.decision import Decision
 from onthedot.model.ids import seeded
 from onthedot.model.run import Run
+from onthedot.model.task_info import TaskInfo
 from onthedot.model.value import Value
 from onthedot.model.values import replace as with_fields
 from onthedot.moments import ceil_ms, from_ms
 from onthedot.node.node import NodeRunner
 from onthedot.node.settings import NodeSettings
 from onthedot.rules.effects import Before, Effects
-from onthedot.stores.base import Author, TaskInfo
 from onthedot.testing.fast_forward import FastForward
 from onthedot.testing.virtual_node import VirtualNode
 from onthedot.testing.virtual_store import NEVER, VirtualStore

@@ -10,7 +10,7 @@ from starlette.types import Receive, Scope, Send
 
 from onthedot.app.app import App
 from onthedot.errors import RunNotFound, StoreError
-from onthedot.stores.base import LogLine
+from onthedot.model.log_line import LogLine
 from onthedot.web import models
 from onthedot.web.places import look
 from onthedot.web.problems import Refused

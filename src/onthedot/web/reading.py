@@ -30,8 +30,10 @@ from onthedot.model import node as nodes
 from onthedot.model import run as runs
 from onthedot.model import schedule as schedules
 from onthedot.model import token as tokens
+from onthedot.model.change import Change
+from onthedot.model.log_line import LogLine
+from onthedot.model.task_info import TaskInfo
 from onthedot.moments import from_ms, iso
-from onthedot.stores import base
 from onthedot.triggers import Trigger, at, cron, decode, every, named
 from onthedot.triggers.calendar_days import SOURCES, CalendarDays, days_from
 from onthedot.web import models
@@ -151,22 +153,22 @@ def node_model(node: nodes.Node, now_ms: int, pools: Sequence[PoolUse] = ()) -> 
     return models.Node(**node_document(node, now_ms, used), running=sum(each.running for each in used))
 
 
-def task_model(task: base.TaskInfo) -> models.Task:
+def task_model(task: TaskInfo) -> models.Task:
     """A task as it is told."""
     return models.Task(**finite(task_document(task)))
 
 
-def line_model(line: base.LogLine) -> models.LogLine:
+def line_model(line: LogLine) -> models.LogLine:
     """A line of a log as it is told."""
     return models.LogLine(**log_document(line))
 
 
-def change_model(change: base.Change) -> models.Change:
+def change_model(change: Change) -> models.Change:
     """A line of the audit as it is told."""
     return models.Change(**finite(change_document(change)))
 
 
-def change_page(page: Page[base.Change]) -> models.Changes:
+def change_page(page: Page[Change]) -> models.Changes:
     """A page of the audit as it is told."""
     return models.Changes(changes=[change_model(each) for each in page], cursor=page.cursor)
 

@@ -6,12 +6,12 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, get_args
 
+from onthedot.model.change import Change
 from onthedot.model.node import Node
 from onthedot.model.run import Run
-from onthedot.stores.base import Change
 
 if TYPE_CHECKING:
-    from onthedot.stores.base import RunCounts, ScheduleCounts
+    from onthedot.stores.counts import RunCounts, ScheduleCounts
 
 Topic = Literal["runs", "schedules", "nodes", "changes", "minute"]
 """What one may ask to be told of; `store` (it went away, or came back) is told to everybody."""

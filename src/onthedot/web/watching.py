@@ -21,10 +21,11 @@ from onthedot.app.outlook import Planned, StoreOutlook
 from onthedot.clock import Clock, StoreClock
 from onthedot.errors import StoreError
 from onthedot.loop import Loop
+from onthedot.model.change import Change
 from onthedot.model.run import Run
 from onthedot.model.states import State
 from onthedot.model.token import Token
-from onthedot.stores.base import Change, Store
+from onthedot.stores.base import Store
 from onthedot.web.coming import Coming
 from onthedot.web.security import Caller
 from onthedot.web.snapshot import MINUTE_MS, Away, Message, Snapshot, compare, is_followed, new_changes, renewed

@@ -8,12 +8,12 @@ import pytest
 from tests.surfaces.web.client import Callers, Client
 
 from onthedot import App, every
+from onthedot.model.change import Author
 from onthedot.model.node import Node
 from onthedot.model.schedule import UNDECLARED_AFTER_MS
 from onthedot.model.values import replace
 from onthedot.moments import ceil_ms, iso
 from onthedot.rules.effects import Before, Effects
-from onthedot.stores.base import Author
 
 
 @pytest.fixture

@@ -10,10 +10,10 @@ from tests.stores.vandals import vandal_of
 from tests.surfaces.web.client import Callers, Client
 
 from onthedot import App, every
+from onthedot.model.log_line import LogLine
 from onthedot.model.node import Node
 from onthedot.model.outcome import Outcome
 from onthedot.model.run import Run
-from onthedot.stores.base import LogLine
 from onthedot.web.security import COOKIE, csrf_of
 
 LARGEST = 60 * 1024

@@ -15,11 +15,11 @@ import pytest
 from tests.surfaces.web.client import Callers, Client, kind_of
 
 from onthedot import App, every
+from onthedot.model.log_line import LogLine
 from onthedot.model.node import Node
 from onthedot.model.outcome import Outcome
 from onthedot.model.run import Run
 from onthedot.model.values import replace
-from onthedot.stores.base import LogLine
 from onthedot.web.reading import run_model
 from onthedot.web.routes import runs
 from onthedot.web.serving import Place, WebServer

@@ -14,7 +14,7 @@ from onthedot import App, cron, every
 from onthedot.app.schedules import Affected, Put
 from onthedot.errors import ScheduleNotFound
 from onthedot.stores import roll_up
-from onthedot.stores.base import Retention
+from onthedot.stores.retention import Retention
 
 NIGHTLY: dict[str, Any] = {
     "name": "nightly",

@@ -7,8 +7,8 @@ import pytest
 from onthedot import App, SettingsError, every
 from onthedot.clock import ManualClock
 from onthedot.model.node import Node
+from onthedot.model.task_info import TaskInfo
 from onthedot.moments import ceil_ms
-from onthedot.stores.base import TaskInfo
 from onthedot.stores.memory import MemoryStore
 
 

@@ -21,7 +21,7 @@ from onthedot.model.remote import Sent
 from onthedot.model.run import Run
 from onthedot.model.states import State
 from onthedot.moments import from_ms
-from onthedot.stores.base import Finished
+from onthedot.stores.answers import Finished
 
 ID = "run.1"
 

@@ -7,8 +7,9 @@ import pytest
 from onthedot import App
 from onthedot.insight.pool_use import PoolUse, pools_in_use
 from onthedot.model.node import SLOW_LABEL, Node
+from onthedot.model.task_info import TaskInfo
 from onthedot.node.settings import NodeSettings
-from onthedot.stores.base import Load, TaskInfo
+from onthedot.stores.counts import Load
 
 SIZES = {"fast": 40, "slow": 20, "loop": 40, "process": 2}
 TASKS = [TaskInfo("plain"), TaskInfo("fetch", pool="loop"), TaskInfo("heavy", pool="process")]

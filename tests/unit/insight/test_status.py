@@ -11,13 +11,13 @@ import pytest
 from onthedot import App, every
 from onthedot.insight.explain import explain
 from onthedot.insight.status import MOST_LISTED, read_status
+from onthedot.model.change import Author
 from onthedot.model.node import Node
 from onthedot.model.run import Run
 from onthedot.model.schedule import Schedule
 from onthedot.model.states import State
 from onthedot.moments import from_ms
 from onthedot.rules.effects import Effects
-from onthedot.stores.base import Author
 from onthedot.stores.memory import MemoryStore
 from onthedot.testing.clock import ManualClock
 

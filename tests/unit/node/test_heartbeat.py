@@ -13,7 +13,7 @@ from onthedot.errors import NodeDead
 from onthedot.events import LoopRestarted
 from onthedot.execution.worker import Execution
 from onthedot.model.node import Node, NodeState
-from onthedot.stores.base import Planned, Renewal, Started
+from onthedot.stores.answers import Planned, Renewal, Started
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from tests.unit.node.world import START, World
 
 from onthedot import every
 from onthedot.node.settings import NodeSettings
-from onthedot.stores.base import Planned
+from onthedot.stores.answers import Planned
 
 
 @pytest.fixture

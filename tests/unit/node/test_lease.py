@@ -7,7 +7,7 @@ from onthedot.model.run import Run
 from onthedot.model.states import State
 from onthedot.model.values import replace
 from onthedot.node.lease import Ask, Claim, Here, Lease, Peers
-from onthedot.stores.base import Renewal
+from onthedot.stores.answers import Renewal
 
 ME = Node("me", "me", lease_ms=30_000)
 GIVE_UP_MS = 25_000

@@ -24,7 +24,7 @@ from onthedot.model.states import State
 from onthedot.node.agenda import LOOK_AGAIN_MS
 from onthedot.node.node import NodeRunner
 from onthedot.node.settings import NodeSettings
-from onthedot.stores.base import Planned, Renewal
+from onthedot.stores.answers import Planned, Renewal
 from onthedot.stores.memory import _MemoryTransaction
 
 

@@ -22,7 +22,7 @@ from onthedot.node.planning_pass import PASS_IS_LATE_MS, QUIET_MS, TURN_MS
 from onthedot.node.prepared import KEPT_FOR_MS, Prepared
 from onthedot.node.settings import NodeSettings
 from onthedot.rules.plan import Decider
-from onthedot.stores.base import Planned
+from onthedot.stores.answers import Planned
 from onthedot.triggers.codec import encode
 
 HOLD_ON_MS = NodeSettings().hold_on_ms

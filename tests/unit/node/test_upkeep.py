@@ -6,7 +6,7 @@ import pytest
 from tests.unit.node.world import World
 
 from onthedot.node.settings import NodeSettings
-from onthedot.stores.base import ROLL_UP_AFTER_MS, Retention
+from onthedot.stores.retention import ROLL_UP_AFTER_MS, Retention
 
 
 @pytest.fixture

@@ -19,7 +19,8 @@ from onthedot.moments import ceil_ms
 from onthedot.node.node import NodeRunner
 from onthedot.node.settings import NodeSettings
 from onthedot.rules.effects import Decide
-from onthedot.stores.base import Planned, Started, Store
+from onthedot.stores.answers import Planned, Started
+from onthedot.stores.base import Store
 from onthedot.stores.memory import MemoryStore
 from onthedot.stores.open import open_store
 

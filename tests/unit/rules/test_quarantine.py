@@ -8,6 +8,7 @@ import pytest
 
 from onthedot.clock import ManualClock
 from onthedot.events import Event
+from onthedot.model.change import Author
 from onthedot.model.ids import new_id
 from onthedot.model.node import Node
 from onthedot.model.schedule import Schedule
@@ -17,7 +18,6 @@ from onthedot.rules import edits
 from onthedot.rules.effects import Before, Effects, Situation
 from onthedot.rules.plan import Decider
 from onthedot.rules.quarantine import TRIES, UNDER_WAY_MS
-from onthedot.stores.base import Author
 from onthedot.stores.memory import MemoryStore
 from onthedot.triggers import every
 

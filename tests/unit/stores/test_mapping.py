@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from onthedot.errors import TriggerError
+from onthedot.model.change import Author, Change
 from onthedot.model.decision import Decision
 from onthedot.model.definition_json import as_json, from_json
 from onthedot.model.node import Node, NodeState
@@ -18,8 +19,8 @@ from onthedot.model.policy import Delivery, Misfire, Overlap, Policy
 from onthedot.model.run import Cause, Run
 from onthedot.model.schedule import DEFINITION, Kind, Mode, Origin, Schedule, ScheduleSummary
 from onthedot.model.states import State
+from onthedot.model.task_info import TaskInfo
 from onthedot.stores import mapping
-from onthedot.stores.base import Author, Change, TaskInfo
 from onthedot.stores.json_text import word_in_words
 from onthedot.stores.lanes import AWAITED, ROUTED, lane_of, lanes_of
 from onthedot.stores.sql import tables

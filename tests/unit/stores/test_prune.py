@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from onthedot.errors import StoreError, StoreUnavailable
-from onthedot.stores.base import Pruned
 from onthedot.stores.prune import LOOKS, Groups, Kind, Pruner, Surplus, Walk, fair_shares, is_needed
+from onthedot.stores.retention import Pruned
 from onthedot.stores.transaction import TryAgain
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from onthedot.model.change import Author, Change
 from onthedot.model.node import Node
 from onthedot.model.run import Run
 from onthedot.model.states import State
-from onthedot.stores.base import Author, Change, RunCounts, ScheduleCounts
+from onthedot.stores.counts import RunCounts, ScheduleCounts
 from onthedot.web.snapshot import MINUTE_MS, MOST_IDS, Away, Message, Snapshot, compare, is_followed
 
 NOON = 720 * MINUTE_MS

@@ -19,7 +19,8 @@ from onthedot.model.node import Node
 from onthedot.model.run import Run
 from onthedot.model.states import State
 from onthedot.model.token import Role, Token
-from onthedot.stores.base import RunCounts, ScheduleCounts, Store
+from onthedot.stores.base import Store
+from onthedot.stores.counts import RunCounts, ScheduleCounts
 from onthedot.web.snapshot import MINUTE_MS, Message, Snapshot
 from onthedot.web.streams import Holder
 from onthedot.web.watching import (

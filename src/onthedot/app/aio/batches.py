@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from onthedot.app.aio.calls import Calls, tell, unless_done
+from onthedot.model.change import Author
 from onthedot.model.run import Run
-from onthedot.stores.base import Author
 from onthedot.stores.engine.apart import in_parts
 
 if TYPE_CHECKING:

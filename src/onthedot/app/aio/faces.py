@@ -22,8 +22,8 @@ from onthedot.app.tasks import Tasks
 from onthedot.app.tokens import Tokens
 from onthedot.app.values import Calendars, NamedTriggers
 from onthedot.errors import SettingsError
+from onthedot.model.log_line import LogLine
 from onthedot.model.run import Run
-from onthedot.stores.base import LogLine
 
 _FOLLOW_S = 0.5
 

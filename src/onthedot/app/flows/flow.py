@@ -15,8 +15,8 @@ from onthedot.app.flows.references import Reference, item, of_arg
 from onthedot.app.options import policy_of
 from onthedot.errors import ArgumentsError, SettingsError
 from onthedot.model.graph import Graph
+from onthedot.model.task_info import TaskInfo
 from onthedot.storable import beginning
-from onthedot.stores.base import TaskInfo
 
 P = ParamSpec("P")
 PREFIX = "@"

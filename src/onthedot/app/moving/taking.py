@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from onthedot.app.enabled import and_pause
 from onthedot.app.moving.report import Move, Refused
 from onthedot.errors import OnthedotError, TriggerError
+from onthedot.model.change import Author
 from onthedot.model.schedule import Schedule
 from onthedot.rules import edits
 from onthedot.rules.effects import Before, Edit, Effects
-from onthedot.stores.base import Author, Store
+from onthedot.stores.base import Store
 from onthedot.triggers.base import Trigger
 
 _BATCH = 500

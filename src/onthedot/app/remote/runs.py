@@ -15,10 +15,10 @@ from onthedot.clock import Clock
 from onthedot.durations import to_duration_ms
 from onthedot.errors import RunNotFound
 from onthedot.insight.run_report import RunStory
+from onthedot.model.log_line import LogLine
 from onthedot.model.run import Run
 from onthedot.moments import ceil_ms, iso
 from onthedot.storable import can_be_kept
-from onthedot.stores.base import LogLine
 
 _PAGE = 200
 _FOLLOW_MS = 500

@@ -20,13 +20,13 @@ from onthedot.app.templates import Each, items_of, refuse_revision
 from onthedot.errors import ScheduleNotFound, SettingsError
 from onthedot.events import Event, Paused
 from onthedot.insight.explain import Explanation
+from onthedot.model.change import Change
 from onthedot.model.run import Run
 from onthedot.model.schedule import Schedule
 from onthedot.moments import ceil_ms, iso, read_moment
 from onthedot.patterns import is_pattern
 from onthedot.rules.backfill import Which
 from onthedot.storable import can_be_kept
-from onthedot.stores.base import Change
 from onthedot.triggers.base import Trigger
 from onthedot.triggers.codec import decode, encode, without_pins
 

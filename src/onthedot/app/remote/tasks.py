@@ -5,7 +5,7 @@ from __future__ import annotations
 from onthedot.app.remote.connection import Connection
 from onthedot.app.remote.values import task_of
 from onthedot.app.tasks import Tasks
-from onthedot.stores.base import TaskInfo
+from onthedot.model.task_info import TaskInfo
 
 
 class RemoteTasks(Tasks):

@@ -18,10 +18,12 @@ from onthedot.insight.pool_use import PoolUse
 from onthedot.insight.run_report import RunStory
 from onthedot.model.alert import Alert
 from onthedot.model.attempt import Attempt
+from onthedot.model.change import Author, Change
 from onthedot.model.decision import Decision
 from onthedot.model.definition_json import DEFAULTS, LISTS
 from onthedot.model.freeze import Freeze, Window
 from onthedot.model.graph import Graph
+from onthedot.model.log_line import LogLine
 from onthedot.model.node import Node, NodeState
 from onthedot.model.policy import Policy
 from onthedot.model.remote import taken
@@ -29,9 +31,9 @@ from onthedot.model.run import Run
 from onthedot.model.schedule import DEFINITION, Schedule
 from onthedot.model.states import State
 from onthedot.model.step_status import StepStatus
+from onthedot.model.task_info import TaskInfo
 from onthedot.model.token import Role, Token
 from onthedot.moments import ceil_ms, iso
-from onthedot.stores.base import Author, Change, LogLine, TaskInfo
 
 Document = Mapping[str, Any]
 P = ParamSpec("P")

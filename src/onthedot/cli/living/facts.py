@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 from onthedot.app.app import App
 from onthedot.errors import OnthedotError
+from onthedot.model.log_line import LogLine
 from onthedot.model.node import Node
 from onthedot.model.run import Run
 from onthedot.model.schedule import Schedule
 from onthedot.model.states import State
-from onthedot.stores.base import LogLine
 from onthedot.triggers.codec import decode
 
 NEWEST = 400

@@ -10,7 +10,7 @@ from onthedot.execution.engines.engine import Engine
 from onthedot.execution.engines.outpost import Note, Outpost
 from onthedot.model.node import ENGINES_LABEL, WARNING_LABEL
 from onthedot.model.run import Run
-from onthedot.stores.base import Finished
+from onthedot.stores.answers import Finished
 
 _GOES_ON = "its runs wait, and go on when it answers"
 

@@ -19,9 +19,9 @@ from onthedot.execution.execute import outcome_of
 from onthedot.execution.targets.child import Answer, Ask, Call, Done, Stop, serve
 from onthedot.execution.targets.listening import Alarm
 from onthedot.forks import tell_of_forks
+from onthedot.model.log_line import LogLine
 from onthedot.model.outcome import Outcome
 from onthedot.model.run import Run
-from onthedot.stores.base import LogLine
 
 if TYPE_CHECKING:
     from multiprocessing.context import SpawnProcess

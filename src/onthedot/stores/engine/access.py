@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from onthedot.errors import Conflict, TokenNotFound
+from onthedot.model.change import Author
 from onthedot.model.token import Session, Token
 from onthedot.model.values import replace
-from onthedot.stores.base import Author
 from onthedot.stores.engine.audit import token_changed
 from onthedot.stores.transaction import Transaction
 

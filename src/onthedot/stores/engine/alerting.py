@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from onthedot.model.alert import Alert, AlertState, ends_key, held_back_text, plans_key
 from onthedot.model.key import Key
+from onthedot.model.log_line import LogLine
 from onthedot.model.run import Run
 from onthedot.model.schedule import ScheduleSummary
 from onthedot.model.states import State
@@ -17,7 +18,6 @@ from onthedot.model.values import replace
 from onthedot.rules import alerts as rules
 from onthedot.rules.effects import Effects
 from onthedot.rules.followers import BAD, Sent
-from onthedot.stores.base import LogLine
 from onthedot.stores.transaction import Transaction
 
 _KEPT_MS = 400 * 86_400_000

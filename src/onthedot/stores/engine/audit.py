@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
+from onthedot.model.change import Author, Change
 from onthedot.model.freeze import Freeze
 from onthedot.model.ids import new_id
 from onthedot.model.node import Node
@@ -13,7 +14,6 @@ from onthedot.model.run import Run
 from onthedot.model.schedule import Schedule
 from onthedot.model.token import Token
 from onthedot.model.value import Value
-from onthedot.stores.base import Author, Change
 
 _UNREMARKABLE = frozenset(
     {

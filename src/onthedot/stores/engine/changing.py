@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from onthedot.model.change import Author, Change
 from onthedot.model.run import Run
 from onthedot.model.schedule import Schedule
 from onthedot.rules.alerts import watched
 from onthedot.rules.effects import Before, Edit, Effects
-from onthedot.stores.base import Author, Change
 from onthedot.stores.engine.audit import schedule_changed
 from onthedot.stores.engine.settling import write
 from onthedot.stores.engine.valuing import check_pins

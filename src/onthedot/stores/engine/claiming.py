@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from onthedot.model.key import Key
-from onthedot.stores.base import Retention
+from onthedot.stores.retention import Retention
 from onthedot.stores.transaction import Transaction
 
 _KEPT_MS = Retention().keys_ms

@@ -10,20 +10,24 @@ from functools import cached_property
 from typing import Any, TypeVar, cast
 
 from onthedot.errors import Clash, NodeDead, RunNotFound, StoreUnavailable
+from onthedot.model.change import Author
 from onthedot.model.freeze import Freeze
 from onthedot.model.graph import Graph
+from onthedot.model.log_line import LogLine
 from onthedot.model.node import Node
 from onthedot.model.outcome import Outcome
 from onthedot.model.remote import Sent
 from onthedot.model.run import Run, for_slot
 from onthedot.model.states import State
+from onthedot.model.task_info import TaskInfo
 from onthedot.model.token import Session, Token
 from onthedot.model.value import Value
 from onthedot.model.values import replace
 from onthedot.rules import backfill, edits
 from onthedot.rules.ahead import Ahead
 from onthedot.rules.effects import Decide, Edit, Effects
-from onthedot.stores.base import Author, Finished, LogLine, Planned, Renewal, Started, Store, TaskInfo
+from onthedot.stores.answers import Finished, Planned, Renewal, Started
+from onthedot.stores.base import Store
 from onthedot.stores.engine import (
     access,
     alerting,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
+from onthedot.model.change import Author
 from onthedot.model.key import Key
 from onthedot.model.run import Run
 from onthedot.model.schedule import Schedule
@@ -12,7 +13,6 @@ from onthedot.model.states import State
 from onthedot.model.values import replace
 from onthedot.rules import routing
 from onthedot.rules.expiry import bounded
-from onthedot.stores.base import Author
 from onthedot.stores.engine.audit import run_changed
 from onthedot.stores.engine.settling import raise_versions
 from onthedot.stores.transaction import Transaction

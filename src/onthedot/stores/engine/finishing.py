@@ -6,14 +6,16 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
+from onthedot.model.log_line import PROGRESS, LogLine
 from onthedot.model.outcome import Outcome
 from onthedot.model.run import Run
 from onthedot.model.schedule import ScheduleSummary
 from onthedot.model.states import LIVE
+from onthedot.model.task_info import TaskInfo
 from onthedot.model.values import replace
 from onthedot.rules import backfill, end
 from onthedot.rules.followers import Sent, followers
-from onthedot.stores.base import PROGRESS, Finished, LogLine, TaskInfo
+from onthedot.stores.answers import Finished
 from onthedot.stores.engine.alerting import after_ends
 from onthedot.stores.engine.settling import put_down, raise_versions
 from onthedot.stores.transaction import Transaction

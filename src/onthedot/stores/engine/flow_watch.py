@@ -10,10 +10,10 @@ from typing import Any, Protocol
 
 from onthedot.model.run import Run
 from onthedot.model.states import State
+from onthedot.model.task_info import TaskInfo
 from onthedot.model.values import replace
 from onthedot.rules.expiry import is_gated, until_ms_of, waits_at_most_ms, why_late
 from onthedot.rules.start import skipped
-from onthedot.stores.base import TaskInfo
 from onthedot.stores.engine.apart import in_parts
 from onthedot.stores.engine.finishing import end_waiting
 from onthedot.stores.engine.lookout import AT_ONCE, LookPass, look

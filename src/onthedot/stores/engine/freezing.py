@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from onthedot.errors import FreezeNotFound
+from onthedot.model.change import Author
 from onthedot.model.freeze import Freeze
 from onthedot.model.schedule import Schedule
 from onthedot.model.values import replace
 from onthedot.rules.freezing import is_as_wanted
-from onthedot.stores.base import Author
 from onthedot.stores.engine.audit import freeze_changed
 from onthedot.stores.transaction import Transaction
 

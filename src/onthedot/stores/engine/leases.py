@@ -6,13 +6,15 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from onthedot.errors import Conflict, NodeDead, NodeNotFound
+from onthedot.model.change import Author
 from onthedot.model.node import Node, NodeState
 from onthedot.model.run import Run
 from onthedot.model.schedule import Schedule, ScheduleSummary
 from onthedot.model.states import LIVE, State
+from onthedot.model.task_info import TaskInfo
 from onthedot.model.values import replace
 from onthedot.rules import end
-from onthedot.stores.base import Author, Renewal, TaskInfo
+from onthedot.stores.answers import Renewal
 from onthedot.stores.engine.audit import node_drained, node_forgotten, run_adopted, run_given_back
 from onthedot.stores.engine.finishing import Tasks, follow
 from onthedot.stores.engine.settling import put_down, raise_versions

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from onthedot.errors import Conflict, RunNotFound
+from onthedot.model.change import Author
 from onthedot.model.key import Key
 from onthedot.model.ledger import Ledger
 from onthedot.model.run import Run
@@ -10,7 +11,6 @@ from onthedot.model.states import FINAL, State
 from onthedot.model.values import replace
 from onthedot.rules.flows import retrying, telling
 from onthedot.rules.flows.making import waits_again
-from onthedot.stores.base import Author
 from onthedot.stores.engine.audit import run_changed
 from onthedot.stores.engine.finishing import Tasks, end_waiting
 from onthedot.stores.engine.graphs import graph_of

@@ -13,7 +13,7 @@ from onthedot.model.run import Run
 from onthedot.model.states import State
 from onthedot.rules import end, start
 from onthedot.rules.plain import begins_plainly, ends_plainly, is_followed
-from onthedot.stores.base import Started
+from onthedot.stores.answers import Started
 from onthedot.stores.engine.apart import is_of_the_store
 from onthedot.stores.plain import End, PlainDone, PlainStep
 from onthedot.stores.transaction import Claim, Transaction

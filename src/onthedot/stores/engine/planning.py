@@ -14,7 +14,7 @@ from onthedot.model.values import replace as replace_run
 from onthedot.rules.ahead import Ahead
 from onthedot.rules.effects import Before, Decide, Effects, Situation
 from onthedot.rules.routing import BY_LOAD
-from onthedot.stores.base import Planned
+from onthedot.stores.answers import Planned
 from onthedot.stores.engine.settling import write
 from onthedot.stores.known_values import learn
 from onthedot.stores.transaction import AheadTransaction, LiveRuns, Transaction

@@ -14,8 +14,8 @@ from onthedot.model.schedule import Schedule
 from onthedot.model.states import FINAL, LIVE, State
 from onthedot.model.values import replace
 from onthedot.rules.effects import Effects
-from onthedot.stores.base import Retention
 from onthedot.stores.engine.limits import Limits
+from onthedot.stores.retention import Retention
 from onthedot.stores.transaction import Transaction
 
 _KEY_MS = Retention().keys_ms

@@ -16,7 +16,7 @@ from onthedot.rules.expiry import waits_at_most_ms, why_late
 from onthedot.rules.flows.broadcasting import as_flow, is_whole
 from onthedot.rules.precedence import turn_of
 from onthedot.rules.routing import eligible
-from onthedot.stores.base import Started
+from onthedot.stores.answers import Started
 from onthedot.stores.engine.finishing import Tasks
 from onthedot.stores.engine.graphs import graphs_of
 from onthedot.stores.engine.limits import Limits

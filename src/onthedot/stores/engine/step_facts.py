@@ -14,9 +14,9 @@ from onthedot.model.ledger import Ledger
 from onthedot.model.policy import Policy
 from onthedot.model.references import PATH, Unresolved, at_path
 from onthedot.model.run import Run
+from onthedot.model.task_info import TaskInfo
 from onthedot.rules.flows.judging import listed, mapped_over
 from onthedot.rules.flows.making import id_of
-from onthedot.stores.base import TaskInfo
 from onthedot.stores.transaction import Transaction
 
 PUBLISHED_MS = 1000

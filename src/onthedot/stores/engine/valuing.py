@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 
 from onthedot.errors import Conflict, ValueMoved, ValueNotFound
+from onthedot.model.change import Author
 from onthedot.model.schedule import Schedule
 from onthedot.model.value import REVISIONS_KEPT, Value, ValueState, value_id
 from onthedot.model.values import replace
 from onthedot.rules.effects import Before, Effects
-from onthedot.stores.base import Author
 from onthedot.stores.engine.audit import value_changed
 from onthedot.stores.transaction import Transaction
 from onthedot.triggers.pinned import Content, Use, digest_of, direct_pins, uses_in

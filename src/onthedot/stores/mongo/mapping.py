@@ -12,10 +12,12 @@ from dataclasses import fields
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+from onthedot.model.change import Change
 from onthedot.model.decision import Decision
 from onthedot.model.freeze import Freeze
 from onthedot.model.hour import Hour
 from onthedot.model.key import Key
+from onthedot.model.log_line import LogLine
 from onthedot.model.mark import Mark
 from onthedot.model.minute import Minute
 from onthedot.model.node import Node
@@ -23,11 +25,12 @@ from onthedot.model.policy import DEFAULT, Policy
 from onthedot.model.run import Run
 from onthedot.model.schedule import Schedule, ScheduleSummary
 from onthedot.model.states import State
+from onthedot.model.task_info import TaskInfo
 from onthedot.model.token import Session, Token
 from onthedot.model.value import Value
 from onthedot.stores import mapping
 from onthedot.stores.asking import folded, is_late
-from onthedot.stores.base import LATE_MS, Change, LogLine, TaskInfo
+from onthedot.stores.counts import LATE_MS
 from onthedot.stores.json_text import UNREADABLE, encode, policy_from
 from onthedot.stores.transaction import StepRow
 

@@ -9,11 +9,11 @@ from typing import Any, Protocol, TypeVar
 from pymongo.client_session import ClientSession
 from pymongo.database import Database
 
-from onthedot.stores.base import Pruned
 from onthedot.stores.mongo import schema
 from onthedot.stores.mongo.mapping import AT_ONCE, Document
 from onthedot.stores.mongo.transaction import gates_of
 from onthedot.stores.prune import BATCH, Groups, Surplus, Walk, is_needed
+from onthedot.stores.retention import Pruned
 
 T = TypeVar("T")
 Row = tuple[Any, int]

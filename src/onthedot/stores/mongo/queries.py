@@ -10,29 +10,22 @@ from pymongo.client_session import ClientSession
 from pymongo.database import Database
 
 from onthedot.model.alert import AlertState, alert_states_from, keys_of_alerts
+from onthedot.model.change import Change
 from onthedot.model.decision import Decision
 from onthedot.model.freeze import Freeze
+from onthedot.model.log_line import LogLine
 from onthedot.model.minute import Minute
 from onthedot.model.node import Node
 from onthedot.model.run import Run
 from onthedot.model.schedule import Facet, Mode, Order, Schedule
 from onthedot.model.states import State
+from onthedot.model.task_info import TaskInfo
 from onthedot.model.token import Session, Token
 from onthedot.model.value import Value
 from onthedot.stores.answerable import answerable
+from onthedot.stores.answers import Ticks
 from onthedot.stores.asking import BY_THE_CLOCK
-from onthedot.stores.base import (
-    COUNTED,
-    Change,
-    Demand,
-    Load,
-    LogLine,
-    Needed,
-    RunCounts,
-    ScheduleCounts,
-    TaskInfo,
-    Ticks,
-)
+from onthedot.stores.counts import COUNTED, Demand, Load, Needed, RunCounts, ScheduleCounts
 from onthedot.stores.engine import Engine
 from onthedot.stores.known_values import with_values
 from onthedot.stores.mongo import flows, run_queries, schedule_queries, schema

@@ -11,8 +11,9 @@ from pymongo.database import Database
 
 from onthedot.model.run import Run
 from onthedot.model.states import LIVE, State
+from onthedot.stores.answers import Ticks
 from onthedot.stores.asking import bounds
-from onthedot.stores.base import LATE_MS, Load, RunCounts, Ticks
+from onthedot.stores.counts import LATE_MS, Load, RunCounts
 from onthedot.stores.mongo import mapping as documents
 from onthedot.stores.mongo import schema
 from onthedot.stores.mongo.mapping import AT_ONCE, Document

@@ -12,7 +12,7 @@ from pymongo.database import Database
 
 from onthedot.model.schedule import Facet, Mode, Order, Schedule
 from onthedot.stores.asking import NAMED, folded, page_of, since
-from onthedot.stores.base import Demand, Needed, ScheduleCounts
+from onthedot.stores.counts import Demand, Needed, ScheduleCounts
 from onthedot.stores.json_text import word_in_words
 from onthedot.stores.mapping import is_frozen
 from onthedot.stores.mongo import mapping as documents

@@ -20,12 +20,13 @@ from pymongo.write_concern import WriteConcern
 from onthedot.clock import SystemClock
 from onthedot.errors import Conflict, SchemaError, SettingsError, StoreError, StoreUnavailable
 from onthedot.forks import leave_alone, notice_fork, tell_of_forks
+from onthedot.model.change import Author
 from onthedot.model.finding import Finding
 from onthedot.model.hour import Hour
 from onthedot.model.minute import Minute
 from onthedot.model.run import Run
 from onthedot.stores.answerable import answerable
-from onthedot.stores.base import MINUTES_KEPT_MS, OLD_MS, Author, Pruned, Retention, RolledUp
+from onthedot.stores.answers import OLD_MS, RolledUp
 from onthedot.stores.claimed_runs import ClaimedRuns
 from onthedot.stores.engine.enqueuing import enqueue
 from onthedot.stores.kept_graphs import Graphs
@@ -44,6 +45,7 @@ from onthedot.stores.mongo.reservations import Reservations
 from onthedot.stores.mongo.roll_up import MongoRolling
 from onthedot.stores.mongo.transaction import MongoTransaction
 from onthedot.stores.prune import Pruner
+from onthedot.stores.retention import MINUTES_KEPT_MS, Pruned, Retention
 from onthedot.stores.roll_up import roll_up
 from onthedot.stores.transaction import Transaction, TryAgain
 

@@ -14,20 +14,22 @@ from itertools import count
 from pymongo.client_session import ClientSession
 from pymongo.database import Database
 
+from onthedot.model.change import Change
 from onthedot.model.decision import Decision
 from onthedot.model.freeze import Freeze
 from onthedot.model.graph import Graph
 from onthedot.model.key import Key
+from onthedot.model.log_line import LogLine
 from onthedot.model.node import Node
 from onthedot.model.run import Run
 from onthedot.model.schedule import Schedule, ScheduleSummary
 from onthedot.model.states import State
+from onthedot.model.task_info import TaskInfo
 from onthedot.model.token import Session, Token
 from onthedot.model.value import Value, ValueState
 from onthedot.model.values import replace
 from onthedot.rules.effects import Effects
 from onthedot.stores import mapping
-from onthedot.stores.base import Change, LogLine, TaskInfo
 from onthedot.stores.claimed_runs import COLUMNS, ClaimedRuns
 from onthedot.stores.kept_graphs import Graphs
 from onthedot.stores.mongo import awaited, beside, flows, schema

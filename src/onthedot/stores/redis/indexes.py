@@ -85,7 +85,7 @@ from onthedot.model.node import Node
 from onthedot.model.run import Run
 from onthedot.model.schedule import Schedule
 from onthedot.model.states import State
-from onthedot.stores.base import LATE_MS
+from onthedot.stores.counts import LATE_MS
 from onthedot.stores.mapping import windows_text
 from onthedot.stores.transaction import Claim
 

@@ -15,21 +15,23 @@ from operator import attrgetter
 from typing import Any, cast
 
 from onthedot.model.attempt import attempts_from
+from onthedot.model.change import Author, Change
 from onthedot.model.decision import Decision, Reason
 from onthedot.model.freeze import Freeze
 from onthedot.model.hour import Hour
 from onthedot.model.key import Key
+from onthedot.model.log_line import LogLine
 from onthedot.model.minute import Minute
 from onthedot.model.node import Node, NodeState
 from onthedot.model.policy import DEFAULT, Policy
 from onthedot.model.run import Run
 from onthedot.model.schedule import Schedule
 from onthedot.model.states import State
+from onthedot.model.task_info import TaskInfo
 from onthedot.model.token import Session, Token
 from onthedot.model.value import Value
 from onthedot.model.values import make
 from onthedot.rules.counting import End
-from onthedot.stores.base import Author, Change, LogLine, TaskInfo
 from onthedot.stores.json_text import UNREADABLE_POLICY, Unreadable, policy_text
 from onthedot.stores.mapping import (
     SCHEDULE,

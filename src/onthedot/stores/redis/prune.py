@@ -13,11 +13,11 @@ from typing import Any
 from onthedot.model.graph import Graph
 from onthedot.model.ids import made_ms
 from onthedot.model.states import FINAL
-from onthedot.stores.base import Pruned
 from onthedot.stores.prune import BATCH, Walk
 from onthedot.stores.redis import mapping
 from onthedot.stores.redis.indexes import name_in
 from onthedot.stores.redis.server import Server
+from onthedot.stores.retention import Pruned
 
 Row = tuple[str, str]
 """A member of an index and its score: so it was found, and so it must still be."""

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from onthedot.model.change import Change
 from onthedot.model.minute import Minute
 from onthedot.model.node import Node
 from onthedot.model.schedule import Schedule
+from onthedot.model.task_info import TaskInfo
 from onthedot.model.value import Value, ValueState
-from onthedot.stores.base import Change, TaskInfo
 from onthedot.stores.redis import mapping
 from onthedot.stores.redis.remembered import Remembered
 from onthedot.stores.redis.server import AT_ONCE, Server

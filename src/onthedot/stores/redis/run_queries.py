@@ -12,8 +12,9 @@ from onthedot.model.mark import Mark, mark_of
 from onthedot.model.run import Run
 from onthedot.model.states import FINAL, LIVE, State
 from onthedot.model.values import replace
+from onthedot.stores.answers import Ticks
 from onthedot.stores.asking import is_late
-from onthedot.stores.base import Load, RunCounts, Ticks
+from onthedot.stores.counts import Load, RunCounts
 from onthedot.stores.redis import mapping
 from onthedot.stores.redis.server import AT_ONCE, Server, counted
 from onthedot.stores.redis.tables import STAMP

@@ -10,7 +10,7 @@ from itertools import islice
 
 from onthedot.model.schedule import Facet, Mode, Order, Schedule
 from onthedot.stores.asking import folded, has_part, page_of, since
-from onthedot.stores.base import Demand, ScheduleCounts
+from onthedot.stores.counts import Demand, ScheduleCounts
 from onthedot.stores.mapping import is_frozen
 from onthedot.stores.paging import NEVER_MS, place_from
 from onthedot.stores.redis import mapping

@@ -11,37 +11,24 @@ from typing import Any
 from onthedot.errors import StoreError, StoreUnavailable
 from onthedot.forks import leave_alone, tell_of_forks
 from onthedot.model.alert import AlertState, alert_states_from, keys_of_alerts
+from onthedot.model.change import Author, Change
 from onthedot.model.decision import Decision
 from onthedot.model.finding import Finding
 from onthedot.model.freeze import Freeze
 from onthedot.model.hour import Hour
+from onthedot.model.log_line import LogLine
 from onthedot.model.minute import Minute
 from onthedot.model.node import Node
 from onthedot.model.run import Run
 from onthedot.model.schedule import Facet, Mode, Order, Schedule
 from onthedot.model.states import State
+from onthedot.model.task_info import TaskInfo
 from onthedot.model.token import Session, Token
 from onthedot.model.value import Value
 from onthedot.stores.answerable import answerable
+from onthedot.stores.answers import OLD_MS, RolledUp, Ticks
 from onthedot.stores.asking import BY_THE_CLOCK, bounds
-from onthedot.stores.base import (
-    COUNTED,
-    MINUTES_KEPT_MS,
-    OLD_MS,
-    Author,
-    Change,
-    Demand,
-    Load,
-    LogLine,
-    Needed,
-    Pruned,
-    Retention,
-    RolledUp,
-    RunCounts,
-    ScheduleCounts,
-    TaskInfo,
-    Ticks,
-)
+from onthedot.stores.counts import COUNTED, Demand, Load, Needed, RunCounts, ScheduleCounts
 from onthedot.stores.engine import Engine
 from onthedot.stores.kept_graphs import Graphs
 from onthedot.stores.known_values import with_values
@@ -54,6 +41,7 @@ from onthedot.stores.redis.roll_up import RedisRolling
 from onthedot.stores.redis.server import Server
 from onthedot.stores.redis.tables import KEYS, STAMP
 from onthedot.stores.redis.transaction import RedisTransaction
+from onthedot.stores.retention import MINUTES_KEPT_MS, Pruned, Retention
 from onthedot.stores.roll_up import roll_up
 from onthedot.stores.transaction import TryAgain
 from onthedot.triggers.pinned import Use

@@ -14,19 +14,21 @@ from os import urandom
 from typing import Any, TypeVar
 
 from onthedot.errors import StoreError
+from onthedot.model.change import Change
 from onthedot.model.decision import Decision
 from onthedot.model.freeze import Freeze
 from onthedot.model.graph import Graph
 from onthedot.model.key import Key
+from onthedot.model.log_line import LogLine
 from onthedot.model.node import Node
 from onthedot.model.run import Run, UnreadableRun
 from onthedot.model.schedule import Schedule, ScheduleSummary
 from onthedot.model.states import FINAL, LIVE, State
+from onthedot.model.task_info import TaskInfo
 from onthedot.model.token import Session, Token
 from onthedot.model.value import Value, ValueState
 from onthedot.model.values import replace
 from onthedot.rules.effects import Effects
-from onthedot.stores.base import Change, LogLine, TaskInfo
 from onthedot.stores.kept_graphs import Graphs
 from onthedot.stores.mapping import freeze_row
 from onthedot.stores.redis import flows, mapping, queries

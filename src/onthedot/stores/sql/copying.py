@@ -15,7 +15,7 @@ from sqlalchemy import Connection, Table, TextClause, text
 from onthedot.model.run import Run
 from onthedot.rules.effects import Effects
 from onthedot.stores import mapping
-from onthedot.stores.base import LATE_MS
+from onthedot.stores.counts import LATE_MS
 from onthedot.stores.json_text import clean, encode
 from onthedot.stores.lanes import lane_of
 from onthedot.stores.sql import driver, tables

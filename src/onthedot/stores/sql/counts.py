@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import Column, ColumnElement, ScalarSelect, and_, bindparam, func, literal_column, or_, select
 
 from onthedot.model.policy import Policy
-from onthedot.stores.base import Demand, Needed, RunCounts, ScheduleCounts
+from onthedot.stores.counts import Demand, Needed, RunCounts, ScheduleCounts
 from onthedot.stores.json_text import UNREADABLE, policy_from
 from onthedot.stores.mapping import is_frozen
 from onthedot.stores.sql import tables

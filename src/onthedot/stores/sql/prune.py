@@ -8,8 +8,8 @@ from typing import Any, Protocol, TypeVar
 
 from sqlalchemy import Connection
 
-from onthedot.stores.base import Pruned
 from onthedot.stores.prune import BATCH, Groups, Surplus, Walk, is_needed
+from onthedot.stores.retention import Pruned
 from onthedot.stores.sql import statements
 from onthedot.stores.sql.dialect import Dialect
 from onthedot.stores.sql.statements import CHUNK, Aging, Crowd

@@ -27,7 +27,7 @@ from onthedot.model.schedule import Facet, Mode, Order, Schedule
 from onthedot.model.states import LIVE, State
 from onthedot.stores import mapping
 from onthedot.stores.asking import folded, page_of, since
-from onthedot.stores.base import LATE_MS
+from onthedot.stores.counts import LATE_MS
 from onthedot.stores.json_text import word_in_words
 from onthedot.stores.paging import NEVER_MS, place_from
 from onthedot.stores.sql import counts, driver, statements, tables

@@ -30,7 +30,7 @@ from sqlalchemy import (
 
 from onthedot.model.node import NodeState
 from onthedot.stores import claimed_runs, mapping, open_flows
-from onthedot.stores.base import LATE_MS
+from onthedot.stores.counts import LATE_MS
 from onthedot.stores.sql import tables
 from onthedot.stores.sql.batches import Batch, changing, deleting
 from onthedot.stores.sql.dialect import Dialect

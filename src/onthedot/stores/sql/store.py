@@ -16,48 +16,36 @@ from onthedot.clock import SystemClock
 from onthedot.errors import Conflict, NodeDead, SchemaError, StoreError, StoreUnavailable
 from onthedot.forks import leave_alone, notice_fork, tell_of_forks
 from onthedot.model.alert import AlertState, alert_states_from, keys_of_alerts
+from onthedot.model.change import Author, Change
 from onthedot.model.decision import Decision
 from onthedot.model.finding import Finding
 from onthedot.model.freeze import Freeze
 from onthedot.model.graph import Graph
 from onthedot.model.hour import Hour
+from onthedot.model.log_line import LogLine
 from onthedot.model.minute import Minute
 from onthedot.model.node import Node
 from onthedot.model.outcome import Outcome
 from onthedot.model.run import Run
 from onthedot.model.schedule import Facet, Mode, Order, Schedule
 from onthedot.model.states import State
+from onthedot.model.task_info import TaskInfo
 from onthedot.model.token import Session, Token
 from onthedot.model.value import Value, ValueState
 from onthedot.rules.ahead import Ahead
 from onthedot.stores import mapping
 from onthedot.stores.answerable import answerable
+from onthedot.stores.answers import OLD_MS, Planned, RolledUp, Ticks
 from onthedot.stores.asking import BY_THE_CLOCK, bounds, since
-from onthedot.stores.base import (
-    COUNTED,
-    OLD_MS,
-    Author,
-    Change,
-    Demand,
-    Load,
-    LogLine,
-    Needed,
-    Planned,
-    Pruned,
-    Retention,
-    RolledUp,
-    RunCounts,
-    ScheduleCounts,
-    TaskInfo,
-    Ticks,
-)
 from onthedot.stores.claimed_runs import ClaimedRuns
+from onthedot.stores.counts import COUNTED, Demand, Load, Needed, RunCounts, ScheduleCounts
 from onthedot.stores.engine import Engine, enqueuing, finishing
 from onthedot.stores.kept_graphs import Graphs
 from onthedot.stores.known_values import with_values
 from onthedot.stores.open_flows import OpenFlows
 from onthedot.stores.plain import PlainDone, PlainStep
 from onthedot.stores.prune import Pruner
+from onthedot.stores.retention import Pruned, Retention
 from onthedot.stores.roll_up import roll_up
 from onthedot.stores.sql import counts, driver, health, lane_statements, queries, schema, statements, ticks
 from onthedot.stores.sql.batches import DIALECT

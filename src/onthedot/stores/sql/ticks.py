@@ -11,7 +11,7 @@ from sqlalchemy import Column, CompoundSelect, Connection, Select, Table, bindpa
 from onthedot.model.decision import Decision
 from onthedot.model.mark import Mark
 from onthedot.stores import mapping
-from onthedot.stores.base import Ticks
+from onthedot.stores.answers import Ticks
 from onthedot.stores.sql import driver, statements, tables
 
 _SIZES = (1, 10, 50)

@@ -7,27 +7,30 @@ from typing import Any
 
 from sqlalchemy import CompoundSelect, Connection, Select
 
+from onthedot.model.change import Change
 from onthedot.model.decision import Decision
 from onthedot.model.freeze import Freeze
 from onthedot.model.graph import Graph
 from onthedot.model.key import Key
+from onthedot.model.log_line import LogLine
 from onthedot.model.minute import Minute
 from onthedot.model.node import Node
 from onthedot.model.run import Run
 from onthedot.model.schedule import Schedule, ScheduleSummary
 from onthedot.model.states import State
+from onthedot.model.task_info import TaskInfo
 from onthedot.model.token import Session, Token
 from onthedot.model.value import Value
 from onthedot.rules.effects import Effects
 from onthedot.rules.precedence import foremost, turn_of
 from onthedot.stores import mapping
 from onthedot.stores.asking import is_late
-from onthedot.stores.base import MINUTES_KEPT_MS, Change, LogLine, TaskInfo
 from onthedot.stores.claimed_runs import ClaimedRuns
 from onthedot.stores.kept_graphs import Graphs, is_long_ago
 from onthedot.stores.lanes import AWAITED, lane_of, lanes_of
 from onthedot.stores.mapping import Columns
 from onthedot.stores.open_flows import OpenFlows
+from onthedot.stores.retention import MINUTES_KEPT_MS
 from onthedot.stores.sql import copying, driver, lane_statements, statements
 from onthedot.stores.sql.dialect import Dialect
 from onthedot.stores.sql.due_floor import Floor

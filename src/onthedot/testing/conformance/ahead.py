@@ -10,7 +10,8 @@ from onthedot.model.run import Run
 from onthedot.model.states import State
 from onthedot.rules import edits
 from onthedot.rules.ahead import Ahead, decided_ahead
-from onthedot.stores.base import Planned, Store
+from onthedot.stores.answers import Planned
+from onthedot.stores.base import Store
 from onthedot.testing.clock import ManualClock
 from onthedot.testing.conformance.scene import BY, HOUR, MINUTE, START_MS, Promises, Scene
 from onthedot.triggers.every import every

@@ -6,13 +6,15 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from onthedot.model.log_line import PROGRESS, LogLine
 from onthedot.model.minute import Minute
 from onthedot.model.policy import Policy
 from onthedot.model.schedule import Order
 from onthedot.model.states import State
 from onthedot.rules import edits
-from onthedot.stores.base import MINUTES_KEPT_MS, PROGRESS, Demand, Load, LogLine, RunCounts, ScheduleCounts
+from onthedot.stores.counts import Demand, Load, RunCounts, ScheduleCounts
 from onthedot.stores.paging import place_of
+from onthedot.stores.retention import MINUTES_KEPT_MS
 from onthedot.testing.conformance.flow_rows import flow as begun_flow
 from onthedot.testing.conformance.flow_rows import steps as steps_of
 from onthedot.testing.conformance.scene import BY, DAY, HOUR, MINUTE, SECOND, START_MS, Promises, Scene

@@ -13,8 +13,8 @@ from onthedot.model.policy import Policy
 from onthedot.model.run import Run
 from onthedot.model.states import State
 from onthedot.model.step_status import statuses
+from onthedot.model.task_info import TaskInfo
 from onthedot.rules import backfill, edits
-from onthedot.stores.base import TaskInfo
 from onthedot.testing.conformance.scene import BY, DAY, HOUR, LEASE_MS, MINUTE, SECOND, START_MS, Promises, Scene
 
 

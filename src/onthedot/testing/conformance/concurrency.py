@@ -13,7 +13,7 @@ from onthedot.model.outcome import Outcome
 from onthedot.model.run import Run
 from onthedot.model.states import State
 from onthedot.rules import edits
-from onthedot.stores.base import Retention
+from onthedot.stores.retention import Retention
 from onthedot.testing.conformance.scene import BY, DAY, LEASE_MS, MINUTE, Promises, Scene, definition
 
 T = TypeVar("T")

@@ -8,9 +8,9 @@ from onthedot.errors import NodeNotFound
 from onthedot.model.node import Node, NodeState
 from onthedot.model.policy import Policy
 from onthedot.model.states import State
+from onthedot.model.task_info import TaskInfo
 from onthedot.model.values import replace
 from onthedot.rules import edits
-from onthedot.stores.base import TaskInfo
 from onthedot.testing.conformance.scene import BY, HOUR, LEASE_MS, MINUTE, SECOND, Promises, Scene
 
 

@@ -9,12 +9,14 @@ import pytest
 
 from onthedot.model.graph import Graph, Step
 from onthedot.model.ids import new_id
+from onthedot.model.log_line import LogLine
 from onthedot.model.policy import Policy
 from onthedot.model.run import Run
 from onthedot.model.states import State
 from onthedot.model.values import replace
-from onthedot.stores.base import LogLine, Retention, RunCounts
+from onthedot.stores.counts import RunCounts
 from onthedot.stores.engine import Engine
+from onthedot.stores.retention import Retention
 from onthedot.stores.transaction import StepRow, Transaction, TryAgain
 from onthedot.testing.conformance.scene import DAY, HOUR, MINUTE, SECOND, Promises, Scene
 

@@ -14,8 +14,8 @@ from onthedot.model.outcome import Ending, Outcome
 from onthedot.model.policy import Policy
 from onthedot.model.run import Run
 from onthedot.model.states import State
+from onthedot.model.task_info import TaskInfo
 from onthedot.rules.edits import pause
-from onthedot.stores.base import TaskInfo
 from onthedot.stores.engine import Engine
 from onthedot.stores.engine.finishing import record
 from onthedot.stores.transaction import Transaction, TryAgain

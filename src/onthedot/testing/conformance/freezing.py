@@ -12,7 +12,7 @@ from onthedot.model.freeze import WALK_AGAIN_MS, Freeze, Window
 from onthedot.model.schedule import Schedule
 from onthedot.model.states import State
 from onthedot.rules import edits
-from onthedot.stores.base import ScheduleCounts
+from onthedot.stores.counts import ScheduleCounts
 from onthedot.testing.conformance.scene import BY, HOUR, MINUTE, SECOND, START_MS, Promises, Scene
 from onthedot.triggers.at import at
 from onthedot.triggers.every import every

@@ -6,10 +6,11 @@ import pytest
 
 from onthedot.errors import NodeDead
 from onthedot.insight.explain import explain
+from onthedot.model.log_line import LogLine
 from onthedot.model.states import State
 from onthedot.rules import edits
-from onthedot.stores.base import ROLL_UP_AFTER_MS, LogLine, Pruned, Retention
 from onthedot.stores.prune import prune_all
+from onthedot.stores.retention import ROLL_UP_AFTER_MS, Pruned, Retention
 from onthedot.testing.conformance.scene import BY, DAY, HOUR, LEASE_MS, MINUTE, SECOND, START_MS, Promises, Scene
 from onthedot.triggers.every import every
 

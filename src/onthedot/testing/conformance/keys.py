@@ -8,7 +8,7 @@ from onthedot.errors import StoreError
 from onthedot.model.run import Run
 from onthedot.model.states import State
 from onthedot.model.values import replace
-from onthedot.stores.base import Retention
+from onthedot.stores.retention import Retention
 from onthedot.testing.conformance.scene import BY, DAY, MINUTE, SECOND, Promises, Scene
 
 KEY = "k:job:invoice-7"

@@ -5,11 +5,13 @@ from __future__ import annotations
 import pytest
 
 from onthedot.errors import Conflict, NodeDead, NodeNotFound
+from onthedot.model.change import Author
+from onthedot.model.log_line import LogLine
 from onthedot.model.node import Node, NodeState
 from onthedot.model.policy import Policy
 from onthedot.model.states import State
+from onthedot.model.task_info import TaskInfo
 from onthedot.rules import edits
-from onthedot.stores.base import Author, LogLine, TaskInfo
 from onthedot.testing.conformance.scene import BY, LEASE_MS, MINUTE, SECOND, START_MS, Promises, Scene
 
 

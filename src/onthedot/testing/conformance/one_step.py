@@ -9,7 +9,7 @@ from onthedot.model.outcome import Outcome
 from onthedot.model.policy import Policy
 from onthedot.model.run import Run
 from onthedot.model.states import State
-from onthedot.stores.base import Finished, Started
+from onthedot.stores.answers import Finished, Started
 from onthedot.testing.conformance.scene import HOUR, MINUTE, Promises, Scene
 
 

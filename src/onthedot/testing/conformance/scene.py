@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from onthedot.errors import ScheduleNotFound
+from onthedot.model.change import Author
 from onthedot.model.decision import Decision
 from onthedot.model.ids import new_id
 from onthedot.model.key import Key
@@ -17,10 +18,13 @@ from onthedot.model.outcome import Ending, Outcome
 from onthedot.model.policy import Policy
 from onthedot.model.run import Run
 from onthedot.model.schedule import Json, Schedule
+from onthedot.model.task_info import TaskInfo
 from onthedot.rules.edits import Definition, manual_run, put
 from onthedot.rules.effects import Edit, Effects
 from onthedot.rules.plan import Decider
-from onthedot.stores.base import Author, Planned, Pruned, Renewal, Retention, Store, TaskInfo
+from onthedot.stores.answers import Planned, Renewal
+from onthedot.stores.base import Store
+from onthedot.stores.retention import Pruned, Retention
 from onthedot.testing.clock import ManualClock
 from onthedot.triggers.base import Trigger
 from onthedot.triggers.every import every

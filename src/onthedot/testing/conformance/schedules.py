@@ -7,12 +7,12 @@ from dataclasses import replace
 import pytest
 
 from onthedot.errors import Conflict, ScheduleNotFound
+from onthedot.model.change import Author
 from onthedot.model.policy import Policy
 from onthedot.model.states import State
 from onthedot.rules import edits
 from onthedot.rules.edits import AffectedRuns
 from onthedot.rules.effects import Before, Effects
-from onthedot.stores.base import Author
 from onthedot.testing.conformance.scene import BY, DAY, HOUR, MINUTE, SECOND, START_MS, Promises, Scene, definition
 from onthedot.triggers.at import At
 from onthedot.triggers.codec import encode

@@ -14,7 +14,9 @@ from onthedot.model.states import State
 from onthedot.rules.counting import End
 from onthedot.rules.counting import counted as hours_of
 from onthedot.stores import roll_up
-from onthedot.stores.base import ROLL_UP_AFTER_MS, Pruned, Retention, RolledUp, Store
+from onthedot.stores.answers import RolledUp
+from onthedot.stores.base import Store
+from onthedot.stores.retention import ROLL_UP_AFTER_MS, Pruned, Retention
 from onthedot.testing.conformance.concurrency import together
 from onthedot.testing.conformance.flow_rows import flow, steps, tell
 from onthedot.testing.conformance.scene import BY, DAY, HOUR, MINUTE, SECOND, START_MS, Promises, Scene

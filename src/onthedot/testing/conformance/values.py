@@ -8,12 +8,12 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from onthedot.errors import Conflict, ValueMoved, ValueNotFound
+from onthedot.model.change import Author
 from onthedot.model.schedule import Schedule
 from onthedot.model.value import REVISIONS_KEPT, Value, ValueState, value_id
 from onthedot.moments import iso
 from onthedot.node.carrying import carry_new
 from onthedot.rules import edits
-from onthedot.stores.base import Author
 from onthedot.testing.conformance.scene import BY, DAY, HOUR, MINUTE, START_MS, Promises, Scene, definition
 from onthedot.triggers.base import Trigger
 from onthedot.triggers.codec import encode

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from onthedot.model.attempt import Attempt
+from onthedot.model.change import Change
 from onthedot.model.decision import Decision
 from onthedot.model.node import Node
 from onthedot.model.run import Run
 from onthedot.moments import iso
-from onthedot.stores.base import Change
 from onthedot.testing.history.journal import Entry
 
 _BEFORE_ALL = -1

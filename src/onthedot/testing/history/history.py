@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from onthedot.errors import TriggerError
 from onthedot.model.attempt import Attempt
+from onthedot.model.change import Change
 from onthedot.model.decision import Decision
 from onthedot.model.freeze import Freeze
 from onthedot.model.graph import Graph
@@ -18,7 +19,6 @@ from onthedot.model.policy import Policy
 from onthedot.model.run import Run
 from onthedot.model.schedule import Schedule
 from onthedot.model.states import State
-from onthedot.stores.base import Change
 from onthedot.testing.history.journal import Entry
 from onthedot.triggers.base import Trigger
 from onthedot.triggers.codec import decode

@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from onthedot.insight.explain import explain
+from onthedot.model.change import Change
 from onthedot.model.mark import Mark
 from onthedot.model.node import Node
 from onthedot.model.run import Run, UnreadableRun
 from onthedot.model.schedule import Schedule
-from onthedot.stores.base import Change, Store
+from onthedot.stores.base import Store
 from onthedot.testing.history.history import NEVER, History, is_part
 from onthedot.testing.history.journal_index import JournalIndex
 

@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from onthedot.clock import Clock, SystemClock
+from onthedot.model.change import Author
 from onthedot.model.node import Node
 from onthedot.model.run import Run, UnreadableRun
 from onthedot.model.schedule import Schedule
 from onthedot.rules import edits
-from onthedot.stores.base import Author, Store
+from onthedot.stores.base import Store
 from onthedot.testing.history.broken import Broken, entry_line, in_order
 from onthedot.testing.history.execution import DONE
 from onthedot.testing.history.followers import Followed

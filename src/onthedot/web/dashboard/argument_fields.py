@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from onthedot.errors import ArgumentsError
-from onthedot.stores.base import TaskInfo
+from onthedot.model.task_info import TaskInfo
 from onthedot.web.dashboard.forms import Form, read_json
 from onthedot.web.dashboard.questions import Input
 

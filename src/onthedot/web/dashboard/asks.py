@@ -13,7 +13,7 @@ from onthedot.app.bulk import ACTS, Act, Done, bulk
 from onthedot.errors import NodeNotFound, SettingsError, TokenNotFound
 from onthedot.model.node import Node
 from onthedot.model.schedule import Schedule
-from onthedot.stores.base import TaskInfo
+from onthedot.model.task_info import TaskInfo
 from onthedot.texts import counted
 from onthedot.web.dashboard.argument_fields import inputs_of
 from onthedot.web.dashboard.forms import own_path

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from onthedot.durations import format_duration
 from onthedot.errors import OnthedotError
-from onthedot.stores.base import Change
+from onthedot.model.change import Change
 from onthedot.triggers.codec import decode
 from onthedot.triggers.pinned import KINDS
 

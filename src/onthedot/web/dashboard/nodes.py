@@ -12,9 +12,9 @@ from starlette.responses import HTMLResponse
 
 from onthedot.insight.node_history import labels_of
 from onthedot.insight.pool_use import PoolUse
+from onthedot.model.change import Change
 from onthedot.model.minute import Minute
 from onthedot.model.node import SKEW_LABEL, ZONES_LABEL, Node, NodeState
-from onthedot.stores.base import Change
 from onthedot.web.dashboard.addresses import Addresses
 from onthedot.web.dashboard.charts.lease import clock_needle, lease_ring, skew_text
 from onthedot.web.dashboard.frame import render

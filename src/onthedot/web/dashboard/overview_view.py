@@ -19,7 +19,8 @@ from onthedot.model.states import State
 from onthedot.moments import from_ms
 from onthedot.node.read_ahead import LOOK_AHEAD_MS
 from onthedot.rules.routing import why_nobody
-from onthedot.stores.base import Store, Ticks
+from onthedot.stores.answers import Ticks
+from onthedot.stores.base import Store
 from onthedot.stores.paging import place_of
 from onthedot.triggers.codec import decode
 from onthedot.web.dashboard.charts import ribbon

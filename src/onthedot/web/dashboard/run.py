@@ -18,12 +18,12 @@ from onthedot.errors import MomentError, RunNotFound
 from onthedot.insight.flow_steps import run_of_step
 from onthedot.insight.run_report import RunReport, Try
 from onthedot.model.ids import made_ms
+from onthedot.model.log_line import LogLine
 from onthedot.model.run import Run, UnreadableRun
 from onthedot.model.states import State
 from onthedot.model.step_status import StepStatus
 from onthedot.moments import floor_ms, iso
 from onthedot.rules import backfill
-from onthedot.stores.base import LogLine
 from onthedot.web.dashboard.addresses import Addresses
 from onthedot.web.dashboard.charts.attempts import MOST_ROWS, Course, draw
 from onthedot.web.dashboard.charts.flow import draw as draw_flow

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from onthedot.insight.run_report import Try
-from onthedot.stores.base import LogLine
+from onthedot.model.log_line import LogLine
 from onthedot.web.dashboard.room import size
 
 SHOWN = 200

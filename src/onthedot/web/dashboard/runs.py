@@ -17,7 +17,8 @@ from onthedot.model.run import Run
 from onthedot.model.states import State
 from onthedot.model.tracebacks import telling_line
 from onthedot.moments import from_ms
-from onthedot.stores.base import LATE_MS, RunCounts, Store
+from onthedot.stores.base import Store
+from onthedot.stores.counts import LATE_MS, RunCounts
 from onthedot.web.dashboard.frame import render
 from onthedot.web.dashboard.own_zones import own_zones
 from onthedot.web.dashboard.page_route import new_pages

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from onthedot.insight.failing import Failing, read_failing
 from onthedot.model.schedule import Facet, Schedule
-from onthedot.stores.base import ScheduleCounts, Store
+from onthedot.stores.base import Store
+from onthedot.stores.counts import ScheduleCounts
 from onthedot.stores.paging import place_of
 from onthedot.web.dashboard.schedule_filter import Filter
 from onthedot.web.dashboard.schedule_rows import Row, rows_of

@@ -16,7 +16,7 @@ from onthedot.model.decision import Decision
 from onthedot.model.mark import Mark
 from onthedot.model.schedule import Schedule
 from onthedot.model.states import State
-from onthedot.stores.base import Ticks
+from onthedot.stores.answers import Ticks
 from onthedot.triggers.codec import decode
 from onthedot.triggers.written import written
 from onthedot.web.dashboard.charts.beads import LEFT_OUT, MOST, beads

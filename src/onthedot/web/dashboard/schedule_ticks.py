@@ -15,7 +15,8 @@ from onthedot.model.schedule import Schedule
 from onthedot.model.states import State
 from onthedot.moments import iso
 from onthedot.rules.freezing import Open
-from onthedot.stores.base import Store, Ticks
+from onthedot.stores.answers import Ticks
+from onthedot.stores.base import Store
 from onthedot.triggers.base import Trigger
 from onthedot.triggers.codec import decode
 from onthedot.web.dashboard.addresses import Addresses

@@ -11,7 +11,7 @@ from starlette.responses import HTMLResponse
 
 from onthedot.errors import ArgumentsError, DurationError, MomentError, TaskNotFound
 from onthedot.model.node import Node
-from onthedot.stores.base import TaskInfo
+from onthedot.model.task_info import TaskInfo
 from onthedot.web.dashboard.acts import done
 from onthedot.web.dashboard.argument_fields import inputs_of, read_arguments, with_problem
 from onthedot.web.dashboard.asks import published

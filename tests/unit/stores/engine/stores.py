@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
+from onthedot.model.log_line import LogLine
 from onthedot.model.run import Run
-from onthedot.stores.base import LogLine
 from onthedot.stores.memory import MemoryStore, _MemoryTransaction
 
 SCHEDULES, NODES, RUNS = "schedules", "nodes", "runs"

@@ -6,10 +6,10 @@ import pytest
 from tests.unit.stores.engine.stores import RefusingStore
 
 from onthedot.errors import Clash, Conflict, StoreUnavailable
+from onthedot.model.log_line import LogLine
 from onthedot.model.outcome import Outcome
 from onthedot.model.run import Run
 from onthedot.model.states import State
-from onthedot.stores.base import LogLine
 from onthedot.testing.clock import ManualClock
 from onthedot.testing.conformance.scene import BY, LEASE_MS, START_MS, Scene
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from onthedot import at, every
+from onthedot.model.change import Author
 from onthedot.model.ids import new_id
 from onthedot.model.node import Node
 from onthedot.model.outcome import Outcome
@@ -20,7 +21,6 @@ from onthedot.moments import from_ms
 from onthedot.rules import edits
 from onthedot.rules.effects import Before, Edit, Effects, Situation
 from onthedot.rules.plan import Decider
-from onthedot.stores.base import Author
 from onthedot.stores.engine.changing import change
 from onthedot.stores.mongo.store import MongoStore
 from onthedot.stores.mongo.transaction import MongoTransaction

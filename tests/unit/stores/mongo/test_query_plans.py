@@ -11,6 +11,7 @@ from pymongo import monitoring
 from tests.servers.mongodb_set import client_of
 
 from onthedot import every
+from onthedot.model.change import Author
 from onthedot.model.freeze import Freeze
 from onthedot.model.ids import new_id
 from onthedot.model.minute import Minute
@@ -23,10 +24,12 @@ from onthedot.model.states import State
 from onthedot.model.values import replace
 from onthedot.rules import edits
 from onthedot.rules.plan import Decider
-from onthedot.stores.base import Author, Planned, Retention, Store
+from onthedot.stores.answers import Planned
+from onthedot.stores.base import Store
 from onthedot.stores.mongo.store import MongoStore
 from onthedot.stores.open import open_store
 from onthedot.stores.paging import place_of
+from onthedot.stores.retention import Retention
 from onthedot.testing.clock import ManualClock
 
 START_MS = 1_800_000_000_000

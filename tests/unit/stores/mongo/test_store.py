@@ -18,16 +18,17 @@ from tests.servers.mongodb_set import client_of
 
 from onthedot import every
 from onthedot.errors import Conflict, SchemaError, StoreError, StoreUnavailable
+from onthedot.model.change import Author
 from onthedot.model.ids import new_id
 from onthedot.model.node import Node
 from onthedot.model.run import Run
 from onthedot.rules import edits
 from onthedot.rules.effects import Before, Effects
 from onthedot.rules.plan import Decider
-from onthedot.stores.base import Author, Retention
 from onthedot.stores.mongo.reservations import Reservations
 from onthedot.stores.mongo.store import MongoStore
 from onthedot.stores.open import open_store
+from onthedot.stores.retention import Retention
 from onthedot.testing.clock import ManualClock
 
 START_MS = 1_800_000_000_000
@@ -104,7 +105,7 @@ import os, sys, warnings
 warnings.filterwarnings("error", message=".*opened before fork.*")  # what the driver says of a client that is shared
 from onthedot import every
 from onthedot.rules import edits
-from onthedot.stores.base import Author
+from onthedot.model.change import Author
 from onthedot.stores.open import open_store
 store = open_store(sys.argv[1], create=True)
 put = lambda name: store.change([name], edits.put(edits.Definition("task", every("1m"))), Author("w", "s", "put"))

@@ -11,9 +11,9 @@ import redis
 from tests.servers.redis import DURABLE, RedisServer, fresh, running
 
 from onthedot.errors import OnthedotError, SchemaError, SettingsError, StoreError, StoreUnavailable
+from onthedot.model.change import Author
 from onthedot.model.run import Run
 from onthedot.rules import edits
-from onthedot.stores.base import Author
 from onthedot.stores.open import open_store
 from onthedot.triggers.every import every
 

@@ -8,9 +8,9 @@ from dataclasses import replace
 import pytest
 
 from onthedot.model.decision import Decision
-from onthedot.stores.base import Retention
 from onthedot.stores.open import open_store
 from onthedot.stores.redis.store import RedisStore
+from onthedot.stores.retention import Retention
 
 NOW_MS = 1_800_000_000_000
 FIRST = Decision("a", "s", "s", 1, "paused", 1, 2, 2, NOW_MS - 10)

@@ -10,12 +10,13 @@ import sqlalchemy
 
 from onthedot import every
 from onthedot.clock import ManualClock as MonotonicClock
+from onthedot.model.change import Author
 from onthedot.model.ids import new_id
 from onthedot.model.node import Node
 from onthedot.model.run import Run
 from onthedot.rules import edits
 from onthedot.rules.plan import Decider
-from onthedot.stores.base import Author, Store
+from onthedot.stores.base import Store
 from onthedot.stores.open import open_store
 from onthedot.stores.sql.due_floor import NO_FLOOR, Floor, Floors
 from onthedot.testing.clock import ManualClock

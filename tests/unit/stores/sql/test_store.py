@@ -15,14 +15,16 @@ from tests.patience import LONGEST_S
 
 from onthedot import every
 from onthedot.errors import SchemaError, StoreError, StoreUnavailable
+from onthedot.model.change import Author
 from onthedot.model.ids import new_id
 from onthedot.model.node import Node
 from onthedot.model.run import Run
 from onthedot.rules import edits
 from onthedot.rules.effects import Before, Effects, Situation
 from onthedot.rules.plan import Decider
-from onthedot.stores.base import Author, Retention, Store
+from onthedot.stores.base import Store
 from onthedot.stores.open import open_store
+from onthedot.stores.retention import Retention
 from onthedot.stores.sql import driver
 from onthedot.testing.clock import ManualClock
 
@@ -80,7 +82,7 @@ import os, threading
 from onthedot import every
 from onthedot.errors import StoreError
 from onthedot.rules import edits
-from onthedot.stores.base import Author
+from onthedot.model.change import Author
 from onthedot.stores.open import open_store
 from onthedot.stores.sql import sqlite_forks
 store = open_store("sqlite:///FOLDER/a.db", create=True)

@@ -10,6 +10,7 @@ import pytest
 
 from onthedot import every
 from onthedot.model.attempt import Attempt
+from onthedot.model.change import Author, Change
 from onthedot.model.decision import Decision
 from onthedot.model.freeze import Freeze
 from onthedot.model.graph import Graph, Step
@@ -20,7 +21,6 @@ from onthedot.model.schedule import Schedule
 from onthedot.model.states import State
 from onthedot.model.values import replace as with_fields
 from onthedot.moments import iso
-from onthedot.stores.base import Author, Change
 from onthedot.testing.history import Entry, History, Judge, judge
 from onthedot.testing.history.attempts import attempts_bounded, no_superseded_outcome, nothing_after_drain
 from onthedot.testing.history.execution import each_claim_once, what_is_recorded_was_done

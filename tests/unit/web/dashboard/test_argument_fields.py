@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from onthedot.stores.base import TaskInfo
+from onthedot.model.task_info import TaskInfo
 from onthedot.web.dashboard.argument_fields import inputs_of, read_arguments
 from onthedot.web.dashboard.forms import Form
 

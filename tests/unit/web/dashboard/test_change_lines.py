@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from onthedot.stores.base import Author, Change
+from onthedot.model.change import Author, Change
 from onthedot.triggers import cron
 from onthedot.triggers.codec import encode
 from onthedot.web.dashboard.change_lines import line_of

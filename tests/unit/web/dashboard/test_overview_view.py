@@ -8,6 +8,7 @@ from onthedot import App, cron, every
 from onthedot.app.outlook import Planned, StoreOutlook, outlook_of
 from onthedot.app.schedules import Put
 from onthedot.clock import ManualClock
+from onthedot.model.change import Author
 from onthedot.model.decision import Decision
 from onthedot.model.graph import BROADCAST
 from onthedot.model.histogram import bucket_of
@@ -18,7 +19,8 @@ from onthedot.model.schedule import UNDECLARED_AFTER_MS, Schedule
 from onthedot.model.states import State
 from onthedot.moments import ceil_ms, from_ms
 from onthedot.rules import edits
-from onthedot.stores.base import Author, RunCounts, ScheduleCounts, Ticks
+from onthedot.stores.answers import Ticks
+from onthedot.stores.counts import RunCounts, ScheduleCounts
 from onthedot.stores.memory import MemoryStore
 from onthedot.triggers import encode
 from onthedot.triggers.base import Trigger

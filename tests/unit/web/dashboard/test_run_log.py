@@ -8,7 +8,7 @@ import pytest
 
 from onthedot.insight.run_report import Try
 from onthedot.model.attempt import Attempt
-from onthedot.stores.base import LogLine
+from onthedot.model.log_line import LogLine
 from onthedot.web.dashboard.room import cut, cut_front, size
 from onthedot.web.dashboard.run_log import LONGEST, MOST_BYTES, SHOWN, LogPage, Wanted, length, read_page
 
