@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import atexit
-import os
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from onthedot.app.app import App
-from onthedot.errors import ExtraMissing, OnthedotError, SettingsError
+from onthedot.errors import ExtraMissing, OnthedotError, SchemaError, SettingsError
+from onthedot.stores.base import Store
 from onthedot.stores.open import mask_url
 
 try:
@@ -65,6 +65,13 @@ class Onthedot(App):
             self.close()
         self.override(url=store)
 
+    def open_store(self, *, create: bool = False, upgrade: bool = False) -> Store:
+        """See `App.open_store`; where its tables are missing, the command that makes them is the one of Flask."""
+        try:
+            return super().open_store(create=create, upgrade=upgrade)
+        except SchemaError as error:
+            raise SchemaError(str(error).replace("`onthedot ", f"`{_NAME} ")) from None
+
     def start(self, *, loop: asyncio.AbstractEventLoop | None = None, log: bool = True) -> None:
         """Start a node in a process that serves, and drain it when the process ends.
 
@@ -118,11 +125,10 @@ def _jobs(context: click.Context, words: tuple[str, ...]) -> None:
     from onthedot.cli import main
 
     jobs: Onthedot = current_app.extensions["onthedot"]
-    os.environ[_STORE] = jobs.url
     given = list(words)
     if given and given[0] in _OF_AN_APP and not {"-h", "--help"} & set(given):
         given.insert(1, f"{__name__}:app")
-    context.exit(main(given, name=_NAME))
+    context.exit(main(given, name=_NAME, store=jobs.url))
 
 
 def __getattr__(name: str) -> Any:

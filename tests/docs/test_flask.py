@@ -38,3 +38,4 @@ def test_a_store_that_is_not_there_is_told_in_one_line(tmp_path: Path) -> None:
     assert done.returncode == 1
     (line,) = done.stderr.splitlines()
     assert line.startswith("error: no onthedot store at sqlite:///")
+    assert line.endswith(": run `flask jobs migrate` or start a node")

@@ -11,6 +11,7 @@ import click
 from onthedot.app.backfill import Backfill, FilledTick
 from onthedot.app.json_documents import backfill_document
 from onthedot.cli.apps import open_app
+from onthedot.cli.called import typed
 from onthedot.cli.commands import command
 from onthedot.cli.json_output import show_json
 from onthedot.cli.options import as_json, schedule_name, store_url
@@ -68,7 +69,7 @@ def _told(done: Backfill, *, dry_run: bool) -> list[str]:
         return [f"nothing to fill in of {name}"]
     if dry_run or done.run is None:
         return [f"would fill in {ticks} of {name}:", *_listed(done.ticks)]
-    return [f"run {done.run.id} fills in {ticks} of {name}; watch it: onthedot runs show {done.run.id}"]
+    return [typed(f"run {done.run.id} fills in {ticks} of {name}; watch it: onthedot runs show {done.run.id}")]
 
 
 def _listed(ticks: Sequence[FilledTick]) -> list[str]:

@@ -10,6 +10,7 @@ import click
 
 from onthedot.app.json_documents import calendar_document
 from onthedot.cli.apps import open_app
+from onthedot.cli.called import typed
 from onthedot.cli.commands import Group, argument
 from onthedot.cli.json_output import show_json
 from onthedot.cli.options import as_json, store_url
@@ -39,7 +40,7 @@ def list_calendars(*, store: str | None, as_json: bool) -> None:
         show_json({"calendars": [calendar_document(each) for each in found]})
         return
     if not found:
-        click.echo("no calendars: onthedot calendars put NAME makes one")
+        click.echo(typed("no calendars: onthedot calendars put NAME makes one"))
         return
     from onthedot.cli.screen import Screen, plain_table
 

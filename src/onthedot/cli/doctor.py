@@ -10,6 +10,7 @@ import click
 
 from onthedot.app.json_documents import finding_document
 from onthedot.cli.apps import open_app
+from onthedot.cli.called import typed
 from onthedot.cli.commands import command
 from onthedot.cli.json_output import show_json
 from onthedot.cli.options import as_json, store_url
@@ -62,4 +63,4 @@ def _show(found: Sequence[Finding]) -> None:
     for each in found:
         screen.print(f"{each.level:<8}", style=_STYLES[each.level], end="")
         remedy = f"; {each.remedy}" if each.remedy else ""
-        screen.print(visible(f"{each.about}: {each.what}{remedy}"), soft_wrap=True)
+        screen.print(visible(typed(f"{each.about}: {each.what}{remedy}")), soft_wrap=True)

@@ -9,6 +9,7 @@ import click
 from onthedot.app.clock_notes import zone_of
 from onthedot.app.json_documents import decision_document, run_document
 from onthedot.cli.apps import open_app
+from onthedot.cli.called import typed
 from onthedot.cli.commands import argument, command
 from onthedot.cli.json_output import show_json
 from onthedot.cli.options import as_json, schedule_name, store_url
@@ -52,7 +53,7 @@ def show_explanation(name: str, moment: str | None, *, store: str | None, as_jso
             )
             return
         click.echo(f"{visible(name)}, {local_text(at_ms, zone_of(trigger).name, seconds=True)}:")
-        click.echo(f"  {visible(explanation.text)}")
+        click.echo(f"  {visible(typed(explanation.text))}")
 
 
 def _trigger_of(schedule: Schedule) -> Trigger | None:

@@ -8,6 +8,7 @@ import click
 
 from onthedot.app.json_documents import freeze_document
 from onthedot.cli.apps import open_app
+from onthedot.cli.called import typed
 from onthedot.cli.commands import Group, argument
 from onthedot.cli.json_output import show_json
 from onthedot.cli.options import as_json, store_url
@@ -53,7 +54,7 @@ def list_freezes(*, store: str | None, as_json: bool) -> None:
         show_json({"freezes": [freeze_document(each, now_ms) for each in found]})
         return
     if not found:
-        click.echo("no freezes: onthedot freezes put NAME START END makes one")
+        click.echo(typed("no freezes: onthedot freezes put NAME START END makes one"))
         return
     from onthedot.cli.screen import Screen, plain_table
 

@@ -10,6 +10,7 @@ from onthedot.app.json_documents import named_trigger_document
 from onthedot.app.trigger_text import read_whole_trigger
 from onthedot.cli.apps import open_app
 from onthedot.cli.calendars import revision
+from onthedot.cli.called import typed
 from onthedot.cli.commands import Group, argument
 from onthedot.cli.json_output import show_json
 from onthedot.cli.options import as_json, fold_rule, gap_rule, store_url, zone
@@ -32,7 +33,7 @@ def list_triggers(*, store: str | None, as_json: bool) -> None:
         show_json({"triggers": [named_trigger_document(each) for each in found]})
         return
     if not found:
-        click.echo("no named triggers: onthedot triggers put NAME TEXT makes one")
+        click.echo(typed("no named triggers: onthedot triggers put NAME TEXT makes one"))
         return
     from onthedot.cli.screen import Screen, plain_table
 

@@ -10,6 +10,7 @@ import click
 
 from onthedot.app.json_documents import node_document
 from onthedot.cli.apps import open_app
+from onthedot.cli.called import typed
 from onthedot.cli.commands import Group, argument
 from onthedot.cli.json_output import show_json
 from onthedot.cli.options import as_json, store_url
@@ -33,7 +34,7 @@ def list_nodes(*, store: str | None, as_json: bool) -> None:
             pools = app.nodes.pools()
             show_json({"nodes": [node_document(node, now_ms, pools.get(node.id, ())) for node in nodes]})
         elif not nodes:
-            click.echo("no nodes: start one with `onthedot run`")
+            click.echo(typed("no nodes: start one with `onthedot run`"))
         else:
             _show(nodes, app.nodes.pools(), now_ms)
 

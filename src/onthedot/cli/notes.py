@@ -8,6 +8,7 @@ from contextlib import contextmanager
 
 import click
 
+from onthedot.cli.called import typed
 from onthedot.cli.texts import visible
 
 _log = logging.getLogger("onthedot.schedules")
@@ -15,7 +16,7 @@ _log = logging.getLogger("onthedot.schedules")
 
 def show_note(text: str) -> None:
     """One line."""
-    click.echo(f"note: {visible(text)}", err=True)
+    click.echo(f"note: {visible(typed(text))}", err=True)
 
 
 @contextmanager

@@ -11,6 +11,7 @@ import click
 
 from onthedot.app.json_documents import status_document, task_document
 from onthedot.cli.apps import open_app
+from onthedot.cli.called import typed
 from onthedot.cli.commands import command
 from onthedot.cli.json_output import show_json
 from onthedot.cli.options import as_json, store_url
@@ -50,7 +51,7 @@ def _read(app: App) -> tuple[Mapping[str, Any], Sequence[str]]:
 
 def _show(lines: Sequence[str], *, is_healthy: bool) -> None:
     """The verdict in colour, where somebody sees it; without rich, which would take longer than the question."""
-    for number, line in enumerate(lines):
+    for number, line in enumerate(map(typed, lines)):
         coloured = number == 0 and "NO_COLOR" not in os.environ
         click.echo(click.style(line, fg="green" if is_healthy else "red") if coloured else line)
 

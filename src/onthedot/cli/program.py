@@ -6,17 +6,20 @@ import atexit
 import gc
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import click
 
+from onthedot.cli.called import NAME, as_called
 from onthedot.cli.commands import Group
 from onthedot.cli.failures import exit_code, lines_of, show_error, usage_line
 from onthedot.cli.texts import visible
 from onthedot.errors import OnthedotError
 
 FAILED, INTERRUPTED = 1, 130
+_STORE = "ONTHEDOT_STORE"
 
 _PLACES = {
     "run": "run:run_app",
@@ -94,10 +97,11 @@ program = Group(
 )
 
 
-def main(argv: Sequence[str] | None = None, *, name: str = "onthedot") -> int:
+def main(argv: Sequence[str] | None = None, *, name: str = NAME, store: str | None = None) -> int:
     """Runs one command and returns its exit code: 0 ended well, 1 failed, 2 was misused, 130 was interrupted.
 
-    `name` is how the program was called, where its own help names it.
+    `name` is how the program was called: its help and its lines name commands so. `store` is
+    the one that is meant where none is named.
     """
     if argv is None:
         _open_closed_streams()
@@ -107,7 +111,8 @@ def main(argv: Sequence[str] | None = None, *, name: str = "onthedot") -> int:
 
             return shell_complete(program, {}, name, "_ONTHEDOT_COMPLETE", completion)
     try:
-        code = _run(sys.argv[1:] if argv is None else list(argv), name)
+        with _meaning(store):
+            code = _run(sys.argv[1:] if argv is None else list(argv), name)
         sys.stdout.flush()
     except (KeyboardInterrupt, click.Abort):
         return INTERRUPTED
@@ -117,12 +122,27 @@ def main(argv: Sequence[str] | None = None, *, name: str = "onthedot") -> int:
         show_error(usage_line(error))
         return 2
     except OnthedotError as error:
-        show_error(*lines_of(error))
+        show_error(*(as_called(line, name, _PLACES) for line in lines_of(error)))
         return exit_code(error)
     except OSError as error:  # a full disk, for one
         show_error(visible(str(error)))
         return _close_output()
     return code
+
+
+@contextmanager
+def _meaning(store: str | None) -> Iterator[None]:
+    """In the environment, where processes of this command find it too; after that it is as it was."""
+    before = os.environ.get(_STORE)
+    if store is not None:
+        os.environ[_STORE] = store
+    try:
+        yield
+    finally:
+        if store is not None:
+            os.environ.pop(_STORE)
+        if before is not None:
+            os.environ[_STORE] = before
 
 
 def _run(arguments: list[str], name: str) -> int:

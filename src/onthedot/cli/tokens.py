@@ -9,6 +9,7 @@ import click
 
 from onthedot.app.json_documents import moment
 from onthedot.cli.apps import open_app
+from onthedot.cli.called import typed
 from onthedot.cli.commands import Group, argument
 from onthedot.cli.json_output import show_json
 from onthedot.cli.options import as_json, store_url
@@ -49,7 +50,7 @@ def list_tokens(*, store: str | None, as_json: bool) -> None:
         show_json({"tokens": [_document(each, now_ms) for each in tokens]})
         return
     if not tokens:
-        click.echo("no tokens: onthedot tokens create NAME makes one")
+        click.echo(typed("no tokens: onthedot tokens create NAME makes one"))
         return
     from onthedot.cli.screen import Screen, plain_table
 
@@ -74,7 +75,7 @@ def revoke(name: str, *, store: str | None, as_json: bool) -> None:
         show_json({"name": gone.name, "revoked": True})
     else:
         last = "; it was the last: on its own machine `onthedot dashboard` asks for none any more" if was_last else ""
-        click.echo(f"{visible(gone.name)} is revoked{last}")
+        click.echo(typed(f"{visible(gone.name)} is revoked{last}"))
 
 
 def _ends(token: Token, now_ms: int) -> str:

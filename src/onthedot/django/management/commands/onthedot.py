@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from argparse import REMAINDER, ArgumentParser
 from collections.abc import Sequence
@@ -49,11 +48,11 @@ class Command(BaseCommand):
         if command in _OF_AN_APP:
             self.check()  # which imports the URLs, and so the tasks that views enqueue
             return main(_with_app(words), name=_NAME)
-        if command and not command.startswith("-") and command not in _ALONE:
-            from onthedot.django import app
+        if not command or command.startswith("-") or command in _ALONE:
+            return main(words, name=_NAME)
+        from onthedot.django import app
 
-            os.environ["ONTHEDOT_STORE"] = app.url
-        return main(words, name=_NAME)
+        return main(words, name=_NAME, store=app.url)
 
 
 def _with_app(words: Sequence[str]) -> list[str]:
