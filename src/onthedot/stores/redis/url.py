@@ -8,7 +8,7 @@ from typing import Literal
 from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit, urlunsplit
 
 from onthedot.errors import SettingsError
-from onthedot.stores.hosts import Host, read_host
+from onthedot.stores.hosts import Host, read_host, split_hosts
 
 Kind = Literal["server", "sentinel", "cluster"]
 
@@ -59,8 +59,11 @@ class Place:
 
 def read_url(url: str, shown: str) -> Place:
     """What it says; `SettingsError` where that means nothing."""
+    alone, several = split_hosts(
+        url, shown
+    )  # from Python 3.14 on `urlsplit` refuses several hosts with an IPv6 among them
     try:
-        parts = urlsplit(url)
+        parts = urlsplit(alone)
     except ValueError as error:
         raise SettingsError(f"{shown}: {error}; write it like redis://user:password@host:6379/0") from None
     scheme, _, variant = parts.scheme.partition("+")
@@ -74,15 +77,16 @@ def read_url(url: str, shown: str) -> Place:
     options = _options(parts, kind, tls, shown)
     bare = urlunsplit(parts._replace(query=""))
     if kind == "server":
-        _check_server(parts, shown)
+        _check_server(parts, several, shown)
         return Place(kind, bare, tls, options)
     service, database = _service(parts, shown) if kind == "sentinel" else _whole_cluster(parts, shown)
     user, password = (None if each is None else unquote(each) for each in (parts.username, parts.password))
-    return Place(kind, bare, tls, options, _hosts(parts, shown), service, user or None, password, database)
+    hosts = several or (read_host(parts.netloc.rpartition("@")[2], shown),)
+    return Place(kind, bare, tls, options, hosts, service, user or None, password, database)
 
 
-def _check_server(parts: SplitResult, shown: str) -> None:
-    if "," in parts.netloc.rpartition("@")[2]:
+def _check_server(parts: SplitResult, several: tuple[Host, ...], shown: str) -> None:
+    if several:
         raise SettingsError(
             f"{shown}: redis:// names one server; of several write the sentinels that watch them, like {_SENTINELS}, "
             f"or the nodes of a cluster, like {_CLUSTER}"
@@ -90,10 +94,6 @@ def _check_server(parts: SplitResult, shown: str) -> None:
     database = parts.path.strip("/")
     if database and not database.isdecimal():
         raise SettingsError(f"{shown}: a database of Redis is a number, like redis://host:6379/0; not {database!r}")
-
-
-def _hosts(parts: SplitResult, shown: str) -> tuple[Host, ...]:
-    return tuple(read_host(each, shown) for each in parts.netloc.rpartition("@")[2].split(","))
 
 
 def _service(parts: SplitResult, shown: str) -> tuple[str, int]:
