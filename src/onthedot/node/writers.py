@@ -40,12 +40,19 @@ class OutcomeWriter:
         self._wake = wake
         self._lock = Lock()
         self._pending: dict[Claim, tuple[str, Outcome]] = {}
+        self._is_called = False
+        """Somebody was woken, and has not looked yet."""
 
     def add(self, outcome: Outcome) -> None:
-        """Take an outcome to be written soon, by the incarnation that is there now."""
+        """Take an outcome to be written soon, by the incarnation that is there now.
+
+        Who is to write it may hold on, while others go first: woken for each outcome, it would take their time.
+        """
         with self._lock:
             self._pending[outcome.run_id, outcome.claim_no] = self._node_id(), outcome
-        self._wake()
+            wakes, self._is_called = not self._is_called, True
+        if wakes:
+            self._wake()
 
     def pending(self) -> set[Claim]:
         """The claims whose outcomes are on their way."""
@@ -55,6 +62,7 @@ class OutcomeWriter:
     def run_once(self) -> int | None:
         """Write one batch. If that fails, the same outcomes are written again: the store refuses what it has."""
         with self._lock:
+            self._is_called = False
             oldest = list(islice(self._pending.items(), BATCH))
         if not oldest:
             return None

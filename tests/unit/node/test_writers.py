@@ -9,6 +9,8 @@ from onthedot.errors import StoreUnavailable
 from onthedot.events import OutcomeRefused
 from onthedot.model.outcome import Outcome
 from onthedot.node.node import NodeRunner
+from onthedot.node.writers import OutcomeWriter
+from onthedot.stores.base import Finished
 
 
 @pytest.fixture
@@ -74,3 +76,20 @@ def test_an_outcome_is_written_by_the_incarnation_under_which_it_was_made(
         node.write_once()
     assert said == [(old_id, [run_id]), (node.node.id, ["other"])]
     assert OutcomeRefused(run_id) in world.events
+
+
+def test_who_writes_outcomes_is_woken_once_for_all_that_end_until_it_looks() -> None:
+    """While it holds on for what is due, each further wake-up would take the time of just that."""
+    woken: list[str] = []
+    writer = OutcomeWriter(
+        lambda node_id, outcomes: Finished(),
+        lambda: "node",
+        lambda finished, outcomes: None,
+        wake=lambda: woken.append("again"),
+    )
+    for number in range(3):
+        writer.add(Outcome(f"run-{number}", 1, "succeeded"))
+    assert woken == ["again"]
+    writer.run_once()
+    writer.add(Outcome("late", 1, "succeeded"))
+    assert woken == ["again", "again"]
