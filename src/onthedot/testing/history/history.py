@@ -58,7 +58,10 @@ class History:
     """Its definitions, oldest first."""
     runs: tuple[Run, ...] = ()
     carried: tuple[Run, ...] = ()
-    """Runs of earlier pages that were still under way when this one begins: judged there, and in the way here."""
+    """Earlier runs that were still under way when this page begins, or had just ended: judged before, or not asked for,
+    and in the way here."""
+    forgotten_ms: int = 0
+    """Runs that ended up to this moment may be forgotten."""
     graphs: Mapping[str, Graph] = field(default_factory=dict)
     """Of the flows whose steps are all among the runs, by their hashes; others are not judged as flows."""
     followed: Mapping[str, Run] = field(default_factory=dict)
@@ -83,6 +86,11 @@ class History:
     """By how much two moments of the store's time may be out of order: a moment is read before the lock is held."""
     is_over: bool = False
     """All nodes have stopped: nothing may run any more."""
+
+    @property
+    def transaction_ms(self) -> int:
+        """So long a transaction may last, which dates what it does by its beginning."""
+        return longest_transaction_ms(self.slack_ms)
 
     @property
     def name(self) -> str | None:
@@ -182,6 +190,11 @@ class History:
             if begins_ms <= at_ms + self.slack_ms and all(at_ms - self.slack_ms <= next_.updated_ms for next_ in later):
                 policies.append(each.policy)
         return policies
+
+
+def longest_transaction_ms(slack_ms: int) -> int:
+    """Servers end one that does nothing for two seconds."""
+    return slack_ms * 50
 
 
 def is_part(run: Run) -> bool:

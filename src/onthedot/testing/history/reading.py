@@ -13,7 +13,7 @@ from onthedot.model.node import Node
 from onthedot.model.run import Run, UnreadableRun
 from onthedot.model.schedule import Schedule
 from onthedot.stores.base import Store
-from onthedot.testing.history.history import NEVER, History, is_part
+from onthedot.testing.history.history import NEVER, History, is_part, longest_transaction_ms
 from onthedot.testing.history.journal_index import JournalIndex
 
 PAGE = 1000
@@ -60,13 +60,23 @@ class ScheduleReader:
         now_ms = self._store.now_ms()
         borders = self._borders()
         since_ms = self._judged_from()
-        carried: tuple[Run, ...] = ()
+        carried = self._under_way(self._before(), self._how.since_ms)
         for number, (first_ms, last_ms) in enumerate(pairwise(borders), 1):
             page = self._page(now_ms, first_ms, last_ms, carried)
             share = self._explained * number // (len(borders) - 1) - self.told
             page = self._with_told(_with(page, since_ms=max(since_ms, first_ms)), share)
             yield page
-            carried = _still_under_way((*carried, *page.runs), last_ms)
+            carried = self._under_way((*carried, *page.runs), last_ms)
+
+    def _before(self) -> tuple[Run, ...]:
+        """The latest runs of before what is asked for."""
+        marks = self._store.ticks([self._schedule.id], last_ms=self._how.since_ms, each=self._how.page).marks
+        return self._whole([mark.id for mark in marks])
+
+    def _under_way(self, runs: Sequence[Run], at_ms: int) -> tuple[Run, ...]:
+        """Those that had not ended then, as far as others saw."""
+        seen_ms = at_ms - longest_transaction_ms(self._how.slack_ms)
+        return tuple(run for run in runs if not is_part(run) and (run.finished_ms or NEVER) > seen_ms)
 
     def _borders(self) -> list[int]:
         """Nominal moments with about a page of runs between them, the first and last included."""
@@ -103,6 +113,7 @@ class ScheduleReader:
             revisions=tuple(store.revisions(schedule.id)),
             runs=runs,
             carried=carried,
+            forgotten_ms=self.pruned_through_ms or 0,
             decisions=tuple(decisions),
             changes=tuple(reversed(changes)),
             changes_since_ms=changes[-1].at_ms if len(changes) == _MOST_CHANGES else 0,
@@ -163,10 +174,6 @@ def _with(page: History, **values: object) -> History:
     """`dataclasses.replace`, without what was derived before."""
     fields = {name: getattr(page, name) for name in page.__dataclass_fields__}
     return History(**{**fields, **values})
-
-
-def _still_under_way(runs: Sequence[Run], at_ms: int) -> tuple[Run, ...]:
-    return tuple(run for run in runs if not is_part(run) and (run.finished_ms or NEVER) > at_ms)
 
 
 # runs of all schedules, and of none

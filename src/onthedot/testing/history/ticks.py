@@ -20,8 +20,6 @@ from onthedot.triggers.replan import goes_on_after_ms
 ONE_RUN = "one run per tick"
 NONE_VANISHES = "no tick vanishes"
 CAUSE = "no decision without its cause"
-_A_TRANSACTION = 50
-"""So many times the slack a transaction may last: servers end one that does nothing for two seconds."""
 
 
 def one_run_per_tick(history: History) -> Iterator[Broken]:
@@ -213,17 +211,15 @@ def _missing_cause(history: History, each: Decision) -> str | None:
 
 
 def _was_in_the_way(history: History, each: Decision) -> bool:
-    """Whether a run lived when it was decided, and one when its first tick came. Their own parts do not count.
+    """Whether a run lived when it was decided, or one may have that is forgotten.
 
     The end of a run is told by when its transaction began, and seen by others when that is over.
     """
-    lives = [(run.created_ms, run.finished_ms) for run in (*history.carried, *history.runs)]
-    slack_ms = history.slack_ms * _A_TRANSACTION
-
-    def lived(first_ms: int, last_ms: int) -> bool:
-        return any(made - slack_ms <= last_ms and (end is None or end + slack_ms >= first_ms) for made, end in lives)
-
-    return lived(each.decided_ms, each.decided_ms) and lived(each.first_ms, each.decided_ms)
+    lived_ms = each.decided_ms - history.transaction_ms
+    lives = ((run.created_ms, run.finished_ms) for run in (*history.carried, *history.runs))
+    return lived_ms <= history.forgotten_ms or any(
+        made - history.transaction_ms <= each.decided_ms and (end is None or end >= lived_ms) for made, end in lives
+    )
 
 
 def _missing_freeze(history: History, each: Decision) -> str | None:

@@ -641,6 +641,20 @@ def test_what_ended_after_the_journal_was_read_may_not_be_in_it() -> None:
     assert list(what_is_recorded_was_done(replace(read_early, journal_until_ms=tick(7))))
 
 
+def test_a_run_that_ended_a_transaction_ago_was_in_the_way() -> None:
+    ended = a_run(2, finished_ms=tick(4))
+    left = left_out("overlap", 4, 4, tick(4) + 5000)
+    for where in ({"runs": (ended,)}, {"carried": (ended,), "runs": ()}):
+        assert not list(no_decision_without_cause(a_history(decisions=(left,), slack_ms=100, **where)))
+        assert list(no_decision_without_cause(a_history(decisions=(left,), slack_ms=99, **where)))
+
+
+def test_what_was_left_out_for_a_run_that_may_be_forgotten_is_not_judged() -> None:
+    left = left_out("overlap", 4, 4, tick(4) + 10)
+    assert not list(no_decision_without_cause(a_history(decisions=(left,), forgotten_ms=tick(4) + 10)))
+    assert list(no_decision_without_cause(a_history(decisions=(left,), forgotten_ms=tick(4) + 9)))
+
+
 def test_what_is_frozen_past_its_takeover_is_no_overlap() -> None:
     taken = with_fields(AGAIN, earlier=(replace(AGAIN.earlier[0], outcome="node_died"),))
     late_end = (an_entry(FIRST, "begin", tick(1)), an_entry(FIRST, "end", tick(1) + 5500), *done(AGAIN))

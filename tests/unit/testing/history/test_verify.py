@@ -236,6 +236,27 @@ def test_what_is_pruned_is_not_judged_and_that_is_said(scene: Scene) -> None:
     assert "explain" in told
 
 
+def test_ticks_left_out_for_a_run_of_before_what_is_asked_have_their_cause(scene: Scene) -> None:
+    since_ms = _leave_out_ticks(scene)
+    verdict = verify(scene.store, since_ms=since_ms, slack_ms=0)
+    assert verdict.holds, str(verdict)
+
+
+def test_ticks_left_out_for_a_run_that_is_pruned_are_not_judged(scene: Scene) -> None:
+    since_ms = _leave_out_ticks(scene)
+    scene.sql(f"DELETE FROM onthedot_history WHERE scheduled_ms <= {since_ms}")
+    verdict = verify(scene.store, slack_ms=0)
+    assert verdict.holds, str(verdict)
+
+
+def _leave_out_ticks(scene: Scene) -> int:
+    """The moment of the runs that were in their way."""
+    scene.declare(overlap="discard")
+    hold_and_go_on(scene)
+    assert all(scene.store.decisions(schedule.id) for schedule in scene.store.schedules())
+    return min(run.scheduled_ms for run in scene.runs())
+
+
 def test_the_command_says_what_is_broken_and_ends_with_1(scene: Scene, capsys: pytest.CaptureFixture[str]) -> None:
     scene.declare()
     scene.work_for(6, scene.node())
