@@ -33,7 +33,8 @@ from onthedot.stores.base import Store
 T = TypeVar("T")
 
 _PAGE = 1000
-_FLOWS_KEPT = 2000
+_FLOWS_KEPT = 200
+"""Each with its arguments. Only those that the store does not hold: another process has moved them."""
 _EXPECTED_KEPT = 2000
 _SOURCES_KEPT = 4
 """Lists that are mapped over: each may have a megabyte."""

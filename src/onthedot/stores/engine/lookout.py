@@ -151,12 +151,13 @@ class Lookout:
         after = replace(flow, ledger=went.ledger.as_json(before, flow.ledger))
         if went.state is None:
             self.flows.append(after)
-            self.facts.note(after, graph, went.ledger)
+            self.facts.note(after, graph, went.ledger, self.tx.now_ms)
             return
         self._end(after, went.ledger, went.state)
 
     def _end(self, flow: Run, ledger: Ledger, state: State) -> None:
         went_well = state in (State.SUCCEEDED, State.SKIPPED)
+        self.facts.forget(flow.id)
         self.ended.append(
             replace(
                 flow,

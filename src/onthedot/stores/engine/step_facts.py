@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from threading import Lock
-from typing import Any
+from typing import Any, NamedTuple
 
 from onthedot.model.graph import Graph, Step
 from onthedot.model.ledger import Ledger
@@ -22,6 +22,17 @@ from onthedot.stores.transaction import Transaction
 PUBLISHED_MS = 1000
 """So long what tasks were published with is not asked for again, unless one is not among them."""
 _MOST_LISTS, _MOST_FLOWS = 32, 2000
+_OF_LATE_MS = 60_000
+"""So long a flow is remembered that nothing here has moved since: another process may have ended it."""
+
+
+class _Moved(NamedTuple):
+    """A flow as it was written, what was read from that, and when."""
+
+    flow: Run
+    graph: Graph
+    ledger: Ledger
+    at_ms: int
 
 
 class StepFacts:
@@ -34,28 +45,36 @@ class StepFacts:
         self._published: Mapping[str, Mapping[str, Any]] = {}
         self._policies: dict[tuple[str, str, int], Policy] = {}
         self._lists: dict[str, Sequence[Any]] = {}
-        self._flows: dict[str, tuple[Run, Graph, Ledger]] = {}
-        """By their ids, the latest last: as they were written, and what was read from that."""
+        self._flows: dict[str, _Moved] = {}
+        """By their ids, the latest last."""
 
     def ledger(self, flow: Run) -> Ledger:
         """The flow's, read once: it is mostly as this process wrote it last."""
         known = self._flows.get(flow.id)
-        if known is None or not (known[0].ledger is flow.ledger or known[0].ledger == flow.ledger):
+        if known is None or not (known.flow.ledger is flow.ledger or known.flow.ledger == flow.ledger):
             return Ledger.from_json(flow.ledger)
-        return known[2]
+        return known.ledger
 
     def flow(self, flow_id: str) -> tuple[Run, Graph] | None:
         """One that was moved here of late, as it was then."""
         known = self._flows.get(flow_id)
-        return None if known is None else known[:2]
+        return None if known is None else (known.flow, known.graph)
 
-    def note(self, flow: Run, graph: Graph, ledger: Ledger) -> None:
+    def note(self, flow: Run, graph: Graph, ledger: Ledger, now_ms: int) -> None:
         """It is about to be written so."""
         with self._lock:
             self._flows.pop(flow.id, None)
-            self._flows[flow.id] = flow, graph, ledger
-            while len(self._flows) > _MOST_FLOWS:
+            self._flows[flow.id] = _Moved(flow, graph, ledger, now_ms)
+            while len(self._flows) > _MOST_FLOWS or self._oldest().at_ms <= now_ms - _OF_LATE_MS:
                 del self._flows[next(iter(self._flows))]
+
+    def _oldest(self) -> _Moved:
+        return next(iter(self._flows.values()))
+
+    def forget(self, flow_id: str) -> None:
+        """It is about to end."""
+        with self._lock:
+            self._flows.pop(flow_id, None)
 
     def policy(self, flow: Run, graph: Graph, step: Step, now_ms: int) -> Policy:
         """What is said for the step, then what its task was published with. Its priority is that of its flow."""

@@ -40,3 +40,23 @@ def test_a_stop_is_carried_out_when_every_live_step_was_ended_or_asked(monkeypat
     assert store.tend_flows() == 1
     assert scene.run(flow).until_ms is None
     assert {run.cancel_requested_ms is not None for run in store.runs(parent=flow.id)} == {True}
+
+
+def test_a_flow_is_remembered_until_it_ends_or_nothing_here_has_moved_it_for_a_minute() -> None:
+    clock = ManualClock(START_MS)
+    store = MemoryStore(clock)
+    scene = Scene(store, clock)
+    node = scene.node(tasks=("job", "@flow"))
+    store.save_graphs([GRAPH])
+    flows = [scene.waiting_run(task="@flow", graph=GRAPH.hash) for _ in range(3)]
+    scene.start(node, 1, ("@flow",))
+    (moved,) = [flow for flow in flows if store.known_flow(flow.id)]
+    store.request_cancel(moved.id, "enough", BY)
+    assert scene.run(moved).is_final
+    assert store.known_flow(moved.id) is None, "it has ended"
+    scene.start(node, 1, ("@flow",))
+    (left,) = [flow for flow in flows if store.known_flow(flow.id)]
+    clock.pass_by(60_000)
+    scene.start(node, 1, ("@flow",))
+    assert store.known_flow(left.id) is None, "another process may have ended it"
+    assert len([flow for flow in flows if store.known_flow(flow.id)]) == 1
