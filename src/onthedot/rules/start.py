@@ -71,6 +71,11 @@ def behind_limit(run: Run) -> Run:
     return replace(run, waits_for=for_limit(run.policy.group_limit[0]))
 
 
+def _is_behind_limit(run: Run) -> bool:
+    limit = run.policy.group_limit
+    return limit is not None and run.waits_for == for_limit(limit[0])
+
+
 def skipped(run: Run, reason: str, now_ms: int) -> Run:
     """The run, ended without having been done."""
     return replace(run, state=State.SKIPPED, reason=reason, finished_ms=now_ms, owner=None, slot=None, waits_for=None)
@@ -175,8 +180,11 @@ class _Judging:
 
     def _start(self, run: Run, slot: str | None) -> None:
         """Start the run if it may start here and now; else it keeps its place before what needs the same slot."""
-        flow = as_flow(run)
-        if run.id not in self.facts.candidates or (not flow.is_flow and self._workers() >= self.free):
+        flow, is_candidate = as_flow(run), run.id in self.facts.candidates
+        if not is_candidate and _is_behind_limit(run):
+            self._wait(run, run.waits_for)  # who leaves a place of the group looks for it there
+            return
+        if not is_candidate or (not flow.is_flow and self._workers() >= self.free):
             self._wait(run, None)
             self.kept += slot is not None
             return

@@ -397,6 +397,15 @@ class TestWaking(Promises):
         assert heard
         assert [run.id for run in scene.start(there, 10)] == [second.id]
 
+    def test_who_stands_behind_a_limit_stays_there_while_others_of_its_schedule_are_judged(self, scene: Scene) -> None:
+        node = scene.node()
+        scene.put(overlap="concurrent", limit="g:1")
+        first, second = scene.trigger("1st"), scene.trigger("2nd")
+        assert [run.id for run in scene.start(node, 10)] == [first.id]
+        third = scene.trigger("3rd")  # nobody has judged it yet
+        assert scene.start(node, 10) == []
+        assert (scene.run(second).blocked, scene.run(third).blocked) == (True, True)
+
     def test_those_who_listen_hear_of_new_work(self, scene: Scene) -> None:
         heard: list[str] = []
         stop = scene.store.listen(lambda: heard.append("now"))
