@@ -10,7 +10,7 @@ from onthedot.events import OutcomeRefused
 from onthedot.model.outcome import Outcome
 from onthedot.node.node import NodeRunner
 from onthedot.node.writers import OutcomeWriter
-from onthedot.stores.base import Finished
+from onthedot.stores.answers import Finished
 
 
 @pytest.fixture
