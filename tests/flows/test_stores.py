@@ -70,7 +70,7 @@ def test_a_flow_of_maps_flows_conditions_and_large_results_is_done_retried_and_s
 
     with app.running():
         run = app.runs.wait(app.enqueue(outer).id, timeout=LONGEST)
-        assert (run.state, run.error) == (State.FAILED, "measure: 1 of 30 went wrong")
+        assert (run.state, run.error) == (State.FAILED, "measure: 1 of 30 went wrong: RuntimeError: not yet")
         assert sorted(done) == ["a", "b", "end", "failure"]
         mended.append(True)
         app.runs.retry(run.id)

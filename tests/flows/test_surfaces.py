@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from threading import Event
@@ -178,6 +179,14 @@ def test_a_flow_that_failed_tells_what_went_wrong(shown: Shown) -> None:
     assert run.state is State.FAILED
     told = shown.app.runs.story(run.id).text
     assert told.startswith("It failed after ")
-    assert told.endswith(": greet: 1 of 2 went wrong.")
+    assert told.endswith(": greet: 1 of 2 went wrong: RuntimeError: no manners.")
     assert "Steps" in shown.page(f"/runs/{run.id}")
     assert "The steps that went badly are done again" in shown.page(f"/runs/{run.id}/retry")
+
+
+def test_a_flow_is_enqueued_and_scheduled_by_its_plain_name(shown: Shown) -> None:
+    enqueued = shown.folder.run("enqueue", "hello", "--delay", "1d", "--json")
+    made = json.loads(enqueued.stdout)
+    assert (made["task"], enqueued.stderr) == ("@hello", "")
+    put = shown.folder.run("schedules", "put", "greetings", "--task", "hello", "--every", "9000d", "--json")
+    assert (json.loads(put.stdout)["task"], put.stderr) == ("@hello", "")

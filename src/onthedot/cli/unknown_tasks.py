@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from onthedot.app.flows.flow import PREFIX
 from onthedot.cli.notes import show_note
 from onthedot.cli.texts import visible
 
@@ -12,9 +13,10 @@ if TYPE_CHECKING:
 
 
 def is_unknown(app: App, task: str) -> bool:
-    """Whether no live node has published the task: then its arguments cannot be checked, which is said."""
+    """Whether no live node has published a task or flow of that name: then its arguments cannot be checked, which is
+    said."""
     known = [each.name for each in app.tasks.list()]
-    if task in known:
+    if task in known or f"{PREFIX}{task}" in known:
         return False
     listed = f"; known are {', '.join(known)}" if known else ""
     show_note(f"no live node has a task {visible(task)!r}, so its arguments are not checked{listed}")

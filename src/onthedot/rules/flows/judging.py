@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
+from types import MappingProxyType
 from typing import Literal, NamedTuple
 
 from onthedot.model.graph import MOST_ITEMS, NODES, TICKS, Graph, Step
@@ -16,6 +18,9 @@ from onthedot.rules.backfill import ticks_of
 
 MOST_LIVE = 1000
 """How many steps of a flow are live at once, whatever its maps allow."""
+
+_MOST_BLAMED, _MOST_SAID = 3, 300
+"""Of how many steps a flow repeats what they said, and how much of it."""
 
 Judgement = Literal["run", "skip"]
 _ONE = Entry(1)
@@ -248,13 +253,22 @@ def _how_it_ends(flow: Run, ledger: Ledger) -> State:
     return State.SUCCEEDED if "good" in verdicts or not flow.is_step else State.SKIPPED
 
 
-def what_went_wrong(ledger: Ledger) -> str | None:
-    """The steps that ended badly, for whoever looks at the flow."""
-    said = [_said(name, entry) for name, entry in ledger.steps.items() if entry.verdict == "bad"]
+def first_bad(ledger: Ledger) -> dict[str, int]:
+    """The first item that went wrong of each step that ended badly, by the step's name; of a few steps."""
+    bad = {name: entry.bad for name, entry in ledger.steps.items() if entry.verdict == "bad" and entry.bad}
+    return {name: (items & -items).bit_length() - 1 for name, items in islice(bad.items(), _MOST_BLAMED)}
+
+
+def what_went_wrong(ledger: Ledger, why: Mapping[str, str] = MappingProxyType({})) -> str | None:
+    """The steps that ended badly, for whoever looks at the flow; with what the first bad item of a step said."""
+    said = [_said(name, entry, why.get(name, "")) for name, entry in ledger.steps.items() if entry.verdict == "bad"]
     return "; ".join(said)[:1000] or None
 
 
-def _said(name: str, entry: Entry) -> str:
+def _said(name: str, entry: Entry, why: str) -> str:
     if entry.problem is not None:
         return entry.problem
-    return f"{name} went wrong" if entry.n == 1 else f"{name}: {entry.bad.bit_count()} of {entry.n} went wrong"
+    if entry.n == 1:
+        return f"{name}: {why[:_MOST_SAID]}" if why else f"{name} went wrong"
+    many = f"{name}: {entry.bad.bit_count()} of {entry.n} went wrong"
+    return f"{many}: {why[:_MOST_SAID]}" if why else many

@@ -16,10 +16,11 @@ from onthedot.model.key import Key
 from onthedot.model.ledger import Ledger
 from onthedot.model.run import Run
 from onthedot.model.states import FINAL, State
+from onthedot.model.tracebacks import telling_line
 from onthedot.model.values import replace
 from onthedot.rules.backfill import filled_before, filling_run
 from onthedot.rules.flows import broadcasting
-from onthedot.rules.flows.judging import Advance, Wanted, advance, what_went_wrong
+from onthedot.rules.flows.judging import Advance, Wanted, advance, first_bad, what_went_wrong
 from onthedot.rules.flows.making import NO_ITEM, Maker, id_of, is_small, opened, waits_again
 from onthedot.rules.flows.telling import asked, fate_of, stop_level, told
 from onthedot.rules.routing import eligible
@@ -35,6 +36,7 @@ AT_ONCE = 100
 """How many flows are looked at in one transaction."""
 MOST_MADE = 2000
 """Sub-flows are opened in the transaction that makes them until it has made so many runs; the others wait."""
+_WELL = (State.SUCCEEDED, State.SKIPPED)
 
 
 class LookPass(NamedTuple):
@@ -89,6 +91,8 @@ class Lookout:
     graphs: dict[str, Graph] = field(default_factory=dict)
     """Those that were asked for, by their hashes."""
     keys: list[Key] = field(default_factory=list)
+    blamed: dict[str, tuple[Ledger, Mapping[str, str]]] = field(default_factory=dict)
+    """Of flows that end badly: the runs that say why, by their steps."""
 
     def look(self, flow: Run, rows: Sequence[StepRow]) -> None:
         """One flow with all of its rows. What goes wrong with it is kept, and nothing of it is written."""
@@ -153,10 +157,14 @@ class Lookout:
             self.flows.append(after)
             self.facts.note(after, graph, went.ledger, self.tx.now_ms)
             return
+        if went.state not in _WELL:
+            bad = first_bad(went.ledger)
+            ids = {name: id_of(after, graph[name], item, went.ledger) for name, item in bad.items()}
+            self.blamed[flow.id] = went.ledger, ids
         self._end(after, went.ledger, went.state)
 
     def _end(self, flow: Run, ledger: Ledger, state: State) -> None:
-        went_well = state in (State.SUCCEEDED, State.SKIPPED)
+        went_well = state in _WELL
         self.facts.forget(flow.id)
         self.ended.append(
             replace(
@@ -320,6 +328,7 @@ class Lookout:
         tx = self.tx
         made = self.made if self.routed else routed(tx, self.made)
         self._move_told()
+        self._say_why()
         tx.revive_runs(self.revived)
         tx.save_runs([*self.flows, *self.asked, *made])
         tx.save_keys(self.keys)
@@ -328,6 +337,16 @@ class Lookout:
             follow(tx, ended, tx.summaries({run.schedule_id for run in ended if run.schedule_id is not None}), tasks)
         moved = len(self.flows) + len(self.ended)
         return LookPass(moved, tuple(self.ended), frozenset(self.next), len(made) + len(self.revived), self.failed)
+
+    def _say_why(self) -> None:
+        """Flows that ended badly say what their steps said."""
+        ids = [run_id for _, by_step in self.blamed.values() for run_id in by_step.values()]
+        found = self.tx.ended_runs(ids) if ids else {}
+        for number, flow in enumerate(self.ended):
+            ledger, by_step = self.blamed.get(flow.id, (None, {}))
+            if ledger is not None:
+                why = {name: _why(found[run_id]) for name, run_id in by_step.items() if run_id in found}
+                self.ended[number] = replace(flow, error=what_went_wrong(ledger, why))
 
     def _lengths(self) -> tuple[int, ...]:
         return tuple(len(each) for each in self._lists())
@@ -343,3 +362,7 @@ class Lookout:
 
     def _lists(self) -> tuple[list[Run], ...]:
         return self.flows, self.ended, self.told, self.asked, self.made, self.revived
+
+
+def _why(run: Run) -> str:
+    return telling_line(run.error) or run.reason or ""

@@ -149,6 +149,27 @@ class TestAlerts(Promises):
             list(threads.map(fail, runs))
         assert told(scene) == [("failure", 3, 0)]
 
+    def test_a_crowd_of_bad_ends_in_the_hands_of_several_is_told_once_and_counted_whole(self, scene: Scene) -> None:
+        nodes = [scene.node(name, tasks=_TASKS) for name in ("one", "two", "three")]
+        scene.put(alerts=(alert("failure", "recovery"),), overlap="concurrent", max_concurrent_runs=None)
+        for number in range(60):
+            scene.trigger(f"run-{number:02}")
+        shares = [scene.start(node, limit=20) for node in nodes]
+        barrier = Barrier(len(shares))
+
+        def fail(share: list[Run]) -> None:
+            barrier.wait()
+            outcomes = [Outcome(run.id, run.claim_no, "failed") for run in share]
+            while outcomes:
+                finished = scene.store.finish(share[0].owner or "", outcomes)
+                outcomes = [each for each in outcomes if each.run_id in finished.again]
+
+        with ThreadPoolExecutor(len(shares)) as threads:
+            list(threads.map(fail, shares))
+        assert told(scene) == [("failure", 1, 0)]
+        end_next(scene, nodes[0], "succeeded")
+        assert told(scene)[1:] == [("recovery", 60, 0)]
+
     def test_ticks_that_are_noticed_too_late_are_told_when_they_are_left_out(self, scene: Scene) -> None:
         node = scene.node(tasks=_TASKS)
         scene.put(alerts=(alert("misfire", every_ms=HOUR),))

@@ -84,7 +84,7 @@ class TestBroadcast(Promises):
         assert scene.run(whole).state is State.RUNNING
         scene.end(second)
         ended = scene.run(whole)
-        assert (ended.state, ended.error) == (State.FAILED, "shard: 1 of 2 went wrong")
+        assert (ended.state, ended.error) == (State.FAILED, "shard: 1 of 2 went wrong: boom")
 
     def test_a_shard_is_tried_again_by_itself_as_often_as_its_policy_says(self, scene: Scene) -> None:
         one, two = scene.node("one"), scene.node("two")

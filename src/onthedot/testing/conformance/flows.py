@@ -151,6 +151,16 @@ class TestFlows(Promises):
         ended = scene.run(flow)
         assert (ended.state, ended.error) == (State.FAILED, "bad went wrong")
 
+    def test_a_flow_that_failed_says_what_the_first_bad_item_of_a_step_said(self, scene: Scene) -> None:
+        items = {"$value": list(range(3))}
+        graph = Graph("flow", (Step("each", "job", over=items), Step("may", "job", may_fail=True), Step("bad", "job")))
+        node, flow = scene.node(tasks=TASKS), begin(scene, graph)
+        for run in start(scene, node).values():
+            state: Ending = "succeeded" if run.item == 0 else "failed"
+            scene.end(run, state, error=f"no {run.step} {run.item}", final=True)
+        ended = scene.run(flow)
+        assert (ended.state, ended.error) == (State.FAILED, "each: 2 of 3 went wrong: no each 1; bad: no bad None")
+
     def test_a_step_that_skips_itself_skips_what_waits_for_it_and_the_flow_ends_well(self, scene: Scene) -> None:
         node, flow = scene.node(tasks=TASKS), begin(scene, CHAIN)
         assert go_on(scene, node, lambda run: "skipped" if run.step == "b" else "succeeded") == ["a", "b"]
