@@ -18,6 +18,7 @@ from tests.stores.copying_statements import copying_statements, short_statements
 from tests.stores.full_tables import GIVEN, LEVELS, NOW_MS, fill
 
 from onthedot.stores.open import open_store
+from onthedot.stores.run_filter import RunFilter
 from onthedot.stores.sql import counts, lane_statements, postgres_batches, queries, roll_up, statements, ticks
 from onthedot.stores.sql.batches import Batch
 from onthedot.stores.sql.mysql import MYSQL
@@ -189,8 +190,11 @@ def _by_next(**wanted: Any) -> Statement:
     return queries.by_next(queries.WantedSchedules(order="next", **wanted), NOW_MS + 100_000, nested=False)
 
 
+THEN: dict[str, Any] = {"since_ms": 1, "before": "9"}
+
+
 def _ended(**wanted: Any) -> Statement:
-    return queries.ended_statement(queries.Wanted(**wanted))
+    return queries.ended_statement(RunFilter(**wanted))
 
 
 ASKED: dict[str, tuple[Statement, str, str]] = {
@@ -236,12 +240,16 @@ ASKED: dict[str, tuple[Statement, str, str]] = {
     "overdue": (statements.OVERDUE, "onthedot_schedules_due", "onthedot_schedules_plannable"),
     "load by pool": (counts.LOAD_BY_POOL, "onthedot_runs_owner", "onthedot_runs_owner"),
     "runs of a task": (_ended(task="n7"), "onthedot_history_task", "onthedot_history_task"),
-    "runs of a task then": (_ended(task="n7", first="1", end="9"), "onthedot_history_task", "onthedot_history_task"),
+    "runs of a task then": (
+        _ended(task="n7", **THEN),
+        "onthedot_history_task",
+        "onthedot_history_task",
+    ),
     "runs of a node": (_ended(node="n7"), "onthedot_history_owner", "onthedot_history_owner"),
     "shards": (_ended(parent="n7"), "onthedot_history_parent", "onthedot_history_parent"),
     "late runs": (_ended(late=True), "onthedot_history_late", "onthedot_history_late"),
-    "late runs then": (_ended(late=True, first="1", end="9"), "onthedot_history_late", "onthedot_history_late"),
-    "runs then": (_ended(first="1", end="9"), "onthedot_history_pkey", "PRIMARY"),
+    "late runs then": (_ended(late=True, **THEN), "onthedot_history_late", "onthedot_history_late"),
+    "runs then": (_ended(**THEN), "onthedot_history_pkey", "PRIMARY"),
     "ended ticks": (ticks.marks_of(50, nested=False), "onthedot_history_tick", "onthedot_history_moment"),
     "live ticks": (ticks.marks_of(50, nested=False), "onthedot_runs_tick", "onthedot_runs_tick"),
     "decisions": (

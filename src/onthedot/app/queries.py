@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, get_args
 
 from onthedot.app.remedies import did_you_mean
@@ -43,33 +42,12 @@ def state_of_run(text: str | None) -> State | None:
     return None if text is None else State(text)
 
 
-@dataclass(frozen=True, slots=True)
-class RunFilter:
-    """Which runs: all that is given must hold."""
-
-    schedule: str | None = None
-    task: str | None = None
-    parent: str | None = None
-    state: State | None = None
-    late: bool = False
-    since_ms: int | None = None
-    until_ms: int | None = None
-    before: str | None = None
-    limit: int = 100
-    step: str | None = None
-    steps: bool = True
-
-    def options(self) -> dict[str, Any]:
-        """As the store takes it."""
-        return {name: getattr(self, name) for name in self.__slots__}
-
-
-def read_runs(store: Store, wanted: RunFilter, node: str | None) -> list[Run]:
-    """Newest first; of a node by its id, or by its name: then of its newest incarnations."""
+def read_runs(store: Store, node: str | None, limit: int, **wanted: Any) -> list[Run]:
+    """As `Store.runs` takes it; of a node by its id, or by its name: then of its newest incarnations."""
     if node is None:
-        return store.runs(**wanted.options())
-    found = [run for each in _incarnations(store, node) for run in store.runs(node=each, **wanted.options())]
-    return sorted(found, key=lambda run: run.id, reverse=True)[: wanted.limit]
+        return store.runs(limit=limit, **wanted)
+    found = [run for each in _incarnations(store, node) for run in store.runs(node=each, limit=limit, **wanted)]
+    return sorted(found, key=lambda run: run.id, reverse=True)[:limit]
 
 
 def _incarnations(store: Store, node: str) -> Sequence[str]:

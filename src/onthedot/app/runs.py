@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
 from threading import Event
+from typing import Any
 
 from onthedot.app.options import count_of, text_of
 from onthedot.app.page import Page
-from onthedot.app.queries import RunFilter, read_runs, state_of_run
+from onthedot.app.queries import read_runs, state_of_run
 from onthedot.clock import Clock
 from onthedot.durations import to_duration_ms
 from onthedot.errors import Conflict, RunNotFound
@@ -68,22 +69,17 @@ class Runs:
         the shards, of a flow, of which these are the steps, or of the run that these followed. `step` is the name of a
         step; without `steps` those of flows are left out.
         """
-        wanted = RunFilter(
-            schedule,
-            task,
-            parent,
-            state_of_run(state),
-            late,
-            since_ms=None if since is None else ceil_ms(since),
-            until_ms=None if until is None else ceil_ms(until),
-            before=None if cursor is None else text_of(cursor, "cursor"),
-            limit=count_of(limit, "limit"),
-            step=step,
-            steps=steps,
-        )
-        if not all(text is None or can_be_kept(text) for text in (schedule, task, node, parent, step)):
+        wanted: dict[str, Any] = {
+            "state": state_of_run(state),
+            "since_ms": None if since is None else ceil_ms(since),
+            "until_ms": None if until is None else ceil_ms(until),
+            "before": None if cursor is None else text_of(cursor, "cursor"),
+            "limit": count_of(limit, "limit"),
+        }
+        named: dict[str, Any] = {"schedule": schedule, "task": task, "node": node, "parent": parent, "step": step}
+        if not all(text is None or can_be_kept(text) for text in named.values()):
             return Page([], None)
-        found = read_runs(self._open_store(), wanted, node)
+        found = read_runs(self._open_store(), **named, late=late, steps=steps, **wanted)
         return Page(found, found[-1].id if len(found) == limit else None)
 
     def report(self, run_id: str) -> RunReport:

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from onthedot.model.ids import least_id
 from onthedot.model.run import Run
 from onthedot.model.schedule import LEFT_OUT_LATELY_MS, UNDECLARED_AFTER_MS, Facet, Order, Schedule
 from onthedot.model.states import State
@@ -80,13 +79,6 @@ def demands_of(schedules: Sequence[Schedule]) -> list[Demand]:
         if row.state == "active":
             names.setdefault(needed_by(row), []).append(row.name)
     return [Demand(*need, len(found), tuple(found[:NAMED])) for need, found in names.items()]
-
-
-def bounds(since_ms: int | None, until_ms: int | None, before: str | None) -> tuple[str, str | None]:
-    """The ids of runs that were made then: from the first on, and below the second, where there is one."""
-    first = "" if since_ms is None else least_id(max(since_ms, 0))
-    ends = [end for end in (None if until_ms is None else least_id(max(until_ms, 0)), before) if end is not None]
-    return first, min(ends, default=None)
 
 
 def is_late(run: Run) -> bool:

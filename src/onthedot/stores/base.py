@@ -41,9 +41,11 @@ from onthedot.model.token import Session, Token
 from onthedot.model.value import Value
 from onthedot.rules.ahead import Ahead
 from onthedot.rules.effects import Decide, Edit, Effects
+from onthedot.stores.answerable import answerable
 from onthedot.stores.answers import OLD_MS, Finished, Planned, Renewal, RolledUp, Started, Ticks
 from onthedot.stores.counts import COUNTED, Demand, Load, Needed, RunCounts, ScheduleCounts
 from onthedot.stores.retention import Pruned, Retention
+from onthedot.stores.run_filter import RunFilter
 from onthedot.triggers.pinned import Content, Use
 
 
@@ -394,7 +396,7 @@ class Store(ABC):
 
     # history
 
-    @abstractmethod
+    @answerable
     def runs(
         self,
         *,
@@ -421,6 +423,26 @@ class Store(ABC):
 
         One whose row cannot be read is among them, as an `UnreadableRun`.
         """
+        wanted = RunFilter(
+            ids=None if ids is None else frozenset(ids),
+            schedule=schedule,
+            task=task,
+            node=node,
+            parent=parent,
+            step=step,
+            steps=steps,
+            state=state,
+            late=late,
+            since_ms=since_ms,
+            until_ms=until_ms,
+            before=before,
+            limit=limit,
+        )
+        return self.find_runs(wanted)
+
+    @abstractmethod
+    def find_runs(self, wanted: RunFilter) -> list[Run]:
+        """What `runs` answers; nothing that is asked here is more than the store can keep."""
 
     @abstractmethod
     def count_runs(self, most: int = COUNTED) -> RunCounts:

@@ -32,7 +32,7 @@ from onthedot.rules.effects import Effects
 from onthedot.rules.precedence import foremost, turn_of
 from onthedot.stores.answerable import answerable
 from onthedot.stores.answers import RolledUp, Ticks
-from onthedot.stores.asking import bounds, counts_of, demands_of, has_part, is_late, needed_by, page_of, results_of
+from onthedot.stores.asking import counts_of, demands_of, has_part, needed_by, page_of, results_of
 from onthedot.stores.counts import COUNTED, Demand, Load, Needed, RunCounts, ScheduleCounts
 from onthedot.stores.engine import Engine
 from onthedot.stores.known_values import with_values
@@ -40,6 +40,7 @@ from onthedot.stores.memory_prune import EndedRuns, Keys, MemoryForgetting, Memo
 from onthedot.stores.prune import Pruner
 from onthedot.stores.retention import MINUTES_KEPT_MS, Pruned, Retention
 from onthedot.stores.roll_up import roll_up
+from onthedot.stores.run_filter import RunFilter
 from onthedot.stores.transaction import Claim, LiveRuns, StepRow, TryAgain, most_waiting, step_row, still_live
 from onthedot.triggers.pinned import Use
 
@@ -162,48 +163,15 @@ class MemoryStore(Engine):
         overdue = {moment for moment in moments if moment <= after_ms}
         return sorted(moments - overdue | ({min(overdue)} if overdue else set()))
 
-    @answerable
-    def runs(
-        self,
-        *,
-        ids: Sequence[str] | None = None,
-        schedule: str | None = None,
-        task: str | None = None,
-        node: str | None = None,
-        parent: str | None = None,
-        step: str | None = None,
-        steps: bool = True,
-        state: State | None = None,
-        late: bool = False,
-        since_ms: int | None = None,
-        until_ms: int | None = None,
-        before: str | None = None,
-        limit: int = 100,
-    ) -> list[Run]:
-        wanted = None if ids is None else set(ids)
+    def find_runs(self, wanted: RunFilter) -> list[Run]:
         with self._lock:
             tables: tuple[dict[str, Run], ...] = self._tables.runs, self._tables.history
-            if wanted is None:
+            if wanted.ids is None:
                 everything = [run for table in tables for run in table.values()]
             else:
-                everything = [table[run_id] for table in tables for run_id in wanted if run_id in table]
-        first, end = bounds(since_ms, until_ms, before)
-        chosen = (
-            run
-            for run in sorted(everything, key=lambda run: run.id, reverse=True)
-            if first <= run.id
-            and (end is None or run.id < end)
-            and (wanted is None or run.id in wanted)
-            and schedule in (None, run.schedule)
-            and task in (None, run.task)
-            and node in (None, run.owner)
-            and parent in (None, run.parent_id)
-            and step in (None, run.step)
-            and (steps or run.step is None)
-            and state in (None, run.state)
-            and (not late or is_late(run))
-        )
-        return list(islice(chosen, limit))
+                everything = [table[run_id] for table in tables for run_id in wanted.ids if run_id in table]
+        newest_first = sorted(everything, key=lambda run: run.id, reverse=True)
+        return list(islice((run for run in newest_first if run in wanted), wanted.limit))
 
     @answerable
     def results(self, flow_id: str, step: str, first: int = 0, limit: int = 1000) -> list[tuple[int, State, Any]]:

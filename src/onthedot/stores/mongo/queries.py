@@ -33,6 +33,7 @@ from onthedot.stores.mongo import mapping as documents
 from onthedot.stores.mongo.connect import Opened
 from onthedot.stores.mongo.mapping import AT_ONCE, Document
 from onthedot.stores.mongo.schema import PLANNABLE, READY
+from onthedot.stores.run_filter import RunFilter
 from onthedot.triggers.pinned import Use
 
 T = TypeVar("T")
@@ -114,26 +115,7 @@ class Queries(Engine):
     def upcoming(self, after_ms: int, until_ms: int) -> list[int]:
         return self._reading(lambda opened: _upcoming(opened.database, after_ms, until_ms))
 
-    @answerable
-    def runs(
-        self,
-        *,
-        ids: Sequence[str] | None = None,
-        schedule: str | None = None,
-        task: str | None = None,
-        node: str | None = None,
-        parent: str | None = None,
-        step: str | None = None,
-        steps: bool = True,
-        state: State | None = None,
-        late: bool = False,
-        since_ms: int | None = None,
-        until_ms: int | None = None,
-        before: str | None = None,
-        limit: int = 100,
-    ) -> list[Run]:
-        asked = (ids, schedule, task, node, parent, state, late, since_ms, until_ms, before, limit, step, steps)
-        wanted = run_queries.Wanted(*asked)
+    def find_runs(self, wanted: RunFilter) -> list[Run]:
         return self._in_snapshot(lambda database, session: run_queries.page(database, session, wanted))
 
     @answerable

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from pymongo.client_session import ClientSession
 from pymongo.database import Database
@@ -12,11 +11,11 @@ from pymongo.database import Database
 from onthedot.model.run import Run
 from onthedot.model.states import LIVE, State
 from onthedot.stores.answers import Ticks
-from onthedot.stores.asking import bounds
 from onthedot.stores.counts import LATE_MS, Load, RunCounts
 from onthedot.stores.mongo import mapping as documents
 from onthedot.stores.mongo import schema
 from onthedot.stores.mongo.mapping import AT_ONCE, Document
+from onthedot.stores.run_filter import RunFilter
 
 _BEGAN_LATE: Document = {"$expr": {"$gt": [{"$subtract": ["$started_ms", "$due_ms"]}, LATE_MS]}}
 _RUNS_AS_FLOW: Document = {**schema.FLOW, "state": State.RUNNING.value}
@@ -24,28 +23,7 @@ _IS_STEP: Document = {**schema.HAS_PARENT, **schema.STEP}
 _MARK = dict.fromkeys(documents.MARK, 1)
 
 
-@dataclass(frozen=True, slots=True)
-class Wanted:
-    """Which runs: all that is given must hold."""
-
-    ids: Sequence[str] | None
-    schedule: str | None
-    task: str | None
-    node: str | None
-    parent: str | None
-    state: State | None
-    late: bool
-    since_ms: int | None
-    until_ms: int | None
-    before: str | None
-    limit: int
-    step: str | None = None
-    """Of this step of a flow."""
-    steps: bool = True
-    """Without: no step of a flow."""
-
-
-def page(database: Database[Document], session: ClientSession, wanted: Wanted) -> list[Run]:
+def page(database: Database[Document], session: ClientSession, wanted: RunFilter) -> list[Run]:
     """Live and ended ones, newest first by id; one snapshot, or a run that just ends would be in neither."""
     found: list[Run] = []
     if wanted.limit <= 0:  # which the server would take for no limit
@@ -64,7 +42,7 @@ def _found(
     return [documents.run_from(each) for each in found]
 
 
-def _live_filter(wanted: Wanted) -> Document:
+def _live_filter(wanted: RunFilter) -> Document:
     """Which live runs."""
     matching = _both(wanted)
     if wanted.schedule is not None:
@@ -77,7 +55,7 @@ def _live_filter(wanted: Wanted) -> Document:
     return {**matching, **_BEGAN_LATE} if wanted.late else matching
 
 
-def _ended_filter(wanted: Wanted) -> Document:
+def _ended_filter(wanted: RunFilter) -> Document:
     """Which of history."""
     matching = _both(wanted)
     if wanted.schedule is not None:
@@ -87,7 +65,7 @@ def _ended_filter(wanted: Wanted) -> Document:
     return {**matching, **schema.LATE} if wanted.late else matching
 
 
-def _both(wanted: Wanted) -> Document:
+def _both(wanted: RunFilter) -> Document:
     """What live and ended ones have in common."""
     state = None if wanted.state is None else wanted.state.value
     given = {"_id": _ids(wanted) or None, "task": wanted.task, "owner": wanted.node, "state": state}
@@ -98,13 +76,12 @@ def _both(wanted: Wanted) -> Document:
     return asked | ({"$and": steps} if steps else {})
 
 
-def _ids(wanted: Wanted) -> Document:
-    first, end = bounds(wanted.since_ms, wanted.until_ms, wanted.before)
-    ids: Document = {"$gte": first} if first else {}
+def _ids(wanted: RunFilter) -> Document:
+    ids: Document = {"$gte": wanted.first} if wanted.first else {}
     if wanted.ids is not None:
-        ids["$in"] = sorted(set(wanted.ids))
-    if end is not None:
-        ids["$lt"] = end
+        ids["$in"] = sorted(wanted.ids)
+    if wanted.end is not None:
+        ids["$lt"] = wanted.end
     return ids
 
 

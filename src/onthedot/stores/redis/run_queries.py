@@ -13,74 +13,42 @@ from onthedot.model.run import Run
 from onthedot.model.states import FINAL, LIVE, State
 from onthedot.model.values import replace
 from onthedot.stores.answers import Ticks
-from onthedot.stores.asking import is_late
 from onthedot.stores.counts import Load, RunCounts
 from onthedot.stores.redis import mapping
 from onthedot.stores.redis.server import AT_ONCE, Server, counted
 from onthedot.stores.redis.tables import STAMP
+from onthedot.stores.run_filter import RunFilter
 
 _LIVE, _FINAL = (sorted(state.value for state in states) for states in (LIVE, FINAL))
 
 
-@dataclass(frozen=True)
-class Wanted:
-    """Which runs: all that is given must hold."""
-
-    ids: Sequence[str] | None = None
-    schedule: str | None = None
-    task: str | None = None
-    node: str | None = None
-    parent: str | None = None
-    state: State | None = None
-    late: bool = False
-    first: str = ""
-    """The least id."""
-    below: str | None = None
-    """All ids are less."""
-    limit: int = 100
-    step: str | None = None
-    """Of this step of a flow."""
-    steps: bool = True
-    """Without: no step of a flow."""
-
-    def __contains__(self, run: Run) -> bool:
-        return (
-            self.schedule in (None, run.schedule)
-            and self.task in (None, run.task)
-            and self.node in (None, run.owner)
-            and self.parent in (None, run.parent_id)
-            and self.step in (None, run.step)
-            and (self.steps or run.step is None)
-            and self.state in (None, run.state)
-            and (not self.late or is_late(run))
-        )
-
-    def in_range(self, ids: Iterable[str], floor: str = "") -> list[str]:
-        """Those of these ids that count, newest first."""
-        first, below = max(self.first, floor), self.below
-        return sorted({each for each in ids if first <= each and (below is None or each < below)}, reverse=True)
-
-    def states(self, among: Sequence[str]) -> list[str]:
-        """Those of these states that count."""
-        return [each for each in among if self.state in (None, each)]
-
-    @property
-    def live_indexes(self) -> list[str]:
-        """Those in which the live ones stand, beside that of their state."""
-        return ["late"] if self.late else []
-
-    @property
-    def ended_indexes(self) -> list[str]:
-        """Those in which the ended ones stand, beside those of their state and their schedule."""
-        of_task = [] if self.task is None else [f"task_runs:{self.task}"]
-        of_node = [] if self.node is None else [f"node_runs:{self.node}"]
-        return [*self.live_indexes, *of_task, *of_node]
+def _in_range(wanted: RunFilter, ids: Iterable[str], floor: str = "") -> list[str]:
+    """Those of these ids that count, newest first."""
+    first, end = max(wanted.first, floor), wanted.end
+    return sorted({each for each in ids if first <= each and (end is None or each < end)}, reverse=True)
 
 
-def runs(server: Server, wanted: Wanted) -> list[Run]:
+def _states(wanted: RunFilter, among: Sequence[str]) -> list[str]:
+    """Those of these states that count."""
+    return [each for each in among if wanted.state in (None, each)]
+
+
+def _live_indexes(wanted: RunFilter) -> list[str]:
+    """Those in which the live ones stand, beside that of their state."""
+    return ["late"] if wanted.late else []
+
+
+def _ended_indexes(wanted: RunFilter) -> list[str]:
+    """Those in which the ended ones stand, beside those of their state and their schedule."""
+    of_task = [] if wanted.task is None else [f"task_runs:{wanted.task}"]
+    of_node = [] if wanted.node is None else [f"node_runs:{wanted.node}"]
+    return [*_live_indexes(wanted), *of_task, *of_node]
+
+
+def runs(server: Server, wanted: RunFilter) -> list[Run]:
     """Live and ended ones, newest first by id."""
     found: list[Run] = []
-    for ids in _ids(server, wanted) if wanted.limit > 0 and wanted.below != "" else ():
+    for ids in _ids(server, wanted) if wanted.limit > 0 and wanted.end != "" else ():
         for start in range(0, len(ids), min(wanted.limit, AT_ONCE)):
             page = ids[start : start + min(wanted.limit, AT_ONCE)]
             found += [run for run in _read(server, page) if run in wanted]
@@ -89,26 +57,26 @@ def runs(server: Server, wanted: Wanted) -> list[Run]:
     return found
 
 
-def _ids(server: Server, wanted: Wanted) -> Iterator[list[str]]:
+def _ids(server: Server, wanted: RunFilter) -> Iterator[list[str]]:
     """Newest first, part by part: down to where every index was looked at."""
     if wanted.ids is not None:
-        yield wanted.in_range(wanted.ids)
+        yield _in_range(wanted, wanted.ids)
         return
     if wanted.parent is not None:  # of which there are about as many as nodes
-        yield wanted.in_range(server.ask("ZRANGE", f"parent:{wanted.parent}", 0, -1))
+        yield _in_range(wanted, server.ask("ZRANGE", f"parent:{wanted.parent}", 0, -1))
         return
     indexes = counted(
-        *(wanted.states(_LIVE), wanted.live_indexes),
-        *(wanted.states(_FINAL), wanted.ended_indexes),
+        *(_states(wanted, _LIVE), _live_indexes(wanted)),
+        *(_states(wanted, _FINAL), _ended_indexes(wanted)),
     )
     named = (wanted.limit, wanted.schedule or "", wanted.node or "")
     while True:
-        floors, ids = server.read_script("run_ids", wanted.first, wanted.below or "", *named, *indexes)
+        floors, ids = server.read_script("run_ids", wanted.first, wanted.end or "", *named, *indexes)
         floor = max(floors, default="")
-        yield wanted.in_range(ids, floor)
+        yield _in_range(wanted, ids, floor)
         if not floor:
             return
-        wanted = replace(wanted, below=floor)
+        wanted = replace(wanted, before=floor)
 
 
 def count_runs(server: Server, most: int) -> RunCounts:
@@ -121,10 +89,10 @@ def count_runs(server: Server, most: int) -> RunCounts:
 def load(server: Server) -> list[Load]:
     """What nodes run, by node, task and pool."""
     found: Counter[tuple[str, str, str | None]] = Counter()
-    wanted = Wanted(state=State.RUNNING, limit=AT_ONCE)
+    wanted = RunFilter(state=State.RUNNING, limit=AT_ONCE)
     while page := runs(server, wanted):
         found.update((run.owner, run.task, run.policy.pool) for run in page if run.owner is not None)
-        wanted = replace(wanted, below=page[-1].id)
+        wanted = replace(wanted, before=page[-1].id)
     return [Load(*of, count) for of, count in found.items()]
 
 

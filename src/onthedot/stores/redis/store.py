@@ -27,7 +27,7 @@ from onthedot.model.token import Session, Token
 from onthedot.model.value import Value
 from onthedot.stores.answerable import answerable
 from onthedot.stores.answers import OLD_MS, RolledUp, Ticks
-from onthedot.stores.asking import BY_THE_CLOCK, bounds
+from onthedot.stores.asking import BY_THE_CLOCK
 from onthedot.stores.counts import COUNTED, Demand, Load, Needed, RunCounts, ScheduleCounts
 from onthedot.stores.engine import Engine
 from onthedot.stores.kept_graphs import Graphs
@@ -43,6 +43,7 @@ from onthedot.stores.redis.tables import KEYS, STAMP
 from onthedot.stores.redis.transaction import RedisTransaction
 from onthedot.stores.retention import MINUTES_KEPT_MS, Pruned, Retention
 from onthedot.stores.roll_up import roll_up
+from onthedot.stores.run_filter import RunFilter
 from onthedot.stores.transaction import TryAgain
 from onthedot.triggers.pinned import Use
 
@@ -165,26 +166,7 @@ class RedisStore(Engine):
     def upcoming(self, after_ms: int, until_ms: int) -> list[int]:
         return queries.upcoming(self._server, after_ms, until_ms)
 
-    @answerable
-    def runs(
-        self,
-        *,
-        ids: Sequence[str] | None = None,
-        schedule: str | None = None,
-        task: str | None = None,
-        node: str | None = None,
-        parent: str | None = None,
-        step: str | None = None,
-        steps: bool = True,
-        state: State | None = None,
-        late: bool = False,
-        since_ms: int | None = None,
-        until_ms: int | None = None,
-        before: str | None = None,
-        limit: int = 100,
-    ) -> list[Run]:
-        first, below = bounds(since_ms, until_ms, before)
-        wanted = run_queries.Wanted(ids, schedule, task, node, parent, state, late, first, below, limit, step, steps)
+    def find_runs(self, wanted: RunFilter) -> list[Run]:
         return run_queries.runs(self._server, wanted)
 
     def count_runs(self, most: int = COUNTED) -> RunCounts:

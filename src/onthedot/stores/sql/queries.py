@@ -30,6 +30,7 @@ from onthedot.stores.asking import folded, page_of, since
 from onthedot.stores.counts import LATE_MS
 from onthedot.stores.json_text import word_in_words
 from onthedot.stores.paging import NEVER_MS, place_from
+from onthedot.stores.run_filter import RunFilter
 from onthedot.stores.sql import counts, driver, statements, tables
 from onthedot.stores.sql.exactly import exactly
 from onthedot.stores.sql.has_text import has_text
@@ -239,28 +240,7 @@ def _has_part(table: FromClause, search: str) -> ColumnElement[bool]:
 # runs
 
 
-@dataclass(frozen=True, slots=True)
-class Wanted:
-    """Which runs: all that is given must hold."""
-
-    ids: Collection[str] | None = None
-    schedule: str | None = None
-    task: str | None = None
-    node: str | None = None
-    parent: str | None = None
-    state: State | None = None
-    late: bool = False
-    first: str = ""
-    """Ids from this one on, and below the other."""
-    end: str | None = None
-    limit: int = 100
-    step: str | None = None
-    """Of this step of a flow."""
-    steps: bool = True
-    """Without: no step of a flow."""
-
-
-def runs(connection: Connection, wanted: Wanted) -> list[Run]:
+def runs(connection: Connection, wanted: RunFilter) -> list[Run]:
     """Live and ended ones, newest first by id."""
     found: list[Run] = []
     # Steps that have ended stay among the live ones until their flow is told.
@@ -270,7 +250,7 @@ def runs(connection: Connection, wanted: Wanted) -> list[Run]:
     return sorted(found, key=lambda run: run.id, reverse=True)[: wanted.limit]
 
 
-def live_statement(wanted: Wanted) -> Select[Any]:
+def live_statement(wanted: RunFilter) -> Select[Any]:
     """A page of live runs."""
     live = tables.runs.c
     statement = _of_both(statements.NEWEST_LIVE, tables.runs, wanted)
@@ -281,7 +261,7 @@ def live_statement(wanted: Wanted) -> Select[Any]:
     return statement.where(live.started_ms - live.due_ms > LATE_MS) if wanted.late else statement
 
 
-def ended_statement(wanted: Wanted) -> Select[Any]:
+def ended_statement(wanted: RunFilter) -> Select[Any]:
     """A page of history."""
     statement = _of_both(statements.NEWEST_ENDED, tables.history, wanted)
     if wanted.schedule is not None:
@@ -291,7 +271,7 @@ def ended_statement(wanted: Wanted) -> Select[Any]:
     return statement.where(tables.LATE) if wanted.late else statement
 
 
-def _of_both(statement: Select[Any], table: Table, wanted: Wanted) -> Select[Any]:
+def _of_both(statement: Select[Any], table: Table, wanted: RunFilter) -> Select[Any]:
     if wanted.task is not None:
         statement = statement.where(exactly(table.c.task, wanted.task))
     if wanted.node is not None:
@@ -311,7 +291,7 @@ def _of_both(statement: Select[Any], table: Table, wanted: Wanted) -> Select[Any
     return statement.limit(wanted.limit)
 
 
-def _found(connection: Connection, statement: Select[Any], table: Table, wanted: Wanted) -> list[Run]:
+def _found(connection: Connection, statement: Select[Any], table: Table, wanted: RunFilter) -> list[Run]:
     if wanted.ids is None:
         found: Any = connection.execute(statement)
     else:

@@ -36,7 +36,7 @@ from onthedot.rules.ahead import Ahead
 from onthedot.stores import mapping
 from onthedot.stores.answerable import answerable
 from onthedot.stores.answers import OLD_MS, Planned, RolledUp, Ticks
-from onthedot.stores.asking import BY_THE_CLOCK, bounds, since
+from onthedot.stores.asking import BY_THE_CLOCK, since
 from onthedot.stores.claimed_runs import ClaimedRuns
 from onthedot.stores.counts import COUNTED, Demand, Load, Needed, RunCounts, ScheduleCounts
 from onthedot.stores.engine import Engine, enqueuing, finishing
@@ -47,6 +47,7 @@ from onthedot.stores.plain import PlainDone, PlainStep
 from onthedot.stores.prune import Pruner
 from onthedot.stores.retention import Pruned, Retention
 from onthedot.stores.roll_up import roll_up
+from onthedot.stores.run_filter import RunFilter
 from onthedot.stores.sql import counts, driver, health, lane_statements, queries, schema, statements, ticks
 from onthedot.stores.sql.batches import DIALECT
 from onthedot.stores.sql.dialect import Dialect
@@ -465,26 +466,7 @@ class SqlStore(Engine):
         overdue = [moment for moment in moments if moment <= after_ms]
         return overdue[:1] + moments[len(overdue) :]
 
-    @answerable
-    def runs(
-        self,
-        *,
-        ids: Sequence[str] | None = None,
-        schedule: str | None = None,
-        task: str | None = None,
-        node: str | None = None,
-        parent: str | None = None,
-        step: str | None = None,
-        steps: bool = True,
-        state: State | None = None,
-        late: bool = False,
-        since_ms: int | None = None,
-        until_ms: int | None = None,
-        before: str | None = None,
-        limit: int = 100,
-    ) -> list[Run]:
-        first, end = bounds(since_ms, until_ms, before)
-        wanted = queries.Wanted(_set_of(ids), schedule, task, node, parent, state, late, first, end, limit, step, steps)
+    def find_runs(self, wanted: RunFilter) -> list[Run]:
         return self._reading(lambda connection: queries.runs(connection, wanted), snapshot=True)
 
     @answerable

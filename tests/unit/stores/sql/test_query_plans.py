@@ -14,6 +14,7 @@ from tests.stores.full_tables import GIVEN, LEVELS, NOW_MS, WINDOWS, fill
 
 from onthedot.model.schedule import Facet
 from onthedot.model.states import State
+from onthedot.stores.run_filter import RunFilter
 from onthedot.stores.sql import counts, lane_statements, queries, roll_up, statements, tables, ticks
 from onthedot.stores.sql.sqlite import SQLITE
 
@@ -145,24 +146,24 @@ def test_the_levels_of_a_lane_are_those_of_its_runs(connection: Connection) -> N
 @pytest.mark.parametrize(
     ("wanted", "index"),
     [
-        (queries.Wanted(schedule="nightly"), "onthedot_history_schedule"),
-        (queries.Wanted(schedule="nightly", first="a", end="z"), "onthedot_history_schedule"),
-        (queries.Wanted(state=State.FAILED), "onthedot_history_wrong"),
-        (queries.Wanted(end="z"), "sqlite_autoindex_onthedot_history_1"),
-        (queries.Wanted(first="a", end="z"), "sqlite_autoindex_onthedot_history_1"),
-        (queries.Wanted(task="job"), "onthedot_history_task"),
-        (queries.Wanted(task="job", first="a", end="z"), "onthedot_history_task"),
-        (queries.Wanted(task="job", state=State.SUCCEEDED), "onthedot_history_task"),
-        (queries.Wanted(node="n1"), "onthedot_history_owner"),
-        (queries.Wanted(node="n1", end="z"), "onthedot_history_owner"),
-        (queries.Wanted(parent="r1"), "onthedot_history_parent"),
-        (queries.Wanted(parent="r1", end="z"), "onthedot_history_parent"),
-        (queries.Wanted(late=True), "onthedot_history_late"),
-        (queries.Wanted(late=True, first="a", end="z"), "onthedot_history_late"),
+        (RunFilter(schedule="nightly"), "onthedot_history_schedule"),
+        (RunFilter(schedule="nightly", since_ms=1, before="z"), "onthedot_history_schedule"),
+        (RunFilter(state=State.FAILED), "onthedot_history_wrong"),
+        (RunFilter(before="z"), "sqlite_autoindex_onthedot_history_1"),
+        (RunFilter(since_ms=1, before="z"), "sqlite_autoindex_onthedot_history_1"),
+        (RunFilter(task="job"), "onthedot_history_task"),
+        (RunFilter(task="job", since_ms=1, before="z"), "onthedot_history_task"),
+        (RunFilter(task="job", state=State.SUCCEEDED), "onthedot_history_task"),
+        (RunFilter(node="n1"), "onthedot_history_owner"),
+        (RunFilter(node="n1", before="z"), "onthedot_history_owner"),
+        (RunFilter(parent="r1"), "onthedot_history_parent"),
+        (RunFilter(parent="r1", before="z"), "onthedot_history_parent"),
+        (RunFilter(late=True), "onthedot_history_late"),
+        (RunFilter(late=True, since_ms=1, before="z"), "onthedot_history_late"),
     ],
 )
 def test_a_page_of_history_is_read_without_reading_all_of_it(
-    connection: Connection, wanted: queries.Wanted, index: str
+    connection: Connection, wanted: RunFilter, index: str
 ) -> None:
     plan = _plan(connection, queries.ended_statement(wanted))
     assert f"INDEX {index}" in plan
@@ -230,7 +231,7 @@ ASKED: dict[str, tuple[Statement, str]] = {
     "count undeclared": (counts.SCHEDULE_COUNTS, "INDEX onthedot_schedules_declared"),
     "count leaving out": (counts.SCHEDULE_COUNTS, "INDEX onthedot_schedules_left_out"),
     "count frozen": (counts.SCHEDULE_COUNTS, "INDEX onthedot_schedules_frozen"),
-    "live shards": (queries.live_statement(queries.Wanted(parent="r1")), "INDEX onthedot_runs_parent"),
+    "live shards": (queries.live_statement(RunFilter(parent="r1")), "INDEX onthedot_runs_parent"),
     "count waiting": (counts.RUN_COUNTS, "COVERING INDEX onthedot_runs"),
     "count running": (counts.RUN_COUNTS, "INDEX onthedot_runs_owner"),
     "count flows": (counts.RUN_COUNTS, "INDEX onthedot_runs_graph"),
