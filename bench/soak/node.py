@@ -40,7 +40,7 @@ class Counts:
 
 def retention(keep_ms: int) -> Retention:
     """Everything that has a rule, kept for so long: within the hour each of them has something to forget."""
-    return Retention(history_ms=keep_ms, statistics_ms=keep_ms, keys_ms=keep_ms, changes_ms=keep_ms, nodes_ms=keep_ms)
+    return Retention(history_ms=keep_ms, statistics_ms=keep_ms, changes_ms=keep_ms, nodes_ms=keep_ms)
 
 
 def serve() -> None:

@@ -8,6 +8,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 from celery.schedules import crontab, schedule, solar
+from tests.celery.apps import celery_app
 
 from celery import Celery
 from onthedot.celery.conversion import trigger_of, zone_of
@@ -68,6 +69,22 @@ def test_a_crontab_goes_by_the_clock_of_its_app() -> None:
     given = crontab(minute=10, hour="*/5", app=app)
     trigger = trigger_of(given, zone_of(app))
     assert set(trigger.between(START, START + timedelta(days=80))) == due_by_celery(given, "Europe/Berlin", 80)
+
+
+@pytest.mark.parametrize(
+    ("conf", "zone"),
+    [
+        ({}, "UTC"),
+        ({"enable_utc": False}, "Asia/Tokyo"),
+        ({"enable_utc": False, "timezone": "America/Lima"}, "America/Lima"),
+        ({"timezone": "America/Lima"}, "America/Lima"),
+    ],
+)
+def test_without_a_zone_the_clock_is_that_of_utc_or_of_the_machine(
+    conf: dict[str, Any], zone: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TZ", "Asia/Tokyo")
+    assert zone_of(celery_app(**conf)) == zone
 
 
 def test_a_crontab_with_a_clock_of_its_own_goes_by_that() -> None:

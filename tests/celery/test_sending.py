@@ -93,6 +93,11 @@ def test_a_broker_that_is_away_fails_the_run_in_one_line() -> None:
     assert "secret" not in str(run.error)
 
 
+def test_a_broker_that_nobody_knows_fails_the_run_in_one_line() -> None:
+    run = one_run(celery_app("reddis://:secret@localhost"), message("t"))
+    assert str(run.error).startswith("the broker reddis://:***@localhost did not take t: KeyError: 'No such transport")
+
+
 def test_runs_that_send_are_tried_again_for_a_quarter_of_an_hour() -> None:
     policies = sender(App("memory://"), celery_app()).policies
     assert (policies["retries"], policies["backoff"], policies["max_backoff"]) == (20, "1s", "1m")

@@ -256,6 +256,15 @@ def test_a_result_backend_that_nobody_else_can_ask_is_refused(backend: str, said
         CeleryEngine(Celery("shop", broker="memory://", backend=backend, set_as_current=False))
 
 
+@pytest.mark.parametrize("broker", ["amqq://localhost", "redis://:secret@localhost:99999/0", "redis://[::1"])
+def test_a_broker_that_nobody_knows_is_refused_in_one_line(broker: str) -> None:
+    with pytest.raises(SettingsError) as caught:
+        CeleryEngine(Celery("shop", broker=broker, set_as_current=False))
+    assert str(caught.value).startswith("broker_url ")
+    assert "\n" not in str(caught.value)
+    assert "secret" not in str(caught.value)
+
+
 def test_what_follows_from_the_run_cannot_be_said_beside_it() -> None:
     with pytest.raises(SettingsError, match="task_id: it follows from the run; leave it out"):
         CeleryEngine(Celery("shop", broker="memory://", set_as_current=False), task_id="mine")

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import signal
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from distributed import Client
 from tests.cluster.cluster import Cluster
 from tests.engines.dask_cluster import DaskCluster, dask_cluster
 from tests.patience import LONGEST, LONGEST_S
@@ -231,6 +234,22 @@ def test_errors_results_and_arguments_of_workers_are_told_as_those_of_nodes(dask
     assert "its result is no JSON value" in (strange.error or "")
     assert stayed.error == "cannot_travel cannot be sent so: cannot pickle '_thread.lock' object"
     assert (named.state, named.result) == (State.SUCCEEDED, "b")
+
+
+_Client: Any = Client  # it has no types
+
+
+def test_the_scheduler_keeps_nothing_of_runs_whose_ends_are_recorded(dask: DaskCluster) -> None:
+    app = App("memory://")
+    app.engine("cluster", DaskEngine(dask.address))
+    app.remote("posixpath.basename", "cluster")
+    with app.running(), _Client(dask.address, set_as_default=False) as other:
+        runs = [app.enqueue("posixpath.basename", args=args) for args in ({"p": "/a/b"}, {"no": "such"})]
+        assert [app.runs.wait(run.id, timeout=LONGEST).state for run in runs] == [State.SUCCEEDED, State.FAILED]
+        end = time.monotonic() + LONGEST_S
+        while other.list_datasets() or other.run_on_scheduler(lambda dask_scheduler: len(dask_scheduler.tasks)):
+            assert time.monotonic() < end, other.list_datasets()
+            time.sleep(0.05)
 
 
 @pytest.mark.parametrize("address", ["localhost:8786", "tcp://", "tcp://host", "http://host:8786", 8786, ""])

@@ -43,6 +43,14 @@ TRANSACTIONS = (
         tests=_promises("transactions", "postgresql"),
     ),
     Sabotage(
+        name="django-savepoint-committed",
+        rule="A run that is enqueued inside a savepoint is undone with it.",
+        file="django/store.py",
+        find="            with transaction.atomic(using=self._alias):\n                yield\n            return\n",
+        replace="            yield\n            connections[self._alias].connection.commit()\n            return\n",
+        tests=_promises("transactions"),
+    ),
+    Sabotage(
         name="django-broken-and-used",
         rule="A transaction that Django holds for broken is not written in.",
         file="django/store.py",

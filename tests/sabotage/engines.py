@@ -66,6 +66,14 @@ ENGINES = (
         tests=(f"{_POST}test_an_engine_forgets_a_run_when_its_outcome_is_recorded_and_not_before",),
     ),
     Sabotage(
+        name="dask-result-kept",
+        rule="A scheduler of Dask keeps nothing of runs whose ends are recorded.",
+        file="dask/engine.py",
+        find="        self._reached().unpublish_dataset(engine_id)",
+        replace="        return",
+        tests=("tests/engines/test_dask.py::test_the_scheduler_keeps_nothing_of_runs_whose_ends_are_recorded",),
+    ),
+    Sabotage(
         name="engine-run-crashes",
         rule="What an engine has goes on when its node dies, and no crash is counted.",
         file="stores/engine/leases.py",

@@ -7,6 +7,8 @@ from onthedot.errors import SettingsError
 from onthedot.model.node import NOTE_LABEL, WARNING_LABEL
 from onthedot.stores.open import mask_url
 
+_WRONG = (KeyError, ImportError, ValueError, AttributeError)
+"""What Celery says to a URL of a broker that means nothing."""
 _AMQP = frozenset({"amqp", "amqps", "pyamqp", "librabbitmq"})
 _WARNINGS = {
     "memory": "what is sent to a broker in memory stays in the beat: no worker sees it; name a real one in broker_url",
@@ -26,7 +28,7 @@ _NOTES = {
 
 def labels_of(celery_app: Celery) -> dict[str, str]:
     """The labels of a node that sends by this app's broker; `SettingsError` where nobody knows such a broker."""
-    name = _transport(celery_app)
+    name = transport_of(celery_app)
     warning, note = _WARNINGS.get(name), _NOTES.get(name)
     if name in _AMQP and not (celery_app.conf.broker_transport_options or {}).get("confirm_publish"):
         warning = _UNCONFIRMED
@@ -34,13 +36,24 @@ def labels_of(celery_app: Celery) -> dict[str, str]:
     return {label: text for label, text in told.items() if text is not None}
 
 
-def _transport(celery_app: Celery) -> str:
-    """Its name; made, but not connected: a broker that is away now may come."""
+def transport_of(celery_app: Celery) -> str:
+    """Its name; made, but not connected: a broker that is away now may come. `SettingsError` where nobody knows it."""
     try:
         connection = celery_app.connection_for_write()
         connection.transport  # noqa: B018 - the class is looked for when it is asked for
-    except (KeyError, ImportError, ValueError, AttributeError) as error:
+    except _WRONG as error:
         said = error.args[0] if error.args else type(error).__name__
-        told = mask_url(str(celery_app.conf.broker_write_url or celery_app.conf.broker_url))
-        raise SettingsError(f"broker_url {told}: {said}; write it like redis://host:6379/0") from None
+        raise SettingsError(f"broker_url {_named(celery_app)}: {said}; write it like redis://host:6379/0") from None
     return str(connection.transport_cls)
+
+
+def broker_of(celery_app: Celery) -> str:
+    """What people call it, without its password."""
+    try:
+        return f"the broker {celery_app.connection_for_write().as_uri()}"
+    except _WRONG:
+        return f"the broker {_named(celery_app)}"
+
+
+def _named(celery_app: Celery) -> str:
+    return mask_url(str(celery_app.conf.broker_write_url or celery_app.conf.broker_url))

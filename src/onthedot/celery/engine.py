@@ -12,7 +12,8 @@ from celery.backends.base import DisabledBackend
 from kombu.exceptions import EncodeError
 
 from celery import Celery
-from onthedot.celery.sending import GIVEN, broker_of, headers_of, sending_of
+from onthedot.celery.brokers import broker_of, transport_of
+from onthedot.celery.sending import GIVEN, headers_of, sending_of
 from onthedot.engines import Call, CannotSend, Done, EngineAway, Failed, Running, Status, Unknown, Waiting
 from onthedot.errors import SettingsError
 from onthedot.moments import floor_ms, iso
@@ -40,6 +41,7 @@ class CeleryEngine:
         for name in ("task_id", "headers", "args", "kwargs"):
             if name in options:
                 raise SettingsError(f"CeleryEngine: {name}: it follows from the run; leave it out")
+        transport_of(self._app)
         self._check_backend()
 
     def __eq__(self, other: object) -> bool:

@@ -12,6 +12,7 @@ from kombu.exceptions import EncodeError
 from celery import Celery
 from onthedot.app.app import App
 from onthedot.app.tasks import Task
+from onthedot.celery.brokers import broker_of
 from onthedot.celery.messages import unpacked
 from onthedot.errors import SettingsError
 from onthedot.execution.context import Context, GiveUp, WorkFailed
@@ -111,11 +112,6 @@ def sending_of(celery_app: Celery, task: str) -> Callable[..., AsyncResult]:
         by_task: Callable[..., AsyncResult] = known.apply_async
         return by_task
     return lambda *args, **options: celery_app.send_task(task, *args, **options)
-
-
-def broker_of(celery_app: Celery) -> str:
-    """What people call it, without its password."""
-    return f"the broker {celery_app.connection_for_write().as_uri()}"
 
 
 def headers_of(run_id: str, attempt: int, scheduled_at: str, *, by_schedule: bool) -> Mapping[str, Any]:

@@ -317,7 +317,7 @@ class Store(ABC):
         """The value that holds the key: this one, if nobody has claimed it before.
 
         Of any number who claim a key at once, with values of their own, one wins and all are answered with its value; a
-        repeat changes nothing. It is held for as long as other keys (`Retention.keys_ms`) from the first claim on,
+        repeat changes nothing. It is held for as long as other keys (`KEYS_KEPT_MS`) from the first claim on,
         whatever becomes of whoever made it. A key has at most 400 characters, and meets no key of a run.
         """
 

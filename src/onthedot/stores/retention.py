@@ -6,11 +6,10 @@ from dataclasses import dataclass, fields
 
 _DAY_MS = 86_400_000
 
-
 MINUTES_KEPT_MS = 7 * _DAY_MS
 """So long the counts of each minute are kept."""
-
-
+KEYS_KEPT_MS = 30 * _DAY_MS
+"""So long after the end of its run a key still stands for it, whatever else is kept."""
 ROLL_UP_AFTER_MS = 60_000
 """So long after its end a run is counted into its hour: by then all that ended before it can be seen, also what was
 written by a transaction that took its time."""
@@ -32,8 +31,6 @@ class Retention:
     """The same of decisions."""
     statistics_ms: int = 30 * _DAY_MS
     """Hours in which runs were counted."""
-    keys_ms: int = 30 * _DAY_MS
-    """So long after the end of its run a key still stands for it."""
     changes_ms: int = 90 * _DAY_MS
     """Lines of the audit."""
     most_changes: int = 100_000

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from onthedot.model.key import Key
-from onthedot.stores.retention import Retention
+from onthedot.stores.retention import KEYS_KEPT_MS
 from onthedot.stores.transaction import Transaction
-
-_KEPT_MS = Retention().keys_ms
 
 
 def claim_key(tx: Transaction, key: str, value: str) -> str:
@@ -18,5 +16,5 @@ def claim_key(tx: Transaction, key: str, value: str) -> str:
     held = tx.keys([name]).get(name)
     if held is not None:
         return held.state or ""
-    tx.save_keys([Key(name, "", tx.now_ms + _KEPT_MS, value)])
+    tx.save_keys([Key(name, "", tx.now_ms + KEYS_KEPT_MS, value)])
     return value

@@ -15,10 +15,9 @@ from onthedot.model.states import FINAL, LIVE, State
 from onthedot.model.values import replace
 from onthedot.rules.effects import Effects
 from onthedot.stores.engine.limits import Limits
-from onthedot.stores.retention import Retention
+from onthedot.stores.retention import KEYS_KEPT_MS
 from onthedot.stores.transaction import Transaction
 
-_KEY_MS = Retention().keys_ms
 _LONG_AGO = 1
 """Clocks may be set back."""
 
@@ -78,6 +77,6 @@ def _key_of(run: Run, key: str, now_ms: int) -> Key:
     """Keys of ticks last as long as their schedule, all others for a while after the end of their run. A tick that was
     left out when it was to be filled in is as missing as before: its key is free."""
     if not key.startswith("t:"):
-        return Key(key, run.id, now_ms + _KEY_MS, run.state)
+        return Key(key, run.id, now_ms + KEYS_KEPT_MS, run.state)
     left_out = run.state is State.SKIPPED and run.attempt == 0
     return Key(key, run.id, _LONG_AGO if left_out else None, run.state)
