@@ -12,6 +12,7 @@ from onthedot.model.graph import TICKS, Graph, Step
 from onthedot.model.ledger import Ledger
 from onthedot.model.run import Run
 from onthedot.model.states import State
+from onthedot.rules.flows.making import id_of
 from onthedot.testing.history.broken import Broken, in_order, run_line
 from onthedot.testing.history.history import History
 
@@ -71,8 +72,8 @@ def flows_last_as_long_as_their_steps(history: History) -> Iterator[Broken]:
         later = [run for run in runs if not run.is_final or _ends_after(run, flow.finished_ms, history)]
         if later:
             yield _broken(LASTS, f"it has ended, and {later[0].title} had not", history, flow, later)
-        must_succeed = [step.name for step in graph.steps if not step.may_fail]
-        bad = [run for name in must_succeed for run in steps.get(name, ()) if run.state in _BAD]
+        must_succeed = [step for step in graph.steps if not step.may_fail]
+        bad = [run for step in must_succeed for run in _of_this_round(flow, step, steps) if run.state in _BAD]
         if flow.state is State.SUCCEEDED and bad:
             yield _broken(LASTS, f"it succeeded, and {bad[0].title} is {bad[0].state}", history, flow, bad)
 
@@ -87,6 +88,14 @@ def _flows(history: History) -> Iterator[tuple[Run, Graph, StepRuns]]:
         graph = history.graphs.get(flow.graph or "") if flow.is_flow else None
         if graph is not None and not any(step.over == TICKS for step in graph.steps):
             yield flow, graph, steps[flow.id]
+
+
+def _of_this_round(flow: Run, step: Step, steps: StepRuns) -> Sequence[Run]:
+    """A flow that is retried makes new runs of its closing steps: how the former ones ended says nothing of it."""
+    runs, ledger = steps.get(step.name, ()), Ledger.from_json(flow.ledger)
+    if ledger.round == 1 or not step.closing:
+        return runs
+    return [run for run in runs if run.id == id_of(flow, step, run.item or 0, ledger)]
 
 
 def _awaited(step: Step, graph: Graph) -> Sequence[str]:

@@ -21,6 +21,7 @@ from onthedot.model.schedule import Schedule
 from onthedot.model.states import State
 from onthedot.model.values import replace as with_fields
 from onthedot.moments import iso
+from onthedot.rules.flows.making import step_id
 from onthedot.testing.history import Entry, History, Judge, judge
 from onthedot.testing.history.attempts import attempts_bounded, no_superseded_outcome, nothing_after_drain
 from onthedot.testing.history.execution import each_claim_once, what_is_recorded_was_done
@@ -674,3 +675,12 @@ def test_a_step_whose_flow_was_retried_is_not_one_attempt_too_many() -> None:
     step = with_fields(AGAIN, step="load", cause="step", parent_id="run-0")
     assert list(attempts_bounded(with_runs(AGAIN, journal=(raised,))))
     assert list(attempts_bounded(with_runs(step, journal=(raised,)))) == []
+
+
+def test_a_closing_step_that_went_wrong_before_its_flow_was_retried_is_not_held_against_it() -> None:
+    again = a_run(1, graph=GRAPH.hash, owner=None, ledger={**LEDGER, "round": 2}, finished_ms=tick(1) + 9000)
+    cleaned = a_step("clean", 7, 8, id=step_id(again, "clean", closing_round=2))
+    history = a_flow(again, a_step("clean", 6, 7, state=State.FAILED), cleaned)
+    assert list(flows_last_as_long_as_their_steps(history)) == []
+    (found,) = flows_last_as_long_as_their_steps(a_flow(again, with_fields(cleaned, state=State.FAILED)))
+    assert "it succeeded, and clean is failed" in found.what
