@@ -30,6 +30,18 @@ def can_be_wrapped(line: str) -> bool:
     return not re.match(r" {4}|\s*[|<#]", line) and " " in line.strip()[:WIDTH]
 
 
+RUN_ON = re.compile(
+    r"^ {4}.*[^;|&`$:\s]\s+onthedot (?:run|status|nodes|explain|doctor|flows|stats|prune|verify|runs)\b"
+)
+
+
+def test_each_command_of_a_block_has_a_line_of_its_own() -> None:
+    assert RUN_ON.match("    onthedot sync jobs.toml # writes it onthedot run jobs:app")
+    assert not RUN_ON.match("    problem: none is alive; start one with `onthedot run`")
+    told = [f"{page.name}: {line}" for page in WRITTEN for line in page.read_text("utf-8").splitlines()]
+    assert [line for line in told if RUN_ON.match(line.partition(": ")[2])] == []
+
+
 @pytest.mark.parametrize("page", sorted(set(WRITTEN)), ids=lambda page: str(page.relative_to(ROOT)))
 def test_no_line_of_prose_is_longer_than_a_hundred(page: Path) -> None:
     assert not too_long(page.read_text(encoding="utf-8"))
