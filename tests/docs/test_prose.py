@@ -31,12 +31,13 @@ def can_be_wrapped(line: str) -> bool:
 
 
 RUN_ON = re.compile(
-    r"^ {4}.*[^;|&`$:\s]\s+onthedot (?:run|status|nodes|explain|doctor|flows|stats|prune|verify|runs)\b"
+    r"^ {4}.*[^;|&`$:\s](?<!manage\.py)\s+onthedot (?:run|status|nodes|explain|doctor|flows|stats|prune|verify|runs)\b"
 )
 
 
 def test_each_command_of_a_block_has_a_line_of_its_own() -> None:
     assert RUN_ON.match("    onthedot sync jobs.toml # writes it onthedot run jobs:app")
+    assert not RUN_ON.match("    python manage.py onthedot run")
     assert not RUN_ON.match("    problem: none is alive; start one with `onthedot run`")
     told = [f"{page.name}: {line}" for page in WRITTEN for line in page.read_text("utf-8").splitlines()]
     assert [line for line in told if RUN_ON.match(line.partition(": ")[2])] == []
