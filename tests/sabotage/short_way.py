@@ -6,6 +6,7 @@ from tests.sabotage.sabotage import Sabotage, memory, sqlite
 
 _SHORT = "tests/stores/test_short_way.py::test_"
 _ALIKE = f"{_SHORT}a_run_begins_and_ends_alike_by_both_ways"
+_LOCKS = "tests/stores/test_row_locks.py::test_"
 _POSTGRESQL = "tests/stores/test_postgresql.py::"
 
 SHORT_WAY = (
@@ -185,5 +186,45 @@ SHORT_WAY = (
             "tests/stores/test_row_locks.py"
             "::test_what_was_decided_ahead_waits_for_no_lock_and_says_that_something_is_left[postgresql_15]",
         ),
+    ),
+    Sabotage(
+        name="short-way-of-the-dead-on-mariadb",
+        rule="A dead incarnation cannot record: MariaDB reads the node's row under its lock.",
+        file="stores/sql/plain_mysql.py",
+        find=" AND {plain.LIVES} LOCK IN SHARE MODE",
+        replace=" AND {plain.LIVES}",
+        tests=(f"{_LOCKS}the_short_way_waits_for_the_takeover_of_its_node_and_ends_nothing_then[mariadb]",),
+    ),
+    Sabotage(
+        name="short-way-waits-for-what-is-due-on-mariadb",
+        rule="Starting waits for nobody's lock, the short way or not.",
+        file="stores/sql/plain_mysql.py",
+        find=" LIMIT :most FOR UPDATE SKIP LOCKED",
+        replace=" LIMIT :most FOR UPDATE",
+        tests=(f"{_LOCKS}a_run_that_is_locked_is_passed_over_and_the_others_start[mariadb]",),
+    ),
+    Sabotage(
+        name="short-way-past-what-is-first-on-mariadb",
+        rule="If more are due than may start, those of least precedence start: nobody is overtaken.",
+        file="stores/sql/plain_mysql.py",
+        find="        if asked.claim is None or others:\n",
+        replace="        if asked.claim is None:\n",
+        tests=(f"{_SHORT}what_comes_before_plain_runs_is_started_before_them[mariadb]",),
+    ),
+    Sabotage(
+        name="short-way-begins-what-is-not-plain-on-mariadb",
+        rule="A run of a group begins only in a place of it.",
+        file="stores/sql/plain_mysql.py",
+        find="    if not all(row[-1] for row in due):\n",
+        replace="    if not due:\n",
+        tests=(f"{_SHORT}what_comes_before_plain_runs_is_started_before_them[mariadb]",),
+    ),
+    Sabotage(
+        name="short-way-ends-what-it-has-not-locked-on-mariadb",
+        rule="A run whose end somebody else is about to write is ended by one of them only.",
+        file="stores/sql/plain_mysql.py",
+        find=" WHERE {still} {_LOCKING}",
+        replace=" WHERE {still}",
+        tests=(f"{_LOCKS}while_an_end_waits_for_a_users_transaction_nothing_that_is_due_is_locked[mariadb]",),
     ),
 )

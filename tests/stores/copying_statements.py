@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from sqlalchemy import TextClause
 from tests.stores.full_tables import NOW_MS
 
-from onthedot.stores.sql import ahead_postgresql, copying, plain, plain_postgresql, plain_sqlite
+from onthedot.stores.sql import ahead_postgresql, copying, plain, plain_mysql, plain_postgresql, plain_sqlite
 from onthedot.stores.sql.dialect import Dialect
+from onthedot.stores.transaction import Claim
 
 _NAMES = [f"n{number}" for number in range(500)]
 
@@ -39,6 +40,9 @@ def short_statements(dialect: Dialect) -> Iterator[tuple[str, dict[str, Any]]]:
                 yield str(statement), {**common, **words, "given": json.dumps(ends)}
         return
     (given,) = dialect.given.values(plain.ENDS, ends)
+    if dialect.name == "mysql":
+        yield from ((str(statement), {**common, **given, **words}) for statement, words in _on_mysql(names))
+        return
     words = dict.fromkeys(("tasks", "pools", "known"), "{job,fast}")
     for count, with_ends, of_pools in ((0, True, False), (2, True, False), (2, False, True), (4, True, True)):
         statement = plain_postgresql._statement(names, count, ends=with_ends, of_pools=of_pools)
@@ -46,3 +50,14 @@ def short_statements(dialect: Dialect) -> Iterator[tuple[str, dict[str, Any]]]:
     ticks = [(name, name, 1, 1, name, name, None, 1, NOW_MS) for name in _NAMES]
     (given,) = dialect.given.values(ahead_postgresql._AHEAD, ticks)
     yield str(ahead_postgresql._statement(names[2], names[0], names[3])), {**common, **given}
+
+
+def _on_mysql(names: Sequence[str]) -> Iterator[tuple[TextClause, dict[str, Any]]]:
+    """Each with the words that it is given one by one."""
+    for lanes in (0, 2, 4):
+        yield plain_mysql._me(names, lanes), {}
+    for statement in (*plain_mysql._ending(names), plain_mysql._beginning(names[0])):
+        yield statement, {}
+    words = ("job", "fast")
+    for claim in (Claim("n1", None, words), Claim("n1", None, words, words, words)):
+        yield plain_mysql._due(names[0], claim, {})

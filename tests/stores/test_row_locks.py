@@ -20,6 +20,11 @@ from onthedot.testing.conformance.scene import MINUTE, START_MS, Scene
 
 DRIVERS = {"postgresql": "postgresql+psycopg", "mariadb": "mysql+pymysql"}
 
+WAITING = {
+    "postgresql": "SELECT count(*) FROM pg_locks WHERE NOT granted",
+    "mysql": "SELECT count(*) FROM information_schema.innodb_trx WHERE trx_state = 'LOCK WAIT'",
+}
+
 
 class Server:
     """A store on it, and another connection, which locks rows as a slow process or a user's own transaction would."""
@@ -35,7 +40,7 @@ class Server:
     def somebody_waits(self) -> bool:
         """Whether a transaction waits for another's lock."""
         with self.engine.connect() as connection:
-            return bool(connection.execute(text("SELECT count(*) FROM pg_locks WHERE NOT granted")).scalar_one())
+            return bool(connection.execute(text(WAITING[connection.dialect.name])).scalar_one())
 
     @contextmanager
     def locked(self, table: Table, row_id: str) -> Iterator[None]:
@@ -134,12 +139,10 @@ def test_an_outcome_waits_for_the_takeover_of_its_node_and_is_then_refused(
     assert_waits_and_is_refused(server)
 
 
-@pytest.mark.parametrize("server", ["postgresql_15"], indirect=True)
 def test_the_short_way_waits_for_the_takeover_of_its_node_and_ends_nothing_then(server: Server) -> None:
     assert_waits_and_is_refused(server)
 
 
-@pytest.mark.parametrize("server", ["postgresql_15"], indirect=True)
 def test_while_an_end_waits_for_a_users_transaction_nothing_that_is_due_is_locked(server: Server) -> None:
     """As around `ctx.complete`, in the step that ends one run and begins another."""
     scene = server.scene

@@ -14,7 +14,7 @@ import sqlalchemy
 from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Table
-from tests.servers import postgresql
+from tests.servers import mariadb, postgresql
 
 from onthedot.model.log_line import PROGRESS, LogLine
 from onthedot.model.outcome import Outcome
@@ -30,7 +30,12 @@ from onthedot.testing.clock import ManualClock
 from onthedot.testing.conformance.ahead import ahead_of, plan_ahead
 from onthedot.testing.conformance.scene import BY, MINUTE, START_MS, Scene
 
-DRIVERS = {"sqlite": "sqlite", "postgresql": "postgresql+psycopg"}
+DRIVERS = {
+    "sqlite": "sqlite",
+    "postgresql": "postgresql+psycopg",
+    "mariadb": "mysql+pymysql",
+    "mysql": "mysql+pymysql",
+}
 AWKWARD = 'ü "quoted", \\ {braces}, NULL, %s :now_ms 😀'
 OWN = {"id", "apart", "key", "name", "schedule", "schedule_id", "slot", "kept_by", "trace"}
 """What two runs never have in common."""
@@ -79,13 +84,15 @@ class Both:
         return self.row(tables.runs, run_id), self.row(tables.history, run_id)
 
 
-@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
+@pytest.fixture(
+    scope="module", params=["sqlite", "postgresql", "mariadb", pytest.param("mysql", marks=pytest.mark.slow)]
+)
 def both(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Both]:
     if request.param == "sqlite":
         place: Path = tmp_path_factory.mktemp("short")
         made = Both(f"sqlite:///{place}/jobs.db")
     else:
-        made = Both(str(request.getfixturevalue("postgresql_of_module")))
+        made = Both(str(request.getfixturevalue(f"{request.param}_of_module")))
     yield made
     made.store.close()
     made.engine.dispose()
@@ -94,6 +101,18 @@ def both(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 @pytest.fixture(scope="module")
 def postgresql_of_module(request: pytest.FixtureRequest) -> Iterator[str]:
     with postgresql.database_in(request.getfixturevalue("postgresql_15_server")) as url:
+        yield url
+
+
+@pytest.fixture(scope="module")
+def mariadb_of_module(request: pytest.FixtureRequest) -> Iterator[str]:
+    with mariadb.database_in(request.getfixturevalue("mariadb_server")) as url:
+        yield url
+
+
+@pytest.fixture(scope="module")
+def mysql_of_module(request: pytest.FixtureRequest) -> Iterator[str]:
+    with mariadb.database_in(request.getfixturevalue("mysql_9_server")) as url:
         yield url
 
 
@@ -266,7 +285,7 @@ def test_an_outcome_of_a_claim_that_is_over_is_refused_whatever_is_remembered_of
 
 def test_a_step_of_plain_runs_is_one_statement_in_no_transaction_on_postgresql(both: Both) -> None:
     if both.engine.dialect.name != "postgresql":
-        pytest.skip("it has a transaction, which costs it no round trips")
+        pytest.skip("it has a transaction")
     scene, sent = both.scene, list[bool]()
     begun = [_started(scene, both.node, scene.waiting_run())]
     for _ in range(3):

@@ -25,6 +25,7 @@ from onthedot.stores.sql.connect import (
 from onthedot.stores.sql.dialect import Dialect, Fault
 from onthedot.stores.sql.given_rows import JsonTable
 from onthedot.stores.sql.mysql_batches import change_many
+from onthedot.stores.sql.plain_mysql import SERVER_MS, OnMysql
 from onthedot.stores.sql.store import SqlStore
 
 
@@ -172,10 +173,10 @@ MYSQL = Dialect(
     upgrades_itself=False,
     most_values=10_000,
     given=JsonTable(),
+    plain=OnMysql(),
     groups_by_jumping=True,
     change_many=change_many,
-    # UNIX_TIMESTAMP() would read the moment in the session's zone. Never rounded up.
-    clock=literal_column("TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000", BigInteger),
+    clock=literal_column(SERVER_MS, BigInteger),
     begin_snapshot="SET TRANSACTION ISOLATION LEVEL REPEATABLE READ",
     hold_creation=_hold_creation,
     let_go_of_creation=_let_go_of_creation,

@@ -12,6 +12,7 @@ from typing import Any
 from sqlalchemy import Connection
 
 from onthedot.model.run import Run
+from onthedot.model.states import State
 from onthedot.model.values import replace
 from onthedot.rules import end
 from onthedot.rules.precedence import turn_of
@@ -130,3 +131,8 @@ def begun_runs(rows: Sequence[Sequence[Any]], owner: str) -> tuple[list[Run], li
     read = [(row[0], mapping.begun_from(row, owner)) for row in rows]
     begun = sorted((run for _, run in read if run is not None), key=turn_of)
     return begun, [run_id for run_id, run in read if run is None]
+
+
+def begun_at(run: Run, now_ms: int) -> Run:
+    """A run that was read before it began."""
+    return replace(run, state=State.RUNNING, claim_no=run.claim_no + 1, attempt=run.attempt + 1, started_ms=now_ms)

@@ -13,8 +13,6 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, TextClause, text
 
 from onthedot.model.run import Run
-from onthedot.model.states import State
-from onthedot.model.values import replace
 from onthedot.stores import mapping
 from onthedot.stores.lanes import lanes_of
 from onthedot.stores.plain import PlainDone, PlainStep
@@ -75,7 +73,7 @@ class OnSqlite:
             return None
         if waiting:
             driver.write(connection, texts.begin, {**given, "ids": json.dumps([run.id for run in waiting])})
-        return tuple(_begun(run, given["now_ms"]) for run in waiting)
+        return tuple(plain.begun_at(run, given["now_ms"]) for run in waiting)
 
 
 def _due(texts: _Texts, claim: Claim, given: dict[str, Any]) -> tuple[TextClause, dict[str, Any]]:
@@ -83,10 +81,6 @@ def _due(texts: _Texts, claim: Claim, given: dict[str, Any]) -> tuple[TextClause
     if claim.pools is None:
         return texts.due_of_tasks, given | words
     return texts.due_of_pools, given | words | {"pools": json.dumps(claim.pools), "known": json.dumps(claim.known)}
-
-
-def _begun(run: Run, now_ms: int) -> Run:
-    return replace(run, state=State.RUNNING, claim_no=run.claim_no + 1, attempt=run.attempt + 1, started_ms=now_ms)
 
 
 @cache

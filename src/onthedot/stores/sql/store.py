@@ -57,7 +57,7 @@ from onthedot.stores.sql.notify import NotifyChannel
 from onthedot.stores.sql.prune import SqlForgetting
 from onthedot.stores.sql.roll_up import SqlRolling
 from onthedot.stores.sql.transaction import SqlTransaction, in_chunks
-from onthedot.stores.transaction import CutOff, Transaction, TryAgain
+from onthedot.stores.transaction import CutOff, Transaction, TryAgain, once_more_if_cut_off
 from onthedot.triggers.pinned import Use
 
 T = TypeVar("T")
@@ -161,7 +161,7 @@ class SqlStore(Engine):
             return plain.step(connection, asked, known_ms, floor_ms)
 
         try:
-            done = self._at_once(work) if plain.at_once else self._in_transaction(work)
+            done = self._at_once(work) if plain.at_once else once_more_if_cut_off(lambda: self._in_transaction(work))
         except TryAgain:
             return None
         self._claimed_runs.remove(run.id for run in done.ended)
