@@ -73,6 +73,13 @@ def test_the_command_line_lists_shows_and_tries_them(app: App, folder: Folder) -
     assert "alert ops was sent" in well(folder.run("explain", "nightly", last.scheduled_at.isoformat()))
 
 
+def test_trying_an_alert_whose_task_is_gone_says_that_it_waits(app: App, folder: Folder) -> None:
+    assert folder.run("alerts", "test", "ops").stderr == ""
+    app.open_store().leave("n1")
+    said = "note: no live node has a task 'hook', so the run waits for one that has it\n"
+    assert folder.run("alerts", "test", "ops").stderr == said
+
+
 def test_a_schedule_gets_one_on_the_command_line(app: App, folder: Folder) -> None:
     given = 'alerts=[{"name": "ops", "task": "hook", "overdue": "26h"}]'
     well(folder.run("schedules", "update", "quiet", "--option", given))

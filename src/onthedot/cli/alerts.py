@@ -14,6 +14,7 @@ from onthedot.cli.commands import Group, argument
 from onthedot.cli.json_output import show_json
 from onthedot.cli.options import as_json, store_url
 from onthedot.cli.texts import span_text, utc_text, visible
+from onthedot.cli.unknown_tasks import note_if_nobody_has
 from onthedot.texts import counted
 
 if TYPE_CHECKING:
@@ -84,6 +85,7 @@ def try_alert(name: str, *, wait: bool, store: str | None, as_json: bool) -> Non
     """Send an alert now, to see that it arrives; it says that it is only a test."""
     with closing(open_app(store)) as app:
         run = app.alerts.test(name)
+        note_if_nobody_has(app, run.task)
         if wait:
             run = app.runs.wait(run.id)
     if as_json:

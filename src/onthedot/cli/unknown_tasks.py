@@ -21,3 +21,9 @@ def is_unknown(app: App, task: str) -> bool:
     listed = f"; known are {', '.join(known)}" if known else ""
     show_note(f"no live node has a task {visible(task)!r}, so its arguments are not checked{listed}")
     return True
+
+
+def note_if_nobody_has(app: App, task: str) -> None:
+    """Say of a run that was made for a task of which no live node knows what becomes of it."""
+    if task not in {each.name for each in app.tasks.list()}:
+        show_note(f"no live node has a task {visible(task)!r}, so the run waits for one that has it")
