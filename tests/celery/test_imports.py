@@ -314,6 +314,7 @@ def test_an_app_is_written_as_a_program_that_declares_the_same(folder: Path) -> 
     [
         (["import", "celery"], "import celery: name the app as celery -A does"),
         (["import", "celery", "nowhere:app"], "nowhere:app: no Celery app was found there: No module named 'nowhere'"),
+        (["import", "celery", "moved_shop:apq"], "no Celery app was found there: moved_shop has no 'apq'"),
         (["import", "celery", "moved_shop:note"], "not a Celery app; write it like proj.celery:app"),
         (["import", "redbeat"], "import redbeat: name its Redis"),
         (["import", "django-celery-beat"], "import django-celery-beat: name the URL of its database"),

@@ -17,7 +17,9 @@ def find_celery_app(place: str) -> tuple[Celery, str]:
     try:
         found = find_app(place)
     except (ImportError, AttributeError) as error:
-        raise SettingsError(f"{place}: no Celery app was found there: {error}") from None
+        module, _, attribute = place.partition(":")
+        said = f"{module} has no {attribute!r}" if attribute and module in sys.modules else str(error)
+        raise SettingsError(f"{place}: no Celery app was found there: {said}") from None
     except Exception as error:  # whatever its module does when it is imported
         raise SettingsError(f"{place} could not be imported: {type(error).__name__}: {error}") from None
     if isinstance(found, ModuleType) or not isinstance(found, Celery):
