@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from itertools import count
-from pathlib import Path
 from threading import Event
 
-from apscheduler.executors.pool import ThreadPoolExecutor
-from apscheduler.jobstores.sqlalchemy import SQLAlchemyJobStore
-from apscheduler.schedulers.background import BackgroundScheduler
-
+from bench.apart import apart as in_its_own_process
 from bench.measure import part
 from onthedot import App, Context, every
 from onthedot.events import Misfired
@@ -89,7 +83,7 @@ def ours(
     """
     app = App(url, node=node)
     begin_beside = beside(app)
-    first_s = int(time.time()) + 5 + schedules // 100
+    first_s = int(time.time()) + 5 + schedules // 400
     calls = _Calls(first_s, schedules, seconds)
 
     @app.on("misfire")
@@ -119,41 +113,12 @@ def _declare(app: App, name: str, trigger: Trigger, calls: _Calls) -> None:
         calls.note(ctx.scheduled_at.timestamp())
 
 
-# APScheduler 3
+def apart(url: str, schedules: int, seconds: int, *, tune_gc: bool = False) -> Lateness:
+    """The same, in a process of its own."""
+    return Lateness(*in_its_own_process("bench.lateness:measured", url, schedules, seconds, tune_gc))
 
 
-_noted: list[tuple[float, float]] = []
-_ticks: dict[int, Iterator[int]] = {}
-
-
-def theirs(schedules: int, seconds: int) -> Lateness:
-    """APScheduler 3 in this process, with its jobs in SQLite."""
-    _noted.clear()
-    _ticks.update({number: count() for number in range(schedules)})
-    with tempfile.TemporaryDirectory() as folder:
-        scheduler = BackgroundScheduler(
-            jobstores={"default": SQLAlchemyJobStore(url=f"sqlite:///{Path(folder) / 'aps.db'}")},
-            executors={"default": ThreadPoolExecutor(50)},
-            job_defaults={"misfire_grace_time": 3600, "coalesce": False, "max_instances": 1000},
-            timezone="UTC",
-        )
-        scheduler.start(paused=True)
-        first = datetime.now(UTC).replace(microsecond=0) + timedelta(seconds=20)
-        last = first + timedelta(seconds=WARM_S + seconds - 1)
-        for number in range(schedules):
-            scheduler.add_job(
-                *(_stamp, "interval"), seconds=1, start_date=first, end_date=last, args=[first.timestamp(), number]
-            )
-        scheduler.resume()
-        total, end = schedules * (WARM_S + seconds), last.timestamp() + PATIENCE_S
-        while len(_noted) < total and time.time() < end:
-            time.sleep(0.1)
-        scheduler.shutdown(wait=False)
-    late_ms = [late for tick, late in list(_noted) if tick >= first.timestamp() + WARM_S]
-    return Lateness(sorted(late_ms), schedules * seconds, total - len(_noted))
-
-
-def _stamp(first: float, number: int) -> None:
-    """The n-th call of a job is that of its n-th second: its calls are made in order, and none is left out."""
-    tick = first + next(_ticks[number])
-    _noted.append((tick, max((time.time() - tick) * 1000, 0.0)))
+def measured(url: str, schedules: int, seconds: int, tune_gc: bool) -> tuple[list[float], int, int, int]:
+    """For `apart`: the fields of what came out."""
+    found = ours(url, schedules, seconds, node=NodeSettings(tune_gc=True) if tune_gc else None)
+    return found.late_ms, found.expected, found.lost, found.left_out

@@ -2,26 +2,18 @@
 
 from __future__ import annotations
 
-import gc
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
-from itertools import count
-from threading import Event
-from typing import Any
 
-from huey import SqliteHuey
-
-from bench import calm, lateness, places, queues, workers
+from bench import apscheduler3, calm, lateness, places, workers
+from bench.apart import apart
 from bench.filling import fill, opened_engine, schedule_at
 from bench.lateness import Lateness
 from bench.places import Place
 from bench.plots import Axis, Line, Plot
 from bench.report import Report, Section
 from onthedot import App
-from onthedot.model.ids import new_id
-from onthedot.node.settings import NodeSettings
 
 Say = Callable[[str], None]
 Way = Callable[[Place], float]
@@ -29,7 +21,6 @@ RUNS = {"sqlite": 20_000}
 MOST_RUNS, FEW, LIMITED = 10_000, 1000, 5000
 TURNS = 3
 TUNED = "tune_gc=True"
-_THRESHOLDS = gc.get_threshold()
 ASYNC, PLAIN = "onthedot, async def", "onthedot, plain def"
 ONE_ASYNC, ONE_PLAIN = "onthedot, async def, one at a time", "onthedot, plain def, one at a time"
 HUEY, PGQUEUER, PROCRASTINATE = "Huey", "pgqueuer", "Procrastinate"
@@ -109,60 +100,21 @@ def _peers_of(rates: dict[str, float]) -> tuple[dict[str, float], dict[str, floa
 
 
 def _ours(url: str, kind: str, runs: int, capacity: int, limit: str | None = None) -> float:
-    app = App(url, node=NodeSettings(capacity=capacity))
-    store = app.open_store(create=True)
-    options: dict[str, Any] = {} if limit is None else {"limit": limit}
-    called, all_called = count(1), Event()
-
-    def note() -> None:
-        if next(called) >= runs:
-            all_called.set()
-
-    if kind == "async":
-
-        @app.task(name="nothing", **options)
-        async def nothing() -> None:
-            note()
-    else:
-
-        @app.task(name="nothing", **options)
-        def nothing_plain() -> None:
-            note()
-
-    first = app.enqueue("nothing")
-    for begin in range(1, runs, 1000):
-        store.enqueue([replace(first, id=new_id(store.now_ms())) for _ in range(min(1000, runs - begin))])
-
-    start = time.perf_counter()
-    app.start()
-    all_called.wait()
-    app.stop()  # which writes how the last have ended
-    taken = time.perf_counter() - start
-    app.close()
-    return runs / taken
+    rate: float = apart("bench.no_ops:ours", url, kind, runs, capacity, limit)
+    return rate
 
 
 def _huey(place: Place) -> float:
-    path = place.fresh().removeprefix("sqlite:///")
-    huey = SqliteHuey(filename=path, fsync=True, results=False)
-
-    @huey.task()  # type: ignore[untyped-decorator]
-    def nothing() -> None: ...
-
-    for _ in range(2000):
-        nothing()
-    start = time.perf_counter()
-    for _ in range(2000):
-        huey.execute(huey.dequeue())
-    return 2000 / (time.perf_counter() - start)
+    rate: float = apart("bench.no_ops:huey", place.fresh().removeprefix("sqlite:///"))
+    return rate
 
 
 def _pgqueuer(runs: int, batch: int) -> Way:
-    return lambda place: queues.pgqueuer(place.fresh(), runs, batch)
+    return lambda place: float(apart("bench.queues:pgqueuer", place.fresh(), runs, batch))
 
 
 def _procrastinate(runs: int, concurrency: int) -> Way:
-    return lambda place: queues.procrastinate(place.fresh(), runs, concurrency)
+    return lambda place: float(apart("bench.queues:procrastinate", place.fresh(), runs, concurrency))
 
 
 _PEERS: dict[str, dict[str, Way]] = {
@@ -228,7 +180,7 @@ def beside_apscheduler(report: Report, say: Say, place: Place, schedules: int = 
     calm.wait(say)
     say(f"{schedules:,} schedules every second for {seconds} s, twice")
     section = _lateness_section(report, place, f"{schedules:,} schedules every second for {seconds} s")
-    ours, theirs = lateness.ours(place.fresh(), schedules, seconds), lateness.theirs(schedules, seconds)
+    ours, theirs = lateness.apart(place.fresh(), schedules, seconds), apscheduler3.apart(schedules, seconds)
     tuned = _tuned(place, schedules, seconds)
     section.rows += [ours.row("onthedot"), tuned.row(f"onthedot, {TUNED}"), theirs.row("APScheduler 3")]
     _judge_lost(report, "1,000 schedules a second", ours)
@@ -249,7 +201,7 @@ def herds(report: Report, say: Say, place: Place) -> None:
     for schedules, seconds, most_ms in HERDS:
         calm.wait(say)
         say(f"{place.name}: {schedules:,} schedules every second for {seconds} s")
-        found = lateness.ours(place.fresh(), schedules, seconds)
+        found = lateness.apart(place.fresh(), schedules, seconds)
         late.append((schedules, found))
         section.rows.append(found.row(f"{schedules:,} for {seconds} s"))
         if schedules == 1000:
@@ -272,10 +224,7 @@ def herds(report: Report, say: Say, place: Place) -> None:
 
 def _tuned(place: Place, schedules: int, seconds: int) -> Lateness:
     """Where the process is the node's own, as `onthedot run` has it: full collections of garbage are rare."""
-    found = lateness.ours(place.fresh(), schedules, seconds, node=NodeSettings(tune_gc=True))
-    gc.unfreeze()
-    gc.set_threshold(*_THRESHOLDS)
-    return found
+    return lateness.apart(place.fresh(), schedules, seconds, tune_gc=True)
 
 
 def _lateness_section(report: Report, place: Place, title: str) -> Section:

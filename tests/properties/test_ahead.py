@@ -12,7 +12,7 @@ from onthedot.model.freeze import Window
 from onthedot.model.node import Node
 from onthedot.model.policy import Policy
 from onthedot.model.schedule import UNDECLARED_AFTER_MS, Schedule
-from onthedot.rules.ahead import decided_ahead
+from onthedot.rules.ahead import decided_again, decided_ahead
 from onthedot.rules.effects import Before, Situation
 from onthedot.rules.plan import Decider
 from onthedot.triggers import cron
@@ -91,3 +91,38 @@ def test_a_plain_schedule_is_decided_ahead(schedule: Schedule, late_ms: int) -> 
     plain = replace(schedule, policy=Policy(), origin="api", declared_seen_ms=None, frozen=(), **usual)
     (ahead,) = decided_ahead([plain], NODE, Decider(lambda: "id"))
     assert ahead.holds_at((plain.next_run_ms or 0) + late_ms)
+
+
+@settings(max_examples=500)
+@given(schedules(), st.integers(0, 20_000), st.sampled_from([None, 1, 3]), st.integers(0, 3_600_000))
+def test_the_tick_after_is_the_same_again_only_where_that_would_be_decided(
+    schedule: Schedule, late_ms: int, expires_s: int | None, seen_ms: int
+) -> None:
+    expires_ms = None if expires_s is None else expires_s * 1000
+    policy = replace(schedule.policy, expires_ms=expires_ms)
+    seen = None if schedule.declared_seen_ms is None else NOW_MS - seen_ms
+    decide = Decider(lambda: "id")
+    for ahead in decided_ahead([replace(schedule, policy=policy, declared_seen_ms=seen)], NODE, decide):
+        now_ms = min(ahead.tick_ms + late_ms, ahead.until_ms - 1)
+        moved = ahead.at(now_ms, "first").schedule
+        assert moved is not None
+        again = decided_again(ahead, moved)
+        event("decided" if again is None else "the same again")
+        (anew,) = decided_ahead([moved], NODE, decide) or (None,)
+        if again is not None:
+            assert anew is not None
+            same = replace(again, run=anew.run)
+            assert same == anew
+            assert again.at(again.until_ms - 1, "id") == anew.at(anew.until_ms - 1, "id")
+
+
+@given(schedules())
+def test_a_plain_schedule_goes_on_the_same(schedule: Schedule) -> None:
+    usual: dict[str, Any] = {"task": "job", "enabled": True, "rescheduled": False, "plan_attempts": 0, "max_runs": None}
+    often = replace(schedule, trigger=encode(every("20s")), policy=Policy(), origin="api", declared_seen_ms=None)
+    (ahead,) = decided_ahead([replace(often, frozen=(), **usual)], NODE, Decider(lambda: "id"))
+    moved = ahead.at(ahead.tick_ms, "first").schedule
+    assert moved is not None
+    again = decided_again(ahead, moved)
+    assert again is not None
+    assert again.run is ahead.run

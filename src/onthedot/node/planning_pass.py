@@ -17,10 +17,11 @@ from onthedot.node.agenda import Agenda, Result, Steps
 from onthedot.node.heartbeat import Heartbeat
 from onthedot.node.local import LocalPlanner
 from onthedot.node.planner import BATCH, Planner
-from onthedot.node.prepared import Prepared
+from onthedot.node.prepared import Carried, Prepared
 from onthedot.node.read_ahead import ReadAhead
 from onthedot.node.ring import TimeRing
 from onthedot.node.settings import NodeSettings
+from onthedot.rules.ahead import Ahead
 from onthedot.rules.effects import Decide, Effects
 from onthedot.stores.answers import Finished, Planned, Started
 from onthedot.stores.base import Store
@@ -73,6 +74,7 @@ class PlanningPass:
         self.agenda = Agenda(plans="plan" in settings.roles, executes="execute" in settings.roles)
         self._prepared = Prepared(parts.decide_ahead) if settings.plan_ahead and parts.store.plans_ahead else None
         self._planned: list[Schedule] = []
+        self._carried: list[Carried] = []
         """Since the last pass; their next ticks are decided when there is time."""
         self._read_due_ms = self._looked_ms = 0
         """When what is due was last read from the store; and what waits there."""
@@ -297,7 +299,7 @@ class PlanningPass:
             ahead = prepared.take(self._node, parts.clock.now_ms(), AHEAD_BATCH, room)
             if not ahead:
                 break
-            planned = self._carry_out(parts.planner.run_ahead(self._node_id, ahead, parts.make_id), sent_ms)
+            planned = self._carry_out(parts.planner.run_ahead(self._node_id, ahead, parts.make_id), sent_ms, ahead)
             result = replace(planned, began=result.began or planned.began)
         return replace(result, holds_on=prepared.waits and self._brisk() is not None)
 
@@ -317,7 +319,7 @@ class PlanningPass:
         most = most if most > 0 else BATCH
         return self._carry_out(parts.planner.run_once(self._node_id, pools.free, most), sent_ms)
 
-    def _carry_out(self, planned: Planned, sent_ms: int) -> Result:
+    def _carry_out(self, planned: Planned, sent_ms: int, ahead: Sequence[Ahead] = ()) -> Result:
         parts = self._parts
         answered_ms = parts.clock.monotonic_ms()
         self._more_due = planned.more
@@ -326,7 +328,12 @@ class PlanningPass:
         own = [run for effects in planned.effects for run in effects.runs if run.owner == self._node_id]
         parts.worker.begin(*own)
         self._read_ahead.remember(_next_moments(planned.effects), parts.clock.now_ms())
-        self._planned += [effects.schedule for effects in planned.effects if effects.schedule is not None]
+        moved = [effects.schedule for effects in planned.effects if effects.schedule is not None]
+        if ahead:
+            by_id = {each.schedule.id: each for each in ahead}
+            self._carried += [(by_id[each.id], each) for each in moved]
+        else:
+            self._planned += moved
         if planned.effects:
             runs = sum(len(effects.runs) for effects in planned.effects)
             parts.emitter.emit(BatchPlanned(len(planned.effects), runs, answered_ms - sent_ms))
@@ -335,7 +342,9 @@ class PlanningPass:
 
     def _prepare(self) -> None:
         planned, self._planned = self._planned, []
+        carried, self._carried = self._carried, []
         if self._prepared is not None:
+            self._prepared.go_on(carried, self._node, self._parts.clock.now_ms())
             self._prepared.put(planned, self._node, self._parts.clock.now_ms())
 
     def _read_coming(self, now_ms: int) -> None:

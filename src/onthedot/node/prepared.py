@@ -9,7 +9,7 @@ from typing import Any
 from onthedot.heap import IndexedHeap
 from onthedot.model.node import Node
 from onthedot.model.schedule import Schedule
-from onthedot.rules.ahead import Ahead, decided_ahead
+from onthedot.rules.ahead import Ahead, decided_again, decided_ahead
 from onthedot.rules.effects import Decide
 from onthedot.rules.plan import Room
 
@@ -18,6 +18,10 @@ KEPT_FOR_MS = 65_000
 MOST = 20_000
 _LOOKS = 100
 """How many for which there is no room hide others, of another pool."""
+
+
+Carried = tuple[Ahead, Schedule]
+"""What was decided ahead and has become a run, and how that has left its schedule."""
 
 
 class Prepared:
@@ -36,9 +40,25 @@ class Prepared:
         self._make_for(node)
         soon = [each for each in schedules if (each.next_run_ms or 0) <= now_ms + KEPT_FOR_MS]
         for ahead in decided_ahead(soon[: max(MOST - len(self._ahead), 0)], node, self._decide):
-            self._forget(ahead.schedule.id)
-            self._ahead[ahead.schedule.id] = ahead
-            self._moments.push(ahead.schedule.id, ahead.tick_ms)
+            self._keep(ahead)
+
+    def go_on(self, carried_out: Iterable[Carried], node: Node, now_ms: int) -> None:
+        """Decide the ticks after those that have just become runs."""
+        self._make_for(node)
+        others: list[Schedule] = []
+        for ahead, moved in carried_out:
+            is_soon = moved.next_run_ms is not None and moved.next_run_ms <= now_ms + KEPT_FOR_MS
+            again = decided_again(ahead, moved) if is_soon and len(self._ahead) < MOST else None
+            if again is None:
+                others.append(moved)
+            else:
+                self._keep(again)
+        self.put(others, node, now_ms)
+
+    def _keep(self, ahead: Ahead) -> None:
+        self._forget(ahead.schedule.id)
+        self._ahead[ahead.schedule.id] = ahead
+        self._moments.push(ahead.schedule.id, ahead.tick_ms)
 
     def take(self, node: Node, now_ms: int, most: int, room: Room) -> list[Ahead]:
         """Up to so many that are due and can begin, each once: those of higher priority first."""
@@ -52,7 +72,7 @@ class Prepared:
             ahead = self._due.popleft()
             if self._ahead.get(ahead.schedule.id) is not ahead:
                 continue  # put anew since
-            if ahead.holds_at(now_ms) and not room.take(ahead.effects.runs[0]):
+            if ahead.holds_at(now_ms) and not room.take(ahead.run):
                 without_room.append(ahead)
                 continue
             del self._ahead[ahead.schedule.id]

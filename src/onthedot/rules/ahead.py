@@ -18,18 +18,21 @@ from onthedot.model.schedule import UNDECLARED_AFTER_MS, Schedule
 from onthedot.model.states import State
 from onthedot.model.values import replace
 from onthedot.rules.effects import Before, Decide, Effects, Situation
+from onthedot.rules.routing import is_routed
 from onthedot.rules.triggers import trigger_of
 
 
 @dataclass(frozen=True, slots=True)
 class Ahead:
-    """What becomes of a schedule's next tick."""
+    """What becomes of a schedule's next tick. There are thousands of them, and new ones each second: a few fields."""
 
     schedule: Schedule
     """As it was read: void as soon as it has another version."""
-    effects: Effects
-    """At the tick's own moment."""
+    run: Run
+    """Its run, but for its id, its fence and its moments; the same value for all ticks of a schedule, mostly."""
     tick_ms: int
+    next_run_ms: int | None
+    """The tick after it."""
     until_ms: int
     """From this moment on the decision would be another: a further tick is due, or this one is late or expired."""
 
@@ -44,9 +47,17 @@ class Ahead:
 
     def at(self, now_ms: int, run_id: str) -> Effects:
         """What is decided at this moment."""
-        (run,) = self.effects.runs
-        moved = replace(self.effects.schedule, settled_ms=now_ms, last_run_ms=now_ms, last_enqueued_ms=now_ms)
-        return Effects(moved, (replace(run, id=run_id, created_ms=now_ms, started_ms=now_ms),))
+        moved = _moved_on(self.schedule, self.next_run_ms, now_ms)
+        run = replace(
+            self.run,
+            id=run_id,
+            scheduled_ms=self.tick_ms,
+            due_ms=self.tick_ms,
+            fence=moved.fence,
+            created_ms=now_ms,
+            started_ms=now_ms,
+        )
+        return Effects(moved, (run,))
 
 
 class AtOnce(NamedTuple):
@@ -68,8 +79,31 @@ def decided_ahead(schedules: Iterable[Schedule], node: Node, decide: Decide) -> 
         all_effects = decide(rows, Situation(tick_ms, node, len(rows), (node,)))
         for schedule, effects in zip(together, all_effects, strict=True):
             if _is_plain(schedule, effects, node):
-                found.append(Ahead(schedule, effects, tick_ms, _until_ms(schedule, effects, tick_ms)))
+                assert effects.schedule is not None
+                following_ms = effects.schedule.next_run_ms
+                until_ms = _until_ms(schedule, following_ms, tick_ms)
+                found.append(Ahead(schedule, effects.runs[0], tick_ms, following_ms, until_ms))
     return found
+
+
+def decided_again(ahead: Ahead, moved: Schedule) -> Ahead | None:
+    """What becomes of the tick after, once this one has become a run and left its schedule so: for the same node. None
+    where it may be something else than the same again; then it is decided."""
+    tick_ms = moved.next_run_ms
+    if tick_ms is None or not _goes_on_alike(ahead) or moved.is_undeclared(tick_ms):
+        return None
+    following_ms = trigger_of(moved).next_ms(tick_ms)
+    if following_ms is None:  # the schedule may have to go with its last tick
+        return None
+    return Ahead(moved, ahead.run, tick_ms, following_ms, _until_ms(moved, following_ms, tick_ms))
+
+
+def _goes_on_alike(ahead: Ahead) -> bool:
+    """Whether neither the number of the tick nor its moment matters to the decision."""
+    schedule, policy = ahead.schedule, ahead.schedule.policy
+    if schedule.max_runs is not None or schedule.frozen or policy.jitter_ms or policy.expires_ms is not None:
+        return False
+    return ahead.run.until_ms is None and not is_routed(ahead.run)
 
 
 def _by_moment(schedules: Iterable[Schedule]) -> dict[int, list[Schedule]]:
@@ -88,7 +122,9 @@ def _is_plain(schedule: Schedule, effects: Effects, node: Node) -> bool:
     (run,) = effects.runs
     if effects.stopping or effects.ended or effects.keys or effects.decisions or run.owner != node.id:
         return False
-    return _begins_plainly(run, schedule) and effects.schedule == _moved_on(schedule, effects.schedule.next_run_ms)
+    assert schedule.next_run_ms is not None
+    plainly = _moved_on(schedule, effects.schedule.next_run_ms, schedule.next_run_ms)
+    return _begins_plainly(run, schedule) and effects.schedule == plainly
 
 
 def _begins_plainly(run: Run, schedule: Schedule) -> bool:
@@ -107,25 +143,22 @@ _unlike_a_plain_run = attrgetter("key", "target", "parent_id", "waits_for", "rea
 _NOTHING = (None,) * 6
 
 
-def _moved_on(schedule: Schedule, next_run_ms: int | None) -> Schedule:
+def _moved_on(schedule: Schedule, next_run_ms: int | None, now_ms: int) -> Schedule:
     """The schedule after one more tick, and nothing else."""
-    moment_ms = schedule.next_run_ms
     return replace(
         schedule,
         next_run_ms=next_run_ms,
         rescheduled=False,
-        settled_ms=moment_ms,
-        last_run_ms=moment_ms,
-        last_enqueued_ms=moment_ms,
+        settled_ms=now_ms,
+        last_run_ms=now_ms,
+        last_enqueued_ms=now_ms,
         version=schedule.version + 1,
         fence=schedule.fence + 1,
         planned_runs=schedule.planned_runs + 1,
     )
 
 
-def _until_ms(schedule: Schedule, effects: Effects, tick_ms: int) -> int:
-    assert effects.schedule is not None
-    following = effects.schedule.next_run_ms
+def _until_ms(schedule: Schedule, following: int | None, tick_ms: int) -> int:
     if following is None and schedule.max_runs is not None:  # a tick after its last run is one that is left out
         following = trigger_of(schedule).next_ms(tick_ms)
     moments = [tick_ms + schedule.policy.grace_ms + 1, following]

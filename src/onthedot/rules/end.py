@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 from onthedot.model.node import Node, engines
 from onthedot.model.outcome import Outcome
@@ -17,6 +18,7 @@ from onthedot.triggers.stable_hash import spread_over
 
 MAY_WAIT_AGAIN = frozenset({"failed", "timed_out", "handed_back"})
 """Endings after which a run may be tried again."""
+_STATES = {state.value: state for state in State}
 
 
 def may_record(run: Run, node_id: str, claim_no: int) -> bool:
@@ -31,12 +33,13 @@ def settle(run: Run, schedule: ScheduleSummary | None, outcome: Outcome, now_ms:
     was_asked = run.cancel_requested_ms is not None and outcome.ending != "succeeded"
     reason = run.reason or outcome.reason if was_asked else outcome.reason  # its node does not know why it had to stop
     size = run.size if outcome.size is None else outcome.size  # a shard has it from the beginning
-    ended = replace(run, result=outcome.result, size=size, error=outcome.error, reason=reason)
+    told: dict[str, Any] = {"result": outcome.result, "size": size, "error": outcome.error, "reason": reason}
     if outcome.ending in ("failed", "timed_out") and may_retry(run, schedule, outcome):
+        ended = replace(run, **told)
         after = outcome.retry_after_ms if outcome.retry_after_ms is not None else backoff_ms(run)
         kept = replace(ended, earlier=run.earlier_with(now_ms, outcome.ending, outcome.error))
         return _wait_again(kept, schedule, now_ms + after, now_ms)
-    return _end(ended, State(outcome.ending), now_ms)
+    return _end(run, _STATES[outcome.ending], now_ms, **told)
 
 
 def take_over(run: Run, schedule: ScheduleSummary | None, now_ms: int) -> Run:
@@ -126,5 +129,5 @@ def _wait_again(run: Run, schedule: ScheduleSummary | None, due_ms: int, now_ms:
     return waiting
 
 
-def _end(run: Run, state: State, now_ms: int) -> Run:
-    return replace(run, state=state, finished_ms=now_ms, slot=None)
+def _end(run: Run, state: State, now_ms: int, **told: Any) -> Run:
+    return replace(run, state=state, finished_ms=now_ms, slot=None, **told)

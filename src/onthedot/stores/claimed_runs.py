@@ -39,8 +39,8 @@ class ClaimedRuns:
         with self._lock:
             for run in runs:
                 self._runs[run.id] = run
-            for run_id in list(self._runs)[: max(len(self._runs) - _MOST, 0)]:
-                del self._runs[run_id]
+            while len(self._runs) > _MOST:
+                del self._runs[next(iter(self._runs))]
 
     def remove(self, run_ids: Iterable[str]) -> None:
         """Forget runs that have ended."""

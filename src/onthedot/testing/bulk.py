@@ -129,7 +129,7 @@ def courses_of(schedules: Sequence[tuple[Schedule, int | None]], node: Node) -> 
 
 
 def _course(ahead: Ahead, takes_ms: int | None) -> Course:
-    (begun,) = ahead.effects.runs
+    (begun,) = ahead.at(ahead.tick_ms, "").runs
     ended = settle(begun, None, Outcome(begun.id, begun.claim_no, "succeeded"), ahead.tick_ms)
     return Course(ahead.schedule, takes_ms, trigger_of(ahead.schedule), begun, ended)
 

@@ -43,10 +43,8 @@ def plan_ahead(
 
 
 def _given(ahead: Ahead, run_id: str) -> tuple[Any, ...]:
-    (run,) = ahead.effects.runs
-    moved = ahead.effects.schedule
-    assert moved is not None
-    tick = run.schedule_id, run_id, run.scheduled_ms, moved.next_run_ms, run.slot, lane_of(run), run.policy.pool
+    run = ahead.run
+    tick = run.schedule_id, run_id, ahead.tick_ms, ahead.next_run_ms, run.slot, lane_of(run), run.policy.pool
     return *tick, ahead.schedule.version, ahead.until_ms
 
 

@@ -123,7 +123,8 @@ def ended_runs(asked: PlainStep, progress: Mapping[str, str | None], now_ms: int
     """Those that have ended: of each, by id, how far it had said that it was."""
     for run, outcome in asked.ends:
         if run.id in progress:
-            yield replace(end.settle(run, None, outcome, now_ms), progress=progress[run.id])
+            said = progress[run.id]
+            yield end.settle(run if said == run.progress else replace(run, progress=said), None, outcome, now_ms)
 
 
 def begun_runs(rows: Sequence[Sequence[Any]], owner: str) -> tuple[list[Run], list[str]]:
