@@ -70,7 +70,11 @@ class Pools:
         """The same, and as many places again for what is brief: it begins before another could take it."""
         free = {pool: self.free_in(pool) for pool in POOLS}
         soon = {pool: free[pool] + self.sizes.of_pool(pool) for pool in _WITH_A_QUEUE}
-        return Room(free, self.pool_of, soon, lambda run: run.task in self._brief)
+        return Room(free, self.pool_of, soon, self.is_brief)
+
+    def is_brief(self, run: Run) -> bool:
+        """Whether its task took next to no time when it was last done here."""
+        return run.task in self._brief
 
     def openings(self, tasks: Sequence[str], *, every_pool: bool = False) -> list[Opening]:
         """What can be started now of these tasks.

@@ -129,6 +129,11 @@ class Worker:
         with self._lock:
             return {run_id: each.run.claim_no for run_id, each in self._executions.items()}
 
+    def is_about_to_end(self, claim: tuple[str, int]) -> bool:
+        """Whether a run is here that takes next to no time, as far as is known."""
+        execution = self._executions.get(claim[0])
+        return execution is not None and execution.run.claim_no == claim[1] and self.pools.is_brief(execution.run)
+
     def running(self) -> list[tuple[str, int]]:
         """The schedule, or task, of each run that is inside it, and for how many milliseconds; the oldest first."""
         with self._lock:

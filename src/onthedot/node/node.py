@@ -52,7 +52,7 @@ from onthedot.stores.answers import Finished
 from onthedot.stores.base import Store
 from onthedot.triggers.tzfile import zones_version
 
-LONGEST_RUSH_MS = 500
+LONGEST_RUSH_MS = 200
 """How long outcomes wait at most while what is due is planned: each written batch would make the rest later."""
 LONGEST_HOLD_MS = 100
 """And before something is due, however long a batch takes."""
@@ -168,6 +168,7 @@ class NodeRunner:
             around_planning=self._rush,
             decide_ahead=Decider(lambda: ""),
             make_id=lambda: new_id(self._clock.now_ms()),
+            is_ending=lambda claim: self._outcomes.has(claim) or self.worker.is_about_to_end(claim),
             wake=self._go_on,
             on_doubt=self._ask_at_once,
         )
@@ -384,6 +385,7 @@ class NodeRunner:
             self._suspect()
 
     def _after_finish(self, finished: Finished, outcomes: Mapping[Claim, Outcome]) -> None:
+        self._pass.recorded(finished.recorded)
         emit_recorded(self._emitter, finished.recorded, outcomes)
         self._tally.ended(self._node_id(), finished.recorded)
         self.worker.engines.recorded(outcomes, finished)

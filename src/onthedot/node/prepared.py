@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from onthedot.heap import IndexedHeap
@@ -24,6 +24,10 @@ Carried = tuple[Ahead, Schedule]
 """What was decided ahead and has become a run, and how that has left its schedule."""
 
 
+def _never(schedule_id: str) -> bool:
+    return False
+
+
 class Prepared:
     """Decisions by the moments of their ticks: hints like those of the ring, given out once, that own nothing."""
 
@@ -33,6 +37,8 @@ class Prepared:
         self._moments: IndexedHeap[str] = IndexedHeap()
         self._due: deque[Ahead] = deque()
         """Whose moment has come, and for which there was no room yet."""
+        self._behind: list[Ahead] = []
+        """The same, where the run before is over here, and only not recorded yet."""
         self._for: Any = None
 
     def put(self, schedules: Iterable[Schedule], node: Node, now_ms: int) -> None:
@@ -60,9 +66,18 @@ class Prepared:
         self._ahead[ahead.schedule.id] = ahead
         self._moments.push(ahead.schedule.id, ahead.tick_ms)
 
-    def take(self, node: Node, now_ms: int, most: int, room: Room) -> list[Ahead]:
-        """Up to so many that are due and can begin, each once: those of higher priority first."""
+    def take(
+        self, node: Node, now_ms: int, most: int, room: Room, is_ending: Callable[[str], bool] = _never
+    ) -> list[Ahead]:
+        """Up to so many that are due and can begin, each once: those of higher priority first.
+
+        Those schedules of which a run is just ending wait for that: planned now, the tick would be written as one that
+        waits for the run before, woken, and written again.
+        """
         self._make_for(node)
+        if not self._due:
+            behind, self._behind = self._behind, []
+            self._due.extend(behind)
         due = [self._ahead[schedule_id] for schedule_id, _ in self._moments.pop_due(now_ms)]
         if due:
             self._due = deque(sorted((*self._due, *due), key=lambda each: (-each.priority, each.tick_ms)))
@@ -72,6 +87,9 @@ class Prepared:
             ahead = self._due.popleft()
             if self._ahead.get(ahead.schedule.id) is not ahead:
                 continue  # put anew since
+            if is_ending(ahead.schedule.id) and ahead.holds_at(now_ms):
+                self._behind.append(ahead)
+                continue
             if ahead.holds_at(now_ms) and not room.take(ahead.run):
                 without_room.append(ahead)
                 continue
@@ -82,8 +100,13 @@ class Prepared:
 
     @property
     def waits(self) -> bool:
-        """Whether something is due for which there was no room."""
-        return bool(self._due)
+        """Whether something is due for which there was no room, or that comes after a run that is just ending."""
+        return bool(self._due or self._behind)
+
+    @property
+    def waits_for_outcomes(self) -> bool:
+        """All of that only waits for runs to be recorded that are over."""
+        return bool(self._behind) and not self._due
 
     @property
     def versions(self) -> Mapping[str, int]:
@@ -98,6 +121,7 @@ class Prepared:
             self._ahead.clear()
             self._moments = IndexedHeap()
             self._due.clear()
+            self._behind.clear()
 
     def _forget(self, schedule_id: str) -> None:
         if self._ahead.pop(schedule_id, None) is not None and schedule_id in self._moments:

@@ -59,6 +59,10 @@ class OutcomeWriter:
         with self._lock:
             return set(self._pending)
 
+    def has(self, claim: Claim) -> bool:
+        """Whether the outcome of this claim is on its way."""
+        return claim in self._pending
+
     def run_once(self) -> int | None:
         """Write one batch. If that fails, the same outcomes are written again: the store refuses what it has."""
         with self._lock:

@@ -150,6 +150,10 @@ AWAITED_GROUPED = (
     .limit(bindparam("most"))
 )
 ARE_AWAITED = listed_in(_runs.lane, select(_runs.id).where(WAITING))
+# One look, where the one before takes one for each: mostly nobody waits for anything.
+IS_ANYTHING_AWAITED = (
+    select(_runs.id).where(WAITING, _runs.lane >= literal_column(f"'{lanes.AWAITED}'", String)).limit(ONE)
+)
 _FROM, _UP_TO = (literal_column(f"'{lane}'", String) for lane in lanes.ROUTED)
 # By the lane alone: whether a run waits for something else is in it, and no other index is then of any use.
 ROUTED_RUNS = OLDEST_RUNS.where(WAITING, _runs.lane >= _FROM, _runs.lane < _UP_TO, _runs.due_ms <= bindparam("now_ms"))

@@ -84,6 +84,8 @@ class _Opened:
 
 
 _MOST_COMING = 20_000
+_FEW = 10
+"""So many are looked up without asking first whether there is anything to be found."""
 
 
 class SqlStore(Engine):
@@ -418,12 +420,13 @@ class SqlStore(Engine):
         return [mapping.change_from(row) for row in self._all(statement, {**asked, "most": limit})]
 
     def awaited_of(self, whats: Collection[str]) -> set[str]:
-        return {
-            what
-            for (what,) in self._reading(
-                lambda each: [*in_chunks(each, lane_statements.ARE_AWAITED, whats, most=self._dialect.most_values)]
-            )
-        }
+        def ask(connection: Connection) -> set[str]:
+            if len(whats) > _FEW and not driver.fetch(connection, lane_statements.IS_ANYTHING_AWAITED):
+                return set()
+            most = self._dialect.most_values
+            return {what for (what,) in in_chunks(connection, lane_statements.ARE_AWAITED, whats, most=most)}
+
+        return self._reading(ask)
 
     plans_ahead = True
 

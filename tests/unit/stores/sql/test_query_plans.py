@@ -84,6 +84,7 @@ HOT: dict[str, tuple[Statement, str]] = {
     **{name: (statement, "onthedot_runs_lane") for name, statement in {**DUE, **BEHIND}.items()},
     **{name: (statement, "onthedot_runs_levels") for name, statement in OF_LEVEL.items()},
     "are awaited": (lane_statements.ARE_AWAITED, "onthedot_runs_lane"),
+    "is anything awaited": (lane_statements.IS_ANYTHING_AWAITED, "onthedot_runs_lane"),
     "routed runs": (lane_statements.ROUTED_RUNS, "onthedot_runs_lane"),
     "live of": (statements.LIVE_OF, BY_SCHEDULE),
     "live beside": (statements.LIVE_BESIDE, BY_SCHEDULE),
