@@ -12,8 +12,8 @@ from onthedot.model.freeze import Window
 from onthedot.model.node import Node
 from onthedot.model.policy import Policy
 from onthedot.model.schedule import UNDECLARED_AFTER_MS, Schedule
-from onthedot.rules.ahead import decided_again, decided_ahead
-from onthedot.rules.effects import Before, Situation
+from onthedot.rules.ahead import Ahead, decided_again, decided_ahead
+from onthedot.rules.effects import Before, Effects, Situation
 from onthedot.rules.plan import Decider
 from onthedot.triggers import cron
 from onthedot.triggers.at import at
@@ -79,10 +79,60 @@ def test_wherever_it_holds_it_is_what_would_be_decided_then(schedule: Schedule, 
     if not decided or not decided[0].holds_at(now_ms):
         event("decided when due")
         return
-    event("decided ahead")
     (ahead,) = decided
     (then,) = decide([Before("s", schedule, ())], Situation(now_ms, NODE, 1, (NODE,)))
-    assert ahead.at(now_ms, "id") == then
+    if ahead.next_run_ms is None or now_ms < ahead.next_run_ms:
+        event("decided ahead")
+        assert ahead.at(now_ms, "id") == then
+    else:
+        event("one after the other")
+        one_by_one = _one_by_one(ahead, now_ms, decide)
+        assert _ticks(one_by_one) == _ticks([then])
+        assert _watermark(one_by_one[-1]) == _watermark(then)
+
+
+def _one_by_one(ahead: Ahead, now_ms: int, decide: Decider) -> list[Effects]:
+    """The tick that was decided ahead, and what has become due after it, decided while that runs."""
+    first = ahead.at(now_ms, "id")
+    assert first.schedule is not None
+    assert first.schedule.next_run_ms is not None
+    assert first.schedule.settled_ms < first.schedule.next_run_ms
+    (rest,) = decide([Before("s", first.schedule, first.runs)], Situation(now_ms, NODE, 1, (NODE,)))
+    return [first, rest]
+
+
+def _ticks(all_effects: list[Effects]) -> int:
+    """How many became runs, or were left out."""
+    return sum(len(effects.runs) + sum(each.count or 0 for each in effects.decisions) for effects in all_effects)
+
+
+def _watermark(effects: Effects) -> tuple[int, int | None]:
+    assert effects.schedule is not None
+    return effects.schedule.settled_ms, effects.schedule.next_run_ms
+
+
+@settings(max_examples=300)
+@given(
+    schedules(),
+    st.integers(0, 10_000),
+    st.sampled_from(["serial", "discard", "cover", "concurrent"]),
+    st.sampled_from(["fire_once", "skip", "catch_up"]),
+    st.sampled_from([None, 2]),
+)
+def test_what_is_late_for_its_next_ticks_too_comes_to_the_same_one_by_one(
+    schedule: Schedule, late_ms: int, overlap: Any, misfire: Any, most: int | None
+) -> None:
+    policy = Policy(overlap=overlap, misfire=misfire, max_concurrent_runs=most if overlap == "concurrent" else None)
+    usual: dict[str, Any] = {"task": "job", "enabled": True, "rescheduled": False, "plan_attempts": 0, "max_runs": None}
+    often = replace(schedule, trigger=encode(every("1s")), policy=policy, declared_seen_ms=None, frozen=(), **usual)
+    decide = Decider(lambda: "id")
+    (ahead,) = decided_ahead([often], NODE, decide)
+    now_ms = ahead.tick_ms + late_ms
+    (then,) = decide([Before("s", often, ())], Situation(now_ms, NODE, 1, (NODE,)))
+    if ahead.next_run_ms is not None and now_ms >= ahead.next_run_ms:
+        one_by_one = _one_by_one(ahead, now_ms, decide)
+        assert _ticks(one_by_one) == _ticks([then])
+        assert _watermark(one_by_one[-1]) == _watermark(then)
 
 
 @given(schedules(), st.integers(0, 500))

@@ -35,7 +35,7 @@ AHEAD_BATCH = 250
 """Of those that are only written: each batch begins as soon as it is."""
 TURN_MS = 100
 """While all workers are taken as they come free: how often each kind of work has its turn, at most."""
-OTHERS = 4
+OTHERS = 9
 """So many times as long as the turn of what was not decided ahead takes, all else has its own."""
 BATCHES = 4
 """How many batches are planned before waiting runs get their turn."""
@@ -44,7 +44,7 @@ QUIET_MS = 250
 PASS_IS_LATE_MS = 20
 CROWD = 100
 """Where so many begin together, the garbage collector waits for them,"""
-HELD_FOR_MS = 250
+HELD_FOR_MS = 1000
 """and for no longer than this."""
 ECHOES_MS = (50, 200)
 """How long after a moment a node looks again: a peer that was quicker may have routed runs to it."""
@@ -307,7 +307,7 @@ class PlanningPass:
 
     def _take_turn(self) -> None:
         """What is due and was not decided ahead; with what was, as far as it stands among it, at several times the cost.
-        So it gets a fifth of the time."""
+        So it gets a tenth of the time."""
         began_ms = self._parts.clock.monotonic_ms()
         self._plan_batch()
         self._turn_ms = max(TURN_MS, OTHERS * (self._parts.clock.monotonic_ms() - began_ms))

@@ -34,7 +34,8 @@ class Ahead:
     next_run_ms: int | None
     """The tick after it."""
     until_ms: int
-    """From this moment on the decision would be another: a further tick is due, or this one is late or expired."""
+    """From this moment on the decision would be another: it is late by then, or expired, or the schedule is frozen. Not
+    where the next tick is due, too: that is decided after this one, as it would have been in time."""
 
     @property
     def priority(self) -> int:
@@ -149,7 +150,7 @@ def _moved_on(schedule: Schedule, next_run_ms: int | None, now_ms: int) -> Sched
         schedule,
         next_run_ms=next_run_ms,
         rescheduled=False,
-        settled_ms=now_ms,
+        settled_ms=now_ms if next_run_ms is None else min(now_ms, next_run_ms - 1),
         last_run_ms=now_ms,
         last_enqueued_ms=now_ms,
         version=schedule.version + 1,
@@ -159,12 +160,13 @@ def _moved_on(schedule: Schedule, next_run_ms: int | None, now_ms: int) -> Sched
 
 
 def _until_ms(schedule: Schedule, following: int | None, tick_ms: int) -> int:
+    moments = [tick_ms + schedule.policy.grace_ms + 1]
     if following is None and schedule.max_runs is not None:  # a tick after its last run is one that is left out
-        following = trigger_of(schedule).next_ms(tick_ms)
-    moments = [tick_ms + schedule.policy.grace_ms + 1, following]
+        beyond = trigger_of(schedule).next_ms(tick_ms)
+        moments += [] if beyond is None else [beyond]
     if schedule.policy.expires_ms is not None:
         moments.append(tick_ms + schedule.policy.expires_ms)
     if schedule.declared_seen_ms is not None:
         moments.append(schedule.declared_seen_ms + UNDECLARED_AFTER_MS + 1)
     moments += [each.start_ms for each in schedule.frozen if each.start_ms > tick_ms]
-    return min(moment for moment in moments if moment is not None)
+    return min(moments)

@@ -39,7 +39,7 @@ def moved(now_ms: str) -> dict[str, str]:
     return {
         "next_run_ms": "given.next_ms",
         "rescheduled": "0",
-        "settled_ms": now_ms,
+        "settled_ms": f"CASE WHEN given.next_ms <= {now_ms} THEN given.next_ms - 1 ELSE {now_ms} END",
         "last_run_ms": now_ms,
         "last_enqueued_ms": now_ms,
         "version": "ours.version + 1",
