@@ -95,21 +95,21 @@ class ThreadPool(Generic[T]):
         self._grows = False
         self._closed = False
 
-    def put(self, item: T) -> None:
-        """Have it done, by a thread that has nothing to do, a new one, or the next that is free.
+    def put(self, *items: T) -> None:
+        """Have them done, by threads that have nothing to do, new ones, or the next that are free.
 
         `RuntimeError` if there is none, and the system gives none.
         """
-        self._queue.put(item)
+        for item in items:
+            self._queue.put(item)
         with self._lock:
-            if self._missing() <= 0:
+            missing = self._missing()
+            if missing <= 0:
                 return
-            few = self._threads < FEW
-            if few:
-                name = self._one_more()
-        if few:
+            names = [self._one_more() for _ in range(min(missing, FEW - self._threads))]
+        for name in names:
             self._start(name)
-        else:
+        if missing > len(names):
             self._look_again()
 
     def close(self) -> None:

@@ -210,11 +210,14 @@ class Worker:
         waiting = [execution for execution in taken if execution.pool == "loop"]
         if waiting:  # all at once: waking the loop costs more than the tasks
             self._send(waiting, partial(self._loop.call, self._spawn, waiting))
+        in_threads: dict[Pool, list[Execution]] = {}
         for execution in taken:
             if execution.pool == "remote":
                 self._send([execution], partial(self._send_away, execution))
             elif execution.pool != "loop":
-                self._send([execution], partial(self._threads[execution.pool].put, execution))
+                in_threads.setdefault(execution.pool, []).append(execution)
+        for pool, executions in in_threads.items():
+            self._send(executions, partial(self._threads[pool].put, *executions))
 
     def _send(self, executions: list[Execution], send: Callable[[], None]) -> None:
         """Have them executed; where that cannot be, they are given back, and the others go on."""
@@ -248,7 +251,8 @@ class Worker:
             full = not self.pools.take(pool)
             if not full:
                 self._executions[run.id] = execution
-                self._empty.clear()
+                if self._empty.is_set():
+                    self._empty.clear()
         if full:
             self._report(Outcome(run.id, run.claim_no, "handed_back", reason=f"the {pool} pool of this node is full"))
             return None
