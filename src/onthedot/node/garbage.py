@@ -10,6 +10,8 @@ from __future__ import annotations
 import gc
 from threading import Lock
 
+from onthedot.clock import Clock
+
 _THRESHOLDS = (50_000, 20, 100)
 """Objects between two collections of the youngest; collections between those of the older ones. A run makes dozens of
 objects, which are gone without the collector; what it is needed for are cycles, in what tasks leave behind."""
@@ -22,33 +24,51 @@ def make_pauses_rare() -> None:
     gc.set_threshold(*_THRESHOLDS)
 
 
+CROWD = 100
+"""Where so many runs begin together, collections wait for them,"""
+HELD_FOR_MS = 1000
+"""and for no longer than this."""
+BETWEEN_MS = 50
+"""So long they have their turn before they wait again."""
+
+
 class Collections:
-    """Those of this process, which wait while anybody holds them: for a node. Whoever has turned them off keeps that."""
+    """Those of this process, which wait while a crowd begins: for one node. Whoever has turned them off keeps that."""
 
     _lock = Lock()
     _holders = 0
     _to_be_enabled = False
 
-    def __init__(self) -> None:
-        self._holds = False
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._held_since_ms: int | None = None
+        self._again_ms = 0
 
-    def hold(self) -> None:
-        """Until `let_go`, which must come soon."""
-        if self._holds:
-            return
-        self._holds = True
+    def note(self, begins: int) -> None:
+        """So many runs begin now."""
+        now_ms = self._clock.monotonic_ms()
         with Collections._lock:
+            if begins < CROWD or self._held_since_ms is not None or now_ms < self._again_ms:
+                return
+            self._held_since_ms = now_ms
             Collections._holders += 1
             if Collections._holders == 1 and gc.isenabled():
                 Collections._to_be_enabled = True
                 gc.disable()
 
+    def look(self, *, crowd_goes_on: bool) -> None:
+        """After each step: they go on when the crowd is over, or has lasted long enough. To be called once a second."""
+        since_ms = self._held_since_ms
+        if since_ms is not None and (not crowd_goes_on or self._clock.monotonic_ms() - since_ms >= HELD_FOR_MS):
+            self.let_go()
+
     def let_go(self) -> None:
-        """May be called again."""
-        if not self._holds:
-            return
-        self._holds = False
+        """They go on; may be called again."""
         with Collections._lock:
+            if self._held_since_ms is None:
+                return
+            self._held_since_ms = None
+            self._again_ms = self._clock.monotonic_ms() + BETWEEN_MS
             Collections._holders -= 1
             if Collections._holders == 0 and Collections._to_be_enabled:
                 Collections._to_be_enabled = False

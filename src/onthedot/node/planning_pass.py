@@ -42,10 +42,6 @@ BATCHES = 4
 QUIET_MS = 250
 """What is due after nothing was for so long has outcomes wait for it beforehand: see `waits_for_herd_ms`."""
 PASS_IS_LATE_MS = 20
-CROWD = 100
-"""Where so many begin together, the garbage collector waits for them,"""
-HELD_FOR_MS = 1000
-"""and for no longer than this."""
 ECHOES_MS = (50, 200)
 """How long after a moment a node looks again: a peer that was quicker may have routed runs to it."""
 
@@ -105,9 +101,7 @@ class PlanningPass:
         """The last pass could not take runs, since another thread did."""
         self._freed_meanwhile = False
         """Since the pass that is under way began, runs have ended whose places nobody has filled."""
-        self._collections = Collections()
-        self._crowd_since_ms: int | None = None
-        """Since when a crowd begins, pass after pass."""
+        self._collections = Collections(parts.clock)
         self._due_ms = 0
         """When the last pass found something due."""
         self._herd_ms: int | None = None
@@ -123,8 +117,7 @@ class PlanningPass:
         try:
             return self._pass()
         finally:
-            if self._holds_on_since_ms is None:
-                self._let_crowd_go()
+            self._collections.look(crowd_goes_on=self._holds_on_since_ms is not None or self.agenda.is_hungry)
 
     def _pass(self) -> int:
         parts = self._parts
@@ -236,7 +229,7 @@ class PlanningPass:
     def let_go(self) -> None:
         """Come back when nobody takes runs. Who begins to do so later sees whether the node drains by then."""
         with self._claiming:
-            self._let_crowd_go()
+            self._collections.let_go()
 
     def _may_start_for(self, node_id: str) -> bool:
         beat = self._parts.heartbeat
@@ -256,6 +249,7 @@ class PlanningPass:
             node_id, outcomes, opening.tasks, most, pools=opening.pools, known=tasks
         )
         self._begin(started)
+        self._collections.look(crowd_goes_on=True)
         more = started.held_back or len(started.runs) >= most
         elsewhere = len(openings) > 1 or started.passed_over
         self.agenda.fed(more=more or elsewhere)
@@ -306,8 +300,8 @@ class PlanningPass:
         return self._parts.clock.monotonic_ms() - max(last_ms, self._holds_on_since_ms or 0) >= self._turn_ms
 
     def _take_turn(self) -> None:
-        """What is due and was not decided ahead; with what was, as far as it stands among it, at several times the cost.
-        So it gets a tenth of the time."""
+        """What is due and was not decided ahead gets a tenth of the time: with it comes, at several times the cost, what
+        was decided ahead and stands before it."""
         began_ms = self._parts.clock.monotonic_ms()
         self._plan_batch()
         self._turn_ms = max(TURN_MS, OTHERS * (self._parts.clock.monotonic_ms() - began_ms))
@@ -338,7 +332,7 @@ class PlanningPass:
             ahead = prepared.take(self._node, parts.clock.now_ms(), AHEAD_BATCH, room, self._is_ending)
             if not ahead:
                 break
-            self._note_crowd(len(ahead))
+            self._collections.note(len(ahead))
             planned = self._carry_out(parts.planner.run_ahead(self._node_id, ahead, parts.make_id), sent_ms, ahead)
             result = replace(planned, began=result.began or planned.began)
         return replace(result, holds_on=prepared.waits and self._brisk() is not None)
@@ -346,19 +340,6 @@ class PlanningPass:
     def _is_ending(self, schedule_id: str) -> bool:
         latest = self._latest.get(schedule_id)
         return latest is not None and self._parts.is_ending(latest)
-
-    def _note_crowd(self, begins: int) -> None:
-        """A full collection in the midst of a crowd would make all of the rest late."""
-        now_ms = self._parts.clock.monotonic_ms()
-        if self._crowd_since_ms is None and begins >= CROWD:
-            self._crowd_since_ms = now_ms
-            self._collections.hold()
-        elif self._crowd_since_ms is not None and now_ms - self._crowd_since_ms > HELD_FOR_MS:
-            self._collections.let_go()
-
-    def _let_crowd_go(self) -> None:
-        self._crowd_since_ms = None
-        self._collections.let_go()
 
     def _brisk(self) -> Pool | None:
         return self._parts.worker.pools.brisk(self._settings.hold_on_ms)
@@ -432,6 +413,7 @@ class PlanningPass:
         return Result(began, passed_over, more, waits, store_ms)
 
     def _begin(self, started: Started) -> None:
+        self._collections.note(len(started.runs))
         for run in started.runs:
             if run.policy.limit is not None:
                 self._limited.add(run.id)

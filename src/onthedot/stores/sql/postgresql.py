@@ -41,8 +41,8 @@ SESSION = {
     "enable_bitmapscan": "off",
     "enable_hashjoin": "off",
     "enable_mergejoin": "off",
-    # With these there is one good plan for a statement, whatever it is given. Else the server makes one each time, which
-    # for a step of plain runs takes longer than the step.
+    # With these there is one good plan for a statement, whatever it is given. The server would make one each time, which
+    # takes longer than a step of plain runs.
     "plan_cache_mode": "force_generic_plan",
     "jit": "off",  # it would take what is forbidden, where there is no other way, for a huge task
 }
