@@ -300,8 +300,8 @@ class PlanningPass:
         return self._parts.clock.monotonic_ms() - max(last_ms, self._holds_on_since_ms or 0) >= self._turn_ms
 
     def _take_turn(self) -> None:
-        """What is due and was not decided ahead gets a tenth of the time: with it comes, at several times the cost, what
-        was decided ahead and stands before it."""
+        """What is due and was not decided ahead gets a tenth of the time: with it comes what was and stands before it,
+        at several times the cost."""
         began_ms = self._parts.clock.monotonic_ms()
         self._plan_batch()
         self._turn_ms = max(TURN_MS, OTHERS * (self._parts.clock.monotonic_ms() - began_ms))

@@ -41,8 +41,8 @@ SESSION = {
     "enable_bitmapscan": "off",
     "enable_hashjoin": "off",
     "enable_mergejoin": "off",
-    # With these there is one good plan for a statement, whatever it is given. The server would make one each time, which
-    # takes longer than a step of plain runs.
+    # With these there is one good plan for a statement, whatever it is given. The server would make one each time, and
+    # that takes longer than a step of plain runs.
     "plan_cache_mode": "force_generic_plan",
     "jit": "off",  # it would take what is forbidden, where there is no other way, for a huge task
 }
