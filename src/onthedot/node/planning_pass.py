@@ -42,6 +42,8 @@ BATCHES = 4
 QUIET_MS = 250
 """What is due after nothing was for so long has outcomes wait for it beforehand: see `waits_for_herd_ms`."""
 PASS_IS_LATE_MS = 20
+GIVEN_ON_S = 0.02
+"""How long who writes outcomes waits for a pass, to give places of groups on to the next."""
 ECHOES_MS = (50, 200)
 """How long after a moment a node looks again: a peer that was quicker may have routed runs to it."""
 
@@ -184,10 +186,12 @@ class PlanningPass:
         """Record outcomes; where runs wait for the places that they leave, or for ends of steps, start some of those
         in the same step.
 
-        Called by another thread than `run_once`; none of them waits for the other, but `run_once` is called again.
+        Called by another thread than `run_once`; none of them waits for the other, but `run_once` is called again. Only
+        where a place is given on, a moment is worth it: without, somebody must be woken, and started by another step.
         """
         frees = self._take_limited(outcomes) or any(outcome.flow is not None for outcome in outcomes)
-        if (self.agenda.is_hungry or frees) and self._may_start_for(node_id) and self._claiming.acquire(blocking=False):
+        may_start = (self.agenda.is_hungry or frees) and self._may_start_for(node_id)
+        if may_start and self._claiming.acquire(timeout=GIVEN_ON_S if frees else 0):
             try:
                 return self._finish_and_start(node_id, outcomes)
             except BaseException:

@@ -65,11 +65,9 @@ class Limits:
 
     def _widen(self, group: str, most: int) -> int:
         """How many places the group has at most, which is remembered."""
-        key = f"w:{group}"
-        if group not in self._widest:
-            known = self._tx.keys([key])
-            self._widest[group] = max((int(each.state or 0) for each in known.values()), default=0)
+        self._known(group, most)
         if most > self._widest[group]:
+            key = _widest_of(group)
             self._widest[group] = most
             self._changed[key] = Key(key, key, self._tx.now_ms + _REMEMBERED_MS, state=str(most))
         return self._widest[group]
@@ -80,8 +78,16 @@ class Limits:
 
     def _known(self, group: str, most: int) -> list[str]:
         places = [f"l:{group}/{number}" for number in range(most)]
-        unknown = [place for place in places if place not in self._asked]
+        widest = _widest_of(group)
+        unknown = [each for each in (*places, widest) if each not in self._asked]
         if unknown:
             self._asked.update(unknown)
-            self._holders.update((key, held.run_id) for key, held in self._tx.keys(unknown).items())
+            found = self._tx.keys(unknown)
+            if widest in unknown:
+                self._widest[group] = int(found.pop(widest).state or 0) if widest in found else 0
+            self._holders.update((key, held.run_id) for key, held in found.items())
         return places
+
+
+def _widest_of(group: str) -> str:
+    return f"w:{group}"
