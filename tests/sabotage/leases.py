@@ -442,8 +442,8 @@ ON_THE_NODE = (
         name="two-take-runs-at-once",
         rule="Who records outcomes takes no runs while another thread does: there would be more than room for them.",
         file="node/planning_pass.py",
-        find="and self._may_start_for(node_id) and self._claiming.acquire(blocking=False):",
-        replace="and self._may_start_for(node_id) and (self._claiming.acquire(blocking=False) or True):",
+        find="if may_start and self._claiming.acquire(timeout=GIVEN_ON_S if frees else 0):",
+        replace="if may_start and (self._claiming.acquire(timeout=0) or True):",
         tests=unit("node/test_node.py::test_while_the_planning_thread_takes_runs_outcomes_are_only_recorded"),
     ),
     Sabotage(

@@ -226,6 +226,16 @@ SQL = (
         tests=(f"{_SQLITE}TestPlanningAhead::test_a_tick_is_planned_once_whichever_way_and_how_often",),
     ),
     Sabotage(
+        name="sql-ahead-beyond-the-next-tick",
+        rule="The watermark never passes a tick that is not decided, however late the one before it was.",
+        file="stores/sql/copying.py",
+        find='f"CASE WHEN given.next_ms <= {now_ms} THEN given.next_ms - 1 ELSE {now_ms} END"',
+        replace="now_ms",
+        tests=(
+            f"{_SQLITE}TestPlanningAhead::test_where_further_ticks_are_due_too_they_are_left_to_be_decided_after_it",
+        ),
+    ),
+    Sabotage(
         name="sql-ahead-beside-a-live-run",
         rule="What was decided ahead is written only where nothing of the schedule is live.",
         file="stores/sql/transaction.py",

@@ -92,9 +92,54 @@ def test_what_was_put_again_while_it_waited_for_room_is_given_out_as_it_is_now()
     assert taken(prepared, TICK + 1000) == ["b"]
 
 
-def test_what_is_late_or_has_a_further_tick_is_left_to_the_decision_when_it_is_due() -> None:
+def test_what_is_late_is_left_to_the_decision_when_it_is_due() -> None:
     assert taken(prepared_for(schedule(policy=Policy(grace_ms=300))), TICK + 301) == []
-    assert taken(prepared_for(schedule()), TICK + 1000) == []
+    assert taken(prepared_for(schedule()), TICK + 1000) == ["s"], "its next tick is decided after it"
+
+
+def test_what_comes_after_a_run_that_is_just_ending_waits_for_its_outcome_and_holds_up_no_other() -> None:
+    prepared, ending = prepared_for(schedule("a"), schedule("b"), schedule("c")), {"a", "b"}
+
+    def names() -> list[str]:
+        return [each.schedule.name for each in prepared.take(NODE, TICK, 10, Places(10), ending.__contains__)]
+
+    assert names() == ["c"]
+    assert (prepared.waits, prepared.waits_for_outcomes) == (True, True)
+    assert names() == []
+    ending.clear()
+    assert names() == ["a", "b"]
+    assert (prepared.waits, prepared.waits_for_outcomes) == (False, False)
+
+
+def test_what_waits_for_an_outcome_until_it_is_late_is_left_to_the_decision_then() -> None:
+    prepared = prepared_for(schedule(policy=Policy(grace_ms=300)))
+    assert prepared.take(NODE, TICK, 10, Places(10), lambda _: True) == []
+    assert prepared.take(NODE, TICK + 301, 10, Places(10), lambda _: True) == []
+    assert not prepared.waits
+
+
+def test_what_has_become_a_run_goes_on_without_being_decided_anew() -> None:
+    prepared = Prepared(lambda rows, situation: pytest.fail("it was decided") if decided else decide(rows, situation))
+    decide, decided = Decider(lambda: ""), []
+    prepared.put([schedule()], NODE, START)
+    decided.append(True)
+    for tick_ms in (TICK, TICK + 1000, TICK + 2000):
+        (ahead,) = prepared.take(NODE, tick_ms, 10, Places(10))
+        assert ahead.tick_ms == tick_ms
+        moved = ahead.at(tick_ms, f"run-{tick_ms}").schedule
+        assert moved is not None
+        prepared.go_on([(ahead, moved)], NODE, tick_ms)
+
+
+def test_what_may_be_something_else_the_next_time_is_decided_anew() -> None:
+    decide, times = Decider(lambda: ""), []
+    prepared = Prepared(lambda rows, situation: times.append(len(rows)) or decide(rows, situation))
+    prepared.put([schedule(max_runs=2)], NODE, START)
+    (ahead,) = prepared.take(NODE, TICK, 10, Places(10))
+    moved = ahead.at(TICK, "run").schedule
+    assert moved is not None
+    prepared.go_on([(ahead, moved)], NODE, TICK)
+    assert times == [1, 1]
 
 
 def test_what_is_put_again_takes_the_place_of_what_was_known() -> None:
@@ -333,3 +378,23 @@ def test_a_full_pool_is_nothing_to_wait_for_where_nothing_is_due() -> None:
     assert node.plan_once() > MOMENT_MS, "it would look again all the time"
     done.set()
     assert node.worker._empty.wait(LONGEST_S)
+
+
+def test_a_tick_after_a_run_that_is_over_and_not_recorded_is_no_run_that_waits() -> None:
+    world = World()
+    world.app.task(name="work")(lambda: None)
+    world.app.schedules.put("s", "work", every("1s"))
+    node = world.node()
+    world.pass_by(500, node)
+    world.clock.advance(500)
+    node.plan_once()
+    assert node.worker.wait_empty(LONGEST_S * 1000)
+    world.clock.advance(1000)
+    assert node.plan_once() == MOMENT_MS, "how the run before has ended is on its way"
+    assert [run.state for run in world.runs("s")] == ["running"]
+    assert node._rush_since_ms is None, "or it would not be written"
+    node.write_once()
+    node.plan_once()
+    world.settle(node)
+    assert [(run.state, run.waits_for) for run in world.runs("s")] == [("succeeded", None)] * 2
+    assert node._pass._latest == {}

@@ -70,19 +70,33 @@ class TestPlanningAhead(Promises):
                 scene.end(run)  # now only the version tells
         assert scene.ticks() == [60]
 
-    def test_it_is_never_planned_early_nor_when_it_is_late_nor_with_a_further_tick(self, scene: Scene) -> None:
+    def test_it_is_never_planned_early_nor_when_it_is_late(self, scene: Scene) -> None:
         node = scene.node()
         scene.put(grace_ms=5000)
         scene.put("often", every("2s"))
         ahead = ahead_of(scene, node, "s", "often")
         scene.wait(1999)
         assert runs_of(plan_ahead(scene, node, ahead)) == []
-        scene.wait(2001)
+        scene.wait(MINUTE)
+        scene.wait(3002)
         planned = plan_ahead(scene, node, ahead)
         assert (runs_of(planned), planned.more) == ([], True)
-        scene.wait(MINUTE)
-        scene.wait(1001)
-        assert runs_of(plan_ahead(scene, node, ahead)) == []
+
+    def test_where_further_ticks_are_due_too_they_are_left_to_be_decided_after_it(self, scene: Scene) -> None:
+        node = scene.node()
+        scene.put("often", every("2s"))
+        ahead = ahead_of(scene, node, "often")
+        scene.wait(6500)
+        planned = plan_ahead(scene, node, ahead)
+        (first,) = runs_of(planned)
+        assert planned.more
+        left = scene.schedule("often")
+        assert [each.schedule for each in planned.effects] == [left]
+        assert (left.settled_ms, left.next_run_ms) == (START_MS + 3999, START_MS + 4000)
+        scene.end(first)
+        scene.plan(node, free=9)
+        assert scene.ticks("often") == [2, 4, 6]
+        assert scene.decisions("often") == []
 
     @pytest.mark.parametrize("what", ["put", "pause", "delete", "reschedule", "trigger", "planned", "retried"])
     def test_whatever_happened_to_the_schedule_since_makes_it_void(self, scene: Scene, what: str) -> None:
