@@ -8,8 +8,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, cast
 
+import psycopg
 import pytest
 import sqlalchemy
 from sqlalchemy import Connection, event
@@ -80,10 +81,26 @@ def plan_of(connection: Connection, statement: Statement) -> str:
     connection.execute(statement, GIVEN).fetchall()
     event.remove(connection, "before_cursor_execute", remember)
     ((words, parameters),) = sent
-    postgres = connection.dialect.name == "postgresql"
-    form = "EXPLAIN (FORMAT JSON, COSTS OFF)" if postgres else "EXPLAIN FORMAT=JSON"
-    plan = connection.exec_driver_sql(f"{form} {words}", parameters).scalar_one()
+    if connection.dialect.name == "postgresql":
+        return json.dumps(_generic_plan(connection, words, parameters))
+    plan = connection.exec_driver_sql(f"EXPLAIN FORMAT=JSON {words}", parameters).scalar_one()
     return plan if isinstance(plan, str) else json.dumps(plan)
+
+
+def _generic_plan(connection: Connection, words: str, given: Any) -> Any:
+    """The one plan that sessions of ours have for it, whatever they give: that of a statement that is prepared."""
+    names: dict[str, int] = {}
+    numbered = re.sub(r"%\((\w+)\)s", lambda found: f"${names.setdefault(found[1], len(names) + 1)}", words)
+    values = [given[name] for name in names]
+    held = cast(Any, connection.connection.driver_connection)
+    literals = ", ".join(psycopg.sql.Literal(value).as_string(held) for value in values)
+    held.execute(f"PREPARE asked AS {numbered.replace('%%', '%')}")
+    try:
+        asked = f"EXECUTE asked ({literals})" if values else "EXECUTE asked"
+        ((plan,),) = held.execute(f"EXPLAIN (FORMAT JSON, COSTS OFF) {asked}").fetchall()
+    finally:
+        held.execute("DEALLOCATE asked")
+    return plan
 
 
 def _scanned(plan: Any) -> Iterator[str]:

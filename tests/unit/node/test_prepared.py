@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from threading import Event, Semaphore
 
@@ -21,6 +21,7 @@ from onthedot.node.node import LONGEST_RUSH_MS, NodeRunner
 from onthedot.node.planning_pass import PASS_IS_LATE_MS, QUIET_MS, TURN_MS
 from onthedot.node.prepared import KEPT_FOR_MS, Prepared
 from onthedot.node.settings import NodeSettings
+from onthedot.rules.effects import Before, Effects, Situation
 from onthedot.rules.plan import Decider
 from onthedot.stores.answers import Planned
 from onthedot.triggers.codec import encode
@@ -133,7 +134,12 @@ def test_what_has_become_a_run_goes_on_without_being_decided_anew() -> None:
 
 def test_what_may_be_something_else_the_next_time_is_decided_anew() -> None:
     decide, times = Decider(lambda: ""), []
-    prepared = Prepared(lambda rows, situation: times.append(len(rows)) or decide(rows, situation))
+
+    def counted(rows: Sequence[Before], situation: Situation) -> list[Effects]:
+        times.append(len(rows))
+        return decide(rows, situation)
+
+    prepared = Prepared(counted)
     prepared.put([schedule(max_runs=2)], NODE, START)
     (ahead,) = prepared.take(NODE, TICK, 10, Places(10))
     moved = ahead.at(TICK, "run").schedule
