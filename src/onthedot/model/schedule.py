@@ -200,3 +200,6 @@ class Schedule(Definition[Json], _Named):
     def plannable(self) -> bool:
         """Whether a planner looks at it at all."""
         return self.enabled and not self.deleted and self.error is None and self.mode == "durable"
+
+    def is_due_at(self, now_ms: int) -> bool:
+        return self.plannable and self.next_run_ms is not None and self.next_run_ms <= now_ms

@@ -89,6 +89,8 @@ class MongoTransaction:
         self._nodes: dict[str, Node] = {}
         """Read with something else, in the snapshot."""
         self._some_due: set[str] = set()
+        self._is_due_again = False
+        """Of those that were moved, one is due again."""
         self._reserved_runs: set[str] = set()
         """Those of them that others are about to start."""
         self._read_keys: dict[str, Key | None] = {}
@@ -159,11 +161,12 @@ class MongoTransaction:
             assert row is not None
             self._writes.change(schema.SCHEDULES, row.id, documents.tick_moves(row))
             self.written.add(row.id)
+            self._is_due_again |= row.is_due_at(self.now_ms)
         self.save_runs([run for each in all_effects for run in each.runs])
 
     def is_due(self) -> bool:
-        """As `unchanged` was told, without those that were written since."""
-        return bool(self._some_due - self.written)
+        """As `unchanged` was told, without those that were written since and are due no more."""
+        return self._is_due_again or bool(self._some_due - self.written)
 
     def due_schedules(self, limit: int, on_time_from_ms: int) -> tuple[list[Schedule], bool]:
         on_time = {**PLANNABLE, "next_run_ms": {"$gte": on_time_from_ms, "$lte": self.now_ms}}

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 
 from onthedot.model.decision import Decision
 from onthedot.model.mark import Mark, mark_of
 from onthedot.model.run import Run
 from onthedot.model.states import FINAL, LIVE, State
-from onthedot.model.values import replace
 from onthedot.stores.answers import Ticks
 from onthedot.stores.counts import Load, RunCounts
 from onthedot.stores.redis import mapping

@@ -150,12 +150,13 @@ class RedisTransaction:
         return known is None or known[1].version != schedule.version
 
     def save_ahead(self, owner: str, all_effects: Sequence[Effects]) -> None:
-        self.save_schedules([each.schedule for each in all_effects if each.schedule is not None])
+        moved = [each.schedule for each in all_effects if each.schedule is not None]
+        self.save_schedules(moved)
         self.save_runs([run for each in all_effects for run in each.runs])
-        self._others_due -= len(all_effects)
+        self._others_due -= sum(not each.is_due_at(self.now_ms) for each in moved)
 
     def is_due(self) -> bool:
-        """As `unchanged` was told, without those that were written since."""
+        """As `unchanged` was told, without those that were written since and are due no more."""
         return self._others_due > 0
 
     def schedules_named(self, names: Collection[str]) -> dict[str, Schedule]:

@@ -76,6 +76,8 @@ class Dialect:
     """Its short way of plain runs; None: all go the general one."""
     plan_ahead: PlanAhead | None = None
     """How it writes what was decided ahead in one statement; None: in some, in a transaction."""
+    compares_rows: bool = False
+    """Whether it finds by an index what lies between two rows of values: `(a, b) <= (1, 2)`."""
     nests_limits: bool = False
     """Whether a part of a UNION can have a LIMIT of its own only in a subquery."""
     groups_by_jumping: bool = False

@@ -18,6 +18,7 @@ from sqlalchemy import (
     literal_column,
     or_,
     select,
+    tuple_,
     union_all,
 )
 
@@ -25,7 +26,7 @@ from onthedot.stores import lanes
 from onthedot.stores.sql import tables
 from onthedot.stores.sql.dialect import Dialect
 from onthedot.stores.sql.in_list import in_list
-from onthedot.stores.sql.statements import OLDEST_RUNS, ONE, listed_in
+from onthedot.stores.sql.statements import OLDEST_RUNS, ONE, RUNS, listed_in
 from onthedot.stores.sql.tables import RANKED, WAITING
 
 _runs = tables.runs.c
@@ -35,13 +36,17 @@ _PLAIN = _runs.ranked == literal_column("0")
 class InLanes:
     """So many runs of each lane, those with a priority apart: each part is one range of an index, in its order."""
 
-    def __init__(self, statement: Select[Any], *kinds: ColumnElement[bool]) -> None:
+    def __init__(self, statement: Select[Any], *kinds: ColumnElement[bool], in_rows: InLanes | None = None) -> None:
+        """`in_rows`: the same for databases that compare rows with rows."""
         self._statement = statement
         self._kinds = kinds
+        self._in_rows = in_rows
         self._built: dict[tuple[int, bool], CompoundSelect[Any]] = {}
 
     def on(self, dialect: Dialect, lanes: int) -> CompoundSelect[Any]:
         """For so many of them, which it is given as `lane_0`, `lane_1` and so on."""
+        if self._in_rows is not None and dialect.compares_rows:
+            return self._in_rows.on(dialect, lanes)
         key = lanes, dialect.nests_limits
         if key not in self._built:
             self._built[key] = self._build(*key)
@@ -62,16 +67,18 @@ def by_number(lanes: Sequence[str]) -> dict[str, str]:
     return {f"lane_{number}": lane for number, lane in enumerate(lanes)}
 
 
-_OF_LEVEL = and_(RANKED, _runs.priority == bindparam("priority"))
-_DUE = OLDEST_RUNS.where(WAITING, _runs.due_ms.between(bindparam("floor_ms"), bindparam("now_ms")))
-_OF_TASKS = _DUE.where(in_list(_runs.task, "tasks"))
-_OF_POOLS = _DUE.where(
-    or_(
-        and_(_runs.pool.is_(None), in_list(_runs.task, "tasks")),
-        and_(in_list(_runs.pool, "pools"), in_list(_runs.task, "known")),
-    )
+_PRIORITY, _FLOOR, _NOW = bindparam("priority"), bindparam("floor_ms"), bindparam("now_ms")
+_OF_LEVEL = and_(RANKED, _runs.priority == _PRIORITY)
+# The same as one range of the index of levels, in its order: the index of lanes, which PostgreSQL may else read from
+# end to end, has neither.
+_LEVEL_AND_MOMENT = tuple_(_runs.priority, _runs.due_ms)
+_ALONG_A_LEVEL = and_(RANKED, _LEVEL_AND_MOMENT <= tuple_(_PRIORITY, _NOW))
+_BY_LEVEL = RUNS.where(WAITING).order_by(_runs.priority, _runs.due_ms, _runs.id).limit(bindparam("most"))
+_OF_TASKS = in_list(_runs.task, "tasks")
+_OF_POOLS = or_(
+    and_(_runs.pool.is_(None), in_list(_runs.task, "tasks")),
+    and_(in_list(_runs.pool, "pools"), in_list(_runs.task, "known")),
 )
-_BEHIND = OLDEST_RUNS.where(WAITING, _runs.due_ms <= bindparam("now_ms"))
 
 
 class Waiting(NamedTuple):
@@ -81,13 +88,17 @@ class Waiting(NamedTuple):
     of_level: InLanes
 
 
-def _waiting(statement: Select[Any]) -> Waiting:
-    return Waiting(InLanes(statement, _PLAIN, RANKED), InLanes(statement, _OF_LEVEL))
+def _waiting(since_floor: bool, *which: ColumnElement[bool]) -> Waiting:
+    moments = _runs.due_ms.between(_FLOOR, _NOW) if since_floor else _runs.due_ms <= _NOW
+    first = _LEVEL_AND_MOMENT >= tuple_(_PRIORITY, _FLOOR) if since_floor else _runs.priority >= _PRIORITY
+    statement = OLDEST_RUNS.where(WAITING, moments, *which)
+    in_rows = InLanes(_BY_LEVEL.where(*which), and_(_ALONG_A_LEVEL, first))
+    return Waiting(InLanes(statement, _PLAIN, RANKED), InLanes(statement, _OF_LEVEL, in_rows=in_rows))
 
 
-DUE_OF_TASKS = _waiting(_OF_TASKS)
-DUE_OF_POOLS = _waiting(_OF_POOLS)
-WAITING_FOR = _waiting(_BEHIND)
+DUE_OF_TASKS = _waiting(True, _OF_TASKS)
+DUE_OF_POOLS = _waiting(True, _OF_POOLS)
+WAITING_FOR = _waiting(False)
 # The state in other words, so that they are found by their ids: PostgreSQL might else read all that wait.
 FREE_RUNS = (
     select(_runs.id, _runs.lane, _runs.claim_no, _runs.due_ms)

@@ -250,6 +250,7 @@ POSTGRESQL = Dialect(
     exclusive=False,
     upgrades_itself=False,
     most_values=10_000,
+    compares_rows=True,
     given=Unnest(),
     plain=OnPostgresql(),
     plan_ahead=plan_ahead,

@@ -161,7 +161,8 @@ WAITING_OF = _OF_SCHEDULE.where(WAITING)
 _LIVE_RUNS = RUNS.where(in_list(_runs.id)).order_by(_runs.id)
 LIVE_RUNS = _LIVE_RUNS.with_for_update()
 LIVE_RUNS_IF_FREE = _LIVE_RUNS.with_for_update(skip_locked=True)
-SCHEDULES_OF = select(_runs.schedule_id).where(in_list(_runs.id), _runs.schedule_id.is_not(None)).distinct()
+# With a column that the index of schedules has not: PostgreSQL might else read all of that one.
+SCHEDULES_OF = select(_runs.schedule_id, _runs.claim_no).where(in_list(_runs.id))
 HELD = (
     select(*_columns(tables.runs, claimed_runs.COLUMNS)).where(in_list(_runs.id)).order_by(_runs.id).with_for_update()
 )

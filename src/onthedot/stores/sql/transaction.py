@@ -334,7 +334,8 @@ class SqlTransaction:
         return flows | {run.id: run for run in still_live(others)}
 
     def schedules_of(self, run_ids: Collection[str]) -> set[str]:
-        return {schedule_id for (schedule_id,) in self._chunks(statements.SCHEDULES_OF, run_ids)}
+        found = self._chunks(statements.SCHEDULES_OF, run_ids)
+        return {schedule_id for schedule_id, _ in found if schedule_id is not None}
 
     def owned_by(self, node_id: str) -> list[Run]:
         return self._runs(statements.OWNED_BY, {"node_id": node_id})
