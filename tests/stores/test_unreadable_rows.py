@@ -11,6 +11,7 @@ from tests.stores.vandals import HOWS, How, Vandal, vandal_of
 from onthedot import App, Conflict
 from onthedot.insight.explain import explain
 from onthedot.insight.status import read_status
+from onthedot.model.key import Key
 from onthedot.model.log_line import PROGRESS, LogLine
 from onthedot.model.minute import Minute
 from onthedot.model.outcome import Outcome
@@ -19,6 +20,7 @@ from onthedot.model.run import Run, UnreadableRun
 from onthedot.model.states import State
 from onthedot.rules import edits
 from onthedot.stores.base import Store
+from onthedot.stores.engine.engine import Engine
 from onthedot.stores.open import open_store
 from onthedot.stores.retention import Retention
 from onthedot.testing.clock import ManualClock
@@ -102,6 +104,20 @@ def test_it_holds_up_no_other_run_of_its_schedule(scene: Scene, vandal: Vandal, 
     assert [run.schedule for run in started] == ["s"]
     assert scene.end(started[0]).state == "succeeded"
     assert is_shown(scene, bad)
+
+
+def test_how_many_places_a_group_has_is_found_out_anew_where_that_cannot_be_read(scene: Scene) -> None:
+    store = scene.store
+    assert isinstance(store, Engine)
+    node = scene.node()
+    runs = [scene.waiting_run(policy=Policy(limit="few:2")) for _ in range(3)]
+    first, second = scene.start(node)
+    store._transact(lambda tx: tx.save_keys([Key("w:few", "w:few", state="weird")]))
+    scene.end(first)
+    (third,) = scene.start(node)
+    assert {first.id, second.id, third.id} == {run.id for run in runs}
+    scene.end(second)
+    assert [scene.end(each).state for each in (third,)] == ["succeeded"]
 
 
 @pytest.mark.parametrize("how", HOWS)

@@ -47,6 +47,7 @@ class Pools:
         self._moved: Pool | None = None
         self._moved_ms = self._took_ms = 0
         """Where a place was taken or given back last, and when; and how long the last run took."""
+        self._given_back_ms: dict[Pool, int] = {}
 
     @property
     def free(self) -> int:
@@ -123,6 +124,11 @@ class Pools:
     def give_back(self, pool: Pool) -> None:
         """Nothing of the run is there any more."""
         self._move(pool, -1)
+        self._given_back_ms[pool] = self._moved_ms
+
+    def gave_back_within(self, pool: Pool, ms: int) -> bool:
+        """Whether a place of the pool has come free lately."""
+        return self._clock.monotonic_ms() - self._given_back_ms.get(pool, -ms) < ms
 
     def _move(self, pool: Pool, by: int) -> None:
         self._taken[pool] += by

@@ -47,6 +47,10 @@ HELD_UP_MS = 3000
 """An event loop that has not turned for so long is held up by one of its tasks, and its node is not healthy."""
 NOTICED_MS = 1000
 """So long is worth a word."""
+SOON_MS = 50
+"""A brief task that has been entered for longer is not about to end: it may hang."""
+QUEUED_MS = 1000
+"""What has not been entered for so long waits for somebody who hangs."""
 _LAST_CHILDREN_MS = 10_000
 """How long a closing worker waits for the processes of runs that it has stopped."""
 
@@ -59,6 +63,7 @@ class Execution:
     context: Context
     target: Target
     pool: Pool
+    taken_ms: int = 0
     entered: bool = False
     entered_ms: int = 0
     given_up: bool = False
@@ -130,9 +135,12 @@ class Worker:
             return {run_id: each.run.claim_no for run_id, each in self._executions.items()}
 
     def is_about_to_end(self, claim: tuple[str, int]) -> bool:
-        """Whether a run is here that takes next to no time, as far as is known."""
+        """Whether a run is here that takes next to no time, as far as is known: one that hangs is none."""
         execution = self._executions.get(claim[0])
-        return execution is not None and execution.run.claim_no == claim[1] and self.pools.is_brief(execution.run)
+        if execution is None or execution.run.claim_no != claim[1] or not self.pools.is_brief(execution.run):
+            return False
+        here_ms = self._clock.now_ms() - max(execution.entered_ms, execution.taken_ms)
+        return here_ms < (SOON_MS if execution.entered else QUEUED_MS)
 
     def running(self) -> list[tuple[str, int]]:
         """The schedule, or task, of each run that is inside it, and for how many milliseconds; the oldest first."""
@@ -206,7 +214,8 @@ class Worker:
 
     def begin(self, *runs: Run) -> None:
         """Start runs that this node owns. Beginning the same claim twice is beginning it once."""
-        taken = [execution for run in runs if (execution := self._take(run)) is not None]
+        now_ms = self._clock.now_ms()
+        taken = [execution for run in runs if (execution := self._take(run, now_ms)) is not None]
         waiting = [execution for execution in taken if execution.pool == "loop"]
         if waiting:  # all at once: waking the loop costs more than the tasks
             self._send(waiting, partial(self._loop.call, self._spawn, waiting))
@@ -229,7 +238,7 @@ class Worker:
             for execution in executions:
                 self._release(execution)
 
-    def _take(self, run: Run) -> Execution | None:
+    def _take(self, run: Run, now_ms: int | None = None) -> Execution | None:
         if isinstance(run, UnreadableRun):
             self._report(Outcome(run.id, run.claim_no, "failed", error=run.error, final=True))
             return None
@@ -243,7 +252,7 @@ class Worker:
         if run.args:  # user code may change what it is given, and the schedule's next run is given the same
             run = replace(run, args=copied(run.args))
         context = Context(run, on_line=self._on_line, clock=self._clock, facts=self._facts)
-        execution = Execution(run, context, target, pool)
+        execution = Execution(run, context, target, pool, self._clock.now_ms() if now_ms is None else now_ms)
         with self._lock:
             if not self._serves(run) or self._has_begun(run):
                 return None
@@ -299,6 +308,25 @@ class Worker:
         self._give_back(given_back)
         for each in given_back:
             self._try(self._stop, each)
+
+    def hand_back_stuck(self) -> None:
+        """Give back what is more than a pool has places, where nobody has come free for a while: others may be idle."""
+        with self._lock:
+            stuck = [each for pool in POOLS for each in self._stuck_in(pool)]
+            for each in stuck:
+                each.given_up = True
+        self._give_back(stuck, "those before it on this node did not end")
+        for each in stuck:
+            self._try(self._stop, each)
+
+    def _stuck_in(self, pool: Pool) -> list[Execution]:
+        """The latest of those that wait for a place."""
+        beyond = -self.pools.free_in(pool)
+        if beyond <= 0 or self.pools.gave_back_within(pool, QUEUED_MS):
+            return []
+        until_ms = self._clock.now_ms() - QUEUED_MS
+        here = [each for each in self._executions.values() if each.pool == pool and not each.given_up]
+        return [each for each in here if not each.entered and each.taken_ms <= until_ms][-beyond:]
 
     def _give_back(self, executions: list[Execution], reason: str | None = None) -> None:
         for each in executions:

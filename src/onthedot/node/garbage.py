@@ -11,6 +11,7 @@ import gc
 from threading import Lock
 
 from onthedot.clock import Clock
+from onthedot.forks import tell_of_forks
 
 _THRESHOLDS = (50_000, 20, 100)
 """Objects between two collections of the youngest; collections between those of the older ones. A run makes dozens of
@@ -32,12 +33,45 @@ BETWEEN_MS = 50
 """So long they have their turn before they wait again."""
 
 
-class Collections:
-    """Those of this process, which wait while a crowd begins: for one node. Whoever has turned them off keeps that."""
+class _Collector:
+    """That of this process, and how many nodes of it have a crowd. Whoever has turned it off keeps that."""
 
-    _lock = Lock()
-    _holders = 0
-    _to_be_enabled = False
+    def __init__(self) -> None:
+        self.lock = Lock()
+        self._holders = 0
+        self._to_be_enabled = False
+        tell_of_forks(self)
+
+    def hold(self) -> None:
+        """One more; under the lock."""
+        self._holders += 1
+        if self._holders == 1 and gc.isenabled():
+            self._to_be_enabled = True
+            gc.disable()
+
+    def let_go(self) -> None:
+        """One less; under the lock."""
+        self._holders -= 1
+        if self._holders == 0:
+            self._go_on()
+
+    def after_fork(self) -> None:
+        """In a child no node lives, and nobody would ever turn it on again."""
+        self.lock = Lock()
+        self._holders = 0
+        self._go_on()
+
+    def _go_on(self) -> None:
+        if self._to_be_enabled:
+            self._to_be_enabled = False
+            gc.enable()
+
+
+_collector = _Collector()
+
+
+class Collections:
+    """Those of this process, which wait while a crowd begins: for one node."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -47,29 +81,24 @@ class Collections:
     def note(self, begins: int) -> None:
         """So many runs begin now."""
         now_ms = self._clock.monotonic_ms()
-        with Collections._lock:
+        with _collector.lock:
             if begins < CROWD or self._held_since_ms is not None or now_ms < self._again_ms:
                 return
             self._held_since_ms = now_ms
-            Collections._holders += 1
-            if Collections._holders == 1 and gc.isenabled():
-                Collections._to_be_enabled = True
-                gc.disable()
+            _collector.hold()
 
     def look(self, *, crowd_goes_on: bool) -> None:
-        """After each step: they go on when the crowd is over, or has lasted long enough. To be called once a second."""
+        """After each step, and now and then by another thread: they go on when the crowd is over, or has lasted long
+        enough."""
         since_ms = self._held_since_ms
         if since_ms is not None and (not crowd_goes_on or self._clock.monotonic_ms() - since_ms >= HELD_FOR_MS):
             self.let_go()
 
     def let_go(self) -> None:
         """They go on; may be called again."""
-        with Collections._lock:
+        with _collector.lock:
             if self._held_since_ms is None:
                 return
             self._held_since_ms = None
             self._again_ms = self._clock.monotonic_ms() + BETWEEN_MS
-            Collections._holders -= 1
-            if Collections._holders == 0 and Collections._to_be_enabled:
-                Collections._to_be_enabled = False
-                gc.enable()
+            _collector.let_go()

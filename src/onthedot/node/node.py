@@ -328,6 +328,8 @@ class NodeRunner:
         """Stop what runs here before another may take it; and see that all loops live."""
         self._supervisor.look()
         self._tell_of_worker()
+        self._pass.watch()
+        self.worker.hand_back_stuck()
         return min(self._heartbeat.watch_once(), self._settings.poll_ms)
 
     def _tell_of_worker(self) -> None:

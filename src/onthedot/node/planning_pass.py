@@ -35,6 +35,8 @@ AHEAD_BATCH = 250
 """Of those that are only written: each batch begins as soon as it is."""
 TURN_MS = 100
 """While all workers are taken as they come free: how often each kind of work has its turn, at most."""
+LONGEST_TURN_MS = 1000
+"""However long one took: the store may only have been slow that time."""
 OTHERS = 9
 """So many times as long as the turn of what was not decided ahead takes, all else has its own."""
 BATCHES = 4
@@ -44,6 +46,8 @@ QUIET_MS = 250
 PASS_IS_LATE_MS = 20
 GIVEN_ON_S = 0.02
 """How long who writes outcomes waits for a pass, to give places of groups on to the next."""
+MOST_LIMITED = 10_000
+"""Of more it is looked which of them are still here."""
 ECHOES_MS = (50, 200)
 """How long after a moment a node looks again: a peer that was quicker may have routed runs to it."""
 
@@ -87,6 +91,7 @@ class PlanningPass:
         self._planned: list[Schedule] = []
         self._carried: list[Carried] = []
         """Since the last pass; their next ticks are decided when there is time."""
+        self._prepared_ms = 0
         self._read_due_ms = self._looked_ms = 0
         """When what is due was last read from the store; and what waits there."""
         self._turn_ms = TURN_MS
@@ -230,6 +235,10 @@ class PlanningPass:
         left_ms = herd_ms - self._parts.clock.now_ms()
         return max(left_ms, 0) + 1 if -PASS_IS_LATE_MS < left_ms < takes_ms else 0
 
+    def watch(self) -> None:
+        """Called now and then by another thread than `run_once`, which may be waiting for the store."""
+        self._collections.look(crowd_goes_on=True)
+
     def let_go(self) -> None:
         """Come back when nobody takes runs. Who begins to do so later sees whether the node drains by then."""
         with self._claiming:
@@ -262,8 +271,8 @@ class PlanningPass:
 
     def _ended(self, planned: Result, started: Result, again_ms: int | None) -> int:
         self._drop_hints(planned, started)
-        if not planned.holds_on:  # it would make the rest later
-            self._prepare()
+        if not planned.holds_on or self._parts.clock.monotonic_ms() - self._prepared_ms >= LONGEST_TURN_MS:
+            self._prepare()  # else it would make the rest later
         if again_ms is not None:
             return again_ms
         self._note_idle(planned.began or started.began)
@@ -308,7 +317,8 @@ class PlanningPass:
         at several times the cost."""
         began_ms = self._parts.clock.monotonic_ms()
         self._plan_batch()
-        self._turn_ms = max(TURN_MS, OTHERS * (self._parts.clock.monotonic_ms() - began_ms))
+        took_ms = self._parts.clock.monotonic_ms() - began_ms
+        self._turn_ms = min(max(TURN_MS, OTHERS * took_ms), LONGEST_TURN_MS)
 
     def _plan_batches(self, before: Result) -> Result:
         result = before
@@ -384,6 +394,7 @@ class PlanningPass:
         return Result(bool(own), planned.passed_over, planned.more, store_ms=planned.now_ms)
 
     def _prepare(self) -> None:
+        self._prepared_ms = self._parts.clock.monotonic_ms()
         planned, self._planned = self._planned, []
         carried, self._carried = self._carried, []
         if self._prepared is not None:
@@ -418,9 +429,9 @@ class PlanningPass:
 
     def _begin(self, started: Started) -> None:
         self._collections.note(len(started.runs))
-        for run in started.runs:
-            if run.policy.limit is not None:
-                self._limited.add(run.id)
+        self._limited.update(run.id for run in started.runs if run.policy.limit is not None)
+        if len(self._limited) > MOST_LIMITED:  # of those that ended otherwise nobody has told
+            self._limited.intersection_update(self._parts.worker.executing())
         self._parts.worker.begin(*started.runs)
         for run in started.skipped:
             self._parts.emitter.emit(RunSkipped(run.id, run.task, run.schedule, run.reason))
@@ -482,6 +493,7 @@ class PlanningPass:
 
 
 def _next_moments(all_effects: Sequence[Effects]) -> set[int]:
-    """When the schedules that were just planned are due again."""
+    """When the schedules that were just planned are due again, and when runs of them that wait for their moment are."""
     planned = (effects.schedule for effects in all_effects)
-    return {each.next_run_ms for each in planned if each is not None and each.next_run_ms is not None}
+    again = {each.next_run_ms for each in planned if each is not None and each.next_run_ms is not None}
+    return again | {run.due_ms for effects in all_effects for run in effects.runs if run.owner is None}

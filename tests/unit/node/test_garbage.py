@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 from collections.abc import Iterator
 
 import pytest
@@ -66,4 +67,17 @@ def test_several_nodes_of_a_process_wait_for_each_other(clock: ManualClock) -> N
     one.let_go()
     assert not gc.isenabled()
     two.let_go()
+    assert gc.isenabled()
+
+
+def test_a_child_that_is_forked_in_a_crowd_has_its_collections(clock: ManualClock) -> None:
+    collections = Collections(clock)
+    collections.note(CROWD)
+    child = os.fork()
+    if child == 0:
+        is_on = gc.isenabled()
+        Collections(clock).note(CROWD)
+        os._exit(0 if is_on and not gc.isenabled() else 1)
+    collections.let_go()
+    assert os.waitpid(child, 0)[1] == 0
     assert gc.isenabled()

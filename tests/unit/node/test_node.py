@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
@@ -21,8 +22,10 @@ from onthedot.events import Failure, LeaseLost, OutcomeRefused, TookOver
 from onthedot.model.node import Node
 from onthedot.model.run import Run
 from onthedot.model.states import State
-from onthedot.node.agenda import LOOK_AGAIN_MS
+from onthedot.node.agenda import LOOK_AGAIN_MS, Result
+from onthedot.node.garbage import CROWD, HELD_FOR_MS
 from onthedot.node.node import NodeRunner
+from onthedot.node.planning_pass import LONGEST_TURN_MS, MOST_LIMITED
 from onthedot.node.settings import NodeSettings
 from onthedot.stores.answers import Planned, Renewal
 from onthedot.stores.memory import _MemoryTransaction
@@ -799,6 +802,73 @@ def test_where_the_answer_is_lost_what_was_started_begins_with_the_next_renewal(
         world.settle(node)
     assert [run.state for run in world.runs()] == ["succeeded"] * 2
     assert [run.attempt for run in world.runs()] == [1, 1]
+
+
+def test_collections_have_their_turn_though_the_store_does_not_answer(world: World) -> None:
+    node = world.node()
+    was_on = gc.isenabled()
+    gc.enable()
+    try:
+        node._pass._collections.note(CROWD)
+        node.watch_lease_once()
+        assert not gc.isenabled()
+        world.clock.advance(HELD_FOR_MS)
+        node.watch_lease_once()
+        assert gc.isenabled()
+    finally:
+        (gc.enable if was_on else gc.disable)()
+
+
+def test_a_tick_with_jitter_begins_at_its_own_moment(world: World) -> None:
+    world.app.task(name="work")(lambda: None)
+    world.app.schedules.put("often", "work", every("10s"), jitter="900ms")
+    node = world.node()
+    node.plan_once()
+    for _ in range(10):
+        world.clock.advance(10_000 - world.clock.now_ms() % 10_000)
+        node.heartbeat_once()
+        next_ms = node.plan_once()
+        (run,) = [each for each in world.runs() if each.state == "waiting"]
+        assert next_ms <= run.due_ms - world.clock.now_ms()
+        world.clock.advance(run.due_ms - world.clock.now_ms())
+        node.plan_once()
+        world.settle(node)
+        assert world.runs()[0].started_ms == run.due_ms
+
+
+def test_one_slow_turn_does_not_put_off_all_others_for_nine_times_as_long(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    node = world.node()
+    slow = partial(world.clock.advance, 5000)
+    monkeypatch.setattr(node._pass, "_plan_batch", slow)
+    node._pass._take_turn()
+    assert node._pass._turn_ms == LONGEST_TURN_MS
+
+
+def test_what_comes_is_decided_ahead_though_something_waits_for_its_turn(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    node = world.node()
+    node.plan_once()
+    monkeypatch.setattr(node._pass, "_plan", lambda: Result(holds_on=True))
+    prepared: list[int] = []
+    monkeypatch.setattr(node._pass, "_prepare", lambda: prepared.append(world.clock.now_ms()))
+    for _ in range(5):
+        world.clock.advance(LONGEST_TURN_MS)
+        node.wake()
+        node.plan_once()
+    assert len(prepared) == 5
+
+
+def test_what_held_places_of_groups_and_ended_otherwise_is_forgotten(world: World) -> None:
+    world.app.task(name="work", limit="few:1")(lambda: None)
+    node = world.node()
+    node._pass._limited.update(f"old-{number}" for number in range(MOST_LIMITED))
+    run = world.app.enqueue("work")
+    node.plan_once()
+    assert node._pass._limited <= {run.id}
+    world.settle(node)
 
 
 GARBAGE = """

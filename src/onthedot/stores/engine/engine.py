@@ -208,7 +208,8 @@ class Engine(Store):
         )
 
     def _fail_to_start(self, run_id: str, error: Exception) -> None:
-        """Not where it only clashed with others: nobody knows whose fault that is."""
+        """Not where it only clashed with others: nobody knows whose fault that is. One that cannot be ended either is
+        left as it is, and the others go on."""
         if isinstance(error, Clash):
             return
 
@@ -219,7 +220,11 @@ class Engine(Store):
                 failed = replace(run, state=State.FAILED, error=why, finished_ms=tx.now_ms, waits_for=None)
                 finishing.end_waiting(tx, failed, self.tasks)
 
-        self._transact(work)
+        try:
+            self._transact(work)
+        except Exception as second:
+            if is_of_the_store(second):
+                raise
 
     def _group_of(self, node_id: str) -> str | None:
         """Of an incarnation it never changes, so it is asked for once."""

@@ -84,9 +84,15 @@ class Limits:
             self._asked.update(unknown)
             found = self._tx.keys(unknown)
             if widest in unknown:
-                self._widest[group] = int(found.pop(widest).state or 0) if widest in found else 0
+                self._widest[group] = _width(found.pop(widest, None))
             self._holders.update((key, held.run_id) for key, held in found.items())
         return places
+
+
+def _width(key: Key | None) -> int:
+    """None where it is not there, or cannot be read: it is then written anew by the next that asks for a place."""
+    text = "" if key is None else key.state or ""
+    return int(text) if text.isdecimal() else 0
 
 
 def _widest_of(group: str) -> str:

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import (
     CTE,
+    BindParameter,
     Column,
     ColumnElement,
     CompoundSelect,
@@ -67,12 +68,14 @@ def by_number(lanes: Sequence[str]) -> dict[str, str]:
     return {f"lane_{number}": lane for number, lane in enumerate(lanes)}
 
 
-_PRIORITY, _FLOOR, _NOW = bindparam("priority"), bindparam("floor_ms"), bindparam("now_ms")
+_PRIORITY: BindParameter[int] = bindparam("priority")
+_FLOOR: BindParameter[int] = bindparam("floor_ms")
+_NOW: BindParameter[int] = bindparam("now_ms")
 _OF_LEVEL = and_(RANKED, _runs.priority == _PRIORITY)
 # The same as one range of the index of levels, in its order: the index of lanes, which PostgreSQL may else read from
 # end to end, has neither.
 _LEVEL_AND_MOMENT = tuple_(_runs.priority, _runs.due_ms)
-_ALONG_A_LEVEL = and_(RANKED, _LEVEL_AND_MOMENT <= tuple_(_PRIORITY, _NOW))
+_ALONG_A_LEVEL = and_(RANKED, tuple_(_PRIORITY, _NOW) >= _LEVEL_AND_MOMENT)
 _BY_LEVEL = RUNS.where(WAITING).order_by(_runs.priority, _runs.due_ms, _runs.id).limit(bindparam("most"))
 _OF_TASKS = in_list(_runs.task, "tasks")
 _OF_POOLS = or_(
@@ -88,17 +91,17 @@ class Waiting(NamedTuple):
     of_level: InLanes
 
 
-def _waiting(since_floor: bool, *which: ColumnElement[bool]) -> Waiting:
+def _waiting(*which: ColumnElement[bool], since_floor: bool) -> Waiting:
     moments = _runs.due_ms.between(_FLOOR, _NOW) if since_floor else _runs.due_ms <= _NOW
-    first = _LEVEL_AND_MOMENT >= tuple_(_PRIORITY, _FLOOR) if since_floor else _runs.priority >= _PRIORITY
+    first = tuple_(_PRIORITY, _FLOOR) <= _LEVEL_AND_MOMENT if since_floor else _runs.priority >= _PRIORITY
     statement = OLDEST_RUNS.where(WAITING, moments, *which)
     in_rows = InLanes(_BY_LEVEL.where(*which), and_(_ALONG_A_LEVEL, first))
     return Waiting(InLanes(statement, _PLAIN, RANKED), InLanes(statement, _OF_LEVEL, in_rows=in_rows))
 
 
-DUE_OF_TASKS = _waiting(True, _OF_TASKS)
-DUE_OF_POOLS = _waiting(True, _OF_POOLS)
-WAITING_FOR = _waiting(False)
+DUE_OF_TASKS = _waiting(_OF_TASKS, since_floor=True)
+DUE_OF_POOLS = _waiting(_OF_POOLS, since_floor=True)
+WAITING_FOR = _waiting(since_floor=False)
 # The state in other words, so that they are found by their ids: PostgreSQL might else read all that wait.
 FREE_RUNS = (
     select(_runs.id, _runs.lane, _runs.claim_no, _runs.due_ms)
