@@ -202,4 +202,5 @@ class Schedule(Definition[Json], _Named):
         return self.enabled and not self.deleted and self.error is None and self.mode == "durable"
 
     def is_due_at(self, now_ms: int) -> bool:
+        """Whether a planner would decide a tick of it then."""
         return self.plannable and self.next_run_ms is not None and self.next_run_ms <= now_ms
