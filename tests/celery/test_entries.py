@@ -13,9 +13,10 @@ from celery.schedules import crontab
 from kombu import Queue
 from tests.celery.apps import celery_app
 
+from onthedot.app.moving.names import schedule_name
 from onthedot.app.moving.report import Move, Report
 from onthedot.celery import message
-from onthedot.celery.entries import moves_of, schedule_name
+from onthedot.celery.entries import moves_of
 from onthedot.celery.jobs import jobs_of
 from onthedot.celery.messages import unpacked
 from onthedot.celery.settings import settings_of

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import unicodedata
 from collections.abc import Iterable, Mapping
 from datetime import timedelta
 from typing import Any
@@ -12,15 +10,15 @@ from celery.beat import BeatLazyFunc
 from celery.schedules import crontab
 
 from celery import Celery
+from onthedot.app.moving.names import schedule_name
 from onthedot.app.moving.report import Move, Refused, Report
-from onthedot.app.names import name_problem
 from onthedot.app.remedies import did_you_mean
 from onthedot.celery.conversion import trigger_of, zone_of
 from onthedot.celery.messages import packed
 from onthedot.celery.sending import SENDING, TASK
 from onthedot.celery.settings import BeatSettings
 from onthedot.errors import ArgumentsError, OnthedotError, SettingsError, TriggerError
-from onthedot.storable import MOST_CHARACTERS, beginning, brief, shown
+from onthedot.storable import beginning, brief, shown
 
 TAG = "celery"
 """The tag of schedules that came from Celery."""
@@ -123,16 +121,6 @@ def _args(key: Any, entry: Mapping[str, Any]) -> dict[str, Any]:
     kept = packed("", entry["task"], [*args], kwargs, options)
     lazy = any(isinstance(each, BeatLazyFunc) for each in (*args, *kwargs.values()))
     return {**kept, "entry": key} if lazy else kept
-
-
-def schedule_name(key: str) -> str:
-    """The name of an entry where it can be a name; else one that is as near as can be, and as unique."""
-    if name_problem(key) is None:
-        return key
-    plain = "".join(letter if letter.isprintable() and letter != "/" else "-" for letter in key)
-    short = unicodedata.normalize("NFC", plain).strip()[: MOST_CHARACTERS - 20]
-    mark = hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()[:8]
-    return f"{short}~{mark}"
 
 
 def _notes(moves: Iterable[Move]) -> tuple[str, ...]:

@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, tzinfo
 from typing import Any, TypeVar
 
+from onthedot.app.moving.names import schedule_name
 from onthedot.app.moving.nights import night_notes
 from onthedot.app.moving.report import Move, Refused, Report
 from onthedot.celery.conversion import trigger_of
-from onthedot.celery.entries import TAG, said_of, schedule_name
+from onthedot.celery.entries import TAG, said_of
 from onthedot.celery.messages import packed
 from onthedot.celery.sending import SENDING, TASK
 from onthedot.clock import SystemClock
