@@ -219,11 +219,11 @@ def test_what_convert_raises_is_told_as_its_own() -> None:
 
 
 def test_what_is_no_scheduler_or_no_function_is_told_at_once() -> None:
-    with pytest.raises(SettingsError, match="^from_scheduler: 7 is no scheduler of APScheduler 3$"):
+    with pytest.raises(SettingsError, match=r"^from_scheduler: 7 is no scheduler of APScheduler 3$"):
         from_scheduler(7)
     for read in (partial(from_scheduler, filled()), partial(read_store, "sqlite:///nowhere.sqlite")):
-        with pytest.raises(SettingsError, match="^convert: 5 is no function; write convert=str$"):
-            read(convert=5)  # type: ignore[operator]
+        with pytest.raises(SettingsError, match=r"^convert: 5 is no function; write convert=str$"):
+            read(convert=5)
 
 
 @pytest.mark.parametrize(

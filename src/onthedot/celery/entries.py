@@ -72,7 +72,7 @@ def said_of(error: Exception) -> str:
 
 def _deadline(celery_app: Celery) -> float | None:
     """In seconds; None where there is none. `SettingsError` for what is no such number."""
-    given = celery_app.conf.beat_cron_starting_deadline
+    given: float | None = celery_app.conf.beat_cron_starting_deadline
     if given is None or (_is_number(given) and 0 <= given <= _MOST_S):
         return given
     raise SettingsError(f"beat_cron_starting_deadline: {brief(given)} is no number of seconds; write 120")

@@ -1,7 +1,8 @@
 """onthedot as a Django app: `INSTALLED_APPS += ["onthedot.django"]`, and `from onthedot.django import app`.
 
-The app is made from the setting `ONTHEDOT` when it is first asked for, so that this may be imported from anywhere. Where
-that is wrong, tasks and schedules can be declared all the same: `manage.py check` imports them, and then says what it is.
+The app is made from the setting `ONTHEDOT` when it is first asked for, so that this may be imported from anywhere.
+Where that is wrong, tasks and schedules can be declared all the same: `manage.py check` imports them, and then says
+what it is.
 """
 
 from __future__ import annotations
