@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import struct
 from contextlib import closing
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -133,7 +134,9 @@ def test_what_is_no_name_of_a_function_is_no_line_of_a_program(reference: str) -
 
 def test_texts_of_a_store_stay_texts_in_the_program() -> None:
     nasty = 'a"""\nraise SystemExit # \\'
-    report = Report(nasty, read(state(name=nasty, id="0" * 32, kwargs={"x": nasty})).moves, (Refused(nasty, nasty),))
+    found = read(state(name=nasty, id="0" * 32, kwargs={"x": nasty}))
+    assert len(found.moves) == 1
+    report = replace(found, source=nasty, refused=(Refused(nasty, nasty),))
     compile(report.as_code(nasty), "jobs.py", "exec")
     (moved,) = read(state(id="quoted", kwargs={"x": nasty})).moves
     assert moved.args == {"x": nasty}

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -185,7 +186,7 @@ def test_an_argument_of_ones_own_is_converted_where_somebody_says_how() -> None:
     ("add", "reason"),
     [
         (lambda s: s.add_job(lambda: None, "interval", hours=1, id="x"), "lambda"),
-        (lambda s: s.add_job(shop.sweep, "interval", hours=1, id="a/b"), "'/' cannot stand in a name"),
+        (lambda s: s.add_job(shop.sweep, "interval", hours=1, id=" "), "a name is missing"),
     ],
 )
 def test_what_stays_there_is_told_with_its_reason(add: Callable[[Any], None], reason: str) -> None:
@@ -193,6 +194,36 @@ def test_what_stays_there_is_told_with_its_reason(add: Callable[[Any], None], re
     add(scheduler)
     (refused,) = from_scheduler(scheduler).refused
     assert reason in refused.reason
+
+
+def test_an_id_that_cannot_be_a_name_is_given_one() -> None:
+    scheduler = BackgroundScheduler(timezone="UTC")
+    for job_id in ("a/b", "a-b", "a.b"):
+        scheduler.add_job(shop.sweep, "interval", hours=1, id=job_id)
+    report = from_scheduler(scheduler)
+    assert not report.refused
+    names = [move.name for move in report.moves]
+    assert len({*names}) == 3
+    assert {"a-b", "a.b"} < {*names}
+    assert any(name.startswith("a-b~") for name in names)
+    assert from_scheduler(scheduler).puts == report.puts
+
+
+def test_what_convert_raises_is_told_as_its_own() -> None:
+    def broken(value: Any) -> Any:
+        return 1 / 0
+
+    (refused,) = [each for each in from_scheduler(filled(), convert=broken).refused if each.name == "decimal"]
+    assert refused.reason.startswith("convert= raised for its argument 'shop', ")
+    assert refused.reason.endswith("ZeroDivisionError: division by zero")
+
+
+def test_what_is_no_scheduler_or_no_function_is_told_at_once() -> None:
+    with pytest.raises(SettingsError, match=r"^from_scheduler: 7 is no scheduler of APScheduler 3$"):
+        from_scheduler(7)
+    for read in (partial(from_scheduler, filled()), partial(read_store, "sqlite:///nowhere.sqlite")):
+        with pytest.raises(SettingsError, match=r"^convert: 5 is no function; write convert=str$"):
+            read(convert=5)
 
 
 @pytest.mark.parametrize(

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
+import tzlocal
 from celery.schedules import crontab, schedule, solar
+from celery.utils import time as celery_time
 from tests.celery.apps import celery_app
 
 from celery import Celery
@@ -71,6 +74,22 @@ def test_a_crontab_goes_by_the_clock_of_its_app() -> None:
     assert set(trigger.between(START, START + timedelta(days=80))) == due_by_celery(given, "Europe/Berlin", 80)
 
 
+@pytest.fixture
+def machine_in_tokyo(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Celery, and what tells it the machine's zone, remember that for as long as the process lives."""
+    with monkeypatch.context() as here:
+        here.setenv("TZ", "Asia/Tokyo")
+        _forget_the_machine()
+        yield
+    _forget_the_machine()
+
+
+def _forget_the_machine() -> None:
+    tzlocal.reload_localzone()
+    vars(celery_time.timezone).pop("local", None)
+
+
+@pytest.mark.usefixtures("machine_in_tokyo")
 @pytest.mark.parametrize(
     ("conf", "zone"),
     [
@@ -80,10 +99,7 @@ def test_a_crontab_goes_by_the_clock_of_its_app() -> None:
         ({"timezone": "America/Lima"}, "America/Lima"),
     ],
 )
-def test_without_a_zone_the_clock_is_that_of_utc_or_of_the_machine(
-    conf: dict[str, Any], zone: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("TZ", "Asia/Tokyo")
+def test_without_a_zone_the_clock_is_that_of_utc_or_of_the_machine(conf: dict[str, Any], zone: str) -> None:
     assert zone_of(celery_app(**conf)) == zone
 
 

@@ -13,9 +13,10 @@ from celery.schedules import crontab
 from kombu import Queue
 from tests.celery.apps import celery_app
 
+from onthedot.app.moving.names import schedule_name
 from onthedot.app.moving.report import Move, Report
 from onthedot.celery import message
-from onthedot.celery.entries import moves_of, schedule_name
+from onthedot.celery.entries import moves_of
 from onthedot.celery.jobs import jobs_of
 from onthedot.celery.messages import unpacked
 from onthedot.celery.settings import settings_of
@@ -80,7 +81,7 @@ def test_celerys_own_clean_up_comes_along_where_results_stay() -> None:
 
 @pytest.mark.parametrize(
     ("key", "name"),
-    [("add", "add"), ("imports/eu", "imports-eu~"), ("t" * 300, "t" * 180 + "~"), ("a\tb", "a-b~")],
+    [("add", "add"), ("imports/eu", "imports-eu~"), ("t" * 300, "t" * 180 + "~"), ("a\tb", "a-b~"), ("y\udcff", "y-~")],
 )
 def test_a_key_that_cannot_be_a_name_is_given_one(key: str, name: str) -> None:
     assert schedule_name(key).startswith(name)
@@ -99,6 +100,9 @@ def test_a_key_that_cannot_be_a_name_is_given_one(key: str, name: str) -> None:
         ({"task": "t"}, "e: schedule is missing"),
         ({"task": 5, "schedule": 5}, "e: task: 5 is no name of a task"),
         ({"task": "t", "schedule": 0.2}, "e: schedule: an interval of 200ms is too short"),
+        ({"task": "t", "schedule": float("nan")}, "e: schedule: nan is no number of seconds; write 30.0"),
+        ({"task": "t", "schedule": float("inf")}, "e: schedule: inf is no number of seconds; write 30.0"),
+        ({"task": "t", "schedule": crontab(nowfun=lambda: 1 / 0)}, "e: division by zero"),
         ({"task": "t", "schedule": "hourly"}, "e: schedule: 'hourly' is no schedule"),
         (7, "e: 7 is no entry"),
     ],
@@ -106,6 +110,33 @@ def test_a_key_that_cannot_be_a_name_is_given_one(key: str, name: str) -> None:
 def test_an_entry_that_cannot_be_moved_is_refused_by_its_name(entry: Any, told: str) -> None:
     assert told in refusal(entry)
     assert "\n" not in refusal(entry)
+
+
+def test_an_entry_that_cannot_be_moved_leaves_the_others() -> None:
+    entries = {"a": {"task": "t", "schedule": float("nan")}, "b\udcff": 7, "c\udcff": {"task": "t", "schedule": 5}}
+    found = report(entries)
+    assert [each.name for each in found.refused] == ["a", "b\udcff"]
+    assert [str(move.trigger) for move in found.moves] == ["every('5s')"]
+
+
+def test_no_schedule_at_all_is_an_empty_one() -> None:
+    assert jobs_of(celery_app(beat_schedule=None)).named_tasks() == []
+
+
+@pytest.mark.parametrize(
+    ("conf", "told"),
+    [
+        ({"beat_schedule": 5}, "beat_schedule: 5 does not map names to entries"),
+        ({"timezone": "Europe/Berln"}, "timezone: no time zone 'Europe/Berln'; did you mean Europe/Berlin"),
+        ({"beat_cron_starting_deadline": "x"}, "beat_cron_starting_deadline: 'x' is no number of seconds; write 120"),
+        ({"beat_cron_starting_deadline": -1}, "beat_cron_starting_deadline: -1 is no number of seconds; write 120"),
+    ],
+)
+def test_a_setting_of_celerys_own_that_is_wrong_is_told_in_one_line(conf: dict[str, Any], told: str) -> None:
+    with pytest.raises(SettingsError) as refused:
+        jobs_of(celery_app(**conf))
+    assert str(refused.value).startswith(told)
+    assert "\n" not in str(refused.value)
 
 
 def test_a_message_of_your_own_is_checked_as_an_entry_is() -> None:

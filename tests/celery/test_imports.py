@@ -309,6 +309,15 @@ def test_an_app_is_written_as_a_program_that_declares_the_same(folder: Path) -> 
         assert (two.task, two.policy.retries, two.origin) == ("celery", 20, "code")
 
 
+def test_an_app_whose_zone_is_none_is_told_in_one_line(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = (folder / "moved_shop.py").read_text(encoding="utf-8")
+    (folder / "moved_shop.py").write_text(text.replace("result_expires=None", "timezone='Berln'"), encoding="utf-8")
+    assert main(["import", "celery", "moved_shop"]) == 2
+    said = capsys.readouterr().err.strip()
+    assert "timezone: no time zone 'Berln'" in said
+    assert "\n" not in said
+
+
 @pytest.mark.parametrize(
     ("words", "told"),
     [

@@ -108,6 +108,9 @@ def test_runs_that_send_are_tried_again_for_a_quarter_of_an_hour() -> None:
     [
         ('("one",)', "(lambda: 1,)", "onthedot: beat_schedule: one: args[0]: <function <lambda>"),
         ("onthedot_store=", "onthedot_stor=", "onthedot: onthedot_stor is no setting of onthedot; did you mean"),
+        ('"schedule": 1,', '"schedule": float("nan"),', "onthedot: beat_schedule: one: schedule: nan is no number"),
+        ("result_expires=None", "timezone='Europe/Berln'", "onthedot: timezone: no time zone 'Europe/Berln'; did you"),
+        ("result_expires", "beat_cron_starting_deadline='x', result_expires", "onthedot: beat_cron_starting_deadline"),
         ('os.environ["BROKER"]', '"reddis://localhost"', "onthedot: broker_url reddis://localhost: No such transport"),
         ("jobs.db", "no/such/folder/jobs.db", "of the store does not exist; create it, or choose another"),
     ],

@@ -58,6 +58,9 @@ WRONG = [
     ({"STROE": "default"}, "ONTHEDOT: no key 'STROE'; did you mean STORE?"),
     ({"STORE": "defualt"}, "ONTHEDOT: STORE: DATABASES has no 'defualt'; did you mean default?"),
     ({"DEFAULTS": {"retires": 3}}, "ONTHEDOT: DEFAULTS: no option 'retires'; did you mean retries?"),
+    ({"STORE": "nope"}, "ONTHEDOT: STORE: DATABASES has no 'nope'; there are default and archive. Or give the URL"),
+    ({"DEFAULTS": 7}, "ONTHEDOT: DEFAULTS: write a dict of policies, {'retries': 3}, not 7"),
+    ({"DEFAULTS": {"retries": "x"}}, "ONTHEDOT: DEFAULTS: retries: 'x' is not a whole number"),
     ({"AUTODISCOVER": "my jobs"}, "ONTHEDOT: AUTODISCOVER: 'my jobs' names no module"),
 ]
 
@@ -67,7 +70,8 @@ def test_a_wrong_setting_gets_one_line_of_the_check_and_of_the_command(
     given: dict[str, Any], line: str, tmp_path: Path
 ) -> None:
     project = site(tmp_path, "5.2", **given)
-    (tmp_path / "shop" / "jobs.py").write_text("", encoding="utf-8")
+    urls = tmp_path / "mysite" / "urls.py"
+    urls.write_text(f"{urls.read_text(encoding='utf-8')}\nimport shop.jobs\n", encoding="utf-8")
     checked = project.manage("check", ok=False)
     assert checked.returncode == 1
     assert f"?: (onthedot.E001) {line}" in checked.stderr
@@ -76,6 +80,20 @@ def test_a_wrong_setting_gets_one_line_of_the_check_and_of_the_command(
     assert typed.returncode == 2
     assert typed.stderr.startswith("error: "), typed.stderr
     assert typed.stderr.count("\n") == 1, typed.stderr
+    for words in (("migrate",), ("onthedot", "run")):
+        assert "Traceback" not in (ended := project.manage(*words, ok=False)).stderr
+        assert (ended.returncode, line in ended.stderr) == (1, True), ended.stderr
+
+
+def test_with_wrong_settings_the_app_can_be_declared_on_and_refuses_to_be_used(tmp_path: Path) -> None:
+    project = site(tmp_path, "5.2", STORE="nope")
+    said = project.python(
+        "from onthedot.django import app\nfrom shop.jobs import send_invoice\n"
+        "for use in (app.status, app.start, lambda: app.enqueue(send_invoice, args={'order': 1})):\n"
+        "    try:\n        use()\n    except Exception as error:\n        print(type(error).__name__, error)"
+    )
+    assert said.splitlines() == [said.splitlines()[0]] * 3
+    assert said.startswith("SettingsError ONTHEDOT: STORE: DATABASES has no 'nope'"), said
 
 
 def test_a_store_of_its_own_waits_for_the_commit(tmp_path: Path) -> None:

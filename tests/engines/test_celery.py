@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from celery.exceptions import NotRegistered, WorkerLostError
 from tests.cluster.cluster import Cluster
 from tests.patience import LONGEST, LONGEST_S
 from tests.servers import redis as servers
@@ -17,6 +18,7 @@ from tests.servers import redis as servers
 from celery import Celery
 from onthedot import App
 from onthedot.celery import CeleryEngine
+from onthedot.engines import Failed
 from onthedot.errors import SettingsError
 from onthedot.model.run import Run
 from onthedot.model.states import State
@@ -229,6 +231,21 @@ def test_arguments_that_cannot_be_sent_fail_the_run_in_one_line(redis_server: st
     assert (ended.state, ended.attempt) == (State.FAILED, 1)
     assert (ended.error or "").startswith("shop.two cannot be sent so: ")
     assert "other" in (ended.error or "")
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (NotRegistered("eng.nope"), "NotRegistered: the worker that took it has no task 'eng.nope'; import its module"),
+        (WorkerLostError("Worker exited prematurely"), "WorkerLostError: Worker exited prematurely"),
+    ],
+)
+def test_a_failure_that_has_no_traceback_is_told_with_its_class(error: Exception, said: str) -> None:
+    shop = Celery("shop", broker="memory://", backend="cache+memory://", set_as_current=False)
+    shop.backend.mark_as_failure("an id", error)
+    (status,) = CeleryEngine(shop).poll(["an id"]).values()
+    assert isinstance(status, Failed)
+    assert status.error.startswith(said)
 
 
 @pytest.mark.parametrize(

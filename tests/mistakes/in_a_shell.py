@@ -53,6 +53,14 @@ COMMANDS = Section(
             "--journal: nowhere is no folder; name the one that tasks were told to write into",
         ),
         Mistake(
+            "onthedot verify --task work",
+            "--task goes with --journal: what a task did is read there; add --journal FOLDER",
+        ),
+        Mistake(
+            "onthedot verify --since 2030-01-01T00:00Z",
+            "--since: 2030-01-01T00:00:00Z is in the future; say how long ago, as in 24h",
+        ),
+        Mistake(
             "onthedot verify --store https://jobs.example",
             "verify reads the store itself: give its own URL, such as postgresql://db/jobs",
         ),

@@ -48,7 +48,7 @@ IDENTITY = (
     Sabotage(
         name="tasks-share-keys",
         rule="Enqueue keys of different tasks never collide.",
-        file="app/app.py",
+        file="app/keys.py",
         find='f"k:{task}/{key}."',
         replace='f"k:{task}:{key}."',
         tests=unit("app/test_app.py::test_keys_of_different_tasks_never_collide"),

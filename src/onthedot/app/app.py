@@ -32,6 +32,7 @@ from onthedot.app.flows.flow import Flow
 from onthedot.app.flows.policies import check_flow
 from onthedot.app.freezes import Freezes
 from onthedot.app.importing import refuse_while_importing
+from onthedot.app.keys import as_given, key_of_task
 from onthedot.app.modules import modules_of
 from onthedot.app.nodes import Nodes
 from onthedot.app.options import checked_for_runs, checked_node, key_of
@@ -315,7 +316,7 @@ class App(Declaring):
         run, _ = self.prepared(
             task, args=args, delay=delay, at=at, key=key, unchecked=unchecked, connection=connection, **options
         )
-        return self._enqueue(self.open_store(), run, connection)
+        return as_given(self._enqueue(self.open_store(), run, connection))
 
     def prepared(
         self,
@@ -351,7 +352,7 @@ class App(Declaring):
                 args=values,
                 policy=policy,
                 graph=graph,
-                key=None if key is None else _key_of(name, key_of(key, "enqueue: key")),
+                key=None if key is None else key_of_task(name, key_of(key, "enqueue: key")),
                 trace=trace,
             )
         return run, author("enqueue")
@@ -727,14 +728,6 @@ class App(Declaring):
 
 def _is_http(url: str) -> bool:
     return url.lower().startswith(("http://", "https://"))
-
-
-def _key_of(task: str, key: str) -> str:
-    """No two pairs of task and key have the same: a task's name has no slash in it, so it ends at the first.
-
-    The dot at the end makes blanks before it count: MariaDB takes no notice of those at the end of a text.
-    """
-    return f"k:{task}/{key}."
 
 
 def _due_ms(now_ms: int, delay: timedelta | str | None, at: datetime | str | None) -> int:

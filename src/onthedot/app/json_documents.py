@@ -8,6 +8,7 @@ from dataclasses import asdict, fields
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
+from onthedot.app.keys import as_given
 from onthedot.durations import format_duration
 from onthedot.model.definition_json import json_value
 from onthedot.model.schedule import DEFINITION
@@ -451,7 +452,7 @@ def status_document(status: Status, store: str) -> Document:
                 "name": each.name,
                 "count": each.count,
                 "since": iso(each.since_ms),
-                "last": run_document(each.last),
+                "last": run_document(as_given(each.last)),
             }
             for each in status.failed
         ],

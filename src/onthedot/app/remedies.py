@@ -10,7 +10,9 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     """ "did you mean overlap?", or "there are store, timezone and schedules" where none is near."""
     words = list(known)
     near = get_close_matches(word.lower().replace("-", "_"), words, n=1)
-    return f"did you mean {near[0]}?" if near else f"there are {', '.join(words[:-1])} and {words[-1]}"
+    if near:
+        return f"did you mean {near[0]}?"
+    return f"there are {', '.join(words[:-1])} and {words[-1]}" if len(words) > 1 else f"there is {''.join(words)}"
 
 
 def exactly_one(found: Sequence[str], known: Sequence[str]) -> str:

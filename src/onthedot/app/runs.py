@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from threading import Event
 from typing import Any
 
+from onthedot.app.keys import as_given
 from onthedot.app.options import count_of, text_of
 from onthedot.app.page import Page
 from onthedot.app.queries import read_runs, state_of_run
@@ -44,7 +45,8 @@ class Runs:
         if not found:
             raise RunNotFound(run_id)
         graph = None if found[0].graph is None else store.graph(found[0].graph)
-        return found[0] if graph is None else found[0].with_steps(statuses(graph, found[0].ledger))
+        run = as_given(found[0])
+        return run if graph is None else run.with_steps(statuses(graph, run.ledger))
 
     def list(
         self,
@@ -80,7 +82,7 @@ class Runs:
         if not all(text is None or can_be_kept(text) for text in named.values()):
             return Page([], None)
         found = read_runs(self._open_store(), **named, late=late, steps=steps, **wanted)
-        return Page(found, found[-1].id if len(found) == limit else None)
+        return Page([as_given(run) for run in found], found[-1].id if len(found) == limit else None)
 
     def report(self, run_id: str) -> RunReport:
         """The run with its story, its attempts and its usual time; `RunNotFound`."""
@@ -99,7 +101,7 @@ class Runs:
         if not can_be_kept(run_id):
             raise RunNotFound(run_id)
         try:
-            return self._open_store().request_cancel(run_id, kept, self._by("cancel"), now=now)
+            return as_given(self._open_store().request_cancel(run_id, kept, self._by("cancel"), now=now))
         except RunNotFound:
             self._refuse_unreadable(self.get(run_id))
             raise
@@ -113,7 +115,8 @@ class Runs:
         self._refuse_unreadable(run)
         if not run.is_final or run.state is State.SUCCEEDED:
             raise Conflict(f"run {run_id} is {run.state}: only one that ended without success can be retried")
-        return self._open_store().retry(run_id, run.claim_no if claim_no is None else claim_no, self._by("retry"))
+        seen = run.claim_no if claim_no is None else claim_no
+        return as_given(self._open_store().retry(run_id, seen, self._by("retry")))
 
     @staticmethod
     def _refuse_unreadable(run: Run) -> None:

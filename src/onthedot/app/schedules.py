@@ -17,6 +17,7 @@ from onthedot.app.ends import check_fires, refuse_ended, unless_past
 from onthedot.app.flows.flow import Flow
 from onthedot.app.flows.policies import check_flow
 from onthedot.app.herds import warn_of_herds
+from onthedot.app.keys import as_given, key_of_schedule
 from onthedot.app.names import name_problem
 from onthedot.app.options import (
     Options,
@@ -388,10 +389,10 @@ class Schedules:
         values: Json | None = None
         if args is not None:
             _, values = self._tasks.checked(schedule.task, args, unchecked=unchecked)
-        key = None if token is None else f"m:{schedule.id}:{key_of(token, 'trigger: token')}"
+        key = None if token is None else key_of_schedule(schedule.id, key_of(token, "trigger: token"))
         with self._asking(schedule.task, name) as trace:
             run = edits.manual_run(schedule, new_id(store.now_ms()), key, values, store.now_ms())
-            return store.enqueue([replace_run(run, trace=trace)], by=self._by("trigger"))[0]
+            return as_given(store.enqueue([replace_run(run, trace=trace)], by=self._by("trigger"))[0])
 
     def trigger_all(self, pattern: str, *, token: str | None = None) -> Sequence[Run]:
         """A run now of each schedule that the pattern of names (`digest[*]`) stands for; see `trigger`."""
@@ -610,7 +611,8 @@ class Schedules:
 
     def explain(self, name: str, moment: datetime | str) -> Explanation:
         """Why it did, or did not, run at that moment; also of a schedule that was deleted."""
-        return explain(self._open_store(), self.remembered(name), ceil_ms(moment))
+        found = explain(self._open_store(), self.remembered(name), ceil_ms(moment))
+        return replace(found, runs=tuple(as_given(run) for run in found.runs))
 
     def changes(self, name: str | None = None, *, cursor: str | None = None, limit: int = 100) -> Page[Change]:
         """A page of the audit, of all or of one name, newest first."""

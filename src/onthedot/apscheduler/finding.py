@@ -22,6 +22,11 @@ def find_scheduler(place: str) -> Any:
         raise SettingsError(f"{place} cannot be imported: {error}") from None
     except Exception as error:  # whatever its module does when it is imported
         raise SettingsError(f"{place} could not be imported: {type(error).__name__}: {error}") from None
-    if not callable(getattr(found, "get_jobs", None)):
+    if not is_scheduler(found):
         raise SettingsError(f"{place} is {brief(found)}, not a scheduler of APScheduler 3")
     return found
+
+
+def is_scheduler(found: object) -> bool:
+    """Whether its jobs can be asked for."""
+    return callable(getattr(found, "get_jobs", None)) and not isinstance(found, type)

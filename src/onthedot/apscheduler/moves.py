@@ -11,6 +11,7 @@ from inspect import ismethod
 from keyword import iskeyword
 from typing import Any
 
+from onthedot.app.moving.names import schedule_name
 from onthedot.app.moving.nights import night_notes
 from onthedot.app.moving.report import Move, Refused
 from onthedot.app.names import name_problem
@@ -73,11 +74,12 @@ def _own_name(reference: str) -> str:
 
 
 def _schedule_names(jobs: Iterable[Job]) -> Iterator[str]:
-    """Of each its id, or its name where the id was made up; with a number where that is taken."""
+    """Of each its id, or its name where the id was made up, as near as can be; with a number where that is taken."""
     taken: set[str] = set()
     numbers: Counter[str] = Counter()
     for job in jobs:
-        wanted = name = job.name if _MADE_UP.fullmatch(job.id) else job.id
+        theirs = job.name if _MADE_UP.fullmatch(job.id) else job.id
+        wanted = name = schedule_name(theirs) if theirs.strip() else theirs
         while name in taken:
             numbers[wanted] += 1
             name = f"{wanted}-{numbers[wanted] + 1}"
@@ -158,9 +160,26 @@ def _json(name: str, value: Any, convert: Convert | None) -> Any:
     try:
         if _has_more_than(MOST_BYTES, value):
             raise ValueError
-        return json.loads(json.dumps(value, default=convert, allow_nan=False))
+        return json.loads(json.dumps(value, default=_converting(name, convert), allow_nan=False))
     except (TypeError, ValueError, RecursionError):
         raise Refusal(f"its argument {name!r} is {brief(value)}, which is no JSON value; see convert=") from None
+
+
+def _converting(name: str, convert: Convert | None) -> Convert | None:
+    """The same function; what else it raises than TypeError is told as its own."""
+    if convert is None:
+        return None
+
+    def converted(value: Any) -> Any:
+        try:
+            return convert(value)
+        except TypeError:
+            raise
+        except Exception as error:  # the user's own
+            said = beginning(f"{type(error).__name__}: {shown(error)}", 200)
+            raise Refusal(f"convert= raised for its argument {name!r}, {brief(value)}: {said}") from None
+
+    return converted
 
 
 def _has_more_than(most: int, value: Any) -> bool:

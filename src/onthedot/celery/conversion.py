@@ -12,11 +12,13 @@ from celery import Celery
 from onthedot.app.callables import described
 from onthedot.app.files.machine_zone import machine_zone
 from onthedot.app.moving.cron_fields import field, on_days
-from onthedot.errors import TriggerError
+from onthedot.errors import SettingsError, TriggerError
+from onthedot.storable import brief
 from onthedot.triggers.at import at
 from onthedot.triggers.base import Trigger
 from onthedot.triggers.cron.trigger import cron
 from onthedot.triggers.every import every
+from onthedot.triggers.zones import get_zone
 
 _OF_DJANGO = {"TzAwareCrontab", "clocked"}
 """Classes of django-celery-beat, which may stand in a beat_schedule too."""
@@ -56,8 +58,22 @@ def _crontab_trigger(given: crontab, zone: str, limits: Mapping[str, Any]) -> Tr
 
 
 def zone_of(celery_app: Celery) -> str:
-    """By whose clock the app's crontabs go."""
-    return str(getattr(celery_app.timezone, "key", None) or celery_app.conf.timezone or machine_zone())
+    """By whose clock the app's crontabs go; `SettingsError` where its setting names none."""
+    try:
+        zone = celery_app.timezone
+    except (LookupError, ValueError, TypeError, OSError, AttributeError):  # Celery asks zoneinfo for whatever is there
+        raise SettingsError(f"timezone: {_no_zone(celery_app.conf.timezone)}") from None
+    return str(getattr(zone, "key", None) or celery_app.conf.timezone or machine_zone())
+
+
+def _no_zone(given: object) -> str:
+    """Why it is none, with the nearest that is one."""
+    try:
+        get_zone(given if isinstance(given, str) else "")
+    except TriggerError as error:
+        if isinstance(given, str):
+            return error.line
+    return f"{brief(given)} is no name of a time zone; write 'Europe/Berlin'"
 
 
 def _kind(given: Any) -> type:

@@ -9,6 +9,7 @@ from typing import Any
 
 from celery.app.task import Task as CeleryTask
 from celery.backends.base import DisabledBackend
+from celery.exceptions import NotRegistered
 from kombu.exceptions import EncodeError
 
 from celery import Celery
@@ -150,8 +151,15 @@ def _status(meta: Mapping[str, Any]) -> Status:
         case "SUCCESS":
             return Done(meta.get("result"))
         case "FAILURE":
-            return Failed(str(meta.get("traceback") or shown(meta.get("result"))))
+            return Failed(str(meta.get("traceback") or _error_of(meta.get("result"))))
         case "REVOKED" | "REJECTED" as ended:
             return Failed(_ENDS[ended], cancelled=True)
         case _:  # STARTED, and whatever a task says of its progress
             return Running()
+
+
+def _error_of(result: object) -> str:
+    """Of a failure that has no traceback: it did not come from within the task."""
+    if isinstance(result, NotRegistered):
+        return f"NotRegistered: the worker that took it has no task {shown(result)}; import its module there"
+    return f"{type(result).__name__}: {shown(result)}" if isinstance(result, BaseException) else shown(result)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import unicodedata
 from collections.abc import Iterable, Mapping
 from datetime import timedelta
 from typing import Any
@@ -12,26 +10,31 @@ from celery.beat import BeatLazyFunc
 from celery.schedules import crontab
 
 from celery import Celery
+from onthedot.app.moving.names import schedule_name
 from onthedot.app.moving.report import Move, Refused, Report
-from onthedot.app.names import name_problem
 from onthedot.app.remedies import did_you_mean
 from onthedot.celery.conversion import trigger_of, zone_of
 from onthedot.celery.messages import packed
 from onthedot.celery.sending import SENDING, TASK
 from onthedot.celery.settings import BeatSettings
-from onthedot.errors import ArgumentsError, OnthedotError, TriggerError
-from onthedot.storable import MOST_CHARACTERS, brief
+from onthedot.errors import ArgumentsError, OnthedotError, SettingsError, TriggerError
+from onthedot.storable import beginning, brief, shown
 
 TAG = "celery"
 """The tag of schedules that came from Celery."""
 _KEYS = ("task", "schedule", "args", "kwargs", "options", "relative")
 _CLEANUP = "celery.backend_cleanup"
+_MOST_S = timedelta.max.total_seconds() // 1000
+"""Longer than any interval may be, and less than what a `timedelta` refuses."""
 
 
 def entries_of(celery_app: Celery) -> dict[str, Any]:
     """All that a beat of this app would send: its `beat_schedule`, and Celery's own clean-up where the results do not
     go away by themselves."""
-    found = dict(celery_app.conf.beat_schedule)
+    given = celery_app.conf.beat_schedule or {}
+    if not isinstance(given, Mapping):
+        raise SettingsError(f"beat_schedule: {brief(given)} does not map names to entries")
+    found = dict(given)
     keeps = celery_app.conf.result_expires and not celery_app.backend.supports_autoexpire
     if keeps and _CLEANUP not in found:
         found[_CLEANUP] = {"task": _CLEANUP, "schedule": crontab("0", "4"), "options": {"expires": 12 * 3600}}
@@ -40,7 +43,7 @@ def entries_of(celery_app: Celery) -> dict[str, Any]:
 
 def moves_of(celery_app: Celery, settings: BeatSettings) -> Report:
     """Every entry of the app, moved or refused."""
-    zone, deadline = zone_of(celery_app), celery_app.conf.beat_cron_starting_deadline
+    zone, deadline = zone_of(celery_app), _deadline(celery_app)
     moves: dict[str, Move] = {}
     refused: list[Refused] = []
     for key, entry in entries_of(celery_app).items():
@@ -48,14 +51,31 @@ def moves_of(celery_app: Celery, settings: BeatSettings) -> Report:
             move = _move(key, entry, zone, settings.defaults, deadline)
         except TriggerError as error:
             refused.append(Refused(str(key), f"schedule: {error.line}"))
-        except OnthedotError as error:
-            refused.append(Refused(str(key), str(error)))
+        except Exception as error:  # an entry may hold anything, and no other has to stay for that
+            refused.append(Refused(str(key), said_of(error)))
         else:
             if move.name in moves:
                 refused.append(Refused(str(key), "another entry has this name too"))
             moves.setdefault(move.name, move)
     policies = {**SENDING, "delivery": settings.delivery}
     return Report("beat_schedule", tuple(moves.values()), tuple(refused), _notes(moves.values()), policies)
+
+
+def said_of(error: Exception) -> str:
+    """Why an entry, or a row of another scheduler's store, stays where it is."""
+    if isinstance(error, OnthedotError):
+        return str(error)
+    if type(error) is KeyError:
+        return f"{brief(error.args[0])} is missing"
+    return beginning(shown(error), 200) or type(error).__name__
+
+
+def _deadline(celery_app: Celery) -> float | None:
+    """In seconds; None where there is none. `SettingsError` for what is no such number."""
+    given: float | None = celery_app.conf.beat_cron_starting_deadline
+    if given is None or (_is_number(given) and 0 <= given <= _MOST_S):
+        return given
+    raise SettingsError(f"beat_cron_starting_deadline: {brief(given)} is no number of seconds; write 120")
 
 
 def _move(key: Any, entry: Any, zone: str, defaults: Mapping[str, Any], deadline: float | None) -> Move:
@@ -76,8 +96,15 @@ def _move(key: Any, entry: Any, zone: str, defaults: Mapping[str, Any], deadline
 
 def _schedule(given: Any) -> Any:
     """A number stands for seconds, as in Celery."""
-    is_number = isinstance(given, int | float) and not isinstance(given, bool)
-    return timedelta(seconds=given) if is_number else given
+    if not _is_number(given):
+        return given
+    if not abs(given) <= _MOST_S:  # nan is not
+        raise TriggerError(f"{brief(given)} is no number of seconds", hint="write 30.0, or a timedelta")
+    return timedelta(seconds=given)
+
+
+def _is_number(given: Any) -> bool:
+    return isinstance(given, int | float) and not isinstance(given, bool)
 
 
 def _starting_deadline(seconds: float) -> dict[str, Any]:
@@ -94,15 +121,6 @@ def _args(key: Any, entry: Mapping[str, Any]) -> dict[str, Any]:
     kept = packed("", entry["task"], [*args], kwargs, options)
     lazy = any(isinstance(each, BeatLazyFunc) for each in (*args, *kwargs.values()))
     return {**kept, "entry": key} if lazy else kept
-
-
-def schedule_name(key: str) -> str:
-    """The name of an entry where it can be a name; else one that is as near as can be, and as unique."""
-    if name_problem(key) is None:
-        return key
-    plain = "".join(letter if letter.isprintable() and letter != "/" else "-" for letter in key)
-    short = unicodedata.normalize("NFC", plain).strip()[: MOST_CHARACTERS - 20]
-    return f"{short}~{hashlib.sha256(key.encode()).hexdigest()[:8]}"
 
 
 def _notes(moves: Iterable[Move]) -> tuple[str, ...]:

@@ -45,6 +45,8 @@ def show_verdict(
 
     if journal is not None and not journal.is_dir():
         raise SettingsError(f"--journal: {journal} is no folder; name the one that tasks were told to write into")
+    if task and journal is None:
+        raise SettingsError("--task goes with --journal: what a task did is read there; add --journal FOLDER")
     with closing(open_app(store)) as app:
         if app.connection is not None:
             raise SettingsError("verify reads the store itself: give its own URL, such as postgresql://db/jobs")
@@ -71,6 +73,8 @@ def _since(app: App, text: str) -> tuple[int, list[str]]:
     now_ms = app.now_ms()
     moment = some_moment(text, now_ms)
     assert moment is not None
+    if ceil_ms(moment) > now_ms:
+        raise SettingsError(f"--since: {iso(ceil_ms(moment))} is in the future; say how long ago, as in 24h")
     kept_ms = NodeSettings.of(load_settings({})).retention.history_ms
     wanted_ms, oldest_ms = max(ceil_ms(moment), 0), now_ms - kept_ms
     if wanted_ms >= oldest_ms:

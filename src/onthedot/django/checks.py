@@ -8,7 +8,6 @@ from django.core import checks
 from django.core.checks import CheckMessage, Error
 from django.db import connections
 
-from onthedot.app.options import checked_for_runs
 from onthedot.django.conf import read_settings
 from onthedot.django.databases import vendor_of
 from onthedot.errors import OnthedotError
@@ -18,7 +17,6 @@ def check_settings(**_more: Any) -> list[CheckMessage]:
     """One line for each thing that is wrong."""
     try:
         site = read_settings()
-        checked_for_runs(site.defaults, "ONTHEDOT: DEFAULTS")
         return [] if site.alias is None else _check_database(site.alias)
     except OnthedotError as error:
         return [Error(str(error), id="onthedot.E001")]

@@ -10,6 +10,7 @@ from typing import Any
 from django.conf import settings
 from django.db import connections
 
+from onthedot.app.options import checked_for_runs
 from onthedot.app.remedies import did_you_mean
 from onthedot.errors import SettingsError
 from onthedot.storable import brief
@@ -67,14 +68,15 @@ def _store(value: object) -> str:
     store = _text("STORE", value)
     if "://" not in store and store not in connections.settings:
         known = did_you_mean(store, connections.settings)
-        raise SettingsError(f"ONTHEDOT: STORE: DATABASES has no {store!r}; {known} Or give the URL of a store")
+        stop = "" if known.endswith("?") else "."
+        raise SettingsError(f"ONTHEDOT: STORE: DATABASES has no {store!r}; {known}{stop} Or give the URL of a store")
     return store
 
 
 def _defaults(value: object) -> Mapping[str, Any]:
-    if not isinstance(value, Mapping):
+    if not isinstance(value, Mapping) or not all(isinstance(name, str) for name in value):
         raise SettingsError(f"ONTHEDOT: DEFAULTS: write a dict of policies, {{'retries': 3}}, not {brief(value)}")
-    return value
+    return checked_for_runs(value, "ONTHEDOT: DEFAULTS")
 
 
 def _modules(value: object) -> tuple[str, ...]:

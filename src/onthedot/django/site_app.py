@@ -13,7 +13,7 @@ import django
 from onthedot.app.app import App
 from onthedot.app.tasks import Task
 from onthedot.app.templates import Each
-from onthedot.django.conf import SiteSettings
+from onthedot.django.conf import SiteSettings, read_settings
 from onthedot.django.databases import is_in_memory, url_of
 from onthedot.django.idle import IdleConnections
 from onthedot.django.scheduled_tasks import as_function, is_django_task, scheduled_task, through_its_backend
@@ -34,8 +34,9 @@ AroundT = TypeVar("AroundT", bound=Callable[..., Any])
 class SiteApp(App):
     """`onthedot.django.app`. With an alias of a database, what is asked for inside `atomic` there is a part of it."""
 
-    def __init__(self, site: SiteSettings) -> None:
+    def __init__(self, site: SiteSettings, problem: SettingsError | None = None) -> None:
         self.site = site
+        self._problem: SettingsError | None = None
         self._alias = site.alias
         self._url = "" if site.alias is not None else site.store
         super().__init__(
@@ -43,6 +44,7 @@ class SiteApp(App):
             timezone=django_settings.TIME_ZONE,
             **site.defaults,
         )
+        self._problem = problem
         self._site_store = None if self._alias is None else SiteStore(self._alias, self._wake_node)
         self._idle = IdleConnections()
         self._arounds.append(around_of(self._idle.around))
@@ -50,11 +52,20 @@ class SiteApp(App):
         if django.setup not in in_children:  # a process for a task knows no Django yet
             in_children.append(django.setup)
 
+    @classmethod
+    def of_settings(cls) -> SiteApp:
+        """By the setting `ONTHEDOT`. Where that is wrong, it can be declared on, and says so when it is used."""
+        try:
+            return cls(read_settings())
+        except SettingsError as error:
+            return cls(SiteSettings("memory://"), error)
+
     # the store
 
     @property
     def url(self) -> str:
         """Where nodes find the store."""
+        self._refuse_wrong_settings()
         return self._url if self._alias is None else url_of(self._alias)
 
     @url.setter
@@ -64,12 +75,17 @@ class SiteApp(App):
 
     def open_store(self, *, create: bool = False, upgrade: bool = False) -> Store:
         """Django's own connection; in a process with a node that node's, unless inside a transaction of Django's."""
+        self._refuse_wrong_settings()
         site = self._site_store
         if self._alias is None or site is None or self._given_store is not None:
             return super().open_store(create=create, upgrade=upgrade)
         if create or upgrade or (self._store is not None and not site.is_inside):
             return self._open_for_node(create=create, upgrade=upgrade)
         return site.ready()
+
+    def _refuse_wrong_settings(self) -> None:
+        if self._problem is not None:
+            raise SettingsError(str(self._problem))  # a new one each time: it gets the traceback of where it is raised
 
     def _open_for_node(self, *, create: bool, upgrade: bool) -> Store:
         assert self._alias is not None

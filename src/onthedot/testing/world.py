@@ -19,6 +19,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from onthedot.app.app import App
+from onthedot.app.keys import as_given
 from onthedot.app.tasks import Task
 from onthedot.clock import ManualClock
 from onthedot.durations import to_duration_ms
@@ -298,7 +299,7 @@ class World:
     def runs(self, schedule: str | None = None, *, state: str | None = None) -> list[Run]:
         """All runs, in the order in which they were made."""
         chosen = (run for run in self.store.all_runs() if schedule in (None, run.schedule))
-        return sorted((run for run in chosen if state in (None, run.state)), key=lambda run: run.id)
+        return sorted((as_given(run) for run in chosen if state in (None, run.state)), key=lambda run: run.id)
 
     def decisions(self, schedule: str | None = None) -> list[Decision]:
         """Why ticks did not become runs, in the order in which that was decided."""

@@ -37,7 +37,7 @@ class At(Trigger):
     zone: Zone = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "zone", get_zone(self.tz or "UTC"))
+        object.__setattr__(self, "zone", get_zone("UTC" if self.tz is None else self.tz))
         if not FIRST_MS <= self.at_ms < END_MS:
             raise TriggerError("this moment can never fire", hint="ticks lie between 1970 and 2199")
 

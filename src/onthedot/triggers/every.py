@@ -117,7 +117,7 @@ class Every(Trigger):
             )
         object.__setattr__(self, "anchor_ms", self.anchor_ms % self.interval_ms)
         moved = spread_over(self.key, "spread", self.interval_ms) if self.spread else 0
-        object.__setattr__(self, "zone", get_zone(self.tz or "UTC"))
+        object.__setattr__(self, "zone", get_zone("UTC" if self.tz is None else self.tz))
         object.__setattr__(self, "phase_ms", (self.anchor_ms + moved) % self.interval_ms)
         if self.next_ms(-1) is None:
             raise TriggerError(f"{self} can never fire", hint="widen the bounds, or shorten the interval")

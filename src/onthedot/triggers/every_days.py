@@ -69,7 +69,7 @@ class EveryDays(Trigger):
     zone: Zone = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "zone", get_zone(self.tz or "UTC"))
+        object.__setattr__(self, "zone", get_zone("UTC" if self.tz is None else self.tz))
         if self.next_ms(-1) is None:
             raise TriggerError(f"{self} can never fire", hint="widen the bounds")
 

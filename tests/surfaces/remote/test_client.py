@@ -251,6 +251,7 @@ def test_work_is_enqueued_waited_for_and_told_of(both: Both) -> None:
     app, remote = both.app, both.remote
     run = remote.enqueue("report", args={"to": "eve"}, key="once")
     assert remote.enqueue("report", args={"to": "eve"}, key="once").id == run.id
+    assert (run.key, remote.runs.get(run.id).key) == ("once", "once")
     assert {each.enqueue("report", args={"to": "zoe"}, key="once").id for each in (remote, app)} == {run.id}
     app.start(log=False)
     try:

@@ -30,6 +30,7 @@ def test_a_run_is_enqueued_under_its_key_and_found_again(callers: Callers) -> No
     first, second = (callers.operator.post("/runs", given) for _ in range(2))
     assert (first.status_code, first.json()["state"]) == (202, "waiting")
     assert first.json()["id"] == second.json()["id"]
+    assert first.json()["key"] == "invoice-7"
     del given["key"]
     by_header = callers.operator.post("/runs", given, headers={"Idempotency-Key": "invoice-7"})
     assert by_header.json()["id"] == first.json()["id"]

@@ -12,6 +12,7 @@ import pytest
 from tests.patience import LONGEST, LONGEST_S
 
 from onthedot import App, Conflict, Context, GiveUp, Retry, SettingsError, Skip, TaskNotFound, cron, current, every
+from onthedot.app.json_documents import run_document
 from onthedot.app.modules import modules_of
 from onthedot.clock import ManualClock, SystemClock
 from onthedot.events import Emitter
@@ -117,6 +118,24 @@ def test_a_known_key_gives_the_run_that_has_it(app: App) -> None:
     first = app.enqueue(order, key="42")
     assert app.enqueue(order, key="42").id == first.id
     assert app.enqueue(order, key="43").id != first.id
+
+
+@pytest.mark.parametrize("key", ["invoice-7", "a/b.", "two\nlines ", "k:order/7."])
+def test_the_key_of_a_run_is_the_one_that_was_given(app: App, key: str) -> None:
+    @app.task
+    def order() -> None: ...
+
+    app.schedules.put("nightly", order, cron("0 3 * * *"))
+    run, made = app.enqueue(order, key=key, delay="1h"), app.schedules.trigger("nightly", token=key)
+    batched = asyncio.run(_enqueued(app, "batched"))
+    assert [each.key for each in (run, made, batched)] == [key, key, "batched"]
+    assert {each.key for each in app.runs.list()} == {key, "batched"}
+    assert run_document(app.runs.get(run.id))["key"] == app.runs.cancel(run.id).key == key
+    assert app.runs.retry(run.id).key == key
+
+
+async def _enqueued(app: App, key: str) -> Run:
+    return await app.aio.enqueue("order", key=key)
 
 
 @pytest.mark.parametrize("between", [":", ".", "%2F"])

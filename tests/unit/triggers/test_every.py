@@ -204,6 +204,12 @@ def test_an_unknown_zone_is_refused() -> None:
         every("1h", tz="Europe/Berln")
 
 
+@pytest.mark.parametrize("tz", ["", " "])
+def test_an_empty_zone_is_not_taken_for_that_of_the_app_or_utc(tz: str) -> None:
+    with pytest.raises(TriggerError, match="no time zone ''"):
+        every("1h", tz=tz)
+
+
 # as a value
 
 

@@ -202,6 +202,7 @@ def test_after_a_change_of_zone_it_goes_on_after_the_time_that_has_been() -> Non
         ({"interval": "1d", "at": "09:00", "anchor": "2026-01-05T09:00Z"}, "is no date"),
         ({"interval": "1d", "at": "09:00", "anchor": "2026-02-30"}, "'2026-02-30' is no date"),
         ({"interval": "1d", "at": "09:00", "spread": True}, "a time of day is not spread"),
+        ({"interval": "1d", "at": "09:00", "tz": ""}, "no time zone ''"),
         ({"interval": "1d", "at": "09:00", "gap": "jump"}, "gap='jump' is not known"),
         ({"interval": "1d", "gap": "skip"}, "an interval follows real time"),
         ({"interval": "1d", "anchor": date(2026, 1, 5)}, "is no moment"),

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from onthedot.app.aio.calls import Calls, tell, unless_done
+from onthedot.app.keys import as_given
 from onthedot.model.change import Author
 from onthedot.model.run import Run
 from onthedot.stores.engine.apart import in_parts
@@ -96,7 +97,7 @@ class Batches:
         def insert(some: Sequence[Item]) -> None:
             runs = store.enqueue([item.run for item in some if item.run is not None], by=by)
             for item, run in zip(some, runs, strict=True):
-                item.succeed(run)
+                item.succeed(as_given(run))
 
         try:
             in_parts(items, insert, lambda item, error: item.fail(error))

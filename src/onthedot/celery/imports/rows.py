@@ -7,16 +7,17 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, tzinfo
 from typing import Any, TypeVar
 
+from onthedot.app.moving.names import schedule_name
 from onthedot.app.moving.nights import night_notes
 from onthedot.app.moving.report import Move, Refused, Report
 from onthedot.celery.conversion import trigger_of
-from onthedot.celery.entries import TAG, schedule_name
+from onthedot.celery.entries import TAG, said_of
 from onthedot.celery.messages import packed
 from onthedot.celery.sending import SENDING, TASK
 from onthedot.clock import SystemClock
-from onthedot.errors import OnthedotError, TriggerError
+from onthedot.errors import TriggerError
 from onthedot.moments import floor_ms
-from onthedot.storable import beginning, brief, shown
+from onthedot.storable import brief
 
 R = TypeVar("R")
 
@@ -53,7 +54,7 @@ def report_of(source: str, found: Iterable[tuple[str, R]], read: Callable[[R], R
         except TriggerError as error:
             refused.append(Refused(name, f"schedule: {error.line}"))
         except Exception as error:  # a row may hold anything, and no other has to stay for that
-            refused.append(Refused(name, _said(error)))
+            refused.append(Refused(name, said_of(error)))
         else:
             if move.name in moves:
                 refused.append(Refused(name, f"another one is named {brief(move.name)} too"))
@@ -68,14 +69,6 @@ def aware(value: object, zone: tzinfo = UTC) -> datetime | None:
         return None
     moment = value if isinstance(value, datetime) else datetime.fromisoformat(str(value))
     return moment if moment.tzinfo is not None else moment.replace(tzinfo=zone)
-
-
-def _said(error: Exception) -> str:
-    if isinstance(error, OnthedotError):
-        return str(error)
-    if type(error) is KeyError:
-        return f"{brief(error.args[0])} is missing"
-    return beginning(shown(error), 200) or type(error).__name__
 
 
 def _move(source: str, row: Row) -> Move:
