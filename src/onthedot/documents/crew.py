@@ -14,7 +14,7 @@ from onthedot.documents.working import Outcome
 _AHEAD_MS = 200
 """Documents are locked ahead of the workers for so much work, by what the last ones took, and no more: what lies here
 cannot be done elsewhere."""
-_MOST_AHEAD = 1000
+_MOST_AHEAD = 4000
 _REMEMBERED = 200
 """By how many documents it is judged what one takes."""
 

@@ -24,6 +24,7 @@ _THROUGH_ARRAY = "leads to or through an array"
 _AT_THE_TOP = "last_error"
 """Where the error is kept if its own path leads through an array."""
 _NEVER = datetime(1970, 1, 1, tzinfo=UTC)
+"""Until then those are locked that cannot be."""
 
 
 class MongoJobStore:
@@ -73,10 +74,10 @@ class MongoJobStore:
         return self._write(operations, jobs)
 
     def update(self, changes: Sequence[Change]) -> list[Job]:
+        locked = [change for change in changes if _is_locked(change.job)]
         for change in changes:
-            if self._array_in(change.job.document) is not None:
+            if not _is_locked(change.job):
                 self._mark(change)
-        locked = [change for change in changes if self._array_in(change.job.document) is None]
         operations = []
         for same in _alike(locked):
             held = self._held([each.job for each in same])
@@ -99,7 +100,8 @@ class MongoJobStore:
         while True:
             order = [(self._fields.sleep_until, 1)]
             has_array = {"_id": True, "has_array": _has_array(self._fields)}
-            found = list(self._collection.find(wanted, has_array, sort=order, skip=passed_over, limit=limit))
+            places: dict[str, Any] = {"sort": order, "skip": passed_over, "limit": limit, "batch_size": limit}
+            found = list(self._collection.find(wanted, has_array, **places))
             if found or not passed_over:
                 broken = [document["_id"] for document in found if document["has_array"]]
                 return [document["_id"] for document in found if not document["has_array"]], broken
@@ -114,7 +116,8 @@ class MongoJobStore:
         return self._read({"_id": {"$in": keys}, fields.locked_by: token}, token, lock_ms)
 
     def _read(self, locked: Mapping[str, Any], token: str, lock_ms: int) -> list[Job]:
-        jobs = [self._job(document, token, lock_ms) for document in self._collection.find(locked)]
+        found = self._collection.find(locked, batch_size=_WIDEST)
+        jobs = [self._job(document, token, lock_ms) for document in found]
         return sorted(jobs, key=lambda job: job.sleep_until)
 
     def _job(self, document: Any, token: str, lock_ms: int) -> Job:
@@ -206,6 +209,11 @@ def _come(fields: Fields) -> list[Mapping[str, Any]]:
 def _has_array(fields: Fields) -> dict[str, Any]:
     """Where an array lies anywhere on a path, the path's value is one."""
     return {"$or": [{"$isArray": f"${path}"} for path in _paths(fields)]}
+
+
+def _is_locked(job: Job) -> bool:
+    """Not where an array is in the way."""
+    return job.locked_until != _NEVER
 
 
 def _paths(fields: Fields) -> list[str]:

@@ -33,7 +33,7 @@ def no_superseded_outcome(history: History) -> Iterator[Broken]:
     of the latest claim that the journal knows."""
     for run in history.runs:
         for one, other in pairwise(run.attempts):
-            if other.claim_no <= one.claim_no or (one.ended_ms or 0) > other.started_ms + history.slack_ms:
+            if other.claim_no <= one.claim_no or (one.ended_ms or 0) > other.started_ms + history.transaction_ms:
                 lines = (*attempt_lines(run, one), *attempt_lines(run, other))
                 what = f"run {run.id} had two owners: claim {one.claim_no} and claim {other.claim_no}"
                 yield Broken(SUPERSEDED, what, history.name, in_order(lines))

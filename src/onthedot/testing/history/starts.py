@@ -81,9 +81,9 @@ def no_overlap(history: History) -> Iterator[Broken]:
     """
     if all(each.policy.slots is None for each in history.definitions):
         return
-    for holds in (history.holds, executed(history)):
+    for holds in (begun_at_the_latest(history, history.holds), executed(history)):
         for beside in _crowds(holds, history.slack_ms):
-            policies = history.policies_at(beside[-1].first_ms)
+            policies = history.policies_at(_dated_ms(beside[-1]))
             slots = [policy.slots for policy in policies]
             if slots and None not in slots and len(beside) > max(each for each in slots if each is not None):
                 yield _crowd(history, beside, max(each for each in slots if each is not None))
@@ -104,6 +104,29 @@ def _hold_lines(history: History, hold: Hold) -> list[Line]:
     return [*attempt_lines(hold.run, hold.attempt), *map(entry_line, entries)]
 
 
+def begun_at_the_latest(history: History, holds: Iterable[Hold]) -> list[Hold]:
+    """A beginning is dated by that of its transaction, which a server that stood still carries out after others that
+    it dates later. Where the journal knows when the task was entered, it was no later than that."""
+    return sorted((_at_the_latest(history, hold) for hold in holds), key=_in_turn)
+
+
+def _at_the_latest(history: History, hold: Hold) -> Hold:
+    latest_ms = min(hold.first_ms + history.transaction_ms, hold.end_ms)
+    claim_no = hold.run.claim_no if hold.attempt is None else hold.attempt.claim_no
+    entries = history.entries.get((hold.run.id, claim_no), ())
+    entered = [each.at_ms for each in entries if each.what == "begin" and each.at_ms is not None]
+    return hold._replace(first_ms=max(min([latest_ms, *entered]), hold.first_ms))
+
+
+def _dated_ms(hold: Hold) -> int:
+    """When it began, as the store has it."""
+    return hold.first_ms if hold.attempt is None else hold.attempt.started_ms
+
+
+def _in_turn(hold: Hold) -> tuple[int, int, str]:
+    return hold.first_ms, hold.end_ms, hold.run.id
+
+
 def executed(history: History) -> list[Hold]:
     """When tasks were under way by the journal, each as long as its claim was the latest by the store."""
     found = []
@@ -115,7 +138,7 @@ def executed(history: History) -> list[Hold]:
         ended = [each.at_ms for each in entries if each.what == "end" and each.at_ms is not None]
         if begun:
             found.append(hold._replace(first_ms=min(begun), end_ms=min([hold.end_ms, *ended])))
-    return sorted(found, key=lambda hold: (hold.first_ms, hold.end_ms, hold.run.id))
+    return sorted(found, key=_in_turn)
 
 
 def _crowds(holds: Iterable[Hold], slack_ms: int) -> Iterator[list[Hold]]:
@@ -135,8 +158,7 @@ def limits_held(history: History) -> Iterator[Broken]:
         if run.policy.group_limit is not None and not is_part(run):
             groups[run.policy.group_limit[0]] += holds_of(run, history.now_ms)
     for group, holds in sorted(groups.items()):
-        in_turn = sorted(holds, key=lambda hold: (hold.first_ms, hold.end_ms, hold.run.id))
-        for beside in _crowds(in_turn, history.slack_ms):
+        for beside in _crowds(begun_at_the_latest(history, holds), history.slack_ms):
             _, most = beside[-1].run.policy.group_limit or ("", len(beside))
             if len(beside) > most:
                 lines = [line for hold in beside[-most - 1 :] for line in _hold_lines(history, hold)]

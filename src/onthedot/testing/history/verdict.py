@@ -177,13 +177,17 @@ class _Verifying:
             self._verdict.runs += len(each.runs)
             names |= {run.schedule for run in each.runs if run.schedule is not None}
             limited = tuple(run for run in each.runs if run.policy.group_limit is not None)
-            slack_ms = self._how.slack_ms
-            self._verdict.add(limits_held(History(each.now_ms, runs=limited, carried=carried, slack_ms=slack_ms)))
+            self._judge_limits(each.now_ms, limited, carried)
             carried = tuple(run for run in (*carried, *limited) if (run.finished_ms or each.until_ms) >= each.until_ms)
             self._judge_flows(each.runs)
             self._judge_followers(each)
             self._judge_one_off(each.now_ms, tuple(run for run in each.runs if run.schedule_id is None))
         return names
+
+    def _judge_limits(self, now_ms: int, limited: tuple[Run, ...], carried: tuple[Run, ...]) -> None:
+        journal = self._how.journal.of([run.id for run in (*carried, *limited)])
+        history = History(now_ms, runs=limited, carried=carried, journal=journal, slack_ms=self._how.slack_ms)
+        self._verdict.add(limits_held(history))
 
     def _judge_followers(self, slice_: Slice) -> None:
         following = tuple(run for run in slice_.runs if run.cause in ("alert", "chain", "ping") and run.parent_id)

@@ -662,6 +662,37 @@ def test_what_is_frozen_past_its_takeover_is_no_overlap() -> None:
     assert list(no_overlap(with_runs(taken, journal=late_end))) == []
 
 
+def beside_the_first(began_before_ms: int, entered_after_ms: int | None) -> History:
+    """The run of the tick after the first, dated so long before the end of that one, and entered so long after it."""
+    end_ms = tick(1) + 20_000
+    first = a_run(1, finished_ms=end_ms)
+    second = a_run(2, scheduled_ms=tick(1), started_ms=end_ms - began_before_ms, finished_ms=end_ms + 9000)
+    entered = [] if entered_after_ms is None else [an_entry(second, "begin", end_ms + entered_after_ms)]
+    return with_runs(first, second, slack_ms=100, journal=(*done(first), *entered))
+
+
+def test_what_a_server_that_stood_still_dates_too_early_is_no_overlap() -> None:
+    for judge_ in (no_overlap, limits_held):
+        assert list(judge_(limited(beside_the_first(900, 300)))) == []
+        assert list(judge_(limited(beside_the_first(4900, None)))) == []
+        assert list(judge_(limited(beside_the_first(5200, None))))
+        assert list(judge_(limited(beside_the_first(900, -200)))), "it was entered before"
+
+
+def limited(history: History) -> History:
+    return replace(history, runs=tuple(with_fields(run, policy=Policy(limit="few:1")) for run in history.runs))
+
+
+def test_what_a_server_that_stood_still_dates_too_early_is_no_second_owner() -> None:
+    (earlier,) = AGAIN.earlier
+
+    def with_end(ms: int) -> History:
+        return with_runs(with_fields(AGAIN, earlier=(replace(earlier, ended_ms=tick(1) + 5000 + ms),)), slack_ms=100)
+
+    assert list(no_superseded_outcome(with_end(4900))) == []
+    assert list(no_superseded_outcome(with_end(5100)))
+
+
 def test_a_flow_holds_its_slot_and_its_steps_do_not() -> None:
     flow = a_run(1, graph="g", owner=None, finished_ms=tick(2) - 1)
     step = a_run(1, id="step-1", step="load", parent_id="run-1")
