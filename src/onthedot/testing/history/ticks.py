@@ -178,12 +178,18 @@ def _is_near(at_ms: int, decision: Decision) -> bool:
     return decision.first_ms <= at_ms <= decision.decided_ms
 
 
+def _first_missed_ms(history: History, each: Decision) -> int:
+    """Of all that was missed together: a freeze in its midst makes two decisions of it."""
+    beside = (other for other in history.decisions if other.decided_ms == each.decided_ms)
+    return min(other.first_ms for other in beside if other.reason == "misfire")
+
+
 def _missing_cause(history: History, each: Decision) -> str | None:
     revision = history.revision(each.revision)
     forgotten = each.decided_ms < history.changes_since_ms
     match each.reason:
         case "misfire":
-            late_ms = each.decided_ms - each.first_ms
+            late_ms = each.decided_ms - _first_missed_ms(history, each)
             in_time = revision is not None and late_ms <= revision.policy.grace_ms
             return f"its first tick was only {late_ms} ms late when it was decided" if in_time else None
         case "overlap":

@@ -671,6 +671,13 @@ def beside_the_first(began_before_ms: int, entered_after_ms: int | None) -> Hist
     return with_runs(first, second, slack_ms=100, journal=(*done(first), *entered))
 
 
+def test_what_was_missed_on_both_sides_of_a_freeze_was_missed_together() -> None:
+    decided_ms = tick(5) + 9000
+    late = (left_out("misfire", 3, 3, decided_ms), left_out("misfire", 5, 5, decided_ms, id="d-2"))
+    assert list(no_decision_without_cause(a_history(decisions=late))) == []
+    assert list(no_decision_without_cause(a_history(decisions=late[1:])))
+
+
 def test_what_a_server_that_stood_still_dates_too_early_is_no_overlap() -> None:
     for judge_ in (no_overlap, limits_held):
         assert list(judge_(limited(beside_the_first(900, 300)))) == []
