@@ -11,6 +11,7 @@ from onthedot.model.run import Run, for_resume
 from onthedot.model.schedule import ScheduleSummary
 from onthedot.model.states import State
 from onthedot.model.values import replace
+from onthedot.rules.expiry import bounded
 from onthedot.rules.overlap import holds_back
 from onthedot.rules.routing import eligible
 from onthedot.rules.start import skipped
@@ -85,9 +86,10 @@ def _handed_back(run: Run, schedule: ScheduleSummary | None, outcome: Outcome, n
         return _end(replace(run, reason=f"{why}, and it may not be run twice"), State.LOST, now_ms)
     if outcome.entered:
         given = replace(run, earlier=run.earlier_with(now_ms, "handed_back"))
-    else:
-        given = replace(run, attempt=run.attempt - 1)
-    return _wait_again(given, schedule, run.due_ms, now_ms)
+        return _wait_again(given, schedule, run.due_ms, now_ms)
+    waiting = _wait_again(replace(run, attempt=run.attempt - 1), schedule, run.due_ms, now_ms)
+    may_expire = waiting.state is State.WAITING and waiting.never_begun and not waiting.exempt
+    return bounded(waiting) if may_expire else waiting
 
 
 def backoff_ms(run: Run) -> int:

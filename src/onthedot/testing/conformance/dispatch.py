@@ -440,6 +440,27 @@ class TestExpiry(Promises):
         scene.store.tend_flows()
         assert run.id in [each.id for each in scene.start(node)]
 
+    def test_what_is_handed_back_before_it_was_entered_expires_as_before(self, scene: Scene) -> None:
+        node = scene.node()
+        scene.put(expires_ms=30 * SECOND)
+        scene.wait(MINUTE)
+        (run,) = scene.plan(node, free=1)
+        asked = scene.store.retry(*self._skipped(scene), BY)
+        (again,) = scene.start(node)
+        assert again.id == asked.id
+        given = [scene.end(each, "handed_back") for each in (run, again)]
+        assert [each.until_ms for each in given] == [run.due_ms + 30 * SECOND, None]
+        scene.wait(30 * SECOND)
+        assert [each.id for each in scene.start(node)] == [asked.id]
+        assert (scene.run(run).state, scene.run(run).reason) == (State.SKIPPED, "expired")
+
+    def _skipped(self, scene: Scene) -> tuple[str, int]:
+        """A run that has expired."""
+        run = scene.waiting_run(policy=Policy(expires_ms=1))
+        scene.wait(1)
+        assert scene.store.tend_flows() == 1
+        return run.id, scene.run(run).claim_no
+
     def test_what_somebody_asks_for_expires_too_and_can_be_asked_for_again(self, scene: Scene) -> None:
         node = scene.node()
         scene.put(expires_ms=30 * SECOND, task="nobodys")

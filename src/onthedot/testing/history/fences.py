@@ -27,7 +27,7 @@ def fences_grow(history: History) -> Iterator[Broken]:
     known: dict[int, _Start] = {}
     for start in sorted(_starts(history)):
         before = known.setdefault(start.fence, start)
-        if before.claim == start.claim and highest is not None and start.at_ms > highest.at_ms + history.slack_ms:
+        if before.claim == start.claim and highest is not None and start.at_ms > highest.at_ms + history.transaction_ms:
             before = highest
         if before.claim != start.claim and start.fence <= before.fence:
             what = f"run {start.claim[0]} began with fence {start.fence} after run {before.claim[0]} had begun"
