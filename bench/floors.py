@@ -20,9 +20,9 @@ _DUE = (
 )
 _INSERT = f"""
 INSERT INTO onthedot_runs (id, task, cause, scheduled_ms, due_ms, state, args, policy, schedule_id, schedule, revision,
-  claim_no, attempt, crashes, fence, exempt, created_ms, priority, ranked, apart, lane)
+  claim_no, attempt, crashes, fence, exempt, created_ms, priority, ranked, apart, lane, plain)
 SELECT lower(hex(randomblob(18))), task, 'tick', next_run_ms, next_run_ms, 'waiting', args, policy, id, name, revision,
-  0, 0, 0, 0, 0, next_run_ms, priority, 0, '', 'ANY' FROM onthedot_schedules WHERE id IN ({_DUE})
+  0, 0, 0, 0, 0, next_run_ms, priority, 0, '', 'ANY', 1 FROM onthedot_schedules WHERE id IN ({_DUE})
 """
 _ADVANCE = f"""
 UPDATE onthedot_schedules SET settled_ms = next_run_ms, last_enqueued_ms = next_run_ms,

@@ -25,10 +25,10 @@ WITH due AS (
 ), made AS (
     INSERT INTO onthedot_runs (
         id, task, cause, scheduled_ms, due_ms, state, args, policy, schedule_id, schedule, revision,
-        claim_no, attempt, crashes, fence, exempt, created_ms, priority, ranked, apart, lane
+        claim_no, attempt, crashes, fence, exempt, created_ms, priority, ranked, apart, lane, plain
     )
     SELECT gen_random_uuid()::text, task, 'tick', next_run_ms, next_run_ms, 'waiting', args, policy, id, name, revision,
-           0, 0, 0, 0, 0, next_run_ms, priority, 0, '', 'ANY'
+           0, 0, 0, 0, 0, next_run_ms, priority, 0, '', 'ANY', 1
     FROM due
 )
 UPDATE onthedot_schedules AS schedules
@@ -38,12 +38,17 @@ FROM due WHERE schedules.id = due.id;
 """
 
 
+def statement(batch: int) -> str:
+    """Plans as many at a time."""
+    return _STATEMENT.format(batch=batch)
+
+
 def plan(programs: Path, url: str, due: int, clients: int, batch: int) -> Claims:
     """Let so many clients plan what is due, with as many statements as that takes."""
     each = -(-due // (batch * clients))
     with tempfile.TemporaryDirectory() as folder:
         script = Path(folder) / "plan.sql"
-        script.write_text(" ".join(_STATEMENT.format(batch=batch).split()) + "\n")
+        script.write_text(" ".join(statement(batch).split()) + "\n")
         command: list[str | Path] = [
             programs / "pgbench",
             "--no-vacuum",

@@ -279,6 +279,8 @@ class Documents:
         now_ms = self._clock.monotonic_ms()
         room = crew.room()
         if now_ms < self._look_again_ms or not room:
+            if now_ms < self._look_again_ms:
+                self._note_idle(crew)
             return max(self._look_again_ms - now_ms, _LONGEST_UNWRITTEN_MS if not room else 0)
         jobs = self._locker.lock_due(room)
         if jobs:
@@ -286,10 +288,14 @@ class Documents:
             crew.give(jobs)
             return 0
         self._look_again_ms = self._clock.monotonic_ms() + self._pace.idle_delay
+        self._note_idle(crew)
+        return self._pace.idle_delay
+
+    def _note_idle(self, crew: Crew) -> None:
+        """Nothing was due at the last look, and all is written."""
         if crew.is_empty and not self._is_idle:
             self._is_idle = True
             self._hooks.emit(Idled())
-        return self._pace.idle_delay
 
     def _handler(self) -> Caller:
         if self._caller is None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from pymongo import UpdateOne
+from pymongo import UpdateMany, UpdateOne
 from pymongo.client_session import ClientSession
 from pymongo.database import Database
 
@@ -69,8 +69,7 @@ class Writes:
         if pending.deleted:
             target.delete_many({"_id": {"$in": list(pending.deleted)}}, session=self._session)
         if pending.changed:
-            changes = [UpdateOne({"_id": each}, {"$set": fields, **_TOUCH}) for each, fields in pending.changed.items()]
-            target.bulk_write(changes, session=self._session)
+            target.bulk_write(_updates(pending.changed), session=self._session)
         if pending.inserted:
             target.insert_many(pending.inserted.values(), session=self._session)
 
@@ -90,3 +89,17 @@ class Writes:
             self.send(collection)
             pending = self._pending.setdefault(collection, _Pending())
         return pending
+
+
+def _updates(changed: Mapping[Any, Document]) -> list[UpdateOne | UpdateMany]:
+    """One for all that become alike, as runs that begin together do."""
+    alike: dict[str, list[Any]] = {}
+    for each, fields in changed.items():
+        alike.setdefault(repr(fields), []).append(each)
+    return [_update(ids, {"$set": changed[ids[0]], **_TOUCH}) for ids in alike.values()]
+
+
+def _update(ids: list[Any], change: Document) -> UpdateOne | UpdateMany:
+    if len(ids) == 1:
+        return UpdateOne({"_id": ids[0]}, change)
+    return UpdateMany({"_id": {"$in": ids}}, change)
