@@ -5,17 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 
 import psycopg
-from bench.filling import fill, schedule_at
+from bench.filling import fill, opened_engine, schedule_at
 
 from bench import floors, pgbench
 from onthedot.stores.base import Store
-from onthedot.stores.open import open_store
 
 DUE = 7
 
 
 def filled(url: str) -> Store:
-    store = open_store(url, create=True)
+    store = opened_engine(url)
     fill(store, DUE, schedule_at(store.now_ms() - 1000), "due")
     return store
 
