@@ -310,9 +310,12 @@ class Worker:
             self._try(self._stop, each)
 
     def hand_back_stuck(self) -> None:
-        """Give back what is more than a pool has places, where nobody has come free for a while: others may be idle."""
+        """Give back what is more than a pool has places, where nobody has come free for a while: others may be idle.
+
+        Not what goes to an engine, which may have been given it by now.
+        """
         with self._lock:
-            stuck = [each for pool in POOLS for each in self._stuck_in(pool)]
+            stuck = [each for pool in self._threads for each in self._stuck_in(pool)] + self._stuck_in("loop")
             for each in stuck:
                 each.given_up = True
         self._give_back(stuck, "those before it on this node did not end")
