@@ -81,6 +81,15 @@ class Loop:
         finally:
             self._busy_since_ms = None
 
+    def step_here(self) -> None:
+        """One pass in the caller's thread, which saves waking the loop's own; that goes on where it leaves something.
+
+        None where the loop was not started: somebody makes its passes by hand.
+        """
+        runs = self._thread.ident is not None and not self._stopping
+        if not runs or self._pass() is not None:
+            self.wake()
+
     def _make_thread(self) -> Thread:
         return Thread(target=self._run, name=f"onthedot-{self.name}", daemon=True)
 

@@ -439,11 +439,19 @@ ON_THE_NODE = (
         tests=unit("node/test_node.py::test_a_node_that_takes_no_more_only_records"),
     ),
     Sabotage(
+        name="two-write-at-once",
+        rule="An outcome is brought once, also where the thread of a run writes it itself beside the loop that does.",
+        file="node/writers.py",
+        find="        with self._writing:\n            return",
+        replace="        if True:\n            return",
+        tests=unit("node/test_writers.py::test_two_that_write_at_once_bring_each_outcome_once"),
+    ),
+    Sabotage(
         name="two-take-runs-at-once",
         rule="Who records outcomes takes no runs while another thread does: there would be more than room for them.",
         file="node/planning_pass.py",
-        find="if may_start and self._claiming.acquire(timeout=GIVEN_ON_S if frees else 0):",
-        replace="if may_start and (self._claiming.acquire(timeout=0) or True):",
+        find="if may_start and self._claim(GIVEN_ON_S if frees else 0):",
+        replace="if may_start and (self._claim(0) or True):",
         tests=unit("node/test_node.py::test_while_the_planning_thread_takes_runs_outcomes_are_only_recorded"),
     ),
     Sabotage(

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from queue import Empty, SimpleQueue
-from threading import Event, Lock, Thread
+from threading import Event, Lock, Thread, get_ident
 from time import sleep
 from typing import Generic, Literal, NamedTuple, TypeVar
 
@@ -89,6 +89,7 @@ class ThreadPool(Generic[T]):
         self._queue: SimpleQueue[T | None] = SimpleQueue()
         self._threads = 0
         self._idle = 0
+        self._members: set[int] = set()
         self._made = self._done = 0
         self._too_few = Event()
         """Items wait for a thread; somebody looks whether they still do in a moment."""
@@ -98,12 +99,13 @@ class ThreadPool(Generic[T]):
     def put(self, *items: T) -> None:
         """Have them done, by threads that have nothing to do, new ones, or the next that are free.
 
-        `RuntimeError` if there is none, and the system gives none.
+        A thread of the pool that puts some is about to take one. `RuntimeError` if there is none, and the system gives
+        none.
         """
         for item in items:
             self._queue.put(item)
         with self._lock:
-            missing = self._missing()
+            missing = self._missing(coming_back=get_ident() in self._members)
             if missing <= 0:
                 return
             names = [self._one_more() for _ in range(min(missing, FEW - self._threads))]
@@ -120,9 +122,9 @@ class ThreadPool(Generic[T]):
                 self._queue.put(None)
         self._too_few.set()
 
-    def _missing(self) -> int:
-        """How many more threads could be at work."""
-        return min(self._queue.qsize() - self._idle, self.size - self._threads)
+    def _missing(self, *, coming_back: bool = False) -> int:
+        """How many more threads could be at work, where the one that asks takes an item itself, or not."""
+        return min(self._queue.qsize() - self._idle - coming_back, self.size - self._threads)
 
     def _one_more(self) -> str:
         self._threads += 1
@@ -176,6 +178,7 @@ class ThreadPool(Generic[T]):
     def _run(self) -> None:
         with self._lock:
             self._idle += 1
+            self._members.add(get_ident())
         while (item := self._next()) is not None:
             try:
                 self._work(item)
@@ -199,6 +202,7 @@ class ThreadPool(Generic[T]):
                 self._idle -= 1
                 if item is None:
                     self._threads -= 1
+                    self._members.discard(get_ident())
                     return None
                 too_few = self._missing() > 0  # it was idle for others who came while it had this item already
             if too_few:

@@ -55,6 +55,18 @@ _LAST_CHILDREN_MS = 10_000
 """How long a closing worker waits for the processes of runs that it has stopped."""
 
 
+@dataclass(frozen=True, slots=True)
+class Outlet:
+    """Has outcomes written by the thread whose run has ended, where no other would have to be woken for that."""
+
+    is_wanted: Callable[[Outcome], bool] = lambda outcome: False
+    """Whether something else may begin in the step that writes this one."""
+    keep: Callable[[Outcome], None] = lambda outcome: None
+    """Take an outcome without a word to anybody."""
+    write: Callable[[], None] = lambda: None
+    """Write what was kept."""
+
+
 @dataclass(slots=True)
 class Execution:
     """A run that this worker has taken: queued, or inside its task."""
@@ -68,6 +80,8 @@ class Execution:
     entered_ms: int = 0
     given_up: bool = False
     """It is no longer this node's, or reported already: what comes of it is not reported."""
+    is_kept: bool = False
+    """Its own thread has its outcome written."""
     released: bool = False
     """Its place in the pool is free again: nothing of it runs here any more."""
     deadline: Deadline | None = None
@@ -94,11 +108,13 @@ class Worker:
         on_begun: Callable[[Run, int, int], None] = lambda run, at_ms, late_ms: None,
         engines: Mapping[str, Engine] = MappingProxyType({}),
         may_enter: Callable[[], bool] = lambda: True,
+        outlet: Outlet = Outlet(),
     ) -> None:
         self._lookup = lookup
         self._clock = clock
         self._emitter = emitter
         self._report = report
+        self._outlet = outlet
         self._on_line = on_line
         self._store = store
         self._facts: Facts = NOTHING if store is None else StoreFacts(store)
@@ -169,11 +185,16 @@ class Worker:
         with self._lock:
             return dict(self._begun)
 
-    def forget_begun(self, but: Collection[str]) -> None:
-        """Forget which claims were begun, but those of these runs and of what is here."""
+    def forget_begun(self, but: Collection[str], *, only: Collection[tuple[str, int]] | None = None) -> None:
+        """Forget which claims were begun, all or only these; but those of these runs, and of what is here."""
         with self._lock:
             keep = {*but, *self._executions}
-            self._begun = {run_id: claim_no for run_id, claim_no in self._begun.items() if run_id in keep}
+            begun = self._begun.items()
+            self._begun = {
+                run_id: claim_no
+                for run_id, claim_no in begun
+                if run_id in keep or (only is not None and (run_id, claim_no) not in only)
+            }
 
     def wait_empty(self, for_ms: int) -> bool:
         """Wait until nothing is left; says whether it is so."""
@@ -405,12 +426,14 @@ class Worker:
     def _work(self, execution: Execution) -> None:
         try:
             if self._enter(execution):
-                self._leave(execution, self._execute(execution))
+                self._leave(execution, self._execute(execution), in_thread=True)
         except BaseException as error:
             self._break_off(execution, error)
         finally:
             self._commands.discard(execution.run.id)
             self._release(execution)
+        if execution.is_kept:
+            self._outlet.write()
 
     def _execute(self, execution: Execution) -> Outcome:
         target, context = execution.target, execution.context
@@ -551,11 +574,13 @@ class Worker:
         self._leave(execution, outcome_of(execution.context, error))
         self._note_empty()
 
-    def _leave(self, execution: Execution, outcome: Outcome) -> None:
+    def _leave(self, execution: Execution, outcome: Outcome, *, in_thread: bool = False) -> None:
         with self._lock:
             if execution.given_up:
                 return
             execution.given_up = True  # reported here, so nobody else need
+            is_alone = in_thread and len(self._executions) == 1
+        execution.is_kept = is_alone and self._outlet.is_wanted(outcome)
         self._end(execution, outcome, release=True)
 
     def _end(self, execution: Execution, outcome: Outcome, *, release: bool = False) -> None:
@@ -565,7 +590,7 @@ class Worker:
         if release:  # before it is told: who writes how it ended may start another in its place, in one step
             self._release(execution)
         if not execution.context.completed or outcome.ending != "succeeded":
-            self._try(self._report, outcome)
+            self._try(self._outlet.keep if execution.is_kept else self._report, outcome)
         self._forget(execution)  # not before: a renewal must find it here, or as an outcome on its way
         took_ms = max(self._clock.now_ms() - execution.entered_ms, 0) if execution.entered else 0
         self.pools.note(run.task, took_ms)

@@ -35,8 +35,9 @@ class Surroundings:
     tasks: Callable[[], tuple[tuple[str, ...], list[TaskInfo]]]
     reported: Callable[[], set[Claim]]
     """Outcomes on their way to the store."""
-    awaits_answer: Callable[[], bool]
-    """A plan or a start is under way, whose answer may bring runs that were begun, and ended, without it."""
+    asked_ms: Callable[[], int | None]
+    """Since when a plan or a start is under way, if one is: its answer may bring runs that were begun, and ended,
+    without it."""
     report: Callable[[Outcome], None]
     on_joined: Callable[[Node, bool], None]
     """The node goes on as this incarnation; whether there are others in the store, dead or alive."""
@@ -60,6 +61,9 @@ class Heartbeat:
         self._lease: Lease | None = None
         self.is_draining = False
         self.is_alone = True
+        self._looked_ms = 0
+        self._gone: set[Claim] = set()
+        """What had begun here when it last looked, and was neither here nor the store's any more."""
         self._names: dict[str, str] = {}
         """What the nodes are called that were seen at the last renewal, by their ids."""
 
@@ -131,14 +135,24 @@ class Heartbeat:
         worker.begin(*orders.begin)
         for run_id, claim_no in orders.fail:
             self._around.report(Outcome(run_id, claim_no, "failed", error="it ended without an outcome"))
-        if not self._around.awaits_answer():
-            worker.forget_begun(orders.remember)
+        self._forget_begun(orders.remember)
         if orders.is_drained and not self.is_draining:
             self._be_drained()
         if self.is_draining:
             self.hand_over()
         for node_id, renewals in orders.take_over:
             self._take_over(node_id, renewals)
+
+    def _forget_begun(self, remember: frozenset[str]) -> None:
+        """Of what has ended, all that no answer can bring any more: where one is awaited, what it was asked after."""
+        worker, asked_ms = self._around.worker, self._around.asked_ms()
+        if asked_ms is None:
+            worker.forget_begun(remember)
+        elif asked_ms > self._looked_ms:
+            worker.forget_begun(remember, only=self._gone)
+        self._looked_ms = self._now_ms()
+        here = worker.executing()
+        self._gone = {claim for claim in worker.begun().items() if claim[0] not in remember and claim[0] not in here}
 
     def _take_over(self, node_id: str, renewals: int) -> None:
         around = self._around

@@ -25,7 +25,7 @@ from onthedot.execution.capture import capture_logging
 from onthedot.execution.engines.engine import Engine
 from onthedot.execution.targets import Lookup
 from onthedot.execution.thread_pool import Counts, Pool, Room, Sizes
-from onthedot.execution.worker import NOTICED_MS, Worker
+from onthedot.execution.worker import NOTICED_MS, Outlet, Worker
 from onthedot.loop import Loop
 from onthedot.model.ids import new_id
 from onthedot.model.node import SKEW_LABEL, SLOW_LABEL, ZONES_LABEL, Node
@@ -117,6 +117,7 @@ class NodeRunner:
             on_begun=self._count_begun,
             engines=engines,
             may_enter=self._may_enter,
+            outlet=Outlet(self._goes_on_in_one_step, self._outcomes.keep, self._write_here),
         )
         self._drain = Drain(self.worker, self._clock, emitter, lambda: self.node)
         self._planner = Planner(store, Decider(lambda: new_id(self._clock.now_ms()), self._room), emitter.emit)
@@ -146,7 +147,7 @@ class NodeRunner:
             labels=self._labels,
             tasks=self._tasks,
             reported=self._outcomes.pending,
-            awaits_answer=lambda: self._pass.awaits_answer,
+            asked_ms=lambda: self._pass.asked_ms,
             report=self._outcomes.add,
             on_joined=self._after_join,
             on_rejoined=self._declare_again,
@@ -374,6 +375,17 @@ class NodeRunner:
 
     def _wake_outcomes(self) -> None:
         self.loops["outcomes"].wake()
+
+    def _goes_on_in_one_step(self, outcome: Outcome) -> bool:
+        """Whether runs may wait for the place of this one, or steps for its end."""
+        return self._pass.agenda.is_hungry or outcome.flow is not None
+
+    def _write_here(self) -> None:
+        """In the thread of a run that has ended; where another writes just now, that one goes on."""
+        if self._outcomes.is_writing:
+            self._wake_outcomes()
+        else:
+            self.loops["outcomes"].step_here()
 
     def _ask_at_once(self) -> None:
         """An answer may have been lost: the next renewal tells what the store has made this node's."""

@@ -104,6 +104,8 @@ class PlanningPass:
         """Since the last reading no pass has looked into all pools: only its schedule may have named that of a run."""
         self._claiming = Lock()
         """Held by who takes runs from the store: two would take more than there is room for."""
+        self._claimed_ms = 0
+        """When it was taken last, or a little before."""
         self._turned_away = False
         """The last pass could not take runs, since another thread did."""
         self._freed_meanwhile = False
@@ -146,7 +148,7 @@ class PlanningPass:
         if not steps.any:
             return self._until_next()
         self._turned_away = True  # first, and then the lock: who lets go of it looks afterwards
-        if not self._claiming.acquire(blocking=False):
+        if not self._claim(0):
             if steps.plan:  # next: who records outcomes would otherwise take its turn again and again
                 parts.around_planning(True)
             self.agenda.go_on()
@@ -163,9 +165,9 @@ class PlanningPass:
         return self._ended(planned, started, again_ms)
 
     @property
-    def awaits_answer(self) -> bool:
-        """Something was asked of the store, and what it gave has not begun yet."""
-        return self._claiming.locked()
+    def asked_ms(self) -> int | None:
+        """When something was asked of the store of which what it gave has not begun yet."""
+        return self._claimed_ms if self._claiming.locked() else None
 
     def _take_steps(self, steps: Steps) -> tuple[Result, Result]:
         started = Result(waits=steps.waiting_first)
@@ -196,7 +198,7 @@ class PlanningPass:
         """
         frees = self._take_limited(outcomes) or any(outcome.flow is not None for outcome in outcomes)
         may_start = (self.agenda.is_hungry or frees) and self._may_start_for(node_id)
-        if may_start and self._claiming.acquire(timeout=GIVEN_ON_S if frees else 0):
+        if may_start and self._claim(GIVEN_ON_S if frees else 0):
             try:
                 return self._finish_and_start(node_id, outcomes)
             except BaseException:
@@ -243,6 +245,13 @@ class PlanningPass:
         """Come back when nobody takes runs. Who begins to do so later sees whether the node drains by then."""
         with self._claiming:
             self._collections.let_go()
+
+    def _claim(self, patience_s: float) -> bool:
+        """Take the lock of who takes runs, if it comes free in time."""
+        if not self._claiming.acquire(timeout=patience_s):
+            return False
+        self._claimed_ms = self._parts.clock.monotonic_ms()
+        return True
 
     def _may_start_for(self, node_id: str) -> bool:
         beat = self._parts.heartbeat

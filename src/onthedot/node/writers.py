@@ -39,6 +39,7 @@ class OutcomeWriter:
         """What must be in the store before the runs of a batch have ended."""
         self._wake = wake
         self._lock = Lock()
+        self._writing = Lock()
         self._pending: dict[Claim, tuple[str, Outcome]] = {}
         self._is_called = False
         """Somebody was woken, and has not looked yet."""
@@ -49,10 +50,18 @@ class OutcomeWriter:
         Who is to write it may hold on, while others go first: woken for each outcome, it would take their time.
         """
         with self._lock:
-            self._pending[outcome.run_id, outcome.claim_no] = self._node_id(), outcome
+            self._keep(outcome)
             wakes, self._is_called = not self._is_called, True
         if wakes:
             self._wake()
+
+    def keep(self, outcome: Outcome) -> None:
+        """The same, from somebody who has it written at once: nobody is woken for it."""
+        with self._lock:
+            self._keep(outcome)
+
+    def _keep(self, outcome: Outcome) -> None:
+        self._pending[outcome.run_id, outcome.claim_no] = self._node_id(), outcome
 
     def pending(self) -> set[Claim]:
         """The claims whose outcomes are on their way."""
@@ -63,8 +72,20 @@ class OutcomeWriter:
         """Whether the outcome of this claim is on its way."""
         return claim in self._pending
 
+    @property
+    def is_writing(self) -> bool:
+        """Whether a batch is being written."""
+        return self._writing.locked()
+
     def run_once(self) -> int | None:
-        """Write one batch. If that fails, the same outcomes are written again: the store refuses what it has."""
+        """Write one batch. If that fails, the same outcomes are written again: the store refuses what it has.
+
+        Threads whose runs have ended write as well; one after the other, so that each outcome is brought once.
+        """
+        with self._writing:
+            return self._write_batch()
+
+    def _write_batch(self) -> int | None:
         with self._lock:
             self._is_called = False
             oldest = list(islice(self._pending.items(), BATCH))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from threading import Event, Lock, Semaphore, active_count
+from threading import Event, Lock, Semaphore, active_count, get_ident
 
 import pytest
 from tests.patience import LONGEST_S
@@ -67,6 +67,24 @@ def test_one_thread_serves_what_comes_one_after_the_other() -> None:
         assert done.acquire(timeout=LONGEST_S)
     assert active_count() - before <= 3
     pool.close()
+
+
+def test_a_thread_that_puts_an_item_into_its_own_pool_takes_it_itself() -> None:
+    took: list[int] = []
+    all_done = Event()
+
+    def work(item: int) -> None:
+        took.append(get_ident())
+        if item:
+            pool.put(item - 1)
+        else:
+            all_done.set()
+
+    pool: ThreadPool[int] = ThreadPool("test", 50, work)
+    pool.put(20)
+    assert all_done.wait(LONGEST_S)
+    pool.close()
+    assert len(set(took)) == 1
 
 
 def test_no_more_threads_are_made_than_the_pool_has_and_all_items_are_done() -> None:

@@ -153,6 +153,30 @@ def test_an_answer_that_comes_after_its_run_has_ended_begins_nothing(
     assert node.worker.begun() == {}
 
 
+def test_what_has_ended_is_forgotten_under_a_load_that_never_rests(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An answer is awaited whenever the heartbeat looks: what had ended before it was asked for, it cannot bring."""
+    world.app.task(name="work")(lambda: None)
+    node = world.node()
+    start_due = world.store.start_due
+
+    def start_while_renewing(*args: object, **named: object) -> Started:
+        world.clock.advance(1000)
+        node.heartbeat_once()
+        return start_due(*args, **named)  # type: ignore[arg-type]
+
+    with monkeypatch.context() as busy:
+        busy.setattr(world.store, "start_due", start_while_renewing)
+        for _ in range(10):
+            world.app.enqueue("work")
+            node.wake()
+            node.plan_once()
+            world.settle(node)
+            world.clock.advance(10_000)
+    assert len(node.worker.begun()) <= 2, "only what ended since the last look"
+
+
 def test_a_lease_that_was_over_is_never_renewed(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     """What ran here was stopped: renewing the old incarnation would leave runs that nobody executes."""
     node = world.node()

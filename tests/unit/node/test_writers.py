@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from threading import Event, Thread, current_thread
+
 import pytest
+from tests.patience import LONGEST_S
 from tests.unit.node.world import World
 
+from onthedot import App
 from onthedot.errors import StoreUnavailable
 from onthedot.events import OutcomeRefused
 from onthedot.model.outcome import Outcome
 from onthedot.node.node import NodeRunner
+from onthedot.node.settings import NodeSettings
 from onthedot.node.writers import OutcomeWriter
 from onthedot.stores.answers import Finished
 
@@ -93,3 +99,55 @@ def test_who_writes_outcomes_is_woken_once_for_all_that_end_until_it_looks() -> 
     writer.run_once()
     writer.add(Outcome("late", 1, "succeeded"))
     assert woken == ["again", "again"]
+
+
+def test_the_thread_of_a_run_that_others_wait_for_writes_how_it_ended_and_goes_on_with_the_next(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """One run at a time: no other thread is woken in between."""
+    app = App("memory://", node=NodeSettings(capacity=1))
+    all_done, called_in, written_in = Event(), list[str](), list[str]()
+
+    @app.task
+    def work(number: int) -> None:
+        called_in.append(current_thread().name)
+        if number == 9:
+            all_done.set()
+
+    store = app.open_store()
+    finish_and_start = store.finish_and_start
+
+    def note(*args: object, **named: object) -> object:
+        written_in.append(current_thread().name)
+        return finish_and_start(*args, **named)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(store, "finish_and_start", note)
+    for number in range(10):
+        app.enqueue(work, args={"number": number})
+    app.start()
+    assert all_done.wait(LONGEST_S)
+    app.stop()
+    assert set(called_in) == {"onthedot-fast-1"}
+    assert written_in.count("onthedot-fast-1") >= 8, "only the first may meet the pass that began it"
+    assert {run.state for run in app.runs.list().items} == {"succeeded"}
+
+
+def test_two_that_write_at_once_bring_each_outcome_once() -> None:
+    brought: list[str] = []
+    others: list[Thread] = []
+
+    def finish(node_id: str, outcomes: Sequence[Outcome]) -> Finished:
+        brought.extend(each.run_id for each in outcomes)
+        if writer.is_writing:  # the other one waits until this is over
+            others.append(Thread(target=writer.run_once, daemon=True))
+            others[-1].start()
+        else:
+            writer.run_once()
+        return Finished()
+
+    writer = OutcomeWriter(finish, lambda: "node", lambda finished, outcomes: None)
+    writer.add(Outcome("run", 1, "succeeded"))
+    writer.run_once()
+    for each in others:
+        each.join(LONGEST_S)
+    assert brought == ["run"]
