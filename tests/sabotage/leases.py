@@ -340,8 +340,8 @@ ON_THE_NODE = (
         name="over-and-good-again",
         rule="A lease that was over stays over, also where an answer arrives in that moment.",
         file="node/lease.py",
-        find="self._was_over = self._was_over or self.age_ms(now_ms) > self._give_up_ms",
-        replace="self._was_over = self.age_ms(now_ms) > self._give_up_ms",
+        find="        if now_ms - self._renewed_ms > self._give_up_ms:\n            self._was_over = True\n",
+        replace="        self._was_over = now_ms - self._renewed_ms > self._give_up_ms\n",
         tests=unit(
             "node/test_heartbeat.py::"
             "test_a_node_whose_lease_is_judged_over_while_it_takes_in_an_answer_goes_on_as_another"

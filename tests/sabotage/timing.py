@@ -219,7 +219,7 @@ CLOCK = (
         name="wall-clock-believed",
         rule="Nodes fire by monotonic time plus the offset: a wall clock that is 10 minutes off fires on time.",
         file="clock.py",
-        find="return self._clock.monotonic_ms() + (self._offset_ms or 0)",
+        find="return self.monotonic_ms() + (self._offset_ms or 0)",
         replace="return self._clock.now_ms()",
         tests=unit("test_store_clock.py"),
     ),

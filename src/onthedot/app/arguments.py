@@ -72,6 +72,8 @@ class Signature:
 
     def objects(self, args: Mapping[str, Any]) -> dict[str, Any]:
         """JSON values as the objects that the annotations name."""
+        if not args:
+            return {}
         annotations = {parameter.name: parameter.annotation for parameter in self.parameters}
         return {name: _to_object(value, annotations.get(name, MISSING)) for name, value in args.items()}
 

@@ -640,6 +640,8 @@ class Worker:
                 self.pools.give_back(execution.pool)
 
     def _note_empty(self) -> None:
+        if self._executions:  # most of the time: then nobody else need wait for the lock
+            return
         with self._lock:
             if not self._executions:
                 self._empty.set()

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 Ending = Literal["succeeded", "failed", "timed_out", "cancelled", "skipped", "handed_back"]
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(NamedTuple):
     """Counts only under the claim number that the owner was given.
 
     Whether a failed or timed-out run is tried again is not said here: it follows from the run's policy, unless the task

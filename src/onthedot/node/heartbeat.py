@@ -81,7 +81,7 @@ class Heartbeat:
     @property
     def is_cut_off(self) -> bool:
         """Whether it may plan nothing, and call no task."""
-        return self._lease is None or self._lease.is_over(self._now_ms())
+        return self._lease is None or self._lease.is_over(self._around.clock.monotonic_ms())
 
     def join(self) -> None:
         """Register an incarnation of its own."""

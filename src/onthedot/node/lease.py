@@ -81,7 +81,8 @@ class Lease:
         It comes before the store's end of the lease. Once somebody was told so it stays over, also where an answer
         arrives in that very moment: the runs have been stopped, and the process goes on as another incarnation.
         """
-        self._was_over = self._was_over or self.age_ms(now_ms) > self._give_up_ms
+        if now_ms - self._renewed_ms > self._give_up_ms:
+            self._was_over = True
         return self._was_over
 
     def over_in_ms(self, now_ms: int) -> int:

@@ -10,7 +10,7 @@ from onthedot.model.outcome import Outcome
 from onthedot.model.run import Run, for_resume
 from onthedot.model.schedule import ScheduleSummary
 from onthedot.model.states import State
-from onthedot.model.values import replace
+from onthedot.model.values import make, replace
 from onthedot.rules.expiry import bounded
 from onthedot.rules.overlap import holds_back
 from onthedot.rules.routing import eligible
@@ -40,7 +40,8 @@ def settle(run: Run, schedule: ScheduleSummary | None, outcome: Outcome, now_ms:
         after = outcome.retry_after_ms if outcome.retry_after_ms is not None else backoff_ms(run)
         kept = replace(ended, earlier=run.earlier_with(now_ms, outcome.ending, outcome.error))
         return _wait_again(kept, schedule, now_ms + after, now_ms)
-    return _end(run, _STATES[outcome.ending], now_ms, **told)
+    told |= {"state": _STATES[outcome.ending], "finished_ms": now_ms, "slot": None}
+    return make(type(run), {**run.__dict__, **told})
 
 
 def take_over(run: Run, schedule: ScheduleSummary | None, now_ms: int) -> Run:
@@ -131,5 +132,5 @@ def _wait_again(run: Run, schedule: ScheduleSummary | None, due_ms: int, now_ms:
     return waiting
 
 
-def _end(run: Run, state: State, now_ms: int, **told: Any) -> Run:
-    return replace(run, state=state, finished_ms=now_ms, slot=None, **told)
+def _end(run: Run, state: State, now_ms: int) -> Run:
+    return replace(run, state=state, finished_ms=now_ms, slot=None)

@@ -331,10 +331,21 @@ BEGUN = (
 _NOTHING = Run("", "", "enqueue", 0, 0, state=State.RUNNING).__dict__
 
 
-def begun_from(row: Sequence[Any], owner: str) -> Run | None:
-    """The run of the columns of `BEGUN`, which has begun plainly; None where it cannot be read."""
-    fields = {**_NOTHING, **dict(zip(BEGUN, row, strict=True)), "owner": owner}
+def begun_from(row: Sequence[Any], owner: str, begins_ms: int | None = None) -> Run | None:
+    """The run of the columns of `BEGUN`, which has begun plainly; None where it cannot be read.
+
+    With a moment the row is as it was before, and the run begins then.
+    """
+    fields = _NOTHING.copy()
+    fields.update(zip(BEGUN, row, strict=True))
+    fields["owner"] = owner
     try:
+        if begins_ms is not None:
+            fields |= {
+                "started_ms": begins_ms,
+                "claim_no": fields["claim_no"] + 1,
+                "attempt": fields["attempt"] + 1,
+            }
         fields["args"] = json_object(fields["args"])
         fields["policy"] = policy_from(fields["policy"])
         fields["exempt"] = fields["exempt"] == 1

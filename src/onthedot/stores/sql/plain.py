@@ -12,7 +12,6 @@ from typing import Any
 from sqlalchemy import Connection
 
 from onthedot.model.run import Run
-from onthedot.model.states import State
 from onthedot.model.values import replace
 from onthedot.rules import end
 from onthedot.rules.precedence import turn_of
@@ -127,13 +126,13 @@ def ended_runs(asked: PlainStep, progress: Mapping[str, str | None], now_ms: int
             yield end.settle(run if said == run.progress else replace(run, progress=said), None, outcome, now_ms)
 
 
-def begun_runs(rows: Sequence[Sequence[Any]], owner: str) -> tuple[list[Run], list[str]]:
-    """The runs of rows of `mapping.BEGUN`, in turn; and the ids of those that cannot be read."""
-    read = [(row[0], mapping.begun_from(row, owner)) for row in rows]
+def begun_runs(
+    rows: Sequence[Sequence[Any]], owner: str, begins_ms: int | None = None
+) -> tuple[list[Run], list[str]]:
+    """The runs of rows of `mapping.BEGUN`, in turn; and the ids of those that cannot be read.
+
+    With a moment the rows were read before, and the runs begin then.
+    """
+    read = [(row[0], mapping.begun_from(row, owner, begins_ms)) for row in rows]
     begun = sorted((run for _, run in read if run is not None), key=turn_of)
     return begun, [run_id for run_id, run in read if run is None]
-
-
-def begun_at(run: Run, now_ms: int) -> Run:
-    """A run that was read before it began."""
-    return replace(run, state=State.RUNNING, claim_no=run.claim_no + 1, attempt=run.attempt + 1, started_ms=now_ms)

@@ -76,12 +76,12 @@ def _begin(connection: Connection, runs: str, claim: Claim, given: dict[str, Any
     due = driver.fetch(connection, *_due(runs, claim, given))
     if not all(row[-1] for row in due):
         return None
-    waiting, unreadable = plain.begun_runs([row[:-1] for row in due], claim.node_id)
+    waiting, unreadable = plain.begun_runs([row[:-1] for row in due], claim.node_id, given["now_ms"])
     if unreadable:
         return None
     if waiting:
         driver.write(connection, _beginning(runs), {**given, **_ids(run.id for run in waiting)})
-    return tuple(plain.begun_at(run, given["now_ms"]) for run in waiting)
+    return tuple(waiting)
 
 
 def _ids(ids: Iterable[str]) -> dict[str, str]:

@@ -68,12 +68,12 @@ class OnSqlite:
         due = driver.fetch(connection, *_due(texts, asked.claim, given))
         if not all(row[-1] for row in due):
             return None
-        waiting, unreadable = plain.begun_runs([row[:-1] for row in due], asked.node_id)
+        waiting, unreadable = plain.begun_runs([row[:-1] for row in due], asked.node_id, given["now_ms"])
         if unreadable:
             return None
         if waiting:
             driver.write(connection, texts.begin, {**given, "ids": json.dumps([run.id for run in waiting])})
-        return tuple(plain.begun_at(run, given["now_ms"]) for run in waiting)
+        return tuple(waiting)
 
 
 def _due(texts: _Texts, claim: Claim, given: dict[str, Any]) -> tuple[TextClause, dict[str, Any]]:

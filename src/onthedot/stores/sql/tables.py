@@ -308,10 +308,11 @@ _index("onthedot_runs_ranked", runs.c.state, *_OF_LEVELS).ddl_if(dialect="mysql"
 # When is a run due next, of whatever lane?
 _index("onthedot_runs_moment", runs.c.due_ms, where=READY).ddl_if(callable_=_partly)
 _index("onthedot_runs_ready", runs.c.state, runs.c.waits_for, runs.c.due_ms).ddl_if(dialect="mysql")
-# What is live of a schedule? Those that run, and the oldest that wait, however many do.
+# What is live of a schedule? Those that run, and the oldest that wait, however many do. And how many run, of any?
 _index("onthedot_runs_schedule", runs.c.schedule_id, runs.c.state, runs.c.due_ms, runs.c.id)
-# The net under the watermark: no two runs of one tick.
-_index("onthedot_runs_tick", runs.c.schedule_id, runs.c.scheduled_ms, runs.c.apart, unique=True)
+# The net under the watermark: no two runs of one tick. One-off runs are not in it.
+_OF_TICK = (runs.c.schedule_id, runs.c.scheduled_ms, runs.c.apart)
+_index("onthedot_runs_tick", *_OF_TICK, unique=True, where=runs.c.schedule_id.is_not(None))
 # What does a node run? Asked at every renewal.
 OWNED = runs.c.owner.is_not(None)
 _index("onthedot_runs_owner", runs.c.owner, where=OWNED)

@@ -422,7 +422,14 @@ def _create_runs() -> None:
         sqlite_where=sa.text("slot IS NOT NULL"),
         postgresql_where=sa.text("slot IS NOT NULL"),
     )
-    op.create_index("onthedot_runs_tick", "onthedot_runs", ["schedule_id", "scheduled_ms", "apart"], unique=True)
+    op.create_index(
+        "onthedot_runs_tick",
+        "onthedot_runs",
+        ["schedule_id", "scheduled_ms", "apart"],
+        unique=True,
+        sqlite_where=_TICK,
+        postgresql_where=_TICK,
+    )
 
 
 def _create_statistics() -> None:
