@@ -52,11 +52,14 @@ def load_driver(module: str, scheme: str, package: str, extra: str) -> None:
         raise DriverMissing(scheme, package, extra) from error
 
 
-def pooled_engine(url: URL, **options: Any) -> sqlalchemy.Engine:
-    """An engine whose transactions are READ COMMITTED: they see, and lock, what others have committed meanwhile."""
+def pooled_engine(url: URL, isolation_level: str = "READ COMMITTED", **options: Any) -> sqlalchemy.Engine:
+    """An engine whose transactions are READ COMMITTED: they see, and lock, what others have committed meanwhile.
+
+    With AUTOCOMMIT a transaction begins only where somebody says so, and says of which kind it is.
+    """
     engine = sqlalchemy.create_engine(
         url,
-        isolation_level="READ COMMITTED",
+        isolation_level=isolation_level,
         pool_size=POOL_SIZE,
         max_overflow=MOST_BEYOND,
         pool_timeout=STATEMENT_S,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Any, Protocol, TypeAlias
 
@@ -93,8 +93,6 @@ class Dialect:
     """First statement of a transaction that will write; None: the driver begins it."""
     begin_snapshot: str | None = None
     """First statement of a transaction whose reads shall all see one state; None: they do anyway."""
-    one_read: Mapping[str, Any] = field(default_factory=dict)
-    """Execution options of a transaction that makes one read only."""
     take_write_lock: str | None = None
     """First statement in a caller's transaction, where reading before writing could fail; None: not needed."""
     hold_creation: Callable[[Connection], bool] | None = None

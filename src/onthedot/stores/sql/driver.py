@@ -7,6 +7,7 @@ of all statements: as long as there is one, they go its way. So do those that it
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from typing import Any, NamedTuple, TypeVar
 
 from sqlalchemy import Connection, Dialect
@@ -18,6 +19,7 @@ from sqlalchemy.sql.elements import ClauseElement
 Row = Sequence[Any]
 Given = Mapping[str, Any]
 Encode = Callable[[Any], Any]
+MakeCursor = Callable[[Any], Any]
 T = TypeVar("T")
 
 
@@ -29,6 +31,7 @@ class _Compiled(NamedTuple):
     constants: Given
     encoded: tuple[tuple[str, Encode], ...]
     by_position: bool
+    make_cursor: MakeCursor
 
     def values(self, given: Given) -> Any:
         """What the driver is given."""
@@ -43,10 +46,7 @@ def fetch(connection: Connection, statement: Executable, given: Given | None = N
     compiled = None if _is_heard(connection) else _compiled(connection, statement)
     if compiled is None:
         return connection.execute(statement, given or {}).fetchall()
-    rows: Sequence[Row] = _run(
-        connection, compiled.text, compiled.values(given or {}), lambda cursor: cursor.fetchall()
-    )
-    return rows
+    return _run(connection, compiled.text, compiled.values(given or {}), _all, make_cursor=compiled.make_cursor)
 
 
 def write(connection: Connection, statement: Executable, given: Given) -> int:
@@ -54,7 +54,7 @@ def write(connection: Connection, statement: Executable, given: Given) -> int:
     compiled = None if _is_heard(connection) else _compiled(connection, statement)
     if compiled is None:
         return connection.execute(statement, given).rowcount
-    return _run(connection, compiled.text, compiled.values(given), _count)
+    return _run(connection, compiled.text, compiled.values(given), _count, make_cursor=compiled.make_cursor)
 
 
 def write_text(connection: Connection, text: str, rows: Sequence[Row]) -> int:
@@ -79,9 +79,21 @@ def _is_heard(connection: Connection) -> bool:
     return bool(connection.dispatch.before_cursor_execute or connection.dispatch.after_cursor_execute)
 
 
-def _run(connection: Connection, text: str, values: Any, answer: Callable[[Any], T], *, many: bool = False) -> T:
+def _own_cursor(held: Any) -> Any:
+    return held.cursor()
+
+
+def _run(
+    connection: Connection,
+    text: str,
+    values: Any,
+    answer: Callable[[Any], T],
+    *,
+    many: bool = False,
+    make_cursor: MakeCursor = _own_cursor,
+) -> T:
     held = connection.connection
-    cursor = held.cursor()
+    cursor = make_cursor(held)
     try:
         if many:
             cursor.executemany(text, values)
@@ -109,7 +121,7 @@ def _run(connection: Connection, text: str, values: Any, answer: Callable[[Any],
             cursor.close()
 
 
-_known: dict[tuple[object, str, bool, str | None], _Compiled | None] = {}
+_known: dict[tuple[object, str, bool, bool, str | None], _Compiled | None] = {}
 
 
 def _compiled(connection: Connection, statement: Executable) -> _Compiled | None:
@@ -121,15 +133,18 @@ def _compiled(connection: Connection, statement: Executable) -> _Compiled | None
         return _known.setdefault(key, _compile(connection, statement, schemas))
 
 
-def _flavour(dialect: Dialect) -> tuple[str, bool]:
-    """What statements are written for. MariaDB and MySQL share their driver, and not their SQL."""
-    return dialect.driver, getattr(dialect, "is_mariadb", False)
+def _flavour(dialect: Dialect) -> tuple[str, bool, bool]:
+    """What statements are written for. MariaDB and MySQL share their driver, and not their SQL; those who await it have
+    cursors of their own."""
+    return dialect.driver, dialect.is_async, getattr(dialect, "is_mariadb", False)
 
 
 def _compile(connection: Connection, statement: Executable, schemas: Any) -> _Compiled | None:
     """None if the statement is not the same for all that it can be given."""
     assert isinstance(statement, ClauseElement)
-    dialect = connection.dialect
+    dialect, make_cursor = connection.dialect, _own_cursor
+    if dialect.driver == "psycopg" and not dialect.is_async:
+        dialect, make_cursor = _numbering(dialect), _raw_cursor
     translated: dict[str, Any] = {"schema_translate_map": schemas, "render_schema_translate": True} if schemas else {}
     compiled = statement.compile(dialect=dialect, **translated)
     assert isinstance(compiled, SQLCompiler)
@@ -145,7 +160,25 @@ def _compile(connection: Connection, statement: Executable, schemas: Any) -> _Co
         constants,
         tuple((name, encode) for name, encode in encoders.items() if encode is not None),
         bool(compiled.positional),
+        make_cursor,
     )
+
+
+def _numbering(dialect: Dialect) -> Dialect:
+    """The same for psycopg's raw cursors, which take a statement as the server does: with $1 and $2.
+
+    Its others look for %s in it; in one as long as our longest they do that each time that it is run.
+    """
+    numbering = copy(dialect)
+    numbering.paramstyle, numbering.positional = "numeric_dollar", True
+    numbering.identifier_preparer = numbering.preparer(numbering)
+    return numbering
+
+
+def _raw_cursor(held: Any) -> Any:
+    from psycopg import RawCursor  # here, since it needs the driver
+
+    return RawCursor(held.driver_connection)
 
 
 def _is_given(compiled: SQLCompiler, name: str) -> bool:

@@ -48,7 +48,7 @@ class NotifyChannel:
     def _speak(self) -> None:
         while self._still_wanted():
             try:
-                with self._engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+                with self._engine.connect() as connection, connection.begin():
                     connection.execute(_NOTIFY, {"channel": self._name, "sender": self._sender})
             except sqlalchemy.exc.SQLAlchemyError:
                 continue  # whoever misses it polls

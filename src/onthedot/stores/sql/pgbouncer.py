@@ -43,9 +43,10 @@ def set_for_each_transaction(engine: sqlalchemy.Engine, settings: Mapping[str, o
     event.listen(engine, "begin", begin)
 
 
-def without_autocommit(dialect: Dialect) -> Dialect:
-    """Also what only reads once is in a transaction, or its time-outs would not hold."""
-    return replace(dialect, one_read={})
+def always_in_transactions(dialect: Dialect) -> Dialect:
+    """Also what only reads once is in one, which the driver begins, or its time-outs would not hold."""
+    snapshot = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY"
+    return replace(dialect, begin_writing=None, begin_snapshot=snapshot)
 
 
 class DeafChannel(NotifyChannel):

@@ -126,9 +126,7 @@ def ended_runs(asked: PlainStep, progress: Mapping[str, str | None], now_ms: int
             yield end.settle(run if said == run.progress else replace(run, progress=said), None, outcome, now_ms)
 
 
-def begun_runs(
-    rows: Sequence[Sequence[Any]], owner: str, begins_ms: int | None = None
-) -> tuple[list[Run], list[str]]:
+def begun_runs(rows: Sequence[Sequence[Any]], owner: str, begins_ms: int | None = None) -> tuple[list[Run], list[str]]:
     """The runs of rows of `mapping.BEGUN`, in turn; and the ids of those that cannot be read.
 
     With a moment the rows were read before, and the runs begin then.

@@ -12,16 +12,28 @@ from typing import Any
 from psycopg import Connection
 from psycopg.abc import RV, PQGen
 from psycopg.errors import ConnectionTimeout
+from psycopg.pq import TransactionStatus
 
 from onthedot.clock import SystemClock
 
 _clock = SystemClock()
+IDLE = TransactionStatus.IDLE
 
 
 class BoundedConnection(Connection[Any]):
     """Closed, with an error, where an answer does not come, or does not go on, for `read_ms`."""
 
     read_ms: int
+
+    def commit(self) -> None:
+        """Nothing is asked of the driver where there is nothing to commit: that is once for each statement alone."""
+        if self.pgconn.transaction_status != IDLE:
+            super().commit()
+
+    def rollback(self) -> None:
+        """The same; the pool asks for it whenever a connection comes back."""
+        if self.pgconn.transaction_status != IDLE:
+            super().rollback()
 
     def wait(self, gen: PQGen[RV], *how: Any, **named: Any) -> RV:
         try:

@@ -75,7 +75,7 @@ def open_postgresql(
     """The store at this URL: `?schema=`, `?read_timeout=` (in seconds) and `?pgbouncer=` are ours, the rest libpq's."""
     load_driver("psycopg", "postgresql", "psycopg", "postgresql")
     parsed, options = _split(*server_url(url, "postgresql+psycopg", place), place)
-    dialect = pgbouncer.without_autocommit(POSTGRESQL) if options.pooled else POSTGRESQL
+    dialect = pgbouncer.always_in_transactions(POSTGRESQL) if options.pooled else POSTGRESQL
     channel = pgbouncer.DeafChannel if options.pooled else NotifyChannel
     schema = options.schema
     store = SqlStore(lambda: _engine(parsed, options), dialect, place, now_ms, schema=schema, channel=channel)
@@ -124,6 +124,9 @@ def _engine(url: URL, ours: _Options) -> sqlalchemy.Engine:
     given = {name: value for name, value in options.items() if name == "options" or name not in url.query}
     engine = pooled_engine(
         url.difference_update_query(["options"]),
+        # A statement alone is no transaction of three round trips. Changed for each use, that would cost more than some
+        # statements do; so it stays, and transactions begin where the store says so.
+        "READ COMMITTED" if ours.pooled else "AUTOCOMMIT",
         connect_args=given,
         paramstyle="format",  # by position: a batch is then handed to the driver as it is
     )
@@ -258,8 +261,8 @@ POSTGRESQL = Dialect(
     change_many=change_many,
     # now() would be when the transaction began, clock_timestamp() is no condition for an index. Never rounded up.
     clock=literal_column("CAST(floor(extract(epoch FROM statement_timestamp()) * 1000) AS bigint)", BigInteger),
-    begin_snapshot="SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY",
-    one_read={"isolation_level": "AUTOCOMMIT"},
+    begin_writing="BEGIN ISOLATION LEVEL READ COMMITTED",
+    begin_snapshot="BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY",
     hold_creation=_hold_creation,
     examine=_examine,
 )

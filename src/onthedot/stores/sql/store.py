@@ -77,7 +77,6 @@ class _Opened:
     """What one process has open."""
 
     engine: sqlalchemy.Engine
-    asker: sqlalchemy.Engine
     turn: Lock | None
     """Where a database has one lock for all, writers of one process queue here, in order, instead of polling for it."""
     channel: NotifyChannel | None
@@ -178,7 +177,7 @@ class SqlStore(Engine):
         """One statement, without a transaction around it: if the connection is lost, nobody knows what became of it."""
         with (
             in_our_words(self._dialect, self._place),
-            self._opened().asker.connect() as connection,
+            self._opened().engine.connect() as connection,
             connection.begin(),
         ):
             return work(connection)
@@ -230,8 +229,7 @@ class SqlStore(Engine):
         """
 
         def once() -> T:
-            opened = self._opened()
-            with (opened.engine if snapshot else opened.asker).connect() as connection, connection.begin():
+            with self._opened().engine.connect() as connection, connection.begin():
                 if snapshot and self._dialect.begin_snapshot is not None:
                     connection.exec_driver_sql(self._dialect.begin_snapshot)
                 return work(connection)
@@ -647,7 +645,6 @@ class SqlStore(Engine):
         engine.update_execution_options(**{DIALECT: self._dialect})
         return _Opened(
             engine,
-            asker=engine.execution_options(**self._dialect.one_read),
             turn=Lock() if self._dialect.exclusive else None,
             channel=None if self._make_channel is None else self._make_channel(engine, self._schema, self._wake_here),
         )
