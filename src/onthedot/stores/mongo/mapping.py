@@ -143,6 +143,16 @@ def live_moves(run: Run) -> Document:
     return {**fields, **_where_it_waits(run), **_places(run), **FREE}
 
 
+_MUCH = 4000
+"""Of the arguments of a run, in characters: sending them once more costs more than it saves."""
+
+
+def may_be_written_anew(document: Document) -> bool:
+    """Whether a live run may be sent whole where some of it changes: all else that can be large changes anyway."""
+    args = document.get("args")
+    return isinstance(args, str) and len(args) <= _MUCH
+
+
 def _places(run: Run) -> Document:
     """For the indexes of steps that have ended, and of what has a moment to end by; see `flows`."""
     if run.is_final:

@@ -85,6 +85,8 @@ class MongoTransaction:
         self._reads = Reads(database, session, self._writes, now_ms)
         self._locked: dict[str, Schedule] = {}
         self._read_runs: dict[str, Run] = {}
+        self._whole_runs: dict[str, Document] = {}
+        """Of those the documents, as far as they may be written anew."""
         self._summaries: dict[str, ScheduleSummary] = {}
         self._nodes: dict[str, Node] = {}
         """Read with something else, in the snapshot."""
@@ -343,7 +345,8 @@ class MongoTransaction:
             if known is None:
                 self._writes.insert(schema.RUNS, documents.live_document(run), run.id)
             else:
-                self._writes.change(schema.RUNS, run.id, documents.live_moves(run))
+                whole = self._whole_runs.pop(run.id, None)
+                self._writes.change(schema.RUNS, run.id, documents.live_moves(run), whole)
             self._note(known, run)
             self._read_runs[run.id] = run
             if run.is_final:
@@ -381,6 +384,8 @@ class MongoTransaction:
         read: list[Run] = []
         for each in found:
             read.append(documents.run_from(each))
+            if documents.may_be_written_anew(each):
+                self._whole_runs[each["_id"]] = each
             if not self._reservations.is_free(each):
                 self._reserved_runs.add(each["_id"])
         self._read_runs.update((run.id, run) for run in read)
