@@ -142,6 +142,21 @@ def live_moves(run: Run) -> Document:
     return {**fields, **_where_it_waits(run), **_places(run), **_sole(run), **FREE}
 
 
+def begin_moves(begun: Run) -> Document:
+    """The same of a run that has begun plainly (`rules.plain`): all else stays as it was read."""
+    return {
+        "state": begun.state.value,
+        "owner": begun.owner,
+        "claim_no": begun.claim_no,
+        "attempt": begun.attempt,
+        "fence": begun.fence,
+        "started_ms": begun.started_ms,
+        "ready_for": None,
+        "queue": None,
+        **FREE,
+    }
+
+
 def _sole(run: Run) -> Document:
     """What no other live run may be: that of its tick, or in its slot."""
     tick = [f"tick:{run.schedule_id}/{run.scheduled_ms}"] if run.cause == "tick" else []
