@@ -40,8 +40,8 @@ DRIVERS = {
     "mysql": "mysql+pymysql",
 }
 AWKWARD = 'ü "quoted", \\ {braces}, NULL, %s :now_ms 😀'
-OWN = {"id", "_id", "apart", "key", "name", "schedule", "schedule_id", "slot", "kept_by", "trace"}
-"""What two runs never have in common."""
+OWN = {"id", "_id", "apart", "key", "name", "schedule", "schedule_id", "slot", "kept_by", "trace", "busy_by", "touched"}
+"""What two runs never have in common; and on MongoDB who reserved one last, and how often it was written."""
 ID = r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 
 
