@@ -250,7 +250,7 @@ SHORT_WAY = (
         file="stores/mongo/transaction.py",
         find="        if not all(may_begin(run) for run in due):\n",
         replace="        if not due:\n",
-        tests=(f"{_ALIKE}[mongodb]",),
+        tests=("tests/stores/test_mongodb.py::TestGroupLimits",),
     ),
     Sabotage(
         name="written-anew-without-what-is-unknown",
