@@ -7,6 +7,7 @@ from tests.sabotage.sabotage import Sabotage, memory, sqlite
 _SHORT = "tests/stores/test_short_way.py::test_"
 _ALIKE = f"{_SHORT}a_run_begins_and_ends_alike_by_both_ways"
 _LOCKS = "tests/stores/test_row_locks.py::test_"
+_MONGODB = "tests/stores/test_mongodb_writes.py::test_"
 _POSTGRESQL = "tests/stores/test_postgresql.py::"
 
 SHORT_WAY = (
@@ -226,5 +227,45 @@ SHORT_WAY = (
         find=" WHERE {still} {_LOCKING}",
         replace=" WHERE {still}",
         tests=(f"{_LOCKS}while_an_end_waits_for_a_users_transaction_nothing_that_is_due_is_locked[mariadb]",),
+    ),
+    Sabotage(
+        name="short-way-of-the-dead-on-mongodb",
+        rule="A dead incarnation cannot start anything: whoever begins runs for a node passes one of its gates.",
+        file="stores/mongo/transaction.py",
+        find="        self._claims_for.update([claim.node_id] if begun else ())\n",
+        replace="",
+        tests=(f"{_MONGODB}a_takeover_while_runs_begin_the_short_way_wins",),
+    ),
+    Sabotage(
+        name="short-way-beside-others-on-mongodb",
+        rule="Nodes share what is due without throwing each other out: where others live it is reserved first.",
+        file="stores/mongo/store.py",
+        find="        step = asked if self._nodes == 1 else replace(asked, claim=None)\n",
+        replace="        step = asked\n",
+        tests=(f"{_MONGODB}where_others_live_nothing_begins_the_short_way",),
+    ),
+    Sabotage(
+        name="short-way-begins-what-is-not-plain-on-mongodb",
+        rule="A run of a group begins only in a place of it.",
+        file="stores/mongo/transaction.py",
+        find="        if not all(may_begin(run) for run in due):\n",
+        replace="        if not due:\n",
+        tests=("tests/stores/test_mongodb.py::TestGroupLimits",),
+    ),
+    Sabotage(
+        name="written-anew-without-what-is-unknown",
+        rule="What a later version keeps of a run stays, whatever older nodes do with it.",
+        file="stores/mongo/writes.py",
+        find="            fields = {**whole, **self.changed.pop(each)}\n",
+        replace='            fields = {"_id": each, **self.changed.pop(each)}\n',
+        tests=(f"{_MONGODB}what_is_written_anew_keeps_what_this_version_does_not_know",),
+    ),
+    Sabotage(
+        name="two-runs-of-one-tick-on-mongodb",
+        rule="One run per tick, ever: the net under the watermark.",
+        file="stores/mongo/mapping.py",
+        find='    return {"sole": tick + slot or None}\n',
+        replace='    return {"sole": slot or None}\n',
+        tests=(f"{_MONGODB}no_two_live_runs_are_of_one_tick_or_in_one_slot_whoever_writes_them",),
     ),
 )

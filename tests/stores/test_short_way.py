@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,6 +16,7 @@ from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Table
 from tests.servers import mariadb, postgresql
+from tests.servers.mongodb_set import emptied, with_database
 
 from onthedot.model.log_line import PROGRESS, LogLine
 from onthedot.model.outcome import Outcome
@@ -22,6 +24,7 @@ from onthedot.model.policy import Policy
 from onthedot.model.run import Run
 from onthedot.rules.plain import begins_plainly, ends_plainly
 from onthedot.stores.claimed_runs import ClaimedRuns
+from onthedot.stores.mongo.store import MongoStore
 from onthedot.stores.open import open_store
 from onthedot.stores.plain import PlainDone, PlainStep
 from onthedot.stores.sql import tables
@@ -37,8 +40,8 @@ DRIVERS = {
     "mysql": "mysql+pymysql",
 }
 AWKWARD = 'ü "quoted", \\ {braces}, NULL, %s :now_ms 😀'
-OWN = {"id", "apart", "key", "name", "schedule", "schedule_id", "slot", "kept_by", "trace"}
-"""What two runs never have in common."""
+OWN = {"id", "_id", "apart", "key", "name", "schedule", "schedule_id", "slot", "kept_by", "trace", "busy_by", "touched"}
+"""What two runs never have in common; and on MongoDB who reserved one last, and how often it was written."""
 ID = r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 
 
@@ -48,8 +51,8 @@ class Both:
     def __init__(self, url: str) -> None:
         self.clock = ManualClock(START_MS)
         store = open_store(url, create=True, now_ms=self.clock)
-        assert isinstance(store, SqlStore)
-        self.store = store
+        assert isinstance(store, (SqlStore, MongoStore))
+        self.store: SqlStore | MongoStore = store
         self.scene = Scene(store, self.clock)
         self.node = self.scene.node()
         self.taken: list[PlainDone | None] = []
@@ -60,8 +63,17 @@ class Both:
             return self.taken[-1]
 
         store.step_plainly = noted  # type: ignore[method-assign]
-        parsed = sqlalchemy.make_url(url)
-        self.engine = sqlalchemy.create_engine(parsed.set(drivername=DRIVERS[parsed.drivername]))
+        self.engine = None if isinstance(store, MongoStore) else _engine(url)
+
+    @property
+    def begins_what_has_a_priority(self) -> bool:
+        """Where the foremost are asked for level by level, the short way as well."""
+        return isinstance(self.store, MongoStore)
+
+    def close(self) -> None:
+        self.store.close()
+        if self.engine is not None:
+            self.engine.dispose()
 
     @contextmanager
     def general(self) -> Iterator[None]:
@@ -72,20 +84,33 @@ class Both:
 
     def row(self, table: Table, run_id: str) -> dict[str, Any] | None:
         """Without what is its own."""
-        with self.engine.connect() as connection:
-            found = connection.execute(sqlalchemy.select(table).where(table.c.id == run_id)).mappings().one_or_none()
+        found = self._found(table, run_id)
         if found is None:
             return None
         told = {name: value for name, value in found.items() if name not in OWN}
-        return told | {"earlier": re.sub(ID, "", told["earlier"] or "")}
+        return told | {"earlier": re.sub(ID, "", told.get("earlier") or "")}
+
+    def _found(self, table: Table, run_id: str) -> Mapping[str, Any] | None:
+        if isinstance(self.store, MongoStore):
+            found = self.store._opened().database[table.name].find_one({"_id": run_id})
+            return None if found is None else {name: value for name, value in found.items() if value is not None}
+        assert self.engine is not None
+        with self.engine.connect() as connection:
+            rows = connection.execute(sqlalchemy.select(table).where(table.c.id == run_id)).mappings()
+            return next(map(dict, rows), None)
 
     def rows(self, run_id: str) -> tuple[dict[str, Any] | None, ...]:
         """As it stands among the live ones, and in history."""
         return self.row(tables.runs, run_id), self.row(tables.history, run_id)
 
 
+def _engine(url: str) -> sqlalchemy.Engine:
+    parsed = sqlalchemy.make_url(url)
+    return sqlalchemy.create_engine(parsed.set(drivername=DRIVERS[parsed.drivername]))
+
+
 @pytest.fixture(
-    scope="module", params=["sqlite", "postgresql", "mariadb", pytest.param("mysql", marks=pytest.mark.slow)]
+    scope="module", params=["sqlite", "postgresql", "mariadb", pytest.param("mysql", marks=pytest.mark.slow), "mongodb"]
 )
 def both(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Both]:
     if request.param == "sqlite":
@@ -94,8 +119,7 @@ def both(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     else:
         made = Both(str(request.getfixturevalue(f"{request.param}_of_module")))
     yield made
-    made.store.close()
-    made.engine.dispose()
+    made.close()
 
 
 @pytest.fixture(scope="module")
@@ -108,6 +132,11 @@ def postgresql_of_module(request: pytest.FixtureRequest) -> Iterator[str]:
 def mariadb_of_module(request: pytest.FixtureRequest) -> Iterator[str]:
     with mariadb.database_in(request.getfixturevalue("mariadb_server")) as url:
         yield url
+
+
+@pytest.fixture(scope="module")
+def mongodb_of_module(request: pytest.FixtureRequest) -> str:
+    return emptied(with_database(request.getfixturevalue("mongodb"), f"onthedot_short_way_{os.getpid()}"))
 
 
 @pytest.fixture(scope="module")
@@ -232,7 +261,8 @@ def test_a_run_begins_and_ends_alike_by_both_ways(both: Both, life: Life) -> Non
     event(f"ended plainly: {plain}")
     assert plain == any(done is not None and began.id in {run.id for run in done.ended} for done in taken)
     expires = life.policy.expires_ms is not None and not life.tried
-    begins = begins_plainly(began) and not life.policy.priority and not expires
+    is_first = both.begins_what_has_a_priority or not life.policy.priority
+    begins = begins_plainly(began) and is_first and not expires
     event(f"began plainly: {begins}")
     assert begins == any(
         done is not None and (began.id, began.claim_no) in {(run.id, run.claim_no) for run in done.begun or ()}
@@ -284,7 +314,7 @@ def test_an_outcome_of_a_claim_that_is_over_is_refused_whatever_is_remembered_of
 
 
 def test_a_step_of_plain_runs_is_one_statement_in_no_transaction_on_postgresql(both: Both) -> None:
-    if both.engine.dialect.name != "postgresql":
+    if not isinstance(both.store, SqlStore) or both.engine is None or both.engine.dialect.name != "postgresql":
         pytest.skip("it has a transaction")
     scene, sent = both.scene, list[bool]()
     begun = [_started(scene, both.node, scene.waiting_run())]

@@ -5,8 +5,8 @@ It only saves work. Whatever it does not do, for whatever reason, goes the gener
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
-from typing import NamedTuple, Protocol
+from collections.abc import Callable, Collection, Iterator, Sequence
+from typing import Any, NamedTuple, Protocol
 
 from onthedot.model.outcome import Outcome
 from onthedot.model.run import Run
@@ -36,6 +36,10 @@ class Taken(NamedTuple):
     left: Sequence[Outcome]
     started: Started | None = None
     """None where nothing was asked to begin, or what is due is not plain."""
+
+
+Begin = Callable[[Any, Claim, int], tuple[Run, ...] | None]
+"""Begin the foremost due runs of a claim, at most so many; None where they are not all plain."""
 
 
 class ShortWay:
@@ -100,8 +104,10 @@ def _left(outcomes: Sequence[Outcome], ends: Sequence[End], ended: Collection[st
             yield outcome
 
 
-def step(tx: Transaction, asked: PlainStep) -> PlainDone:
-    """The whole of it in one transaction, by the rules: what the statements of databases do."""
+def step(tx: Transaction, asked: PlainStep, begin: Begin | None = None) -> PlainDone:
+    """The whole of it in one transaction, by the rules: what the statements of databases do. `begin` is for a store
+    that can do that part with less."""
+    tx.prefetch(asked.node_id, [run.id for run, _ in asked.ends])
     node = tx.node_shared(asked.node_id)
     if node is None or not node.lives:
         return PlainDone(tx.now_ms)
@@ -115,17 +121,23 @@ def step(tx: Transaction, asked: PlainStep) -> PlainDone:
         if run.schedule_id not in followed
     ]
     tx.end_runs(ended)
-    return PlainDone(tx.now_ms, tuple(ended), _begin(tx, asked))
+    begun = None if asked.claim is None else (begin or _begin)(tx, asked.claim, asked.most)
+    return PlainDone(tx.now_ms, tuple(ended), begun)
 
 
 def _still_ends_plainly(run: Run, outcome: Outcome, node_id: str) -> bool:
     return end.may_record(run, node_id, outcome.claim_no) and run.cancel_requested_ms is None
 
 
-def _begin(tx: Transaction, asked: PlainStep) -> tuple[Run, ...] | None:
-    due = [] if asked.claim is None else tx.due_runs(asked.claim, asked.most)
-    if asked.claim is None or not all(run.state is State.WAITING and begins_plainly(run) for run in due):
+def _begin(tx: Transaction, claim: Claim, most: int) -> tuple[Run, ...] | None:
+    due = tx.due_runs(claim, most)
+    if not all(may_begin(run) for run in due):
         return None
-    begun = tuple(start.started(run, asked.node_id, tx.now_ms) for run in due)
+    begun = tuple(start.started(run, claim.node_id, tx.now_ms) for run in due)
     tx.save_runs(begun)
     return begun
+
+
+def may_begin(run: Run) -> bool:
+    """Whether a run that was found due begins plainly."""
+    return run.state is State.WAITING and begins_plainly(run)

@@ -131,16 +131,47 @@ def step_from(document: Document) -> StepRow | None:
 def live_document(run: Run) -> Document:
     """All of a live run: what it has not, it lacks."""
     fields = dict(zip(_RUN, mapping.run_row(run), strict=True))
-    apart = "" if run.cause == "tick" else run.id
-    known = {name: value for name, value in {**fields, **_places(run)}.items() if value is not None}
-    return {**known, "priority": run.policy.priority, "apart": apart, **_where_it_waits(run), **FREE}
+    known = {name: value for name, value in {**fields, **_places(run), **_sole(run)}.items() if value is not None}
+    return {**known, "priority": run.policy.priority, **_where_it_waits(run), **FREE}
 
 
 def live_moves(run: Run) -> Document:
     """What starting, retrying, cancelling and taking over change."""
     columns = zip((*mapping.RUN_MOVING, "id"), mapping.run_moving_row(run), strict=True)
     fields = {name: value for name, value in columns if name in _MOVING}
-    return {**fields, **_where_it_waits(run), **_places(run), **FREE}
+    return {**fields, **_where_it_waits(run), **_places(run), **_sole(run), **FREE}
+
+
+def begin_moves(begun: Run) -> Document:
+    """The same of a run that has begun plainly (`rules.plain`): all else stays as it was read."""
+    return {
+        "state": begun.state.value,
+        "owner": begun.owner,
+        "claim_no": begun.claim_no,
+        "attempt": begun.attempt,
+        "fence": begun.fence,
+        "started_ms": begun.started_ms,
+        "ready_for": None,
+        "queue": None,
+        **FREE,
+    }
+
+
+def _sole(run: Run) -> Document:
+    """What no other live run may be: that of its tick, or in its slot."""
+    tick = [f"tick:{run.schedule_id}/{run.scheduled_ms}"] if run.cause == "tick" else []
+    slot = [] if run.slot is None else [f"slot:{run.slot}"]
+    return {"sole": tick + slot or None}
+
+
+_MUCH = 4000
+"""Of the arguments of a run, in characters: sending them once more costs more than it saves."""
+
+
+def may_be_written_anew(document: Document) -> bool:
+    """Whether a live run may be sent whole where some of it changes: all else that can be large changes anyway."""
+    args = document.get("args")
+    return isinstance(args, str) and len(args) <= _MUCH
 
 
 def _places(run: Run) -> Document:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
 from random import randrange
 from threading import Event, Lock
 from typing import Any, TypeVar
@@ -28,6 +29,7 @@ from onthedot.model.run import Run
 from onthedot.stores.answerable import answerable
 from onthedot.stores.answers import OLD_MS, RolledUp
 from onthedot.stores.claimed_runs import ClaimedRuns
+from onthedot.stores.engine import plainly
 from onthedot.stores.engine.enqueuing import enqueue
 from onthedot.stores.kept_graphs import Graphs
 from onthedot.stores.mongo import mapping as documents
@@ -44,6 +46,7 @@ from onthedot.stores.mongo.reads import StoreTime, ms_of
 from onthedot.stores.mongo.reservations import Reservations
 from onthedot.stores.mongo.roll_up import MongoRolling
 from onthedot.stores.mongo.transaction import MongoTransaction
+from onthedot.stores.plain import PlainDone, PlainStep
 from onthedot.stores.prune import Pruner
 from onthedot.stores.retention import MINUTES_KEPT_MS, Pruned, Retention
 from onthedot.stores.roll_up import roll_up
@@ -95,6 +98,21 @@ class MongoStore(Queries):
         if self._read_clock is not None:
             return self._read_clock()
         return self._reading(lambda opened: _server_ms(opened.client))
+
+    # what is plain
+
+    def has_short_way(self, node_id: str) -> bool:
+        return True
+
+    def held(self, run_id: str) -> Run | None:
+        return self._claimed_runs.get(run_id)
+
+    def step_plainly(self, asked: PlainStep) -> PlainDone | None:
+        """Nothing begins so where others live: what is due is reserved then, before a transaction begins."""
+        step = asked if self._nodes == 1 else replace(asked, claim=None)
+        if not step.ends and step.claim is None:
+            return None
+        return self._transact(lambda tx: plainly.step(tx, step, MongoTransaction.begin_plainly))
 
     # transactions
 
