@@ -136,6 +136,8 @@ _STARTED_MS, _FINISHED_MS, _RESULT, _ERROR, _REASON, _EARLIER = (
     _PLACE[name] for name in ("started_ms", "finished_ms", "result", "error", "reason", "earlier")
 )
 _RUN_DEFAULTS = _defaults(Run, RUN)
+_NOT_BEGUN = [[] if each == () else each for each in _RUN_DEFAULTS[_STARTED_MS:]]
+"""Of most runs that wait. They are read so where they are left out, and a row is half as long."""
 _STATES = {state.value: state for state in State}
 
 
@@ -146,7 +148,7 @@ def run_text(run: Run) -> str:
     if isinstance(run.args, Unreadable):
         values[7] = None  # so that it stays what it is
     values[_EARLIER] = [each.as_json() for each in run.earlier]
-    return _encode(values)
+    return _encode(values if values[_STARTED_MS:] != _NOT_BEGUN else values[:_STARTED_MS])
 
 
 @lru_cache(maxsize=64)
@@ -199,16 +201,17 @@ def _tell(values: list[Any], at_ms: int, state: str, *rest: Any) -> None:
 
 def run_from(run_id: str, text: str) -> Run:
     """The run of a text, always: one that cannot be read is an `UnreadableRun`."""
-    row: dict[str, Any] = {}
+    values: list[Any] = []
     try:
-        row = dict(zip(RUN, row_values(text), strict=True))
-        fields = {**row, "state": _STATES[row["state"]], "policy": _policy(row["policy"])}
-        fields["earlier"] = attempts_from(row["earlier"]) if row["earlier"] else ()
-        if not isinstance(row["args"], dict):
-            raise TypeError(f"args are {row['args']!r}")
-        row["due_ms"] + row["scheduled_ms"] + row["claim_no"] + row["attempt"] + row["crashes"]
+        values = row_values(text)
+        fields = dict(zip(RUN, values, strict=True))
+        fields["state"], fields["policy"] = _STATES[fields["state"]], _policy(fields["policy"])
+        fields["earlier"] = attempts_from(fields["earlier"]) if fields["earlier"] else ()
+        if not isinstance(fields["args"], dict):
+            raise TypeError(f"args are {fields['args']!r}")
+        fields["due_ms"] + fields["scheduled_ms"] + fields["claim_no"] + fields["attempt"] + fields["crashes"]
     except UNREADABLE as error:
-        return _unreadable_run(run_id, row, error)
+        return _unreadable_run(run_id, dict(zip(RUN, values, strict=False)), error)
     return make(Run, fields)
 
 

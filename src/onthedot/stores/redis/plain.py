@@ -124,10 +124,10 @@ def _arguments(tx: RedisTransaction, node_id: str, all_alike: Sequence[Alike]) -
     for before, after, told in all_alike:
         moves = [value for move in _moves(before, after, is_held=tx.holds(before.id)) for value in move]
         for first in range(0, len(told), _PART):
-            part = told[first : first + _PART]
-            values += (len(moves) // 4, len(part), *moves)
-            for column in zip(*part, strict=True):
-                values += column
+            ids, stamps, texts = zip(*told[first : first + _PART], strict=True)
+            if len(set(texts)) == 1:
+                texts = texts[:1]
+            values += (len(moves) // 4, len(ids), len(texts), *moves, *ids, *stamps, *texts)
     return values
 
 
