@@ -15,15 +15,22 @@ from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Table
 from tests.servers import mariadb, postgresql
+from tests.servers.redis import fresh
+from tests.stores.redis_indexes import check_indexes
 
 from onthedot.model.log_line import PROGRESS, LogLine
 from onthedot.model.outcome import Outcome
 from onthedot.model.policy import Policy
 from onthedot.model.run import Run
+from onthedot.model.states import State
 from onthedot.rules.plain import begins_plainly, ends_plainly
 from onthedot.stores.claimed_runs import ClaimedRuns
 from onthedot.stores.open import open_store
 from onthedot.stores.plain import PlainDone, PlainStep
+from onthedot.stores.redis import mapping as redis_mapping
+from onthedot.stores.redis.remembered import nothing
+from onthedot.stores.redis.store import RedisStore
+from onthedot.stores.redis.tables import STAMP
 from onthedot.stores.sql import tables
 from onthedot.stores.sql.store import SqlStore
 from onthedot.testing.clock import ManualClock
@@ -42,14 +49,59 @@ OWN = {"id", "apart", "key", "name", "schedule", "schedule_id", "slot", "kept_by
 ID = r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 
 
+class SqlRows:
+    """What stands in the tables of a database."""
+
+    def __init__(self, url: str) -> None:
+        parsed = sqlalchemy.make_url(url)
+        self.engine = sqlalchemy.create_engine(parsed.set(drivername=DRIVERS[parsed.drivername]))
+
+    def of(self, run_id: str) -> tuple[dict[str, Any] | None, ...]:
+        """As it stands among the live ones, and in history."""
+        return self._row(tables.runs, run_id), self._row(tables.history, run_id)
+
+    def _row(self, table: Table, run_id: str) -> dict[str, Any] | None:
+        with self.engine.connect() as connection:
+            found = connection.execute(sqlalchemy.select(table).where(table.c.id == run_id)).mappings().one_or_none()
+        if found is None:
+            return None
+        return _shared(dict(found)) | {"earlier": re.sub(ID, "", found["earlier"] or "")}
+
+    def close(self) -> None:
+        self.engine.dispose()
+
+
+class RedisRows:
+    """What stands in the hash of Redis."""
+
+    def __init__(self, store: RedisStore, url: str) -> None:
+        self._store = store
+        self._url = url
+
+    def of(self, run_id: str) -> tuple[dict[str, Any] | None, ...]:
+        """As it stands there, with all that was told behind it."""
+        text = self._store._server.ask("HGET", "runs", run_id)
+        found = dict(zip(redis_mapping.RUN, redis_mapping.row_values(text[STAMP:]), strict=True))
+        return (_shared(found) | {"earlier": re.sub(ID, "", str(found["earlier"] or ""))},)
+
+    def close(self) -> None:
+        check_indexes(self._url)
+
+
+def _shared(row: dict[str, Any]) -> dict[str, Any]:
+    """Without what is its own."""
+    return {name: value for name, value in row.items() if name not in OWN}
+
+
 class Both:
-    """A store whose nodes take the short way, or are told not to; and what stands in its tables."""
+    """A store whose nodes take the short way, or are told not to; and what stands in its rows."""
 
     def __init__(self, url: str) -> None:
         self.clock = ManualClock(START_MS)
         store = open_store(url, create=True, now_ms=self.clock)
-        assert isinstance(store, SqlStore)
-        self.store = store
+        assert isinstance(store, SqlStore | RedisStore)
+        self.store: SqlStore | RedisStore = store
+        self.rows = SqlRows(url) if isinstance(store, SqlStore) else RedisRows(store, url)
         self.scene = Scene(store, self.clock)
         self.node = self.scene.node()
         self.taken: list[PlainDone | None] = []
@@ -60,8 +112,6 @@ class Both:
             return self.taken[-1]
 
         store.step_plainly = noted  # type: ignore[method-assign]
-        parsed = sqlalchemy.make_url(url)
-        self.engine = sqlalchemy.create_engine(parsed.set(drivername=DRIVERS[parsed.drivername]))
 
     @contextmanager
     def general(self) -> Iterator[None]:
@@ -70,22 +120,21 @@ class Both:
         yield
         del self.store.has_short_way
 
-    def row(self, table: Table, run_id: str) -> dict[str, Any] | None:
-        """Without what is its own."""
-        with self.engine.connect() as connection:
-            found = connection.execute(sqlalchemy.select(table).where(table.c.id == run_id)).mappings().one_or_none()
-        if found is None:
-            return None
-        told = {name: value for name, value in found.items() if name not in OWN}
-        return told | {"earlier": re.sub(ID, "", told["earlier"] or "")}
-
-    def rows(self, run_id: str) -> tuple[dict[str, Any] | None, ...]:
-        """As it stands among the live ones, and in history."""
-        return self.row(tables.runs, run_id), self.row(tables.history, run_id)
+    @contextmanager
+    def elsewhere(self) -> Iterator[None]:
+        """As in another process, which remembers nothing of this one."""
+        if isinstance(self.store, RedisStore):
+            known, self.store._memory = self.store._memory, nothing()
+            yield
+            self.store._memory = known
+        else:
+            remembered, self.store._claimed_runs = self.store._claimed_runs, ClaimedRuns()
+            yield
+            self.store._claimed_runs = remembered
 
 
 @pytest.fixture(
-    scope="module", params=["sqlite", "postgresql", "mariadb", pytest.param("mysql", marks=pytest.mark.slow)]
+    scope="module", params=["sqlite", "postgresql", "mariadb", "redis", pytest.param("mysql", marks=pytest.mark.slow)]
 )
 def both(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Both]:
     if request.param == "sqlite":
@@ -94,8 +143,8 @@ def both(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     else:
         made = Both(str(request.getfixturevalue(f"{request.param}_of_module")))
     yield made
+    made.rows.close()
     made.store.close()
-    made.engine.dispose()
 
 
 @pytest.fixture(scope="module")
@@ -114,6 +163,11 @@ def mariadb_of_module(request: pytest.FixtureRequest) -> Iterator[str]:
 def mysql_of_module(request: pytest.FixtureRequest) -> Iterator[str]:
     with mariadb.database_in(request.getfixturevalue("mysql_9_server")) as url:
         yield url
+
+
+@pytest.fixture(scope="module")
+def redis_of_module(request: pytest.FixtureRequest) -> str:
+    return fresh(request.getfixturevalue("redis_server"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +235,7 @@ def live(both: Both, life: Life) -> tuple[Run, Run, list[Any]]:
         scene.kill(other)
         scene.renew(both.node)
     began = _started(scene, both.node, run)
-    rows = [both.rows(run.id)]
+    rows = [both.rows.of(run.id)]
     if life.said is not None:
         both.store.log(both.node, [LogLine(run.id, began.claim_no, scene.now_ms, PROGRESS, life.said)])
     if life.asked_to_stop:
@@ -189,7 +243,7 @@ def live(both: Both, life: Life) -> tuple[Run, Run, list[Any]]:
     finished = both.store.finish(both.node, [Outcome(run.id, began.claim_no, **life.outcome)])
     assert (finished.refused, finished.again) == ((), ())
     (recorded,) = finished.recorded
-    rows.append(both.rows(run.id))
+    rows.append(both.rows.of(run.id))
     if not recorded.is_final:
         both.store.request_cancel(run.id, "the next one comes", BY)
     return began, recorded, rows
@@ -232,7 +286,8 @@ def test_a_run_begins_and_ends_alike_by_both_ways(both: Both, life: Life) -> Non
     event(f"ended plainly: {plain}")
     assert plain == any(done is not None and began.id in {run.id for run in done.ended} for done in taken)
     expires = life.policy.expires_ms is not None and not life.tried
-    begins = begins_plainly(began) and not life.policy.priority and not expires
+    in_turn = isinstance(both.store, RedisStore) or not life.policy.priority  # it reads what is due by precedence
+    begins = begins_plainly(began) and in_turn and not expires
     event(f"began plainly: {begins}")
     assert begins == any(
         done is not None and (began.id, began.claim_no) in {(run.id, run.claim_no) for run in done.begun or ()}
@@ -273,19 +328,39 @@ def test_an_outcome_of_a_claim_that_is_over_is_refused_whatever_is_remembered_of
     scene = both.scene
     run = scene.waiting_run()
     old = _started(scene, both.node, run)
-    remembered = both.store._claimed_runs
-    both.store._claimed_runs = ClaimedRuns()  # as in another process
-    both.store.finish(both.node, [Outcome(run.id, old.claim_no, "handed_back")])
-    new = _started(scene, both.node, run)
-    both.store._claimed_runs = remembered
+    with both.elsewhere():
+        both.store.finish(both.node, [Outcome(run.id, old.claim_no, "handed_back")])
+        new = _started(scene, both.node, run)
     assert new.claim_no > old.claim_no
     assert scene.is_refused(old)
     assert scene.end(new).is_final
 
 
+def test_a_run_that_another_process_has_changed_does_not_end_plainly(both: Both) -> None:
+    scene = both.scene
+    run = scene.waiting_run()
+    begun = _started(scene, both.node, run)
+    with both.elsewhere():
+        both.store.request_cancel(run.id, "enough", BY)
+    (recorded,) = both.store.finish(both.node, [Outcome(run.id, begun.claim_no, "cancelled")]).recorded
+    assert (recorded.state, recorded.reason) == (State.CANCELLED, "enough")
+
+
+def test_what_was_said_of_an_earlier_try_is_not_said_of_the_next(both: Both) -> None:
+    """Its row has the error of that; of a plain end nothing is told but the ending."""
+    scene = both.scene
+    run = scene.waiting_run(policy=Policy(retries=1, backoff_ms=1))
+    begun = _started(scene, both.node, run)
+    both.store.finish(both.node, [Outcome(run.id, begun.claim_no, "failed", error="once", retry_after_ms=1)])
+    scene.wait(1)
+    assert scene.end(_started(scene, both.node, run)).error is None
+    assert scene.run(run).error is None
+
+
 def test_a_step_of_plain_runs_is_one_statement_in_no_transaction_on_postgresql(both: Both) -> None:
-    if both.engine.dialect.name != "postgresql":
-        pytest.skip("it has a transaction")
+    if not isinstance(both.rows, SqlRows) or both.rows.engine.dialect.name != "postgresql":
+        pytest.skip("only that is without a transaction")
+    assert isinstance(both.store, SqlStore)
     scene, sent = both.scene, list[bool]()
     begun = [_started(scene, both.node, scene.waiting_run())]
     for _ in range(3):

@@ -15,7 +15,7 @@ from onthedot.model.states import State
 from onthedot.rules import end, start
 from onthedot.rules.plain import begins_plainly
 from onthedot.stores.counts import LATE_MS
-from onthedot.stores.plain import End, PlainDone, PlainStep
+from onthedot.stores.plain import PlainDone, PlainStep
 from onthedot.stores.redis import mapping
 from onthedot.stores.redis.commit import Commit, Value
 from onthedot.stores.redis.indexes import run_entries, track_of
@@ -24,7 +24,7 @@ from onthedot.stores.redis.server import Server
 from onthedot.stores.redis.sharing import count_ended, count_running, note_lanes
 from onthedot.stores.redis.transaction import RedisTransaction
 
-NOW = -1
+_NOW = -1
 """In the place of a moment that only the script knows."""
 _PART = 2000
 """So many runs at once: a script can hand some 8,000 values to a command."""
@@ -51,7 +51,9 @@ def held(memory: Memory, run_id: str) -> Run | None:
     if known is None:
         return None
     run = known[1]
-    return run if run.schedule_id is None and run.cancel_requested_ms is None and run.remote is None else None
+    if run.schedule_id is not None or run.schedule is not None:
+        return None
+    return run if run.cancel_requested_ms is None and run.remote is None else None
 
 
 def step(server: Server, memory: Memory, tx: RedisTransaction, asked: PlainStep) -> PlainDone:
@@ -60,17 +62,18 @@ def step(server: Server, memory: Memory, tx: RedisTransaction, asked: PlainStep)
     begun = [start.started(run, asked.node_id, tx.now_ms) for run in due or ()]
     alike = [*_ending(asked, memory), *_beginning(due or (), begun, tx)]
     if not alike:
-        return _nothing_to_do(tx, asked, begins=due is not None)
-    now_ms, lives, left = server.write_script("plain", _arguments(tx, asked.node_id, alike))
+        return _with_nothing_to_write(tx, asked, due)
+    told_ms, lives, left = server.write_script("plain", _arguments(tx, asked.node_id, alike))
+    now_ms = int(told_ms)
     if left or not lives:
         tx.let_go()
     if not lives:
-        return PlainDone(int(now_ms))
+        return PlainDone(now_ms)
     told = {run_id for each in alike for run_id, _, _ in each.told}.difference(left)
-    ended = tuple(end.settle(run, None, outcome, int(now_ms)) for run, outcome in asked.ends if run.id in told)
-    stood = None if due is None else tuple(run for run in begun if run.id in told)
-    memory.note_runs(tx.stamp, ((run.id, run) for run in (*ended, *(stood or ()))))
-    return PlainDone(int(now_ms), ended, stood, passed_over=len(stood or ()) < len(begun))
+    ended = tuple(end.settle(run, None, outcome, now_ms) for run, outcome in asked.ends if run.id in told)
+    stood = tuple(run for run in begun if run.id in told)
+    memory.note_runs(tx.stamp, ((run.id, run) for run in (*ended, *stood)))
+    return PlainDone(now_ms, ended, None if due is None else stood, passed_over=len(stood) < len(begun))
 
 
 def _due(tx: RedisTransaction, asked: PlainStep) -> list[Run] | None:
@@ -84,11 +87,10 @@ def _due(tx: RedisTransaction, asked: PlainStep) -> list[Run] | None:
     return None
 
 
-def _nothing_to_do(tx: RedisTransaction, asked: PlainStep, *, begins: bool) -> PlainDone:
-    if not begins:
-        return PlainDone(NOW)
-    node = tx.node_shared(asked.node_id)
-    return PlainDone(tx.now_ms, (), () if node is not None and node.lives else None)
+def _with_nothing_to_write(tx: RedisTransaction, asked: PlainStep, due: list[Run] | None) -> PlainDone:
+    """Where nothing is due, a node that is dead must be told so, the general way."""
+    node = None if due is None else tx.node_shared(asked.node_id)
+    return PlainDone(0) if node is None or not node.lives else PlainDone(tx.now_ms, (), ())
 
 
 def _ending(asked: PlainStep, memory: Memory) -> Iterator[Alike]:
@@ -98,10 +100,10 @@ def _ending(asked: PlainStep, memory: Memory) -> Iterator[Alike]:
         known = memory.runs.get(run.id)
         if known is None or known[1] is not run or run.owner != asked.node_id:
             continue
-        shape = outcome.ending, run.task, run.schedule, run.parent_id, run.graph
+        shape = outcome.ending, run.task, run.parent_id
         alike = found.get(shape)
         if alike is None:
-            alike = found[shape] = Alike(run, end.settle(run, None, outcome, NOW), [])
+            alike = found[shape] = Alike(run, end.settle(run, None, outcome, _NOW), [])
         alike.told.append((run.id, known[0], mapping.ended_text(outcome)))
     yield from found.values()
 
@@ -132,22 +134,19 @@ def _arguments(tx: RedisTransaction, node_id: str, all_alike: Sequence[Alike]) -
 
 
 def _moves(before: Run, after: Run, *, is_held: bool) -> Iterator[tuple[str, str, Value, Value]]:
-    """Command, key, member and score of each. What indexes have of a run begins with its id, which is left out."""
-    commit, change, prefix = Commit(), [(before.id, before, after)], len(before.id)
-    commit.move(run_entries(before), run_entries(after))
+    """Command, key, member and score of each; of members that begin with the run's id, what stands behind it."""
+    moved, counted, change = Commit(), Commit(), [(before.id, before, after)]
+    moved.move(run_entries(before), run_entries(after))
     if is_held:
-        commit.write("ZREM", "busy", before.id)
-    for command, key, values in commit.in_order():
+        moved.write("ZREM", "busy", before.id)
+    for command, key, values in moved.in_order():
         scores = values[::2] if command == "ZADD" else [""] * len(values)
         members = values[1::2] if command == "ZADD" else values
         for member, score in zip(members, scores, strict=True):
-            yield command, key, str(member)[prefix:], score
-    counted = Commit()
+            yield command, key, str(member).removeprefix(before.id), score
     count_ended(counted, change)
     count_running(counted, change)
     note_lanes(counted, change)
     for command, key, values in counted.in_order():
-        if command == "ZINCRBY":
-            yield command, key, values[1], values[0]
-        else:
-            yield command, key, values[0], values[1] if len(values) > 1 else ""
+        first, second = (*values, "")[:2]
+        yield (command, key, second, first) if command == "ZINCRBY" else (command, key, first, second)
