@@ -250,7 +250,7 @@ SHORT_WAY = (
         file="stores/redis/plain.py",
         find="    return run if run.cancel_requested_ms is None and run.remote is None else None\n",
         replace="    return run\n",
-        tests=(f"{_ALIKE}[redis]",),
+        tests=(f"{_SHORT}a_run_that_was_asked_to_stop_does_not_end_plainly[redis-here]",),
     ),
     Sabotage(
         name="short-way-past-what-follows-on-redis",

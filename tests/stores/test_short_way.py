@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -336,11 +336,12 @@ def test_an_outcome_of_a_claim_that_is_over_is_refused_whatever_is_remembered_of
     assert scene.end(new).is_final
 
 
-def test_a_run_that_another_process_has_changed_does_not_end_plainly(both: Both) -> None:
+@pytest.mark.parametrize("where", ["here", "elsewhere"])
+def test_a_run_that_was_asked_to_stop_does_not_end_plainly(both: Both, where: str) -> None:
     scene = both.scene
     run = scene.waiting_run()
     begun = _started(scene, both.node, run)
-    with both.elsewhere():
+    with both.elsewhere() if where == "elsewhere" else nullcontext():
         both.store.request_cancel(run.id, "enough", BY)
     (recorded,) = both.store.finish(both.node, [Outcome(run.id, begun.claim_no, "cancelled")]).recorded
     assert (recorded.state, recorded.reason) == (State.CANCELLED, "enough")

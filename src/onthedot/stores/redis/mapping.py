@@ -2,6 +2,9 @@
 
 What many rows share (definitions, policies) is a text inside the text, decoded once for all of them. Arguments never
 are shared: they reach user code, which may change them in place. No script ever reads the JSON.
+
+Behind the array of a run may stand what happened to it since, each in an array of its own: that it began, or how it
+ended. The script of the short way adds them (`plain.py`); whoever writes the row anew makes one array of all.
 """
 
 from __future__ import annotations
@@ -175,7 +178,7 @@ def _told(*values: Any) -> str:
 
 
 def row_values(text: str) -> list[Any]:
-    """Its values after all that was told since they were written."""
+    """The values of a run's row, after all that was told behind them."""
     found, end = _decoder.raw_decode(text)
     if not isinstance(found, list):
         raise TypeError("not a JSON array")
