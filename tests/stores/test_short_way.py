@@ -345,6 +345,7 @@ def test_a_run_that_was_asked_to_stop_does_not_end_plainly(both: Both, where: st
         both.store.request_cancel(run.id, "enough", BY)
     (recorded,) = both.store.finish(both.node, [Outcome(run.id, begun.claim_no, "cancelled")]).recorded
     assert (recorded.state, recorded.reason) == (State.CANCELLED, "enough")
+    assert scene.run(run) == recorded
 
 
 def test_what_was_said_of_an_earlier_try_is_not_said_of_the_next(both: Both) -> None:
