@@ -8,6 +8,7 @@ _SHORT = "tests/stores/test_short_way.py::test_"
 _ALIKE = f"{_SHORT}a_run_begins_and_ends_alike_by_both_ways"
 _LOCKS = "tests/stores/test_row_locks.py::test_"
 _MONGODB = "tests/stores/test_mongodb_writes.py::test_"
+_REDIS = "tests/unit/stores/redis/test_plain.py::test_"
 _POSTGRESQL = "tests/stores/test_postgresql.py::"
 
 SHORT_WAY = (
@@ -267,5 +268,63 @@ SHORT_WAY = (
         find='    return {"sole": tick + slot or None}\n',
         replace='    return {"sole": slot or None}\n',
         tests=(f"{_MONGODB}no_two_live_runs_are_of_one_tick_or_in_one_slot_whoever_writes_them",),
+    ),
+    Sabotage(
+        name="short-way-of-the-dead-on-redis",
+        rule="A dead incarnation cannot record.",
+        file="stores/redis/lua/plain.lua",
+        find="if state ~= 'alive' and state ~= 'draining' then",
+        replace="if state == 'nobody knows' then",
+        tests=(f"{_REDIS}a_node_that_is_declared_dead_meanwhile_begins_nothing",),
+    ),
+    Sabotage(
+        name="short-way-of-an-old-claim-on-redis",
+        rule="A superseded owner cannot record: the script compares the stamp of the row.",
+        file="stores/redis/lua/plain.lua",
+        find="    if row and string.sub(row, 1, 12) == ARGV[first + count + i - 1] then\n",
+        replace="    if row then\n",
+        tests=(f"{_SHORT}an_outcome_of_a_claim_that_is_over_is_refused_whatever_is_remembered_of_it[redis]",),
+    ),
+    Sabotage(
+        name="short-way-beside-a-wish-to-cancel-on-redis",
+        rule="Why a run was stopped is kept with its end: one that was asked to stop does not end plainly.",
+        file="stores/redis/plain.py",
+        find="    return run if run.cancel_requested_ms is None and run.remote is None else None\n",
+        replace="    return run\n",
+        tests=(f"{_SHORT}a_run_that_was_asked_to_stop_does_not_end_plainly[redis-here]",),
+    ),
+    Sabotage(
+        name="short-way-past-what-follows-on-redis",
+        rule="What follows an end is enqueued with it, exactly once.",
+        file="stores/redis/plain.py",
+        find="    if run.schedule_id is not None or run.schedule is not None:\n        return None\n",
+        replace="",
+        tests=(
+            "tests/stores/test_redis.py::TestChains::test_what_follows_a_success_is_enqueued_with_its_outcome_once",
+        ),
+    ),
+    Sabotage(
+        name="short-way-begins-what-is-not-plain-on-redis",
+        rule="A run of a group begins only in a place of it.",
+        file="stores/redis/plain.py",
+        find="    if all(run.state is State.WAITING and begins_plainly(run) for run in due):\n",
+        replace="    if all(run.state is State.WAITING for run in due):\n",
+        tests=("tests/stores/test_redis.py::TestGroupLimits",),
+    ),
+    Sabotage(
+        name="short-way-keeps-what-it-leaves-from-others-on-redis",
+        rule="What a node does not begin, others need not pass over.",
+        file="stores/redis/plain.py",
+        find="        return due\n    tx.let_go()\n",
+        replace="        return due\n",
+        tests=(f"{_REDIS}what_it_leaves_to_the_general_way_nobody_passes_over",),
+    ),
+    Sabotage(
+        name="short-way-keeps-the-error-of-an-earlier-try-on-redis",
+        rule="What is plain comes to the same by both ways.",
+        file="stores/redis/mapping.py",
+        find=" = rest or (None, None, None)",
+        replace=" = rest or values[_RESULT : _REASON + 1]",
+        tests=(f"{_SHORT}what_was_said_of_an_earlier_try_is_not_said_of_the_next[redis]",),
     ),
 )

@@ -20,9 +20,11 @@ from onthedot.model.run import Run
 from onthedot.model.states import State
 from onthedot.rules import edits
 from onthedot.rules.effects import Before, Effects, Situation
+from onthedot.rules.plain import begins_plainly
 from onthedot.rules.plan import Decider
 from onthedot.stores.base import Store
 from onthedot.stores.open import open_store
+from onthedot.stores.redis import plain
 from onthedot.triggers.every import every
 
 NOW_MS = 1_800_000_000_000
@@ -121,6 +123,36 @@ def test_a_plan_whose_answer_is_lost_is_made_once_and_found_at_the_next_renewal(
     (own,) = store.renew(node).own
     assert (own.schedule, own.state, own.scheduled_ms) == ("s", State.RUNNING, times.now_ms)
     assert [run.id for run in store.runs()] == [own.id]
+    store.close()
+
+
+def test_plain_starts_and_ends_whose_answer_is_lost_happen_once(
+    server: RedisServer, times: Times, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What began is told by the next renewal, and a repeated outcome is refused."""
+    monkeypatch.setattr("onthedot.stores.redis.connect._ANSWER_S", 3)
+    store = open_store(f"{server.url}?namespace=a", create=True, now_ms=times)
+    node = _node(store)
+    store.enqueue([Run("first", "task", "enqueue", times.now_ms, times.now_ms)])
+    (first,) = store.start_due(node.id, ["task"], 10).runs  # the server knows the script from here on
+    server.freeze()  # what is sent now is done when it thaws, and nobody hears the answer
+    with pytest.raises(StoreUnavailable, match="does not answer"):
+        store.finish(node.id, [Outcome("first", first.claim_no, "succeeded")])
+    server.thaw()
+    assert store.finish(node.id, [Outcome("first", first.claim_no, "succeeded")]).refused == ("first",)
+    store.enqueue([Run("second", "task", "enqueue", times.now_ms, times.now_ms)])
+
+    def judge_and_freeze(run: Run) -> bool:
+        server.freeze()
+        return begins_plainly(run)
+
+    monkeypatch.setattr(plain, "begins_plainly", judge_and_freeze)
+    with pytest.raises(StoreUnavailable, match="does not answer"):
+        store.start_due(node.id, ["task"], 10)
+    server.thaw()
+    assert not store.start_due(node.id, ["task"], 10).runs
+    assert [(run.id, run.state, run.claim_no) for run in store.renew(node).own] == [("second", State.RUNNING, 1)]
+    assert {run.id: run.state for run in store.runs()} == {"first": State.SUCCEEDED, "second": State.RUNNING}
     store.close()
 
 

@@ -20,6 +20,7 @@ from onthedot.model.change import Author
 from onthedot.model.finding import Level
 from onthedot.model.ids import new_id
 from onthedot.model.node import Node
+from onthedot.model.outcome import Outcome
 from onthedot.model.run import Run
 from onthedot.rules import edits
 from onthedot.rules.effects import Before, Effects, Situation
@@ -161,7 +162,11 @@ def test_what_no_replica_has_is_not_taken_for_done(redis_sentinel: SentinelGroup
         replicas = [each for each in redis_sentinel.servers if each is not primary]
         replicas[0].freeze()
         assert store.enqueue([Run("one is enough", "task", "enqueue", 0, 0)])
+        node = store.join(Node("node", "n", tasks=("task",)), [])
+        (run,) = store.start_due(node.id, ["task"], 1).runs
         replicas[1].kill()
+        with pytest.raises(StoreUnavailable, match="does not know that a replica has what was written"):
+            store.finish(node.id, [Outcome(run.id, run.claim_no, "succeeded")])
         with pytest.raises(StoreUnavailable, match="does not know that a replica has what was written"):
             store.enqueue([Run("lost", "task", "enqueue", 0, 0)])
         (found,) = (each for each in store.examine() if each.about == "replicas")

@@ -22,7 +22,7 @@ from onthedot.triggers.codec import encode
 from onthedot.triggers.every import every
 
 EXPECTED = {
-    "redis_url": {"plan ahead": 2, "finish ticks": 3, "start": 2, "finish and start": 3, "finish": 2},
+    "redis_url": {"plan ahead": 2, "finish ticks": 3, "start": 2, "finish and start": 2, "finish": 1},
     "mongodb_url": {"plan ahead": 7, "finish ticks": 5, "start": 6, "finish and start": 8, "finish": 4},
 }
 OF_A_HUNDRED = {"redis_url": {}, "mongodb_url": {"start": 7, "finish and start": 9}}

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -17,16 +17,23 @@ from hypothesis import strategies as st
 from sqlalchemy import Table
 from tests.servers import mariadb, postgresql
 from tests.servers.mongodb_set import emptied, with_database
+from tests.servers.redis import fresh
+from tests.stores.redis_indexes import check_indexes
 
 from onthedot.model.log_line import PROGRESS, LogLine
 from onthedot.model.outcome import Outcome
 from onthedot.model.policy import Policy
 from onthedot.model.run import Run
+from onthedot.model.states import State
 from onthedot.rules.plain import begins_plainly, ends_plainly
 from onthedot.stores.claimed_runs import ClaimedRuns
 from onthedot.stores.mongo.store import MongoStore
 from onthedot.stores.open import open_store
 from onthedot.stores.plain import PlainDone, PlainStep
+from onthedot.stores.redis import mapping as redis_mapping
+from onthedot.stores.redis.remembered import nothing
+from onthedot.stores.redis.store import RedisStore
+from onthedot.stores.redis.tables import STAMP
 from onthedot.stores.sql import tables
 from onthedot.stores.sql.store import SqlStore
 from onthedot.testing.clock import ManualClock
@@ -45,14 +52,86 @@ OWN = {"id", "_id", "apart", "key", "name", "schedule", "schedule_id", "slot", "
 ID = r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 
 
+class SqlRows:
+    """What stands in the tables of a database."""
+
+    def __init__(self, url: str) -> None:
+        parsed = sqlalchemy.make_url(url)
+        self.engine = sqlalchemy.create_engine(parsed.set(drivername=DRIVERS[parsed.drivername]))
+
+    def of(self, run_id: str) -> tuple[dict[str, Any] | None, ...]:
+        """As it stands among the live ones, and in history."""
+        return self._row(tables.runs, run_id), self._row(tables.history, run_id)
+
+    def _row(self, table: Table, run_id: str) -> dict[str, Any] | None:
+        with self.engine.connect() as connection:
+            found = connection.execute(sqlalchemy.select(table).where(table.c.id == run_id)).mappings().one_or_none()
+        if found is None:
+            return None
+        return _shared(dict(found)) | {"earlier": re.sub(ID, "", found["earlier"] or "")}
+
+    def close(self) -> None:
+        self.engine.dispose()
+
+
+class RedisRows:
+    """What stands in the hash of Redis."""
+
+    def __init__(self, store: RedisStore, url: str) -> None:
+        self._store = store
+        self._url = url
+
+    def of(self, run_id: str) -> tuple[dict[str, Any] | None, ...]:
+        """As it stands there, with all that was told behind it."""
+        text = self._store._server.ask("HGET", "runs", run_id)
+        found = dict(zip(redis_mapping.RUN, redis_mapping.row_values(text[STAMP:]), strict=True))
+        return (_shared(found) | {"earlier": re.sub(ID, "", str(found["earlier"] or ""))},)
+
+    def close(self) -> None:
+        check_indexes(self._url)
+
+
+class MongoRows:
+    """What stands in the collections of MongoDB."""
+
+    def __init__(self, store: MongoStore) -> None:
+        self._database = store._opened().database
+
+    def of(self, run_id: str) -> tuple[dict[str, Any] | None, ...]:
+        """As it stands among the live ones, and in history."""
+        return self._document(tables.runs.name, run_id), self._document(tables.history.name, run_id)
+
+    def _document(self, collection: str, run_id: str) -> dict[str, Any] | None:
+        found = self._database[collection].find_one({"_id": run_id})
+        if found is None:
+            return None
+        said = {name: value for name, value in found.items() if value is not None}
+        return _shared(said) | {"earlier": re.sub(ID, "", said.get("earlier") or "")}
+
+    def close(self) -> None:
+        """The store has the connection."""
+
+
+def _rows(store: SqlStore | RedisStore | MongoStore, url: str) -> SqlRows | RedisRows | MongoRows:
+    if isinstance(store, RedisStore):
+        return RedisRows(store, url)
+    return MongoRows(store) if isinstance(store, MongoStore) else SqlRows(url)
+
+
+def _shared(row: dict[str, Any]) -> dict[str, Any]:
+    """Without what is its own."""
+    return {name: value for name, value in row.items() if name not in OWN}
+
+
 class Both:
-    """A store whose nodes take the short way, or are told not to; and what stands in its tables."""
+    """A store whose nodes take the short way, or are told not to; and what stands in its rows."""
 
     def __init__(self, url: str) -> None:
         self.clock = ManualClock(START_MS)
         store = open_store(url, create=True, now_ms=self.clock)
-        assert isinstance(store, (SqlStore, MongoStore))
-        self.store: SqlStore | MongoStore = store
+        assert isinstance(store, SqlStore | RedisStore | MongoStore)
+        self.store: SqlStore | RedisStore | MongoStore = store
+        self.rows = _rows(store, url)
         self.scene = Scene(store, self.clock)
         self.node = self.scene.node()
         self.taken: list[PlainDone | None] = []
@@ -63,17 +142,6 @@ class Both:
             return self.taken[-1]
 
         store.step_plainly = noted  # type: ignore[method-assign]
-        self.engine = None if isinstance(store, MongoStore) else _engine(url)
-
-    @property
-    def begins_what_has_a_priority(self) -> bool:
-        """Where the foremost are asked for level by level, the short way as well."""
-        return isinstance(self.store, MongoStore)
-
-    def close(self) -> None:
-        self.store.close()
-        if self.engine is not None:
-            self.engine.dispose()
 
     @contextmanager
     def general(self) -> Iterator[None]:
@@ -82,35 +150,22 @@ class Both:
         yield
         del self.store.has_short_way
 
-    def row(self, table: Table, run_id: str) -> dict[str, Any] | None:
-        """Without what is its own."""
-        found = self._found(table, run_id)
-        if found is None:
-            return None
-        told = {name: value for name, value in found.items() if name not in OWN}
-        return told | {"earlier": re.sub(ID, "", told.get("earlier") or "")}
-
-    def _found(self, table: Table, run_id: str) -> Mapping[str, Any] | None:
-        if isinstance(self.store, MongoStore):
-            found = self.store._opened().database[table.name].find_one({"_id": run_id})
-            return None if found is None else {name: value for name, value in found.items() if value is not None}
-        assert self.engine is not None
-        with self.engine.connect() as connection:
-            rows = connection.execute(sqlalchemy.select(table).where(table.c.id == run_id)).mappings()
-            return next(map(dict, rows), None)
-
-    def rows(self, run_id: str) -> tuple[dict[str, Any] | None, ...]:
-        """As it stands among the live ones, and in history."""
-        return self.row(tables.runs, run_id), self.row(tables.history, run_id)
-
-
-def _engine(url: str) -> sqlalchemy.Engine:
-    parsed = sqlalchemy.make_url(url)
-    return sqlalchemy.create_engine(parsed.set(drivername=DRIVERS[parsed.drivername]))
+    @contextmanager
+    def elsewhere(self) -> Iterator[None]:
+        """As in another process, which remembers nothing of this one."""
+        if isinstance(self.store, RedisStore):
+            known, self.store._memory = self.store._memory, nothing()
+            yield
+            self.store._memory = known
+        else:
+            remembered, self.store._claimed_runs = self.store._claimed_runs, ClaimedRuns()
+            yield
+            self.store._claimed_runs = remembered
 
 
 @pytest.fixture(
-    scope="module", params=["sqlite", "postgresql", "mariadb", pytest.param("mysql", marks=pytest.mark.slow), "mongodb"]
+    scope="module",
+    params=["sqlite", "postgresql", "mariadb", "redis", "mongodb", pytest.param("mysql", marks=pytest.mark.slow)],
 )
 def both(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Both]:
     if request.param == "sqlite":
@@ -119,7 +174,8 @@ def both(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     else:
         made = Both(str(request.getfixturevalue(f"{request.param}_of_module")))
     yield made
-    made.close()
+    made.rows.close()
+    made.store.close()
 
 
 @pytest.fixture(scope="module")
@@ -135,14 +191,19 @@ def mariadb_of_module(request: pytest.FixtureRequest) -> Iterator[str]:
 
 
 @pytest.fixture(scope="module")
+def mysql_of_module(request: pytest.FixtureRequest) -> Iterator[str]:
+    with mariadb.database_in(request.getfixturevalue("mysql_9_server")) as url:
+        yield url
+
+
+@pytest.fixture(scope="module")
 def mongodb_of_module(request: pytest.FixtureRequest) -> str:
     return emptied(with_database(request.getfixturevalue("mongodb"), f"onthedot_short_way_{os.getpid()}"))
 
 
 @pytest.fixture(scope="module")
-def mysql_of_module(request: pytest.FixtureRequest) -> Iterator[str]:
-    with mariadb.database_in(request.getfixturevalue("mysql_9_server")) as url:
-        yield url
+def redis_of_module(request: pytest.FixtureRequest) -> str:
+    return fresh(request.getfixturevalue("redis_server"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,7 +271,7 @@ def live(both: Both, life: Life) -> tuple[Run, Run, list[Any]]:
         scene.kill(other)
         scene.renew(both.node)
     began = _started(scene, both.node, run)
-    rows = [both.rows(run.id)]
+    rows = [both.rows.of(run.id)]
     if life.said is not None:
         both.store.log(both.node, [LogLine(run.id, began.claim_no, scene.now_ms, PROGRESS, life.said)])
     if life.asked_to_stop:
@@ -218,7 +279,7 @@ def live(both: Both, life: Life) -> tuple[Run, Run, list[Any]]:
     finished = both.store.finish(both.node, [Outcome(run.id, began.claim_no, **life.outcome)])
     assert (finished.refused, finished.again) == ((), ())
     (recorded,) = finished.recorded
-    rows.append(both.rows(run.id))
+    rows.append(both.rows.of(run.id))
     if not recorded.is_final:
         both.store.request_cancel(run.id, "the next one comes", BY)
     return began, recorded, rows
@@ -261,8 +322,8 @@ def test_a_run_begins_and_ends_alike_by_both_ways(both: Both, life: Life) -> Non
     event(f"ended plainly: {plain}")
     assert plain == any(done is not None and began.id in {run.id for run in done.ended} for done in taken)
     expires = life.policy.expires_ms is not None and not life.tried
-    is_first = both.begins_what_has_a_priority or not life.policy.priority
-    begins = begins_plainly(began) and is_first and not expires
+    in_turn = not isinstance(both.store, SqlStore) or not life.policy.priority  # the others read by precedence
+    begins = begins_plainly(began) and in_turn and not expires
     event(f"began plainly: {begins}")
     assert begins == any(
         done is not None and (began.id, began.claim_no) in {(run.id, run.claim_no) for run in done.begun or ()}
@@ -303,19 +364,41 @@ def test_an_outcome_of_a_claim_that_is_over_is_refused_whatever_is_remembered_of
     scene = both.scene
     run = scene.waiting_run()
     old = _started(scene, both.node, run)
-    remembered = both.store._claimed_runs
-    both.store._claimed_runs = ClaimedRuns()  # as in another process
-    both.store.finish(both.node, [Outcome(run.id, old.claim_no, "handed_back")])
-    new = _started(scene, both.node, run)
-    both.store._claimed_runs = remembered
+    with both.elsewhere():
+        both.store.finish(both.node, [Outcome(run.id, old.claim_no, "handed_back")])
+        new = _started(scene, both.node, run)
     assert new.claim_no > old.claim_no
     assert scene.is_refused(old)
     assert scene.end(new).is_final
 
 
+@pytest.mark.parametrize("where", ["here", "elsewhere"])
+def test_a_run_that_was_asked_to_stop_does_not_end_plainly(both: Both, where: str) -> None:
+    scene = both.scene
+    run = scene.waiting_run()
+    begun = _started(scene, both.node, run)
+    with both.elsewhere() if where == "elsewhere" else nullcontext():
+        both.store.request_cancel(run.id, "enough", BY)
+    (recorded,) = both.store.finish(both.node, [Outcome(run.id, begun.claim_no, "cancelled")]).recorded
+    assert (recorded.state, recorded.reason) == (State.CANCELLED, "enough")
+    assert scene.run(run) == recorded
+
+
+def test_what_was_said_of_an_earlier_try_is_not_said_of_the_next(both: Both) -> None:
+    """Its row has the error of that; of a plain end nothing is told but the ending."""
+    scene = both.scene
+    run = scene.waiting_run(policy=Policy(retries=1, backoff_ms=1))
+    begun = _started(scene, both.node, run)
+    both.store.finish(both.node, [Outcome(run.id, begun.claim_no, "failed", error="once", retry_after_ms=1)])
+    scene.wait(1)
+    assert scene.end(_started(scene, both.node, run)).error is None
+    assert scene.run(run).error is None
+
+
 def test_a_step_of_plain_runs_is_one_statement_in_no_transaction_on_postgresql(both: Both) -> None:
-    if not isinstance(both.store, SqlStore) or both.engine is None or both.engine.dialect.name != "postgresql":
-        pytest.skip("it has a transaction")
+    if not isinstance(both.rows, SqlRows) or both.rows.engine.dialect.name != "postgresql":
+        pytest.skip("only that is without a transaction")
+    assert isinstance(both.store, SqlStore)
     scene, sent = both.scene, list[bool]()
     begun = [_started(scene, both.node, scene.waiting_run())]
     for _ in range(3):

@@ -143,7 +143,7 @@ class RedisVandal:
         def spoiled(row: str) -> str:
             if how == "all":
                 return "rubbish"
-            values = json.loads(row)
+            values = mapping.row_values(row)
             values[mapping.RUN.index(how)] = {"state": "weird", "args": [1], "policy": "["}[how]
             return json.dumps(values)
 
@@ -154,7 +154,7 @@ class RedisVandal:
 
     def spoil_story(self, run_id: str) -> None:
         def spoiled(row: str) -> str:
-            values = json.loads(row)
+            values = mapping.row_values(row)
             values[mapping.RUN.index("earlier") :] = [[{}, 7]]
             return json.dumps(values)
 

@@ -15,6 +15,9 @@ from tests.sabotage.sabotages import SABOTAGES
 def test_it_changes_one_place_and_leaves_a_program(sabotage: Sabotage) -> None:
     before = (ROOT / sabotage.path).read_text()
     after = sabotage.applied_to(before)
+    if sabotage.path.suffix != ".py":  # a script of Redis: its server says whether it is one
+        assert after != before
+        return
     assert ast.dump(ast.parse(after)) != ast.dump(ast.parse(before))
 
 

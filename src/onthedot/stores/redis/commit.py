@@ -86,10 +86,14 @@ class Commit:
 
     # the script's arguments
 
+    def in_order(self) -> list[tuple[str, str, list[Value]]]:
+        """Command, key and values of all writes, those first that need memory."""
+        ordered = sorted(self._writes.items(), key=lambda item: item[0][0].partition(" ")[0] not in _ADDING)
+        return [(command, key, values) for (command, key), values in ordered]
+
     def arguments(self) -> list[Value]:
         """For commit.lua. What is refused for want of memory comes first, so that it is refused before any write."""
-        ordered = sorted(self._writes.items(), key=lambda item: item[0][0].partition(" ")[0] not in _ADDING)
-        writes = [group for (command, key), values in ordered for group in _groups(command, key, values)]
+        writes = [group for command, key, values in self.in_order() for group in _groups(command, key, values)]
         flat: list[Value] = [len(self._relied)]
         for group in (*self._relied, *writes):
             flat += group

@@ -2,6 +2,9 @@
 
 What many rows share (definitions, policies) is a text inside the text, decoded once for all of them. Arguments never
 are shared: they reach user code, which may change them in place. No script ever reads the JSON.
+
+Behind the array of a run may stand what happened to it since, each in an array of its own: that it began, or how it
+ended. The script of the short way adds them (`plain.py`); whoever writes the row anew makes one array of all.
 """
 
 from __future__ import annotations
@@ -23,6 +26,7 @@ from onthedot.model.key import Key
 from onthedot.model.log_line import LogLine
 from onthedot.model.minute import Minute
 from onthedot.model.node import Node, NodeState
+from onthedot.model.outcome import Outcome
 from onthedot.model.policy import DEFAULT, Policy
 from onthedot.model.run import Run
 from onthedot.model.schedule import Schedule
@@ -129,8 +133,14 @@ RUN = (
 )
 """The order of a row. A new field comes at the end."""
 _run_values = attrgetter(*RUN)
-_EARLIER = RUN.index("earlier")
+_PLACE = {name: place for place, name in enumerate(RUN)}
+_STATE, _OWNER, _CLAIM_NO, _ATTEMPT, _FENCE = (_PLACE[n] for n in ("state", "owner", "claim_no", "attempt", "fence"))
+_STARTED_MS, _FINISHED_MS, _RESULT, _ERROR, _REASON, _EARLIER = (
+    _PLACE[name] for name in ("started_ms", "finished_ms", "result", "error", "reason", "earlier")
+)
 _RUN_DEFAULTS = _defaults(Run, RUN)
+_NOT_BEGUN = [[] if each == () else each for each in _RUN_DEFAULTS[_STARTED_MS:]]
+"""Of most runs that wait. They are read so where they are left out, and a row is half as long."""
 _STATES = {state.value: state for state in State}
 
 
@@ -141,21 +151,70 @@ def run_text(run: Run) -> str:
     if isinstance(run.args, Unreadable):
         values[7] = None  # so that it stays what it is
     values[_EARLIER] = [each.as_json() for each in run.earlier]
-    return _encode(values)
+    return _encode(values if values[_STARTED_MS:] != _NOT_BEGUN else values[:_STARTED_MS])
+
+
+@lru_cache(maxsize=64)
+def begun_text(owner: str) -> str:
+    """What is told behind the text of a plain run that begins, and behind the time: who owns it (`_tell`)."""
+    return _told(State.RUNNING, owner)
+
+
+def ended_text(outcome: Outcome) -> str:
+    """What is told so of one that ends; `TypeError` if its result is none of JSON."""
+    if outcome.result is None and outcome.error is None and outcome.reason is None:
+        return _ended_without_words(outcome.ending)
+    return _told(outcome.ending, outcome.result, outcome.error, outcome.reason)
+
+
+@lru_cache(maxsize=64)
+def _ended_without_words(ending: str) -> str:
+    return _told(ending)
+
+
+def _told(*values: Any) -> str:
+    """The time stands before it, and before that a bracket."""
+    return f",{_encode(values)[1:]}"
+
+
+def row_values(text: str) -> list[Any]:
+    """The values of a run's row, after all that was told behind them."""
+    found, end = _decoder.raw_decode(text)
+    if not isinstance(found, list):
+        raise TypeError("not a JSON array")
+    values = _filled(found, _RUN_DEFAULTS)
+    while end != len(text):
+        told, end = _decoder.raw_decode(text, end)
+        _tell(values, *told)
+    return values
+
+
+def _tell(values: list[Any], at_ms: int, state: str, *rest: Any) -> None:
+    """What `rules.start.started` and `rules.end.settle` change in a plain run."""
+    values[_STATE] = state
+    if state == State.RUNNING:
+        (values[_OWNER],) = rest
+        values[_CLAIM_NO] += 1
+        values[_ATTEMPT] += 1
+        values[_FENCE], values[_STARTED_MS] = 0, at_ms
+        return
+    values[_FINISHED_MS] = at_ms
+    values[_RESULT], values[_ERROR], values[_REASON] = rest or (None, None, None)  # an earlier try may have left some
 
 
 def run_from(run_id: str, text: str) -> Run:
     """The run of a text, always: one that cannot be read is an `UnreadableRun`."""
-    row: dict[str, Any] = {}
+    values: list[Any] = []
     try:
-        row = dict(zip(RUN, _filled(_array(text), _RUN_DEFAULTS), strict=True))
-        fields = {**row, "state": _STATES[row["state"]], "policy": _policy(row["policy"])}
-        fields["earlier"] = attempts_from(row["earlier"]) if row["earlier"] else ()
-        if not isinstance(row["args"], dict):
-            raise TypeError(f"args are {row['args']!r}")
-        row["due_ms"] + row["scheduled_ms"] + row["claim_no"] + row["attempt"] + row["crashes"]
+        values = row_values(text)
+        fields = dict(zip(RUN, values, strict=True))
+        fields["state"], fields["policy"] = _STATES[fields["state"]], _policy(fields["policy"])
+        fields["earlier"] = attempts_from(fields["earlier"]) if fields["earlier"] else ()
+        if not isinstance(fields["args"], dict):
+            raise TypeError(f"args are {fields['args']!r}")
+        fields["due_ms"] + fields["scheduled_ms"] + fields["claim_no"] + fields["attempt"] + fields["crashes"]
     except UNREADABLE as error:
-        return _unreadable_run(run_id, row, error)
+        return _unreadable_run(run_id, dict(zip(RUN, values, strict=False)), error)
     return make(Run, fields)
 
 
@@ -358,7 +417,7 @@ def end_from(member: str, score: str, text: str) -> End:
     as failed, and counted so."""
     of, finished_ms = member.partition("\n")[2], int(float(score))
     try:
-        values = _filled(_array(text), _RUN_DEFAULTS)
+        values = row_values(text)
         step, state, due_ms, started_ms, error, reason = (values[place] for place in _OF_END)
         (started_ms or 0) + due_ms
     except (*UNREADABLE, IndexError):

@@ -64,12 +64,16 @@ class Memory(NamedTuple):
                 self.schedules.forget(schedule_id)
             else:
                 self.schedules.put(schedule_id, stamp, schedule)
+        self.schedules.trim()
+        self.note_runs(stamp, runs)
+
+    def note_runs(self, stamp: str, runs: Iterable[tuple[str, Run | None]]) -> None:
+        """The same of runs alone."""
         for run_id, run in runs:
             if run is None or run.state is not State.RUNNING:
                 self.runs.forget(run_id)
             else:
                 self.runs.put(run_id, stamp, run)
-        self.schedules.trim()
         self.runs.trim()
 
 

@@ -26,6 +26,7 @@ _FOLDER = Path(__file__).parent / "lua"
 AT_ONCE = 2000
 """So many members of an index a script looks at, where people ask: everybody else waits meanwhile."""
 _CONSTANTS = f"local LEVEL_MS, RUNS_FIRST, AWAITED, AT_ONCE = {LEVEL_MS}, '{RUNS_FIRST}', '{AWAITED}', {AT_ONCE}\n"
+_WRITING_RUNS = ("commit", "plain")
 _READ_TRIES = 3
 _PAUSE_MS = 50
 _REPLICA_MS = 5000
@@ -43,10 +44,12 @@ class Script:
 @cache
 def script(name: str) -> Script:
     """A script of the folder `lua`."""
-    text = (_FOLDER / f"{name}.lua").read_text(encoding="ascii")
-    if name != "commit":
-        text = _CONSTANTS + (_FOLDER / "lib.lua").read_text(encoding="ascii") + text
+    text = _text("close") + _text(name) if name in _WRITING_RUNS else _CONSTANTS + _text("lib") + _text(name)
     return Script(text, sha1(text.encode()).hexdigest())
+
+
+def _text(name: str) -> str:
+    return (_FOLDER / f"{name}.lua").read_text(encoding="ascii")
 
 
 @dataclass(frozen=True, slots=True)

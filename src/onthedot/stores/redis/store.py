@@ -32,8 +32,9 @@ from onthedot.stores.counts import COUNTED, Demand, Load, Needed, RunCounts, Sch
 from onthedot.stores.engine import Engine
 from onthedot.stores.kept_graphs import Graphs
 from onthedot.stores.known_values import with_values
+from onthedot.stores.plain import PlainDone, PlainStep
 from onthedot.stores.prune import Pruner
-from onthedot.stores.redis import flows, health, mapping, queries, run_queries, schedule_queries
+from onthedot.stores.redis import flows, health, mapping, plain, queries, run_queries, schedule_queries
 from onthedot.stores.redis.notify import Subscription
 from onthedot.stores.redis.prune import RedisForgetting
 from onthedot.stores.redis.remembered import nothing
@@ -101,6 +102,24 @@ class RedisStore(Engine):
         finally:
             if mine:
                 self._turn.release()
+
+    # what is plain
+
+    def has_short_way(self, node_id: str) -> bool:
+        return True
+
+    def held(self, run_id: str) -> Run | None:
+        return plain.held(self._memory, run_id)
+
+    def step_plainly(self, asked: PlainStep) -> PlainDone:
+        tx = RedisTransaction(self._server, self._read_clock, self._memory, graphs=self._graphs)
+        try:
+            return plain.step(self._server, self._memory, tx, asked)
+        except StoreUnavailable:
+            raise  # as in `begin`
+        except BaseException:
+            tx.let_go()
+            raise
 
     def after_fork(self) -> None:
         """The driver opens connections of its own; who listens, and the locks, are the parent's."""

@@ -104,6 +104,10 @@ class Table(Generic[T]):
         """The row as it was read."""
         return self._read.get(row_id, _NOTHING)[1]
 
+    def stamps(self, ids: Iterable[str]) -> list[str]:
+        """Of rows that have been read."""
+        return [self._read[each][0] for each in ids]
+
     def rely(self, ids: Collection[str]) -> list[T]:
         """The same as `known`; but they, and what does not exist of them, must stay so until the end."""
         self._relied.update(ids)

@@ -88,7 +88,8 @@ class RedisTransaction:
         self._last_decisions: dict[str, str] = {}
         self._held: dict[str, None] = {}
         self._others_due = 0
-        self._stamp = b64encode(urandom(9)).decode()
+        self.stamp = b64encode(urandom(9)).decode()
+        """Of the rows that this transaction writes."""
         self._commit = Commit()
 
     @property
@@ -102,7 +103,7 @@ class RedisTransaction:
         if self._now_ms is None and self._read_clock is None:
             self._now_ms = now_ms
 
-    def _own_time(self) -> int | str:
+    def own_time(self) -> int | str:
         """For a script that tells the time: that of this transaction, or nothing, if the server's is to be it."""
         return "" if self._now_ms is None and self._read_clock is None else self.now_ms
 
@@ -129,7 +130,7 @@ class RedisTransaction:
     def unchanged(self, schedules: Sequence[Schedule]) -> set[str]:
         given = {each.id: each for each in schedules}
         now_ms, self._others_due, are_held, stamps, nodes = self._server.read_script(
-            "unchanged", self._own_time(), HOLD_MS, *counted(given)
+            "unchanged", self.own_time(), HOLD_MS, *counted(given)
         )
         self._note_time(now_ms)
         self._living, node_rows = nodes
@@ -207,8 +208,8 @@ class RedisTransaction:
 
     def _due_runs(self, claim: Claim, most: int) -> list[Run]:
         chosen = (lanes_of(claim), claim.tasks, [word(pool) for pool in claim.pools or ()], claim.known)
-        now_ms, node, ids, rows, schedule_ids, schedules, run_ids, runs, sizes = self._server.read_script(
-            *("due_runs", self._own_time(), claim.node_id, most, HOLD_MS, TOLD, 1 if claim.pools is None else 0),
+        now_ms, are_held, node, ids, rows, schedule_ids, schedules, run_ids, runs, sizes = self._server.read_script(
+            *("due_runs", self.own_time(), claim.node_id, most, HOLD_MS, TOLD, 1 if claim.pools is None else 0),
             *counted(self._held, *chosen),
         )
         self._note_time(now_ms)
@@ -217,8 +218,17 @@ class RedisTransaction:
         self._schedules.learn(schedule_ids, schedules)
         self._learn_told(schedule_ids, run_ids, runs, sizes)
         due = self._runs.known(ids)
-        self._held |= dict.fromkeys((*schedule_ids, *(run.id for run in due if run.schedule_id is None)))
+        alone = (run.id for run in due if run.schedule_id is None) if are_held else ()
+        self._held |= dict.fromkeys((*schedule_ids, *alone))
         return due
+
+    def holds(self, name: str) -> bool:
+        """Whether others pass this run or schedule over until it is let go."""
+        return name in self._held
+
+    def stamps_of(self, run_ids: Collection[str]) -> list[str]:
+        """Of rows that were read here."""
+        return self._runs.stamps(run_ids)
 
     def live_beside(self, schedules: Sequence[Schedule]) -> dict[str, LiveRuns]:
         # Not compared: whoever adds to what was read here changes the row of the schedule, which is.
@@ -475,7 +485,7 @@ class RedisTransaction:
         return self._head(use)
 
     def value_shared(self, use: Use) -> Value | None:
-        self._commit.write("HSET", "value_touched", str(use), self._stamp)
+        self._commit.write("HSET", "value_touched", str(use), self.stamp)
         return self._head(use)
 
     def _head(self, use: Use) -> Value | None:
@@ -552,7 +562,7 @@ class RedisTransaction:
             self.let_go()
             raise TryAgain(f"somebody else has changed {answer}")
         self._held.clear()
-        self._memory.note(self._stamp, self._schedules.written(), self._runs.written())
+        self._memory.note(self.stamp, self._schedules.written(), self._runs.written())
 
     def let_go(self) -> None:
         """Others need not pass over any more what was held here."""
@@ -563,7 +573,7 @@ class RedisTransaction:
 
     def _gather(self) -> None:
         for table in (self._schedules, self._runs, self._keys, self._nodes):
-            table.gather(self._commit, self._stamp)
+            table.gather(self._commit, self.stamp)
         take_names(self._commit, self._schedules.changes())
         changes = self._runs.changes()
         take_slots(self._commit, changes)

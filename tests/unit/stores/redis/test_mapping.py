@@ -6,10 +6,12 @@ import json
 from dataclasses import fields
 
 from onthedot.model.decision import Decision
+from onthedot.model.outcome import Outcome
 from onthedot.model.policy import Policy
-from onthedot.model.run import Run
+from onthedot.model.run import Run, UnreadableRun
 from onthedot.model.schedule import Schedule
 from onthedot.model.states import State
+from onthedot.rules import end, start
 from onthedot.stores.mapping import SCHEDULE as SCHEDULE_COLUMNS
 from onthedot.stores.redis import mapping
 
@@ -69,6 +71,22 @@ def test_fields_that_only_a_later_version_knows_are_passed_over() -> None:
     assert mapping.run_from("id", json.dumps([*json.loads(mapping.run_text(RUN)), "new"])) == RUN
     later = json.dumps([*json.loads(mapping.schedule_text(SCHEDULE)), "new"])
     assert mapping.schedule_from("id", later) == SCHEDULE
+
+
+def test_what_is_told_behind_a_row_is_what_the_rules_say() -> None:
+    waiting = Run("id", "task", "enqueue", 1, 2, error="of an earlier try", attempt=1, claim_no=2)
+    begun = start.started(waiting, 'a "node"', 70)
+    begun_text = mapping.run_text(waiting) + "[70" + mapping.begun_text('a "node"')
+    assert mapping.run_from("id", begun_text) == begun
+    for outcome in (Outcome("id", 3, "succeeded"), Outcome("id", 3, "failed", {"a": [1]}, 'ü "said"', "why")):
+        ended_text = f"{begun_text}[90{mapping.ended_text(outcome)}"
+        assert mapping.run_from("id", ended_text) == end.settle(begun, None, outcome, 90)
+
+
+def test_what_stands_behind_a_row_and_is_nothing_that_is_told_makes_it_unreadable() -> None:
+    text = mapping.run_text(Run("id", "task", "enqueue", 1, 2))
+    for rubbish in ("[", "[70]", '{"at": 70}', '[70,"running"]', "null", " "):
+        assert isinstance(mapping.run_from("id", text + rubbish), UnreadableRun), rubbish
 
 
 def test_arguments_are_never_shared_between_two_readings_of_a_row() -> None:

@@ -219,6 +219,8 @@ def test_what_was_only_looked_at_may_change(store: RedisStore, reads: Work, chan
 
 
 def test_what_one_works_on_others_pass_over_until_it_is_done(store: RedisStore) -> None:
+    with store.begin() as tx:
+        tx.save_node(replace(NODE, id="other"))  # who is alone holds no runs but those of schedules
     with store.begin() as mine:
         assert mine.due_schedules(10, 0) == ([SCHEDULE], False)
         with store.begin() as theirs:

@@ -21,22 +21,11 @@ for _ = 1, tonumber(ARGV[1]) do
   at = first + count
 end
 
--- Tracks that hold no run any more leave their lane, and a lane without tracks leaves the others.
-local function close(lane, first, last)
-  local tracks = KEYS[1] .. 'tracks:' .. lane
-  for i = first, last do
-    if redis.call('EXISTS', KEYS[1] .. 'track:' .. lane .. '\n' .. ARGV[i]) == 0 then
-      redis.call('SREM', tracks, ARGV[i])
-    end
-  end
-  if redis.call('EXISTS', tracks) == 0 then redis.call('ZREM', KEYS[1] .. 'lanes', lane) end
-end
-
 while at <= #ARGV do
   local what, name, first = ARGV[at], ARGV[at + 1], at + 3
   local last = at + 2 + tonumber(ARGV[at + 2])
   if what == 'CLOSE' then
-    close(name, first, last)
+    close(name, {unpack(ARGV, first, last)})
   else
     redis.call(what, KEYS[1] .. name, unpack(ARGV, first, last))
   end
