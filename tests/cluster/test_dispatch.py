@@ -101,13 +101,14 @@ def alone(ctx: Context) -> None:
 """
 
 
+OVERLAPS = ("serial", "discard", "cover")
+
+
 @pytest.mark.parametrize(
     ("url", "overlap"),
     [
-        ("sqlite", "serial"),
-        pytest.param("sqlite", "discard", marks=pytest.mark.slow),
-        pytest.param("sqlite", "cover", marks=pytest.mark.slow),
-        *(("postgresql_15", overlap) for overlap in ("serial", "discard", "cover")),
+        *(pytest.param("sqlite", overlap, marks=pytest.mark.slow) for overlap in OVERLAPS),
+        *(("postgresql_15", overlap) for overlap in OVERLAPS),
     ],
     indirect=["url"],
 )

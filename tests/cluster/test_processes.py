@@ -227,7 +227,7 @@ def _expect_one_run_each(store: Store, count: int) -> None:
 
 @pytest.mark.parametrize(
     "url",
-    ["sqlite", "mariadb", slow_on("postgresql_15"), slow_on("mongodb_new_url"), slow_on("redis_url")],
+    ["sqlite", "mariadb", "mongodb_new_url", "redis_url", slow_on("postgresql_15")],
     indirect=True,
 )
 def test_eight_processes_plan_two_thousand_due_schedules_and_none_twice(
@@ -244,7 +244,7 @@ def test_eight_processes_plan_two_thousand_due_schedules_and_none_twice(
 
 @pytest.mark.parametrize(
     "url",
-    ["postgresql_15", "mongodb_new_url", "redis_url", slow_on("sqlite"), slow_on("mariadb")],
+    ["postgresql_15", slow_on("mongodb_new_url"), slow_on("redis_url"), slow_on("sqlite"), slow_on("mariadb")],
     indirect=True,
 )
 def test_fifty_planners_plan_ten_thousand_due_schedules_and_none_twice(

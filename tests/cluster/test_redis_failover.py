@@ -35,7 +35,6 @@ def test_nothing_is_doubled_when_the_primary_of_sentinels_is_frozen_and_thawed_a
         nodes.goes_on()
 
 
-@pytest.mark.slow  # at times the nodes do not go on within the test's patience after the freeze: not explained yet
 def test_nothing_is_doubled_when_the_holder_of_a_cluster_is_frozen_and_thawed_and_the_next_one_killed(
     redis_cluster: RedisCluster, tmp_path: Path
 ) -> None:
