@@ -28,18 +28,18 @@ SHORT_WAY = (
     ),
     Sabotage(
         name="plain-run-of-a-group",
-        rule="A run of a group takes a place when it begins and gives it back when it ends: neither is plain.",
+        rule="A run of a group takes a place when it begins: that is not plain.",
         file="rules/plain.py",
-        find="type(run) is Run and run.policy.limit is None and",
-        replace="type(run) is Run and",
+        find="    return run.waits_for is None and run.policy.limit is None and",
+        replace="    return run.waits_for is None and",
         tests=memory("TestGroupLimits"),
     ),
     Sabotage(
         name="plain-start-after-a-crash",
         rule="A run that has crashed a node begins alone: its start is not plain.",
         file="rules/plain.py",
-        find=" or run.waits_for is not None or run.crashes:",
-        replace=" or run.waits_for is not None:",
+        find="run.until_ms is not None or run.crashes:",
+        replace="run.until_ms is not None:",
         tests=memory("TestCrashes"),
     ),
     Sabotage(

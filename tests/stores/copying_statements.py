@@ -53,7 +53,6 @@ def short_statements(dialect: Dialect) -> Iterator[tuple[str, dict[str, Any]]]:
             (*names, "onthedot_keys"), count, ends=True, of_pools=of_pools, in_places=True
         )
         yield str(statement), placed
-    yield str(plain_postgresql._set_aside(names[0], "onthedot_keys")), {**placed, "ids": _array(_NAMES)}
     ticks = [(name, name, 1, 1, name, name, None, 1, NOW_MS) for name in _NAMES]
     (given,) = dialect.given.values(ahead_postgresql._AHEAD, ticks)
     yield str(ahead_postgresql._statement(names[2], names[0], names[3])), {**common, **given}
@@ -62,15 +61,13 @@ def short_statements(dialect: Dialect) -> Iterator[tuple[str, dict[str, Any]]]:
 def _of_groups() -> dict[str, Any]:
     """Fifty groups of ten places, each of which ten may come free."""
     groups = [f"n{number}" for number in range(50)]
-    places = [(f"l:{group}/{number}", f"slot:{group}") for group in groups for number in range(10)]
     return {
         "ends": 500,
         "group_lanes": _array(f"slot:{group}" for group in groups),
         "group_widths": _array(f"w:{group}" for group in groups),
         "group_most": _array("10" for _ in groups),
         "group_ends": _array("10" for _ in groups),
-        "place_keys": _array(key for key, _ in places),
-        "place_lanes": _array(lane for _, lane in places),
+        "place_keys": _array(f"l:{group}/{number}" for group in groups for number in range(10)),
     }
 
 

@@ -21,7 +21,8 @@ _GROUPS = (
     "SELECT * FROM unnest(CAST(:group_lanes AS text[]), CAST(:group_widths AS text[]), CAST(:group_most AS bigint[]),"
     " CAST(:group_ends AS bigint[])) AS groups (lane, width, most, ends)"
 )
-_PLACES = "unnest(CAST(:place_keys AS text[]), CAST(:place_lanes AS text[])) AS places (key, lane)"
+_LANE = "'limit' || regexp_replace(substr(key, 2), '/[0-9]+$', '')"
+"""Where they wait for a place, of its key: of `l:mail/3` it is `limit:mail`."""
 
 
 class Words(NamedTuple):
@@ -49,26 +50,23 @@ class Words(NamedTuple):
 
     @property
     def _is_as_wide(self) -> str:
+        # The moment in other words, so that it is found by its key: not by the index of those that expire.
         return (
             "theirs.key = groups.width AND theirs.state = CAST(groups.most AS text)"
-            f" AND theirs.expires_ms > {self.now_ms}"
+            f" AND COALESCE(theirs.expires_ms, 0) > {self.now_ms}"
         )
 
     def needs_care(self) -> Iterator[str]:
         """Conditions, each of which leaves the places of groups to the general way."""
+        # One condition on a group, not three, and one of them no EXISTS: as joins, or hashed, they would read all that
+        # waits. What has a priority in other words: else the index of levels would be taken, in which due moments do
+        # not come first.
         yield (
-            "EXISTS (SELECT 1 FROM groups WHERE NOT EXISTS"
-            f" (SELECT 1 FROM {self.keys} AS theirs WHERE {self._is_as_wide}))"
-        )
-        # In other words: else the index of levels would be taken, in which due moments do not come first.
-        yield (
-            "EXISTS (SELECT 1 FROM groups WHERE EXISTS"
-            f" (SELECT 1 FROM {self.runs} WHERE {self._waiting('(SELECT 1)')}))"
-        )
-        yield (
-            "EXISTS (SELECT 1 FROM groups CROSS JOIN LATERAL"
-            f" (SELECT plain, task, pool {self.behind} LIMIT groups.ends) AS foremost"
-            f" WHERE foremost.plain <> groups.most OR ({self.of_tasks}) IS NOT TRUE)"
+            "EXISTS (SELECT 1 FROM groups WHERE"
+            f" NOT EXISTS (SELECT 1 FROM {self.keys} AS theirs WHERE {self._is_as_wide})"
+            f" OR (SELECT 1 FROM {self.runs} WHERE {self._waiting('(SELECT 1)')} LIMIT 1) IS NOT NULL"
+            f" OR EXISTS (SELECT 1 FROM (SELECT plain, task, pool {self.behind} LIMIT groups.ends) AS foremost"
+            f" WHERE foremost.plain <> groups.most OR ({self.of_tasks}) IS NOT TRUE))"
         )
         yield (
             "(SELECT count(*) + :ends > :most OR COALESCE(bool_or(plain = 0), FALSE) FROM"
@@ -78,9 +76,9 @@ class Words(NamedTuple):
     def handing_on(self) -> list[str]:
         """The parts after those that end them and lock what is due: `behind` are those that inherit."""
         held = (
-            f"SELECT theirs.key, places.lane FROM {_PLACES} JOIN {self.keys} AS theirs"
-            " ON theirs.key = places.key WHERE theirs.run_id = ANY(ARRAY(SELECT id FROM ours))"
-            " AND theirs.expires_ms IS NULL ORDER BY theirs.key FOR NO KEY UPDATE OF theirs"
+            f"SELECT key, {_LANE} AS lane FROM {self.keys} WHERE key = ANY(CAST(:place_keys AS text[]))"
+            " AND CASE WHEN expires_ms IS NULL THEN run_id = ANY(ARRAY(SELECT id FROM ours)) ELSE FALSE END"
+            " ORDER BY key FOR NO KEY UPDATE"
         )
         wide = (
             f"SELECT groups.lane, groups.most, (SELECT count(*) FROM held WHERE held.lane = groups.lane) AS ends"
@@ -110,12 +108,10 @@ def values(asked: PlainStep) -> dict[str, Any]:
     """What these parts are given."""
     limits = sorted(asked.limits.items())
     groups = [(for_limit(group), width_of(group), most, ends) for (group, most), ends in limits]
-    places = [(key, for_limit(group)) for (group, most), _ in limits for key in places_of(group, most)]
-    names = ("group_lanes", "group_widths", "group_most", "group_ends"), ("place_keys", "place_lanes")
-    arrays: dict[str, Any] = {"ends": asked.limits.total()}
-    for each, rows in zip(names, (groups, places), strict=True):
-        arrays |= {name: array_literal(column) for name, column in zip(each, zip(*rows, strict=True), strict=True)}
-    return arrays
+    names = ("group_lanes", "group_widths", "group_most", "group_ends")
+    arrays = {name: array_literal(column) for name, column in zip(names, zip(*groups, strict=True), strict=True)}
+    places = [key for (group, most), _ in limits for key in places_of(group, most)]
+    return {**arrays, "place_keys": array_literal(places), "ends": asked.limits.total()}
 
 
 def set_aside(keys: str) -> str:
