@@ -439,13 +439,13 @@ def test_places_of_a_group_go_on_alike_by_both_ways(both: Both, crowd: Crowd) ->
     passed, taken = pass_on(both, crowd)
     both.clock.now_ms = start_ms
     with both.by_the_rules():
-        _, ruled = pass_on(both, crowd)
+        ruled_passed, ruled = pass_on(both, crowd)
     both.clock.now_ms = start_ms
     with both.general():
         then, _ = pass_on(both, crowd)
     both.clock.pass_by(2 * MINUTE)
     both.scene.renew(both.node)
-    assert passed == then
+    assert passed == ruled_passed == then
     handed = any(begun is not None and any(number >= len(crowd.holders) for number in begun) for _, begun in taken)
     event(f"something began the short way: {handed}")
     if not any(policy.priority for policy in (*crowd.waiting, *crowd.due)):  # statements leave them all, rules but some
@@ -482,6 +482,59 @@ def test_who_waits_for_a_place_begins_in_the_step_that_frees_it(both: Both) -> N
     assert {run_id for key, run_id in after.items() if "one" in key} == {waiting[0].id}
     assert {run_id for key, run_id in after.items() if "three" in key} == {run.id for run in (holders[1], *waiting[1:3])}
     _end_all(both, [*holders, *waiting])
+    assert both.places() == {}
+
+
+ONE = Policy(limit="one:1")
+
+
+@pytest.mark.parametrize(
+    ("waiting", "due", "workers"),
+    [
+        (Policy(limit="one:2"), None, 5),
+        (Policy(limit="one:1", priority=-1), None, 5),
+        (Policy(limit="one:1", pool="slow"), None, 5),
+        (Policy(limit="one:1", expires_ms=MINUTE), None, 5),
+        (ONE, ONE, 5),
+        (ONE, Policy(priority=1), 5),
+        (ONE, Policy(), 1),
+    ],
+    ids=["another width", "a priority", "another pool", "may expire", "one is due", "more important", "few workers"],
+)
+def test_no_place_goes_on_past_what_needs_more_care(
+    both: Both, waiting: Policy, due: Policy | None, workers: int
+) -> None:
+    if not both.store.hands_places_on:
+        pytest.skip("it has no short way for places")
+    crowd = Crowd((ONE,), (waiting, ONE), () if due is None else (due,), MINUTE, {"ending": "succeeded"}, workers, ())
+    passed, taken = pass_on(both, crowd)
+    assert taken == [(set(), None)]
+    with both.general():
+        assert pass_on(both, crowd)[0] == passed
+
+
+def test_a_place_that_nobody_waits_for_is_free(both: Both) -> None:
+    crowd = Crowd((ONE,), (), (), 0, {"ending": "succeeded"}, 5, None)
+    passed, taken = pass_on(both, crowd)
+    assert passed.holders == frozenset()
+    assert taken == ([({0}, set())] if both.store.hands_places_on else [])
+
+
+def test_a_place_goes_on_only_in_a_group_that_was_never_wider(both: Both) -> None:
+    """Who has a place that is no longer there counts, and is not seen by the statement."""
+    if not both.store.hands_places_on:
+        pytest.skip("it has no short way for places")
+    both.forget_places()
+    scene = both.scene
+    wide, *others = [scene.waiting_run(policy=Policy(limit=limit)) for limit in ("one:2", "one:1", "one:1")]
+    assert [run.id for run in scene.start(both.node)] == [wide.id]
+    scene.end(scene.run(wide))
+    (holder,) = scene.start(both.node)
+    both.store._short_way._may_begin = True
+    both.taken.clear()
+    both.store.finish_and_start(both.node, [Outcome(holder.id, holder.claim_no, "succeeded")], ["job"], 5)
+    assert [done.ended for done in both.taken if done is not None] == [()]
+    _end_all(both, others)
 
 
 def test_a_run_that_cannot_be_read_keeps_no_place_that_it_was_handed(both: Both) -> None:
