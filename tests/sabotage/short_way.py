@@ -323,6 +323,6 @@ SHORT_WAY = (
         file="stores/engine/plainly.py",
         find="    if len(due) + asked.limits.total() > asked.most or not all(map(begins_plainly, due)):\n",
         replace="    if False:\n",
-        tests=(f"{_SHORT}places_of_a_group_go_on_alike_by_both_ways",),
+        tests=(_CARE,),
     ),
 )

@@ -14,7 +14,6 @@ from onthedot.model.run import Run, for_limit
 from onthedot.rules import backfill, end
 from onthedot.rules.flows.broadcasting import is_whole
 
-
 MOST_PLACES = 100
 """Of a group whose places are handed on so; those of a larger one are too many to look through in one statement."""
 

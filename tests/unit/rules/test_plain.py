@@ -51,6 +51,10 @@ def test_who_holds_a_place_ends_plainly_but_for_that() -> None:
     succeeded = Outcome("r", 1, "succeeded")
     assert ends_but_for_its_place(BEHIND, succeeded)
     assert not ends_plainly(BEHIND, succeeded)
-    for run in (replace(BEHIND, policy=Policy()), replace(BEHIND, key="k"), replace(BEHIND, policy=Policy(limit="x:0"))):
+    for run in (
+        replace(BEHIND, policy=Policy()),
+        replace(BEHIND, key="k"),
+        replace(BEHIND, policy=Policy(limit="x:0")),
+    ):
         assert not ends_but_for_its_place(run, succeeded)
     assert not ends_but_for_its_place(BEHIND, Outcome("r", 1, "handed_back"))

@@ -179,7 +179,9 @@ def _heirs(tx: Transaction, claim: Claim, ended: Sequence[Run]) -> list[Run]:
     """Of those that wait for the places of these, the foremost: as many of each group as have ended, with a place."""
     limits = Limits(tx)
     left = Counter(run.policy.group_limit for run in ended if run.policy.group_limit is not None)
-    waiting = [(run, most) for (group, most), places in left.items() for run in tx.waiting_for(for_limit(group), places)]
+    waiting = [
+        (run, most) for (group, most), places in left.items() for run in tx.waiting_for(for_limit(group), places)
+    ]
     free = tx.live_runs_if_free({run.id for run, _ in waiting}) if waiting else {}
     heirs = [run for run, most in waiting if run.id in free and _may_inherit(run, claim, most) and limits.admits(run)]
     limits.save()

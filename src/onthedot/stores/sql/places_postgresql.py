@@ -1,10 +1,10 @@
 """Places of groups in the short way on PostgreSQL: whoever ends hands its place on to the foremost that waits for it.
 
-So many hold places of a group afterwards as did before, or fewer; each place has one row, and one holder. Whether it may
-be done so at all is looked at before anything is locked: nothing else that is due, or waits for these places, needs more
-care, and the group is as wide as those say who end. The places of those who end are theirs, so nobody else changes them;
-they are locked in the order of their keys, and the width after them, which may have changed while an end waited. Who
-inherits a place is locked without waiting for anybody.
+So many hold places of a group afterwards as did before, or fewer; each place has one row, and one holder. Whether it
+may be done so at all is looked at before anything is locked: nothing else that is due, or waits for these places, needs
+more care, and the group is as wide as those say who end. The places of those who end are theirs, so nobody else changes
+them; they are locked in the order of their keys, and the width after them, which may have changed while an end waited.
+Who inherits a place is locked without waiting for anybody.
 """
 
 from __future__ import annotations

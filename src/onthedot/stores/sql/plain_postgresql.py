@@ -86,9 +86,7 @@ def _values(asked: PlainStep, now_ms: int | None, floor_ms: int) -> dict[str, An
 
 
 @cache
-def _statement(
-    names: Sequence[str], lanes: int, *, ends: bool, of_pools: bool, in_places: bool = False
-) -> TextClause:
+def _statement(names: Sequence[str], lanes: int, *, ends: bool, of_pools: bool, in_places: bool = False) -> TextClause:
     """Without lanes nothing is to begin. In places: some of those that end hold places of groups."""
     runs, history, schedules, nodes, keys = names
     of_tasks = _of_tasks(of_pools=of_pools)
