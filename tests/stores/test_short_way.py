@@ -81,8 +81,10 @@ class Both:
             return self.taken[-1]
 
         self.store.step_plainly = step  # type: ignore[method-assign]
-        yield
-        self.store.step_plainly = own  # type: ignore[method-assign]
+        try:
+            yield
+        finally:
+            self.store.step_plainly = own  # type: ignore[method-assign]
 
     def forget_places(self) -> None:
         """Also how wide groups were."""
@@ -95,7 +97,7 @@ class Both:
             tables.keys.c.key.like("l:%"), tables.keys.c.expires_ms.is_(None)
         )
         with self.engine.connect() as connection:
-            return dict(connection.execute(which).tuples())
+            return {str(row.key): str(row.run_id) for row in connection.execute(which)}
 
     def row(self, table: Table, run_id: str) -> dict[str, Any] | None:
         """Without what is its own."""
@@ -514,7 +516,9 @@ def test_no_place_goes_on_past_what_needs_more_care(
     crowd = Crowd((ONE,), (waiting, ONE), () if due is None else (due,), MINUTE, {"ending": "succeeded"}, workers, ())
     passed, taken = pass_on(both, crowd)
     assert taken == [(set(), None)]
-    if not waiting.priority:  # the rules know who is the foremost, whatever the priorities
+    if not waiting.priority and (
+        due is None or not due.priority
+    ):  # the rules know who is the foremost, whatever the priorities
         with both.by_the_rules():
             assert pass_on(both, crowd) == (passed, taken)
     with both.general():
