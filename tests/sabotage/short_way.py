@@ -10,6 +10,8 @@ _LOCKS = "tests/stores/test_row_locks.py::test_"
 _MONGODB = "tests/stores/test_mongodb_writes.py::test_"
 _REDIS = "tests/unit/stores/redis/test_plain.py::test_"
 _POSTGRESQL = "tests/stores/test_postgresql.py::"
+_CARE = f"{_SHORT}no_place_goes_on_past_what_needs_more_care"
+_PLACES = "stores/sql/places_postgresql.py"
 
 SHORT_WAY = (
     Sabotage(
@@ -30,18 +32,18 @@ SHORT_WAY = (
     ),
     Sabotage(
         name="plain-run-of-a-group",
-        rule="A run of a group takes a place when it begins and gives it back when it ends: neither is plain.",
+        rule="A run of a group takes a place when it begins: that is not plain.",
         file="rules/plain.py",
-        find="type(run) is Run and run.policy.limit is None and",
-        replace="type(run) is Run and",
+        find="    return run.waits_for is None and run.policy.limit is None and",
+        replace="    return run.waits_for is None and",
         tests=memory("TestGroupLimits"),
     ),
     Sabotage(
         name="plain-start-after-a-crash",
         rule="A run that has crashed a node begins alone: its start is not plain.",
         file="rules/plain.py",
-        find=" or run.waits_for is not None or run.crashes:",
-        replace=" or run.waits_for is not None:",
+        find="run.until_ms is not None or run.crashes:",
+        replace="run.until_ms is not None:",
         tests=memory("TestCrashes"),
     ),
     Sabotage(
@@ -326,5 +328,101 @@ SHORT_WAY = (
         find=" = rest or (None, None, None)",
         replace=" = rest or values[_RESULT : _REASON + 1]",
         tests=(f"{_SHORT}what_was_said_of_an_earlier_try_is_not_said_of_the_next[redis]",),
+    ),
+    Sabotage(
+        name="place-for-what-has-crashed",
+        rule="A run that has crashed a node begins alone: it is handed no place.",
+        file="rules/plain.py",
+        find="return limit[1] if anywhere and _needs_a_worker_at_most(run) else 0",
+        replace="return limit[1] if anywhere else 0",
+        tests=("tests/unit/rules/test_plain.py::test_what_needs_more_than_a_place_is_left_to_the_general_way",),
+    ),
+    Sabotage(
+        name="place-goes-on-whatever-is-due",
+        rule="Nobody is overtaken: with something due that needs care, places go on the general way.",
+        file="stores/sql/plain_postgresql.py",
+        find=" AND NOT (given.placed = 1 AND (SELECT any_due FROM others))",
+        replace=" AND given.placed >= 0",
+        tests=(_CARE,),
+    ),
+    Sabotage(
+        name="place-goes-on-past-the-foremost",
+        rule="A place goes to the foremost that waits for it, whoever that is.",
+        file=_PLACES,
+        find="foremost.plain <> groups.most OR ({self.of_tasks}) IS NOT TRUE))",
+        replace="FALSE))",
+        tests=(_CARE,),
+    ),
+    Sabotage(
+        name="place-goes-on-past-what-has-a-priority",
+        rule="A place goes to the most important that waits for it.",
+        file=_PLACES,
+        find=" LIMIT 1) IS NOT NULL",
+        replace=" LIMIT 0) IS NOT NULL",
+        tests=(_CARE,),
+    ),
+    Sabotage(
+        name="place-goes-on-past-plain-runs",
+        rule="With more due than workers those of least precedence start, whether they wait for a place or not.",
+        file=_PLACES,
+        find="(SELECT count(*) + :ends > :most OR",
+        replace="(SELECT :ends > :most OR",
+        tests=(_CARE,),
+    ),
+    Sabotage(
+        name="place-goes-on-where-there-were-more",
+        rule="Who holds a place that is no longer there counts: a group that was wider goes the general way.",
+        file=_PLACES,
+        find=" NOT EXISTS (SELECT 1 FROM {self.keys} AS theirs WHERE {self._is_as_wide})",
+        replace=" FALSE",
+        tests=(f"{_SHORT}a_place_goes_on_only_in_a_group_that_was_never_wider",),
+    ),
+    Sabotage(
+        name="place-goes-on-by-an-old-width",
+        rule="Decide only on rows that are locked: how wide a group is may change while an end waits.",
+        file=_PLACES,
+        find=" ORDER BY theirs.key FOR SHARE OF theirs",
+        replace=" ORDER BY theirs.key",
+        tests=(f"{_LOCKS}a_place_goes_on_only_in_a_group_that_is_no_wider_when_it_is_free",),
+    ),
+    Sabotage(
+        name="place-goes-on-and-waits",
+        rule="Starting waits for nobody's lock, in a place or not.",
+        file=_PLACES,
+        find=" LIMIT groups.ends FOR NO KEY UPDATE SKIP LOCKED)",
+        replace=" LIMIT groups.ends FOR NO KEY UPDATE NOWAIT)",
+        tests=(f"{_LOCKS}a_place_goes_on_past_a_run_that_is_locked",),
+    ),
+    Sabotage(
+        name="more-begin-than-places-came-free",
+        rule="No more runs of a group run at once than it has places.",
+        file=_PLACES,
+        find=" LIMIT groups.ends FOR NO KEY UPDATE SKIP LOCKED)",
+        replace=" LIMIT groups.ends + 1 FOR NO KEY UPDATE SKIP LOCKED)",
+        tests=(f"{_SHORT}who_waits_for_a_place_begins_in_the_step_that_frees_it",),
+    ),
+    Sabotage(
+        name="place-of-nobody-is-kept",
+        rule="A place is given back in the step that ends its holder.",
+        file=_PLACES,
+        find="expires_ms = CASE WHEN handed.id IS NULL THEN 1 END",
+        replace="expires_ms = NULL",
+        tests=(f"{_SHORT}a_place_that_nobody_waits_for_is_free",),
+    ),
+    Sabotage(
+        name="unreadable-run-keeps-its-place",
+        rule="A row that cannot be read is set aside, and hides nobody.",
+        file=_PLACES,
+        find="UPDATE {keys} SET expires_ms = 1 WHERE",
+        replace="UPDATE {keys} SET expires_ms = NULL WHERE",
+        tests=(f"{_SHORT}a_run_that_cannot_be_read_keeps_no_place_that_it_was_handed",),
+    ),
+    Sabotage(
+        name="place-goes-on-by-the-rules-whatever-is-due",
+        rule="Nobody is overtaken: in memory, too.",
+        file="stores/engine/plainly.py",
+        find="    if len(due) + asked.limits.total() > asked.most or not all(map(begins_plainly, due)):\n",
+        replace="    if False:\n",
+        tests=(_CARE,),
     ),
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from sqlalchemy import TextClause
@@ -45,11 +45,34 @@ def short_statements(dialect: Dialect) -> Iterator[tuple[str, dict[str, Any]]]:
         return
     words = dict.fromkeys(("tasks", "pools", "known"), "{job,fast}")
     for count, with_ends, of_pools in ((0, True, False), (2, True, False), (2, False, True), (4, True, True)):
-        statement = plain_postgresql._statement(names, count, ends=with_ends, of_pools=of_pools)
+        statement = plain_postgresql._statement((*names, "onthedot_keys"), count, ends=with_ends, of_pools=of_pools)
         yield str(statement), {**common, **words, **given}
+    placed = {**common, **words, **given, "given_placed": _array("1" for _ in _NAMES), **_of_groups()}
+    for count, of_pools in ((2, False), (4, True)):
+        statement = plain_postgresql._statement(
+            (*names, "onthedot_keys"), count, ends=True, of_pools=of_pools, in_places=True
+        )
+        yield str(statement), placed
     ticks = [(name, name, 1, 1, name, name, None, 1, NOW_MS) for name in _NAMES]
     (given,) = dialect.given.values(ahead_postgresql._AHEAD, ticks)
     yield str(ahead_postgresql._statement(names[2], names[0], names[3])), {**common, **given}
+
+
+def _of_groups() -> dict[str, Any]:
+    """Fifty groups of ten places, each of which ten may come free."""
+    groups = [f"n{number}" for number in range(50)]
+    return {
+        "ends": 500,
+        "group_lanes": _array(f"slot:{group}" for group in groups),
+        "group_widths": _array(f"w:{group}" for group in groups),
+        "group_most": _array("10" for _ in groups),
+        "group_ends": _array("10" for _ in groups),
+        "place_keys": _array(f"l:{group}/{number}" for group in groups for number in range(10)),
+    }
+
+
+def _array(values: Iterable[str]) -> str:
+    return "{" + ",".join(values) + "}"
 
 
 def _on_mysql(names: Sequence[str]) -> Iterator[tuple[TextClause, dict[str, Any]]]:

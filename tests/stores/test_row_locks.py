@@ -11,12 +11,15 @@ import sqlalchemy
 from sqlalchemy import Table, text
 
 from onthedot.model.outcome import Outcome
+from onthedot.model.policy import Policy
+from onthedot.model.run import Run
+from onthedot.model.states import State
 from onthedot.stores.base import Store
 from onthedot.stores.open import open_store
 from onthedot.stores.sql import tables
 from onthedot.testing.clock import ManualClock
 from onthedot.testing.conformance.ahead import ahead_of, plan_ahead, runs_of
-from onthedot.testing.conformance.scene import MINUTE, START_MS, Scene
+from onthedot.testing.conformance.scene import BY, MINUTE, START_MS, Scene
 
 DRIVERS = {"postgresql": "postgresql+psycopg", "mariadb": "mysql+pymysql"}
 
@@ -159,6 +162,68 @@ def test_while_an_end_waits_for_a_users_transaction_nothing_that_is_due_is_locke
             assert [run.id for run in scene.start(other)] == [due.id]
         finished, started = both.result()
     assert ([run.id for run in finished.recorded], started.runs) == ([running.id], ())
+
+
+def behind_a_limit(scene: Scene, node: str, waiting: int) -> tuple[Run, list[Run]]:
+    """A run that holds the only place of a group, and those that wait for it."""
+    limited = Policy(limit="one:1")
+    scene.waiting_run(policy=limited)
+    (holder,) = scene.start(node)
+    behind = [scene.waiting_run(policy=limited) for _ in range(waiting)]
+    assert scene.start(node) == []
+    assert scene.start(node) == []  # all that is due is plain from here on
+    return holder, behind
+
+
+@pytest.mark.parametrize("server", ["postgresql_15"], indirect=True)
+def test_a_place_goes_on_past_a_run_that_is_locked(server: Server) -> None:
+    scene = server.scene
+    node = scene.node()
+    holder, (locked, free) = behind_a_limit(scene, node, 2)
+    with server.locked(tables.runs, locked.id):
+        outcomes = [Outcome(holder.id, holder.claim_no, "succeeded")]
+        _, started = server.store.finish_and_start(node, outcomes, ["job"], 5)
+    assert [run.id for run in started.runs] == [free.id]
+    assert scene.start(node) == []
+
+
+@pytest.mark.parametrize("server", ["postgresql_15"], indirect=True)
+def test_a_place_goes_on_only_in_a_group_that_is_no_wider_when_it_is_free(server: Server) -> None:
+    """The end waits for a user's transaction around `ctx.complete`; meanwhile a run says that there are more places."""
+    scene = server.scene
+    node = scene.node()
+    holder, (behind,) = behind_a_limit(scene, node, 1)
+    with ThreadPoolExecutor(1) as thread:
+        with server.locked(tables.runs, holder.id):
+            outcomes = [Outcome(holder.id, holder.claim_no, "succeeded")]
+            both = thread.submit(scene.store.finish_and_start, node, outcomes, ["job"], 5)
+            while not both.done() and not server.somebody_waits():
+                pass
+            other = scene.node("other")
+            wider = [scene.waiting_run(policy=Policy(limit="one:3")) for _ in range(2)]
+            assert {run.id for run in scene.start(other)} == {run.id for run in wider}
+        finished, started = both.result()
+    assert ([run.id for run in finished.recorded], started.runs) == ([holder.id], ())
+    assert scene.start(node) == []
+    for run in wider:
+        scene.end(scene.run(run))
+    assert [run.id for run in scene.start(node)] == [behind.id]
+
+
+@pytest.mark.parametrize("server", ["postgresql_15"], indirect=True)
+def test_while_the_end_of_a_holder_waits_nobody_behind_it_is_locked(server: Server) -> None:
+    scene = server.scene
+    node = scene.node()
+    holder, (behind,) = behind_a_limit(scene, node, 1)
+    with ThreadPoolExecutor(1) as thread:
+        with server.locked(tables.runs, holder.id):
+            outcomes = [Outcome(holder.id, holder.claim_no, "succeeded")]
+            both = thread.submit(scene.store.finish_and_start, node, outcomes, ["job"], 5)
+            while not both.done() and not server.somebody_waits():
+                pass
+            assert scene.store.request_cancel(behind.id, "enough", BY).state is State.CANCELLED
+        finished, started = both.result()
+    assert ([run.id for run in finished.recorded], started.runs) == ([holder.id], ())
 
 
 def assert_waits_and_is_refused(server: Server) -> None:

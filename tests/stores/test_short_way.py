@@ -27,6 +27,7 @@ from onthedot.model.run import Run
 from onthedot.model.states import State
 from onthedot.rules.plain import begins_plainly, ends_plainly
 from onthedot.stores.claimed_runs import ClaimedRuns
+from onthedot.stores.engine import Engine
 from onthedot.stores.mongo.store import MongoStore
 from onthedot.stores.open import open_store
 from onthedot.stores.plain import PlainDone, PlainStep
@@ -69,6 +70,19 @@ class SqlRows:
         if found is None:
             return None
         return _shared(dict(found)) | {"earlier": re.sub(ID, "", found["earlier"] or "")}
+
+    def forget_places(self) -> None:
+        """Also how wide groups were."""
+        with self.engine.begin() as connection:
+            connection.execute(sqlalchemy.delete(tables.keys))
+
+    def places(self) -> dict[str, str]:
+        """Of groups, each with the run that holds it."""
+        which = sqlalchemy.select(tables.keys.c.key, tables.keys.c.run_id).where(
+            tables.keys.c.key.like("l:%"), tables.keys.c.expires_ms.is_(None)
+        )
+        with self.engine.connect() as connection:
+            return {str(row.key): str(row.run_id) for row in connection.execute(which)}
 
     def close(self) -> None:
         self.engine.dispose()
@@ -161,6 +175,34 @@ class Both:
             remembered, self.store._claimed_runs = self.store._claimed_runs, ClaimedRuns()
             yield
             self.store._claimed_runs = remembered
+
+    @contextmanager
+    def by_the_rules(self) -> Iterator[None]:
+        """The short way, as `plainly.step` has it."""
+        own = self.store.step_plainly
+
+        def step(asked: PlainStep) -> PlainDone | None:
+            self.taken.append(Engine.step_plainly(self.store, asked))
+            return self.taken[-1]
+
+        self.store.step_plainly = step  # type: ignore[method-assign]
+        try:
+            yield
+        finally:
+            self.store.step_plainly = own  # type: ignore[method-assign]
+
+    @property
+    def sql_engine(self) -> sqlalchemy.Engine:
+        """The store's own."""
+        assert isinstance(self.store, SqlStore)
+        return self.store._opened().engine
+
+    @property
+    def sql(self) -> SqlRows:
+        """Its rows, where it has tables; else the test says nothing of it."""
+        if not isinstance(self.rows, SqlRows):
+            pytest.skip("it has no short way for places")
+        return self.rows
 
 
 @pytest.fixture(
@@ -421,3 +463,234 @@ def test_a_step_of_plain_runs_is_one_statement_in_no_transaction_on_postgresql(b
     assert len(plan_ahead(scene, both.node, ahead).effects) == 1
     assert sent == [True] * 3
     sqlalchemy.event.remove(both.store._opened().engine, "before_cursor_execute", note)
+
+
+# places of groups
+
+
+@dataclass(frozen=True, slots=True)
+class Crowd:
+    """Who holds the places of a group, who waits behind them, and who has become due when the holders end."""
+
+    holders: tuple[Policy, ...]
+    waiting: tuple[Policy, ...]
+    due: tuple[Policy, ...]
+    due_for_ms: int
+    outcome: dict[str, Any]
+    workers: int
+    pools: tuple[str, ...] | None
+
+
+def in_group(*limits: str | None) -> st.SearchStrategy[Policy]:
+    return st.builds(
+        Policy,
+        retries=st.sampled_from([0, 0, 0, 1]),
+        backoff_ms=st.just(1),
+        limit=st.sampled_from(limits),
+        priority=st.sampled_from([0] * 8 + [-1, 1]),
+        pool=st.sampled_from([None] * 5 + ["slow"]),
+        expires_ms=st.sampled_from([None] * 8 + [600_000]),
+        group=st.sampled_from([None] * 8 + ["east"]),
+    )
+
+
+CROWDS = st.builds(
+    Crowd,
+    holders=st.lists(in_group(*["g:2"] * 8, "g:3", None), min_size=1, max_size=2).map(tuple),
+    waiting=st.lists(in_group(*["g:2"] * 8, "g:1", "g:3", "g:200"), max_size=4).map(tuple),
+    due=st.one_of(st.just(()), st.lists(in_group(None, None, None, "g:2"), max_size=2).map(tuple)),
+    due_for_ms=st.sampled_from([0, 0, MINUTE]),
+    outcome=OUTCOMES,
+    workers=st.integers(1, 6),
+    pools=st.sampled_from([None, None, ("fast",), ("fast", "slow")]),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Passed:
+    """What a step did to a crowd, in words that are the same of another crowd like it."""
+
+    recorded: frozenset[int]
+    begun: tuple[int, ...]
+    holders: frozenset[int]
+    """Of places."""
+    rows: tuple[tuple[dict[str, Any] | None, ...], ...]
+    left: tuple[int, ...]
+    """Who begins after that."""
+
+
+def pass_on(both: Both, crowd: Crowd) -> tuple[Passed, list[tuple[set[int], set[int] | None]]]:
+    """One step in which all holders end; and whom the short way ended and began."""
+    both.sql.forget_places()
+    scene, node = both.scene, both.node
+    made = [scene.waiting_run(policy=policy) for policy in crowd.holders]
+    held = scene.start(node)
+    made += [scene.waiting_run(policy=policy) for policy in crowd.waiting]
+    held += scene.start(node)
+    made += [scene.waiting_run(policy=policy, delay_ms=-crowd.due_for_ms) for policy in crowd.due]
+    numbers = {run.id: number for number, run in enumerate(made)}
+    both.store._short_way._may_begin = True
+    both.taken.clear()
+    outcomes = [Outcome(run.id, run.claim_no, **crowd.outcome) for run in held]
+    finished, started = both.store.finish_and_start(
+        node, outcomes, ["job"], crowd.workers, pools=crowd.pools, known=["job"]
+    )
+    assert (finished.refused, finished.again) == ((), ())
+    taken = [
+        (
+            {numbers[run.id] for run in done.ended},
+            None if done.begun is None else {numbers[run.id] for run in done.begun},
+        )
+        for done in both.taken
+        if done is not None
+    ]
+    passed = Passed(
+        frozenset(numbers[run.id] for run in finished.recorded),
+        tuple(numbers[run.id] for run in started.runs),
+        frozenset(numbers[run_id] for run_id in both.sql.places().values()),
+        tuple(both.sql.of(run.id) for run in made),
+        tuple(sorted(numbers[run.id] for run in scene.start(node))),
+    )
+    _end_all(both, made)
+    return passed, taken
+
+
+def _end_all(both: Both, runs: list[Run]) -> None:
+    for run in (both.scene.run(run) for run in runs):
+        if run.owner is not None and not run.is_final:
+            both.store.finish(both.node, [Outcome(run.id, run.claim_no, "failed", final=True)])
+        elif not run.is_final:
+            both.store.request_cancel(run.id, "the next crowd comes", BY)
+
+
+@_FEW
+@given(crowd=CROWDS)
+def test_places_of_a_group_go_on_alike_by_both_ways(both: Both, crowd: Crowd) -> None:
+    start_ms = both.clock.now_ms
+    passed, taken = pass_on(both, crowd)
+    both.clock.now_ms = start_ms
+    with both.by_the_rules():
+        ruled_passed, ruled = pass_on(both, crowd)
+    both.clock.now_ms = start_ms
+    with both.general():
+        then, _ = pass_on(both, crowd)
+    both.clock.pass_by(2 * MINUTE)
+    both.scene.renew(both.node)
+    assert passed == ruled_passed == then
+    handed = any(begun is not None and any(number >= len(crowd.holders) for number in begun) for _, begun in taken)
+    event(f"something began the short way: {handed}")
+    if not any(policy.priority for policy in (*crowd.waiting, *crowd.due)):  # statements leave them all, rules but some
+        assert taken == ruled
+
+
+def test_who_waits_for_a_place_begins_in_the_step_that_frees_it(both: Both) -> None:
+    """In one statement on PostgreSQL, whatever the number of groups; of each as many of the foremost as have ended."""
+    if not both.store.hands_places_on:
+        pytest.skip("it has no short way for places")
+    both.sql.forget_places()
+    scene, sent = both.scene, list[bool]()
+    limits = [Policy(limit=limit) for limit in ("one:1", "three:3", "three:3", "three:3")]
+    holders = [scene.waiting_run(policy=policy) for policy in limits]
+    begun = {run.id: run for run in scene.start(both.node)}
+    waiting = [scene.waiting_run(policy=policy) for policy in (*limits, *limits)]
+    assert scene.start(both.node) == []
+    before = both.sql.places()
+    both.store._short_way._may_begin = True
+
+    def note(connection: Any, cursor: Any, statement: str, *_: object) -> None:
+        if "onthedot_" in statement:
+            sent.append(cursor.connection.autocommit)
+
+    sqlalchemy.event.listen(both.sql_engine, "before_cursor_execute", note)
+    outcomes = [Outcome(run.id, begun[run.id].claim_no, "succeeded") for run in (holders[0], *holders[2:])]
+    finished, started = both.store.finish_and_start(both.node, outcomes, ["job"], 10)
+    sqlalchemy.event.remove(both.sql_engine, "before_cursor_execute", note)
+    assert sent == [True]
+    assert len(finished.recorded) == 3
+    assert [run.id for run in started.runs] == [run.id for run in waiting[:3]]
+    after = both.sql.places()
+    assert before.keys() == after.keys()
+    assert {run_id for key, run_id in after.items() if "one" in key} == {waiting[0].id}
+    assert {run_id for key, run_id in after.items() if "three" in key} == {
+        run.id for run in (holders[1], *waiting[1:3])
+    }
+    _end_all(both, [*holders, *waiting])
+    assert both.sql.places() == {}
+
+
+ONE = Policy(limit="one:1")
+
+
+@pytest.mark.parametrize(
+    ("waiting", "due", "workers"),
+    [
+        (Policy(limit="one:2"), None, 5),
+        (Policy(limit="one:1", priority=-1), None, 5),
+        (Policy(limit="one:1", pool="slow"), None, 5),
+        (Policy(limit="one:1", expires_ms=MINUTE), None, 5),
+        (ONE, ONE, 5),
+        (ONE, Policy(priority=1), 5),
+        (ONE, Policy(), 1),
+    ],
+    ids=["another width", "a priority", "another pool", "may expire", "one is due", "more important", "few workers"],
+)
+def test_no_place_goes_on_past_what_needs_more_care(
+    both: Both, waiting: Policy, due: Policy | None, workers: int
+) -> None:
+    if not both.store.hands_places_on:
+        pytest.skip("it has no short way for places")
+    crowd = Crowd((ONE,), (waiting, ONE), () if due is None else (due,), MINUTE, {"ending": "succeeded"}, workers, ())
+    passed, taken = pass_on(both, crowd)
+    assert taken == [(set(), None)]
+    if not waiting.priority and (
+        due is None or not due.priority
+    ):  # the rules know who is the foremost, whatever the priorities
+        with both.by_the_rules():
+            assert pass_on(both, crowd) == (passed, taken)
+    with both.general():
+        assert pass_on(both, crowd)[0] == passed
+
+
+def test_a_place_that_nobody_waits_for_is_free(both: Both) -> None:
+    crowd = Crowd((ONE,), (), (), 0, {"ending": "succeeded"}, 5, None)
+    passed, taken = pass_on(both, crowd)
+    assert passed.holders == frozenset()
+    assert taken == ([({0}, set())] if both.store.hands_places_on else [])
+
+
+def test_a_place_goes_on_only_in_a_group_that_was_never_wider(both: Both) -> None:
+    """Who has a place that is no longer there counts, and is not seen by the statement."""
+    if not both.store.hands_places_on:
+        pytest.skip("it has no short way for places")
+    both.sql.forget_places()
+    scene = both.scene
+    wide, *others = [scene.waiting_run(policy=Policy(limit=limit)) for limit in ("one:2", "one:1", "one:1")]
+    assert [run.id for run in scene.start(both.node)] == [wide.id]
+    scene.end(scene.run(wide))
+    (holder,) = scene.start(both.node)
+    both.store._short_way._may_begin = True
+    both.taken.clear()
+    both.store.finish_and_start(both.node, [Outcome(holder.id, holder.claim_no, "succeeded")], ["job"], 5)
+    assert [done.ended for done in both.taken if done is not None] == [()]
+    _end_all(both, others)
+
+
+def test_a_run_that_cannot_be_read_keeps_no_place_that_it_was_handed(both: Both) -> None:
+    if not both.store.hands_places_on:
+        pytest.skip("it has no short way for places")
+    both.sql.forget_places()
+    scene, one = both.scene, Policy(limit="one:1")
+    holder, *waiting = [scene.waiting_run(policy=one) for _ in range(3)]
+    (begun,) = scene.start(both.node)
+    assert begun.id == holder.id
+    both.store._short_way._may_begin = True
+    with both.sql.engine.begin() as connection:
+        damage = sqlalchemy.update(tables.runs).where(tables.runs.c.id == waiting[0].id)
+        connection.execute(damage.values(args="{"))
+    both.taken.clear()
+    _, started = both.store.finish_and_start(both.node, [Outcome(begun.id, begun.claim_no, "succeeded")], ["job"], 10)
+    assert [run.id for run in started.runs] == [waiting[1].id]
+    assert [run.id for done in both.taken if done is not None for run in done.ended] == [holder.id]
+    _end_all(both, waiting[1:])
+    with both.sql.engine.begin() as connection:
+        connection.execute(sqlalchemy.delete(tables.runs).where(tables.runs.c.id == waiting[0].id))

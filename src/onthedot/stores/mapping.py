@@ -33,7 +33,7 @@ from onthedot.model.task_info import TaskInfo
 from onthedot.model.token import Role, Session, Token
 from onthedot.model.value import Value, ValueState
 from onthedot.model.values import make, replace
-from onthedot.rules.plain import begins_plainly, is_followed
+from onthedot.rules.plain import begins_in_a_place_of, begins_plainly, is_followed
 from onthedot.stores.json_text import (
     UNREADABLE,
     UNREADABLE_POLICY,
@@ -495,7 +495,7 @@ def live_row(run: Run) -> Columns:
     """All columns of a live run: those of `LIVE`."""
     priority = run.policy.priority
     apart = "" if run.cause == "tick" else run.id
-    derived = (priority, 1 if priority else 0, apart, run.policy.pool, lane_of(run), 1 if begins_plainly(run) else 0)
+    derived = (priority, 1 if priority else 0, apart, run.policy.pool, lane_of(run), plainness(run))
     return (*run_row(run), *derived)
 
 
@@ -541,9 +541,14 @@ def run_moving_row(run: Run) -> Columns:
         run.size,
         run.remote,
         lane_of(run),
-        1 if begins_plainly(run) else 0,
+        plainness(run),
         run.id,
     )
+
+
+def plainness(run: Run) -> int:
+    """The column `plain`. In the lane of a group's limit it says how many places the run takes that group to have."""
+    return 1 if begins_plainly(run) else begins_in_a_place_of(run)
 
 
 def ledger_text(flow: Run) -> str | None:

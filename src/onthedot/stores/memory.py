@@ -72,6 +72,8 @@ class MemoryStore(Engine):
                 tx.undo()
                 raise
 
+    hands_places_on = True
+
     def has_short_way(self, node_id: str) -> bool:
         return True
 

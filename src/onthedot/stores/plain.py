@@ -6,6 +6,7 @@ its node cannot know; what does not fit it leaves alone, and that goes the gener
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -32,6 +33,11 @@ class PlainStep:
     most: int = 0
     """Of those."""
 
+    @property
+    def limits(self) -> Counter[tuple[str, int]]:
+        """The groups whose places those that end hold, each with how many it has: how many of these end."""
+        return Counter(run.policy.group_limit for run, _ in self.ends if run.policy.group_limit is not None)
+
 
 class PlainDone(NamedTuple):
     """What became of it."""
@@ -41,7 +47,7 @@ class PlainDone(NamedTuple):
     ended: tuple[Run, ...] = ()
     """Those that have, as they are in history now; nothing was done about the others."""
     begun: tuple[Run, ...] | None = None
-    """The foremost due runs, which are the node's now; None where they are not all plain, or none was asked for: then
-    nothing has begun."""
+    """The foremost due runs, which are the node's now, and those that were handed places of their groups; None where
+    they are not all plain, or none was asked for: then nothing has begun."""
     passed_over: bool = False
     """Something that is due was left to the general way."""

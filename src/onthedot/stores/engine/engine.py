@@ -242,6 +242,11 @@ class Engine(Store):
 
     # what is plain
 
+    @property
+    def hands_places_on(self) -> bool:
+        """Whether the short way knows of places of groups: who ends hands them on to who waits for them."""
+        return False
+
     def has_short_way(self, node_id: str) -> bool:
         """Whether this store has a short way for what is plain, and this node takes it."""
         return False
@@ -290,8 +295,8 @@ class Engine(Store):
                 raise
             return Finished(again=tuple(each.run_id for each in outcomes))
 
-    def _after_plain(self, ended: tuple[Run, ...]) -> Finished:
-        return self._after_finish(finishing.FinishPass(Finished(ended), ended))
+    def _after_plain(self, ended: tuple[Run, ...], begun: Sequence[Run] = ()) -> Finished:
+        return self._after_finish(finishing.FinishPass(Finished(ended), ended), begun)
 
     def finish_and_start(
         self,
@@ -307,7 +312,8 @@ class Engine(Store):
             return super().finish_and_start(node_id, outcomes, tasks, limit, pools=pools, known=known)
         claim = self._claim(node_id, tasks, pools, known)
         plain = self._short_way.take(node_id, outcomes, claim, limit)
-        first = self._after_plain(plain.ended) if plain.ended else Finished()
+        begun = () if plain.started is None else plain.started.runs
+        first = self._after_plain(plain.ended, begun) if plain.ended else Finished()
         if plain.started is not None:
             return _joined([first, self._finish_rest(node_id, plain.left)]), plain.started
         if plain.ended and not plain.left:
@@ -319,19 +325,19 @@ class Engine(Store):
         """In one transaction."""
         flow_ids = _flows_named(outcomes)
 
-        def both(tx: Transaction) -> tuple[finishing.FinishPass, starting.StartPass]:
+        def both(tx: Transaction) -> tuple[finishing.FinishPass, starting.StartPass, Sequence[Run]]:
             done, lookout = self._record(tx, claim.node_id, outcomes, flow_ids)
             first = waking.next_behind_limits(tx, done.ended, claim)
-            return done, starting.start_due(tx, claim, limit, lookout, self.tasks, first=first)
+            return done, starting.start_due(tx, claim, limit, lookout, self.tasks, first=first), first
 
         try:
-            finish, start = self._transact(both)
+            finish, start, waited = self._transact(both)
         except Exception as error:
             if is_of_the_store(error):
                 raise
             # Whoever it is, each alone; the next pass starts.
             return self._finish_in_parts(claim.node_id, outcomes), Started(passed_over=True)
-        self._short_way.note_begun(start.started.runs)
+        self._short_way.note_begun(start.started.runs, waited)
         return self._after_finish(finish, start.started.runs, flow_ids), self._after_start(start)
 
     def _finish(self, node_id: str, outcomes: Sequence[Outcome]) -> Finished:

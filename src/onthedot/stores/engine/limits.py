@@ -67,7 +67,7 @@ class Limits:
         """How many places the group has at most, which is remembered."""
         self._known(group, most)
         if most > self._widest[group]:
-            key = _widest_of(group)
+            key = width_of(group)
             self._widest[group] = most
             self._changed[key] = Key(key, key, self._tx.now_ms + _REMEMBERED_MS, state=str(most))
         return self._widest[group]
@@ -77,8 +77,8 @@ class Limits:
         return [] if limit is None else self._known(*limit)
 
     def _known(self, group: str, most: int) -> list[str]:
-        places = [f"l:{group}/{number}" for number in range(most)]
-        widest = _widest_of(group)
+        places = places_of(group, most)
+        widest = width_of(group)
         unknown = [each for each in (*places, widest) if each not in self._asked]
         if unknown:
             self._asked.update(unknown)
@@ -95,5 +95,11 @@ def _width(key: Key | None) -> int:
     return int(text) if text.isdecimal() else 0
 
 
-def _widest_of(group: str) -> str:
+def places_of(group: str, most: int) -> list[str]:
+    """The keys of its first so many places."""
+    return [f"l:{group}/{number}" for number in range(most)]
+
+
+def width_of(group: str) -> str:
+    """The key under which it is remembered how many places it has at most, as its state."""
     return f"w:{group}"

@@ -44,6 +44,8 @@ class PlainStatements(Protocol):
 
     at_once: bool
     """In one statement, which needs no transaction around it."""
+    hands_places_on: bool
+    """Whether runs that hold places of groups may be among those that end."""
 
     def step(self, connection: Connection, asked: PlainStep, now_ms: int | None, floor_ms: int) -> PlainDone:
         """All of it. `now_ms` of None: by the server's clock. Nothing is due below the floor."""

@@ -36,11 +36,13 @@ ENDS: Kinds = {
     "kept_by": "key",
 }
 """What is given of a run that ends."""
+ENDS_IN_PLACES: Kinds = {**ENDS, "placed": "number"}
+"""The same, and whether it holds a place of a group."""
 GIVEN = ("state", "result", "error", "reason", "kept_by")
 """Of that what history gets."""
 
 
-def still_ends_plainly(owner: str, schedules: str) -> str:
+def still_ends_plainly(owner: str, schedules: str, besides: str = "") -> str:
     """A condition on `ours`, a live run, and what is `given` of it.
 
     It is its node's under this claim, nobody asked it to stop, and nothing follows its schedule's runs.
@@ -50,7 +52,7 @@ def still_ends_plainly(owner: str, schedules: str) -> str:
         # each in all that is given. They are to be found by their ids.
         "ours.id = given.id AND CASE WHEN"
         f" ours.claim_no = given.claim_no AND ours.owner = {owner} AND ours.state = 'running'"
-        " AND ours.cancel_requested_ms IS NULL AND ours.remote IS NULL THEN NOT EXISTS"
+        f" AND ours.cancel_requested_ms IS NULL AND ours.remote IS NULL{besides} THEN NOT EXISTS"
         f" (SELECT 1 FROM {schedules} AS their WHERE their.id = ours.schedule_id AND their.followed = 1)"
         " ELSE FALSE END"
     )

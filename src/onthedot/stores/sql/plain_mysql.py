@@ -39,6 +39,7 @@ class OnMysql:
     """One transaction for a node's whole step."""
 
     at_once = False
+    hands_places_on = False
 
     def step(self, connection: Connection, asked: PlainStep, now_ms: int | None, floor_ms: int) -> PlainDone:
         names = plain.names_in(connection)

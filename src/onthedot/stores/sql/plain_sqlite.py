@@ -35,6 +35,7 @@ class OnSqlite:
     """One transaction for a node's whole step."""
 
     at_once = False
+    hands_places_on = False
 
     def step(self, connection: Connection, asked: PlainStep, now_ms: int | None, floor_ms: int) -> PlainDone:
         assert now_ms is not None, "this machine's clock is the store's"

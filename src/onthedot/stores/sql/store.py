@@ -147,6 +147,10 @@ class SqlStore(Engine):
         self._open_flows.remove(tx.ended)
         self._floors.lower(tx.due_schedules_ms, tx.due_runs_ms)
 
+    @property
+    def hands_places_on(self) -> bool:
+        return self._dialect.plain is not None and self._dialect.plain.hands_places_on
+
     def has_short_way(self, node_id: str) -> bool:
         return self._dialect.plain is not None
 

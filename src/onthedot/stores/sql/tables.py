@@ -289,7 +289,9 @@ runs = Table(
     _id("apart"),  # empty for a tick, the run's own id for anything else: ticks of one moment clash, manual runs do not
     Column("pool", String(20), nullable=True),  # of the policy, for queries
     _lane("lane"),  # where it stands while it waits: see `stores.lanes`
-    _flag("plain"),  # whether nothing but its own row is touched when it begins: see `rules.plain`
+    # Whether nothing but its own row is touched when it begins (see `rules.plain`). Behind a limit: how many places its
+    # group has, if a place is all that it needs.
+    _flag("plain"),
 )
 WAITING = runs.c.state == literal_column("'waiting'")
 RANKED = and_(WAITING, runs.c.ranked == literal_column("1"))
