@@ -17,8 +17,8 @@ from onthedot import App
 
 Say = Callable[[str], None]
 Way = Callable[[Place], float]
-RUNS = {"sqlite": 20_000}
-MOST_RUNS, FEW, LIMITED = 10_000, 1000, 5000
+RUNS = {"sqlite": 100_000}
+MOST_RUNS, FEW, LIMITED = 50_000, 4000, 5000
 TURNS = 3
 TUNED = "tune_gc=True"
 ASYNC, PLAIN = "onthedot, async def", "onthedot, plain def"
