@@ -25,6 +25,7 @@ from onthedot.model.outcome import Outcome
 from onthedot.model.policy import Policy
 from onthedot.model.run import Run
 from onthedot.model.states import State
+from onthedot.rules.edits import delete
 from onthedot.rules.plain import begins_plainly, ends_plainly
 from onthedot.stores.claimed_runs import ClaimedRuns
 from onthedot.stores.engine import Engine
@@ -694,3 +695,70 @@ def test_a_run_that_cannot_be_read_keeps_no_place_that_it_was_handed(both: Both)
     _end_all(both, waiting[1:])
     with both.sql.engine.begin() as connection:
         connection.execute(sqlalchemy.delete(tables.runs).where(tables.runs.c.id == waiting[0].id))
+
+
+def test_runs_that_begin_late_are_listed_so_beside_one_that_had_begun_late_before(both: Both) -> None:
+    """What was handed back keeps the moment of its beginning, and stands among the late ones already."""
+    scene = both.scene
+    again, other = scene.waiting_run(), scene.waiting_run(delay_ms=MINUTE)
+    scene.wait(MINUTE - 1)
+    scene.renew(both.node)
+    begun = _started(scene, both.node, again)
+    both.store.finish(both.node, [Outcome(again.id, begun.claim_no, "handed_back")])
+    scene.wait(MINUTE)
+    scene.renew(both.node)
+    both.store._short_way._may_begin = True
+    assert {run.id for run in scene.start(both.node)} == {again.id, other.id}
+    late = {again.id, other.id}
+    assert {run.id for run in both.store.runs(late=True)} & late == late
+    for run in (again, other):
+        scene.end(scene.run(run))
+    assert {run.id for run in both.store.runs(late=True)} & late == late
+
+
+def _on_redis(both: Both) -> RedisStore:
+    if not isinstance(both.store, RedisStore):
+        pytest.skip("only there what is looked at is held")
+    return both.store
+
+
+@contextmanager
+def damaged(store: RedisStore, run: Run) -> Iterator[None]:
+    """A row that cannot be read."""
+    rows, redis = store._server.key("runs"), store._server.client
+    text = redis.hget(rows, run.id)
+    redis.hset(rows, run.id, f"{text[:STAMP]}{{")
+    yield
+    redis.hset(rows, run.id, text)
+
+
+def test_what_is_due_beside_a_row_that_cannot_be_read_is_held_from_nobody_on_redis(both: Both) -> None:
+    """To pass that row over, more is looked at than begins."""
+    store, scene = _on_redis(both), both.scene
+    other = scene.node("other")
+    scene.renew(both.node)
+    broken, *good = [scene.waiting_run() for _ in range(9)]
+    with damaged(store, broken):
+        both.store._short_way._may_begin = True
+        assert [run.id for run in scene.start(both.node, limit=3)] == [run.id for run in good[:3]]
+        assert [run.id for run in scene.start(other, limit=5)] == [run.id for run in good[3:]]
+    _started(scene, both.node, broken)
+    for run in (broken, *good):
+        scene.end(scene.run(run))
+    both.store.leave(other)
+
+
+def test_a_schedule_is_planned_while_a_run_of_it_cannot_be_read_on_redis(both: Both) -> None:
+    """Nothing that can be read is due, so nothing begins."""
+    store, scene = _on_redis(both), both.scene
+    scene.put("beside", overlap="concurrent")
+    scene.wait(MINUTE)
+    scene.renew(both.node)
+    (tick,) = scene.plan(both.node)
+    with damaged(store, tick):
+        scene.wait(MINUTE)
+        scene.renew(both.node)
+        both.store._short_way._may_begin = True
+        assert scene.start(both.node) == []
+        assert scene.plan(both.node) != []
+    scene.edit(delete(), "beside")

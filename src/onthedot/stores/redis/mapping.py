@@ -213,6 +213,7 @@ def run_from(run_id: str, text: str) -> Run:
         if not isinstance(fields["args"], dict):
             raise TypeError(f"args are {fields['args']!r}")
         fields["due_ms"] + fields["scheduled_ms"] + fields["claim_no"] + fields["attempt"] + fields["crashes"]
+        (fields["started_ms"] or 0) + (fields["finished_ms"] or 0)
     except UNREADABLE as error:
         return _unreadable_run(run_id, dict(zip(RUN, values, strict=False)), error)
     return make(Run, fields)
@@ -230,6 +231,8 @@ def _unreadable_run(run_id: str, row: dict[str, Any], error: Exception) -> Run:
     fields["earlier"] = ()
     fields["args"] = row["args"] if isinstance(row.get("args"), dict) else Unreadable(error)
     fields |= {name: 0 for name in _NUMBERS if not isinstance(fields[name], int)}
+    fields |= {name: None for name in ("started_ms", "finished_ms") if not isinstance(fields[name], int)}
+    fields |= {name: "" for name in ("task", "error") if not isinstance(fields[name], str)}
     said = f"no state {state!r} is known" if row and state not in _STATES else f"{error}"
     return unreadable_run(fields, [said])
 

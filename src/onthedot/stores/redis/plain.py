@@ -14,7 +14,7 @@ from onthedot.model.run import Run
 from onthedot.model.states import State
 from onthedot.rules import end, start
 from onthedot.rules.plain import begins_plainly
-from onthedot.stores.counts import LATE_MS
+from onthedot.stores.asking import is_late
 from onthedot.stores.plain import PlainDone, PlainStep
 from onthedot.stores.redis import mapping
 from onthedot.stores.redis.commit import Commit, Value
@@ -65,11 +65,11 @@ def step(server: Server, memory: Memory, tx: RedisTransaction, asked: PlainStep)
         return _with_nothing_to_write(tx, asked, due)
     told_ms, lives, left = server.write_script("plain", _arguments(tx, asked.node_id, alike))
     now_ms = int(told_ms)
-    if left or not lives:
+    told = {run_id for each in alike for run_id, _, _ in each.told}.difference(left)
+    if not lives or not tx.holds_at_most(told):
         tx.let_go()
     if not lives:
         return PlainDone(now_ms)
-    told = {run_id for each in alike for run_id, _, _ in each.told}.difference(left)
     ended = tuple(end.settle(run, None, outcome, now_ms) for run, outcome in asked.ends if run.id in told)
     stood = tuple(run for run in begun if run.id in told)
     memory.note_runs(tx.stamp, ((run.id, run) for run in (*ended, *stood)))
@@ -88,7 +88,8 @@ def _due(tx: RedisTransaction, asked: PlainStep) -> list[Run] | None:
 
 
 def _with_nothing_to_write(tx: RedisTransaction, asked: PlainStep, due: list[Run] | None) -> PlainDone:
-    """Where nothing is due, a node that is dead must be told so, the general way."""
+    """Where nothing is due, a node that is dead must be told so, the general way. What cannot be read may be held."""
+    tx.let_go()
     node = None if due is None else tx.node_shared(asked.node_id)
     return PlainDone(0) if node is None or not node.lives else PlainDone(tx.now_ms, (), ())
 
@@ -109,10 +110,11 @@ def _ending(asked: PlainStep, memory: Memory) -> Iterator[Alike]:
 
 
 def _beginning(due: Sequence[Run], begun: Sequence[Run], tx: RedisTransaction) -> Iterator[Alike]:
+    """What was handed back may have begun late before, and stands among the late ones already."""
     found: dict[object, Alike] = {}
     stamps = tx.stamps_of([run.id for run in due])
     for before, after, stamp in zip(due, begun, stamps, strict=True):
-        shape = track_of(before), before.target, tx.now_ms - before.due_ms > LATE_MS
+        shape = track_of(before), before.target, is_late(before), is_late(after)
         alike = found.get(shape)
         if alike is None:
             alike = found[shape] = Alike(before, after, [])

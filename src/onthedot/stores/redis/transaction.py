@@ -226,6 +226,10 @@ class RedisTransaction:
         """Whether others pass this run or schedule over until it is let go."""
         return name in self._held
 
+    def holds_at_most(self, names: Collection[str]) -> bool:
+        """Whether others pass nothing else over."""
+        return all(each in names for each in self._held)
+
     def stamps_of(self, run_ids: Collection[str]) -> list[str]:
         """Of rows that were read here."""
         return self._runs.stamps(run_ids)

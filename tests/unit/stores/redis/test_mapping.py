@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
-from dataclasses import fields
+from dataclasses import fields, replace
+from typing import cast
+
+import pytest
 
 from onthedot.model.decision import Decision
 from onthedot.model.outcome import Outcome
@@ -14,6 +17,7 @@ from onthedot.model.states import State
 from onthedot.rules import end, start
 from onthedot.stores.mapping import SCHEDULE as SCHEDULE_COLUMNS
 from onthedot.stores.redis import mapping
+from onthedot.stores.redis.indexes import run_entries
 
 POLICY = Policy(overlap="discard", priority=-3, jitter_ms=7)
 SCHEDULE = Schedule(
@@ -87,6 +91,18 @@ def test_what_stands_behind_a_row_and_is_nothing_that_is_told_makes_it_unreadabl
     text = mapping.run_text(Run("id", "task", "enqueue", 1, 2))
     for rubbish in ("[", "[70]", '{"at": 70}', '[70,"running"]', "null", " "):
         assert isinstance(mapping.run_from("id", text + rubbish), UnreadableRun), rubbish
+
+
+@pytest.mark.parametrize(
+    "told", ['["soon","running","n"]', '["soon","failed",1,2,3]', "[1,{},1,2,3]", '[1,"lost",1,2]']
+)
+def test_what_is_told_of_no_such_kind_is_shown_as_unreadable_and_stands_in_indexes(told: str) -> None:
+    waiting = Run("id", "task", "enqueue", 1, 2)
+    run = mapping.run_from("id", mapping.run_text(replace(waiting, state=State.RUNNING, error=cast(str, 5))) + told)
+    assert isinstance(run, UnreadableRun)
+    assert "cannot be read" in (run.error or "")
+    assert run.lateness_ms is None
+    assert run_entries(run)
 
 
 def test_arguments_are_never_shared_between_two_readings_of_a_row() -> None:
