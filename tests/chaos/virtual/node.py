@@ -114,11 +114,11 @@ class JournalWorker(VirtualWorker):
             self._note(execution.run, "begin", None)
         return entered
 
-    def _leave(self, execution: Execution, outcome: Outcome) -> None:
+    def _leave(self, execution: Execution, outcome: Outcome, *, in_thread: bool = False) -> None:
         if not execution.given_up and execution.entered:
             raised = None if outcome.ending == "succeeded" else "Boom"
             self._note(execution.run, "end", raised)
-        super()._leave(execution, outcome)
+        super()._leave(execution, outcome, in_thread=in_thread)
 
 
 class StormNode:
