@@ -174,6 +174,16 @@ CLOCK = (
         tests=unit("node/test_heartbeat.py::test_an_answer_that_comes_after_its_run_has_ended_begins_nothing"),
     ),
     Sabotage(
+        name="begun-is-forgotten-before-it-is-recorded",
+        rule="Each claim is executed once, also where it began and ended while an answer without it was carried out.",
+        file="node/heartbeat.py",
+        find="        kept = {*remember, *here, *(run_id for run_id, _ in reported)}\n",
+        replace="        kept = {*remember, *here}\n",
+        tests=unit(
+            "node/test_node.py::test_a_run_that_began_and_ended_while_an_answer_was_carried_out_is_not_begun_again"
+        ),
+    ),
+    Sabotage(
         name="begun-is-kept-while-answers-are-due",
         rule="What a node remembers does not grow with what it has done.",
         file="node/heartbeat.py",

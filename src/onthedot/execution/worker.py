@@ -185,16 +185,11 @@ class Worker:
         with self._lock:
             return dict(self._begun)
 
-    def forget_begun(self, but: Collection[str], *, only: Collection[tuple[str, int]] | None = None) -> None:
-        """Forget which claims were begun, all or only these; but those of these runs, and of what is here."""
+    def forget_begun(self, ended: Collection[tuple[str, int]]) -> None:
+        """Forget that these claims were begun; but those of what is here."""
         with self._lock:
-            keep = {*but, *self._executions}
             begun = self._begun.items()
-            self._begun = {
-                run_id: claim_no
-                for run_id, claim_no in begun
-                if run_id in keep or (only is not None and (run_id, claim_no) not in only)
-            }
+            self._begun = {each[0]: each[1] for each in begun if each not in ended or each[0] in self._executions}
 
     def wait_empty(self, for_ms: int) -> bool:
         """Wait until nothing is left; says whether it is so."""
