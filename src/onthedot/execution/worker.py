@@ -574,14 +574,14 @@ class Worker:
             if execution.given_up:
                 return
             execution.given_up = True  # reported here, so nobody else need
-            is_alone = in_thread and len(self._executions) == 1
+            is_alone = in_thread and len(self._executions) == 1 and not execution.context.completed
         execution.is_kept = is_alone and self._outlet.is_wanted(outcome)
         self._end(execution, outcome, release=True)
 
     def _end(self, execution: Execution, outcome: Outcome, *, release: bool = False) -> None:
         run = execution.run
         if execution.context.completed:
-            outcome = self._committed(run) or rolled_back(execution.context, outcome)
+            outcome = self._committed(run) or rolled_back(execution.context, outcome)._replace(contested=True)
         if release:  # before it is told: who writes how it ended may start another in its place, in one step
             self._release(execution)
         if not execution.context.completed or outcome.ending != "succeeded":

@@ -769,6 +769,25 @@ def test_a_node_that_takes_no_more_only_records(world: World, how: str) -> None:
     assert sorted(run.state for run in world.runs()) == ["succeeded", "waiting"]
 
 
+def test_nobody_waits_with_an_outcome_for_a_transaction_that_may_still_be_open(world: World) -> None:
+    """Of a run that its task has ended itself: who records another end of it waits for that, and takes no runs then."""
+
+    def completes(ctx: Context) -> None:
+        ctx.completed = True
+
+    world.app.task(name="completes")(completes)
+    world.app.task(name="work")(lambda: None)
+    node = world.node(settings=NodeSettings(name="node", capacity=1))
+    world.app.enqueue("completes")
+    world.app.enqueue("work")
+    node.plan_once()
+    world.settle(node)
+    assert sorted(run.state for run in world.runs()) == ["failed", "waiting"]
+    node.plan_once()
+    world.settle(node)
+    assert sorted(run.state for run in world.runs()) == ["failed", "succeeded"]
+
+
 def test_a_pass_does_not_forget_what_was_found_waiting_while_it_decided_ahead(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
