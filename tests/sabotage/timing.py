@@ -174,6 +174,34 @@ CLOCK = (
         tests=unit("node/test_heartbeat.py::test_an_answer_that_comes_after_its_run_has_ended_begins_nothing"),
     ),
     Sabotage(
+        name="begun-is-forgotten-before-it-is-recorded",
+        rule="Each claim is executed once, also where it began and ended while an answer without it was carried out.",
+        file="node/heartbeat.py",
+        find="        kept = {*remember, *here, *(run_id for run_id, _ in reported)}\n",
+        replace="        kept = {*remember, *here}\n",
+        tests=unit(
+            "node/test_node.py::test_a_run_that_began_and_ended_while_an_answer_was_carried_out_is_not_begun_again"
+        ),
+    ),
+    Sabotage(
+        name="taking-runs-waits-for-a-user-s-transaction",
+        rule="Planning never waits for a run's lock: a user's open transaction around `ctx.complete` does not stop it.",
+        file="node/planning_pass.py",
+        find=" and not waits and self._may_start_for(node_id)\n",
+        replace=" and self._may_start_for(node_id)\n",
+        tests=unit("node/test_node.py::test_nobody_waits_with_an_outcome_for_a_transaction_that_may_still_be_open"),
+    ),
+    Sabotage(
+        name="others-wait-with-what-waits-for-a-user",
+        rule="One bad outcome stops nothing else: what waits for a user's transaction goes behind the others.",
+        file="node/writers.py",
+        find="                self._put_behind(batch)\n",
+        replace="                pass\n",
+        tests=unit(
+            "node/test_writers.py::test_what_may_wait_for_a_user_s_transaction_is_written_apart_and_after_the_others"
+        ),
+    ),
+    Sabotage(
         name="begun-is-kept-while-answers-are-due",
         rule="What a node remembers does not grow with what it has done.",
         file="node/heartbeat.py",

@@ -185,16 +185,11 @@ class Worker:
         with self._lock:
             return dict(self._begun)
 
-    def forget_begun(self, but: Collection[str], *, only: Collection[tuple[str, int]] | None = None) -> None:
-        """Forget which claims were begun, all or only these; but those of these runs, and of what is here."""
+    def forget_begun(self, ended: Collection[tuple[str, int]]) -> None:
+        """Forget that these claims were begun; but those of what is here."""
         with self._lock:
-            keep = {*but, *self._executions}
             begun = self._begun.items()
-            self._begun = {
-                run_id: claim_no
-                for run_id, claim_no in begun
-                if run_id in keep or (only is not None and (run_id, claim_no) not in only)
-            }
+            self._begun = {each[0]: each[1] for each in begun if each not in ended or each[0] in self._executions}
 
     def wait_empty(self, for_ms: int) -> bool:
         """Wait until nothing is left; says whether it is so."""
@@ -579,14 +574,14 @@ class Worker:
             if execution.given_up:
                 return
             execution.given_up = True  # reported here, so nobody else need
-            is_alone = in_thread and len(self._executions) == 1
+            is_alone = in_thread and len(self._executions) == 1 and not execution.context.completed
         execution.is_kept = is_alone and self._outlet.is_wanted(outcome)
         self._end(execution, outcome, release=True)
 
     def _end(self, execution: Execution, outcome: Outcome, *, release: bool = False) -> None:
         run = execution.run
         if execution.context.completed:
-            outcome = self._committed(run) or rolled_back(execution.context, outcome)
+            outcome = self._committed(run) or rolled_back(execution.context, outcome)._replace(contested=True)
         if release:  # before it is told: who writes how it ended may start another in its place, in one step
             self._release(execution)
         if not execution.context.completed or outcome.ending != "succeeded":

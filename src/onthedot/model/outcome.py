@@ -28,3 +28,5 @@ class Outcome(NamedTuple):
     """The flow that the run is a step of, where its owner says so: then it is told in the same step, if it is free."""
     entered: bool = False
     """Only for what is handed back: the task had been entered, so this was an attempt."""
+    contested: bool = False
+    """Its task has ended the run itself, in a transaction that may still be open: who records this waits for that."""

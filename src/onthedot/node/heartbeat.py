@@ -144,15 +144,20 @@ class Heartbeat:
             self._take_over(node_id, renewals)
 
     def _forget_begun(self, remember: frozenset[str]) -> None:
-        """Of what has ended, all that no answer can bring any more: where one is awaited, what it was asked after."""
+        """Of what has ended, all that no answer can bring any more: where one is awaited, what it was asked after.
+
+        Nor what has begun and ended since the answer was compared, and is not recorded: the next would bring it.
+        """
         worker, asked_ms = self._around.worker, self._around.asked_ms()
+        begun, here = worker.begun(), worker.executing()  # in this order: what has left it was reported before
+        reported = self._around.reported()
+        kept = {*remember, *here, *(run_id for run_id, _ in reported)}
+        ended = {claim for claim in begun.items() if claim[0] not in kept}
         if asked_ms is None:
-            worker.forget_begun(remember)
+            worker.forget_begun(ended)
         elif asked_ms > self._looked_ms:
-            worker.forget_begun(remember, only=self._gone)
-        self._looked_ms = self._now_ms()
-        here = worker.executing()
-        self._gone = {claim for claim in worker.begun().items() if claim[0] not in remember and claim[0] not in here}
+            worker.forget_begun(ended & self._gone)
+        self._looked_ms, self._gone = self._now_ms(), ended
 
     def _take_over(self, node_id: str, renewals: int) -> None:
         around = self._around

@@ -200,7 +200,8 @@ class PlanningPass:
         where a place is given on, a moment is worth it: without, somebody must be woken, and started by another step.
         """
         frees = self._take_limited(outcomes) or any(outcome.flow is not None for outcome in outcomes)
-        may_start = (self.agenda.is_hungry or frees) and self._may_start_for(node_id)
+        waits = any(outcome.contested for outcome in outcomes)  # for as long as a user likes: nobody waits with it
+        may_start = (self.agenda.is_hungry or frees) and not waits and self._may_start_for(node_id)
         if may_start and self._claim(GIVEN_ON_S if frees else 0):
             try:
                 return self._finish_and_start(node_id, outcomes)

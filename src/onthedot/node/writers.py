@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from itertools import islice
 from threading import Lock
 
@@ -91,10 +91,16 @@ class OutcomeWriter:
             oldest = list(islice(self._pending.items(), BATCH))
         if not oldest:
             return None
-        node_id = oldest[0][1][0]  # one incarnation at a time: they are few, and mostly one
-        batch = {claim: outcome for claim, (owner, outcome) in oldest if owner == node_id}
+        node_id, first = oldest[0][1]  # one incarnation at a time: they are few, and mostly one
+        of_a_kind = (each for each in oldest if each[1][0] == node_id and each[1][1].contested == first.contested)
+        batch = {claim: outcome for claim, (_, outcome) in of_a_kind}
         self._before_writing()
-        finished = self._finish(node_id, list(batch.values()))
+        try:
+            finished = self._finish(node_id, list(batch.values()))
+        except BaseException:
+            if first.contested:
+                self._put_behind(batch)
+            raise
         with self._lock:
             for claim, outcome in batch.items():
                 if claim in self._pending and self._pending[claim][1] is outcome:
@@ -104,6 +110,13 @@ class OutcomeWriter:
             more = bool(self._pending)
         self._on_finished(finished, batch)
         return (AGAIN_MS if finished.again else 0) if more else None
+
+    def _put_behind(self, batch: Collection[Claim]) -> None:
+        """The others next: these wait for a user's transaction, which may take its time."""
+        with self._lock:
+            for claim in batch:
+                if claim in self._pending:
+                    self._pending[claim] = self._pending.pop(claim)
 
 
 class LogWriter:

@@ -157,6 +157,41 @@ def test_a_run_that_began_and_ended_while_a_renewal_was_under_way_is_not_begun_a
     assert [str(run.state) for run in world.runs()] == ["succeeded"]
 
 
+@pytest.mark.parametrize("recorded", [False, True])
+def test_a_run_that_began_and_ended_while_an_answer_was_carried_out_is_not_begun_again(
+    world: World, monkeypatch: pytest.MonkeyPatch, *, recorded: bool
+) -> None:
+    """Its outcome is still to be written at the next renewal, or is written while that is under way."""
+    calls: list[int] = []
+    world.app.task(name="work")(lambda: calls.append(1))
+    node = world.node()
+    begin, renew = node.worker.begin, world.store.renew
+
+    def begin_and_end(*runs: Run) -> None:
+        """What was compared is a moment old: a run begins and ends here, and the store is away for its outcome."""
+        monkeypatch.setattr(node.worker, "begin", begin)
+        begin(*runs)
+        world.app.enqueue("work")
+        node.wake()
+        node.plan_once()
+        assert node.worker._empty.wait(LONGEST_S)
+
+    def renew_slowly(of: Node) -> Renewal:
+        renewal = renew(of)
+        if calls and recorded:
+            node.write_once()
+        return renewal
+
+    monkeypatch.setattr(node.worker, "begin", begin_and_end)
+    monkeypatch.setattr(world.store, "renew", renew_slowly)
+    for _ in range(3):
+        node.heartbeat_once()
+        assert node.worker._empty.wait(LONGEST_S)
+    world.settle(node)
+    assert calls == [1]
+    assert [str(run.state) for run in world.runs()] == ["succeeded"]
+
+
 def test_the_runs_of_a_dead_node_are_taken_over_after_one_lease_and_not_before(world: World) -> None:
     stuck = Event()
     calls = declare(world, stuck.wait)
@@ -732,6 +767,25 @@ def test_a_node_that_takes_no_more_only_records(world: World, how: str) -> None:
         world.clock.advance(25_001)
     world.settle(node)
     assert sorted(run.state for run in world.runs()) == ["succeeded", "waiting"]
+
+
+def test_nobody_waits_with_an_outcome_for_a_transaction_that_may_still_be_open(world: World) -> None:
+    """Of a run that its task has ended itself: who records another end of it waits for that, and takes no runs then."""
+
+    def completes(ctx: Context) -> None:
+        ctx.completed = True
+
+    world.app.task(name="completes")(completes)
+    world.app.task(name="work")(lambda: None)
+    node = world.node(settings=NodeSettings(name="node", capacity=1))
+    world.app.enqueue("completes")
+    world.app.enqueue("work")
+    node.plan_once()
+    world.settle(node)
+    assert sorted(run.state for run in world.runs()) == ["failed", "waiting"]
+    node.plan_once()
+    world.settle(node)
+    assert sorted(run.state for run in world.runs()) == ["failed", "succeeded"]
 
 
 def test_a_pass_does_not_forget_what_was_found_waiting_while_it_decided_ahead(

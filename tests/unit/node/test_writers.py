@@ -151,3 +151,22 @@ def test_two_that_write_at_once_bring_each_outcome_once() -> None:
     for each in others:
         each.join(LONGEST_S)
     assert brought == ["run"]
+
+
+def test_what_may_wait_for_a_user_s_transaction_is_written_apart_and_after_the_others() -> None:
+    told: list[list[str]] = []
+
+    def finish(_: str, outcomes: Sequence[Outcome]) -> Finished:
+        told.append([each.run_id for each in outcomes])
+        if outcomes[0].contested and len(told) < 3:
+            raise StoreUnavailable("somebody has it locked")
+        return Finished()
+
+    writer = OutcomeWriter(finish, lambda: "me", lambda finished, outcomes: None)
+    for run_id, contested in (("a", True), ("b", False), ("c", True), ("d", False)):
+        writer.add(Outcome(run_id, 1, "failed", contested=contested))
+    with pytest.raises(StoreUnavailable):
+        writer.run_once()
+    while writer.run_once() is not None:
+        pass
+    assert told == [["a", "c"], ["b", "d"], ["a", "c"]]
