@@ -80,6 +80,8 @@ class History:
     """The tasks that write the journal: of these, what is not in it was not done."""
     journal_until_ms: int = NEVER
     """When the journal was read: what ended later may not be in it yet."""
+    known_deaths: Mapping[str, Change] = field(default_factory=dict)
+    """By node the first line of any schedule that says that it was found dead."""
     told: Mapping[int, str] = field(default_factory=dict)
     """What `explain` says of some ticks."""
     slack_ms: int = 0
@@ -159,10 +161,11 @@ class History:
     @cached_property
     def deaths(self) -> dict[str, Change]:
         """By node the first line that says that it was found dead."""
-        found: dict[str, Change] = {}
+        found = dict(self.known_deaths)
         for change in self.changes:
             if change.after.get("died"):
-                found.setdefault(str(change.after.get("node_id")), change)
+                node_id = str(change.after.get("node_id"))
+                found[node_id] = min(found.get(node_id, change), change, key=lambda each: each.at_ms)
         return found
 
     @cached_property
