@@ -21,6 +21,7 @@ from onthedot.moments import from_ms
 from onthedot.node.settings import NodeSettings
 from onthedot.stores.memory import MemoryStore
 from onthedot.testing.history import Broken, Entry, Verdict, verify
+from onthedot.testing.history.broken import change_line, entry_line
 
 START_MS = 1_800_000_000_000
 NODES = 3
@@ -29,11 +30,16 @@ PACE = 5
 LASTS_MS = 70_000
 CALM_MS = 16_000
 LEASE_MS, BEAT_MS = 12_000, 4000
+DRAIN_MS = (15_000, 3000, 15_000)
+"""One hands back what takes long."""
 _LAST_MS = 120_000
 _MOST_STEPS = 3000
 ALL_ENDS = "everything comes to an end"
 NO_ERROR = "nothing fails but what was broken"
 RESTS = "the world comes to rest"
+GIVEN_UP = "nobody goes on with what was taken away"
+UNHURT = "nobody is found dead to whom nothing happened"
+_HURTS = frozenset({"kill", "freeze", "cut", "outage", "slow"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +151,7 @@ class StormWorld:
             heartbeat_ms=BEAT_MS,
             poll_ms=4000,
             sweep_ms=10_000,
-            drain_ms=15_000,
+            drain_ms=DRAIN_MS[number],
             plan_ahead=ahead,
         )
         if not node.is_up:
@@ -238,6 +244,10 @@ class StormWorld:
     def do_trigger(self, which: int) -> None:
         self._ask(lambda name: self.app.schedules.trigger(name, token=f"{self.store.now_ms()}"), which)
 
+    def do_enqueue(self, delay_ms: int, expires_ms: int) -> None:
+        """Work without a schedule, that is worth it only for a while."""
+        self.app.enqueue("work", delay=f"{delay_ms}ms", expires=f"{expires_ms}ms")
+
     def do_backfill(self, which: int, back_ms: int) -> None:
         now_ms = self.store.now_ms()
         start = from_ms(max(now_ms - back_ms, START_MS))
@@ -276,7 +286,8 @@ class StormWorld:
         for number in range(NODES):  # one that was draining has gone meanwhile
             self._start(number)
         self.app.sync()
-        for freeze in self.store.freezes():
+        now_ms = self.store.now_ms()
+        for freeze in (each for each in self.store.freezes() if each.end_ms > now_ms):
             with suppress(OnthedotError):
                 self.app.freezes.thaw(freeze.name)
         for name in self.names:
@@ -313,6 +324,11 @@ class StormWorld:
         return verdict
 
     def _more(self) -> Iterator[Broken]:
+        yield from self._gone_on_with()
+        if not any(act.what in _HURTS for act in self.storm.acts):
+            for change in self.store.changes(limit=5000):
+                if change.after.get("died"):
+                    yield Broken(UNHURT, f"node {change.after['node']} was", change.schedule, (change_line(change),))
         for run in self.left[:3]:
             what = f"run {run.id} of {run.title} is {run.state}, waits for {run.waits_for}, and nobody ends it"
             yield Broken(ALL_ENDS, what, run.schedule)
@@ -320,6 +336,20 @@ class StormWorld:
             for failure in node.unexpected[:1]:
                 error = failure.error
                 yield Broken(NO_ERROR, f"{failure.stage} of node {node.number}: {type(error).__name__}: {error}")
+
+    def _gone_on_with(self) -> Iterator[Broken]:
+        """Virtual tasks stop when they are told to, and a process that wakes looks at its lease first."""
+        lost = {
+            (run.id, each.claim_no): each
+            for run in self.store.runs(limit=5000)
+            for each in run.earlier
+            if each.outcome in ("node_died", "node_stopped")
+        }
+        for entry in self.journal:
+            attempt = lost.get((entry.run, entry.claim_no))
+            if attempt is not None and (entry.at_ms or 0) > (attempt.ended_ms or 0):
+                what = f"run {entry.run} {entry.what}s on a node from which it was taken: {attempt.outcome}"
+                yield Broken(GIVEN_UP, what, entry.schedule, (entry_line(entry),))
 
 
 class _NeverRests(Exception):
