@@ -19,6 +19,7 @@ from onthedot.model.run import Run
 from onthedot.model.states import State
 from onthedot.moments import from_ms
 from onthedot.node.settings import NodeSettings
+from onthedot.rules.backfill import Which
 from onthedot.stores.memory import MemoryStore
 from onthedot.testing.history import Broken, Entry, Verdict, verify
 from onthedot.testing.history.broken import change_line, entry_line
@@ -251,8 +252,10 @@ class StormWorld:
     def do_backfill(self, which: int, back_ms: int) -> None:
         now_ms = self.store.now_ms()
         start = from_ms(max(now_ms - back_ms, START_MS))
+        whats: tuple[Which, ...] = ("failed", "missing", "all")
+        which_ticks = whats[which % len(whats)]
         self._ask(
-            lambda name: self.app.schedules.backfill(name, start, from_ms(now_ms), which="failed", limit=2), which
+            lambda name: self.app.schedules.backfill(name, start, from_ms(now_ms), which=which_ticks, limit=2), which
         )
 
     def do_cancel(self, which: int) -> None:

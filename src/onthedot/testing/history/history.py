@@ -112,7 +112,7 @@ class History:
     def holds(self) -> list[Hold]:
         """When runs were under way, by when they began; parts are left out, since what they are part of holds the slot.
         One that had not ended counts up to when it was read."""
-        spans = [hold for run in (*self.carried, *self.runs) if not is_part(run) for hold in holds_of(run, self.now_ms)]
+        spans = [hold for run in (*self.carried, *self.runs) if takes_slot(run) for hold in holds_of(run, self.now_ms)]
         return sorted(spans, key=lambda hold: (hold.first_ms, hold.end_ms, hold.run.id))
 
     @cached_property
@@ -203,6 +203,12 @@ def longest_transaction_ms(slack_ms: int) -> int:
 def is_part(run: Run) -> bool:
     """Whether it is a step of a flow, or a shard of a broadcast, which holds the slot for it."""
     return run.is_step
+
+
+def takes_slot(run: Run) -> bool:
+    """Whether it counts beside the runs of its schedule: also a tick that was filled in, unless it was meant not to."""
+    beside = run.policy.overlap == "concurrent" and run.policy.max_concurrent_runs is None
+    return not run.is_step or (run.cause == "backfill" and run.schedule_id is not None and not beside)
 
 
 def holds_of(run: Run, now_ms: int) -> Iterator[Hold]:

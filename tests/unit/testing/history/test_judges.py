@@ -695,6 +695,14 @@ def test_what_was_left_out_for_a_run_that_may_be_forgotten_is_not_judged() -> No
     assert list(no_decision_without_cause(a_history(decisions=(left,), forgotten_ms=tick(4) + 9)))
 
 
+def test_a_tick_that_was_filled_in_takes_the_slot_unless_it_was_meant_to_run_beside() -> None:
+    filled = a_run(1, id="f-1", cause="backfill", step="fill", parent_id="b-1", started_ms=tick(2) + 500)
+    filled = with_fields(filled, finished_ms=tick(2) + 3000)
+    assert list(no_overlap(with_runs(filled)))
+    beside = with_fields(filled, policy=Policy(overlap="concurrent"))
+    assert list(no_overlap(with_runs(beside))) == []
+
+
 def test_what_is_frozen_past_its_takeover_is_no_overlap() -> None:
     taken = with_fields(AGAIN, earlier=(replace(AGAIN.earlier[0], outcome="node_died"),))
     late_end = (an_entry(FIRST, "begin", tick(1)), an_entry(FIRST, "end", tick(1) + 5500), *done(AGAIN))
