@@ -103,11 +103,16 @@ KINDS: tuple[Kind, ...] = (
     Kind("at-most-once", 2, 900, 10, options={"delivery": "at_most_once", "overlap": "concurrent"}),
     Kind("once-serial", 2, 1200, options={"delivery": "at_most_once"}),
     Kind("expiring", 1, 1600, options={"expires": Ms(1500), "max_waiting": 3, **_CRASHES}),
+    Kind("stale-soon", 1, 200, options={"expires": Ms(700), "grace": Ms(5000), "overlap": "concurrent", **_CRASHES}),
     Kind("jittered", 2, 200, options={"jitter": Ms(900), **_CRASHES}),
     Kind("local", 1, 200, options={"mode": "local", "overlap": "concurrent", **_CRASHES}),
     Kind("timed", 2, 700, options={"timeout": Ms(600), "overlap": "concurrent", **_AGAIN}),
     Kind("urgent", 1, 200, options={"priority": 5, "overlap": "concurrent", **_CRASHES}),
-    Kind("some-runs", 1, 200, options={"max_runs": 6, "grace": Ms(6000), "overlap": "concurrent", **_CRASHES}),
+    *(
+        Kind(f"some-{most}", 1, 200, options={"max_runs": most, "grace": Ms(6000), "overlap": "concurrent", **_CRASHES})
+        for most in (4, 6, 9)
+    ),
+    Kind("hasty", 2, 900, 60, options={"retries": 4, "backoff": Ms(1), "overlap": "concurrent", **_CRASHES}),
     Kind("clockwork", 2, 200, options={"overlap": "concurrent", **_CRASHES}, by_cron=True),
     Kind("crashing", 3, 1500, options={"crash_retries": 1, "overlap": "discard"}),
     Kind("chain", 4, options={"overlap": "discard"}, draws=_chain),

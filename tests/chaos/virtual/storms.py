@@ -65,9 +65,12 @@ class Theme(NamedTuple):
 
 
 THEMES: tuple[Theme, ...] = (
-    Theme(("no-late", "latest", "all-late", "just-late", "expiring", "some-runs"), ("outage", "freeze", "enqueue")),
+    Theme(("no-late", "latest", "all-late", "just-late", "expiring"), ("outage", "freeze", "enqueue")),
+    Theme(("some-4", "some-6", "some-9", "stale-soon", "all-late"), ("outage", "freeze", "enqueue")),
     Theme(("fragile", "crashing", "at-most-once", "once-serial", "long", "serial"), ("kill", "freeze", "drain", "cut")),
-    Theme(("flaky", "limited-too", "followed", "serial", "timed", "plain"), ("cut", "slow", "freeze", "retry")),
+    Theme(
+        ("hasty", "flaky", "limited-too", "followed", "serial", "timed", "plain"), ("cut", "slow", "freeze", "retry")
+    ),
     Theme(("two", "long", "serial", "cover", "limited", "plain"), ("overlap", "trigger", "backfill", "kill")),
     Theme(("all-late", "just-late", "no-late", "plain", "serial", "latest"), ("freeze_all", "outage")),
     Theme(

@@ -22,7 +22,7 @@ from onthedot.node.settings import NodeSettings
 from onthedot.rules.backfill import Which
 from onthedot.stores.memory import MemoryStore
 from onthedot.testing.history import Broken, Entry, Verdict, verify
-from onthedot.testing.history.broken import change_line, entry_line
+from onthedot.testing.history.broken import entry_line, run_line
 
 START_MS = 1_800_000_000_000
 NODES = 3
@@ -39,8 +39,10 @@ ALL_ENDS = "everything comes to an end"
 NO_ERROR = "nothing fails but what was broken"
 RESTS = "the world comes to rest"
 GIVEN_UP = "nobody goes on with what was taken away"
-UNHURT = "nobody is found dead to whom nothing happened"
+UNHURT = "nobody is lost to whom nothing happened"
 _HURTS = frozenset({"kill", "freeze", "cut", "outage", "slow"})
+_GONE = frozenset({"node_died", "node_stopped"})
+_ENDED = _GONE | {"failed", "succeeded", "lost"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -327,11 +329,12 @@ class StormWorld:
         return verdict
 
     def _more(self) -> Iterator[Broken]:
-        yield from self._gone_on_with()
+        runs = self.store.runs(limit=5000)
+        yield from self._gone_on_with(runs)
         if not any(act.what in _HURTS for act in self.storm.acts):
-            for change in self.store.changes(limit=5000):
-                if change.after.get("died"):
-                    yield Broken(UNHURT, f"node {change.after['node']} was", change.schedule, (change_line(change),))
+            for run in runs:
+                if any(each.outcome in _GONE for each in run.earlier):
+                    yield Broken(UNHURT, f"run {run.id} lost its node", run.schedule, (run_line(run),))
         for run in self.left[:3]:
             what = f"run {run.id} of {run.title} is {run.state}, waits for {run.waits_for}, and nobody ends it"
             yield Broken(ALL_ENDS, what, run.schedule)
@@ -340,19 +343,22 @@ class StormWorld:
                 error = failure.error
                 yield Broken(NO_ERROR, f"{failure.stage} of node {node.number}: {type(error).__name__}: {error}")
 
-    def _gone_on_with(self) -> Iterator[Broken]:
+    def _gone_on_with(self, runs: list[Run]) -> Iterator[Broken]:
         """Virtual tasks stop when they are told to, and a process that wakes looks at its lease first."""
-        lost = {
-            (run.id, each.claim_no): each
-            for run in self.store.runs(limit=5000)
-            for each in run.earlier
-            if each.outcome in ("node_died", "node_stopped")
-        }
+        ended = {(run.id, each.claim_no): each for run in runs for each in run.attempts if each.outcome in _ENDED}
+        open_ = {(entry.run, entry.claim_no) for entry in self.journal}
+        open_ -= {(entry.run, entry.claim_no) for entry in self.journal if entry.what == "end"}
         for entry in self.journal:
-            attempt = lost.get((entry.run, entry.claim_no))
+            attempt = ended.get((entry.run, entry.claim_no))
             if attempt is not None and (entry.at_ms or 0) > (attempt.ended_ms or 0):
-                what = f"run {entry.run} {entry.what}s on a node from which it was taken: {attempt.outcome}"
+                what = f"run {entry.run} {entry.what}s on a node after the store had its end: {attempt.outcome}"
                 yield Broken(GIVEN_UP, what, entry.schedule, (entry_line(entry),))
+        for run in runs:
+            for each in run.earlier:
+                by_node = each.outcome == "failed" and "its node died" not in (each.error or "")
+                if by_node and (run.id, each.claim_no) in open_:
+                    what = f"run {run.id} failed under claim {each.claim_no}, and its task did not end"
+                    yield Broken(GIVEN_UP, what, run.schedule, (run_line(run),))
 
 
 class _NeverRests(Exception):
