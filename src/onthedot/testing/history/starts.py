@@ -202,8 +202,9 @@ def freeze_held(history: History) -> Iterator[Broken]:
         for run in history.runs:
             if run.cause != "tick" or run.exempt or is_part(run):
                 continue
-            if run.created_ms > known_ms + history.transaction_ms and freeze.window.covers(run.scheduled_ms):
-                what = f"run {run.id} was made of a tick in freeze {freeze.name}"
+            inside = freeze.window.covers(run.scheduled_ms) or freeze.window.covers(run.created_ms)
+            if inside and run.created_ms > known_ms + history.transaction_ms:
+                what = f"run {run.id} was made in, or of a tick in, freeze {freeze.name}"
                 yield Broken(FREEZE, what, history.name, in_order((_freeze_line(freeze), run_line(run))))
             for hold in holds_of(run, history.now_ms):
                 if first_ms <= hold.first_ms < freeze.end_ms:

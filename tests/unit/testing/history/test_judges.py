@@ -612,7 +612,16 @@ WRONG: list[tuple[str, Judge, Callable[[], History], tuple[str, ...]]] = [
         "a tick in a freeze that became a run",
         freeze_held,
         lambda: with_runs(a_run(1, created_ms=tick(4), started_ms=tick(4), finished_ms=tick(5)), freezes=(SHORT,)),
-        ("run-1 was made of a tick in freeze short",),
+        ("run-1 was made in, or of a tick in, freeze short",),
+    ),
+    (
+        "a late run that was made in a freeze",
+        freeze_held,
+        lambda: with_runs(
+            a_run(1, created_ms=tick(3), started_ms=None, finished_ms=tick(5), state=State.SKIPPED),
+            freezes=(replace(SHORT, start_ms=tick(2) + 1, end_ms=tick(4)),),
+        ),
+        ("run-1 was made in, or of a tick in, freeze short",),
     ),
     (
         "an end that was told twice",
