@@ -69,7 +69,6 @@ HELD_TWICE: dict[str, str] = {
     "paused-starts": "the pause has skipped what waited",
     "pause-leaves-runs": "the start skips what waits of a paused schedule",
     "resume-wakes-nobody": "the sweep wakes what waits for a resume that has come",
-    "expired-starts": "what is past its moment is ended before it is looked at for a start",
     "waiting-ticks-start-in-a-freeze": "the start skips ticks inside a freeze",
 }
 """Of those that a history alone cannot show: the other rule that keeps the promise."""
