@@ -50,6 +50,28 @@ _PROMISES = (
     *("flow-poll-misses-untold", "flow-retry-makes-another-row", "shard-stays-with-the-dead"),
 )
 """Rules without which a promise of the core is broken before the eyes of everybody."""
+HELD_TWICE: dict[str, str] = {
+    "watermark-unseen": "every edit and every plan puts the next moment after the watermark",
+    "tombstone-without-watermark": "who revives a tombstone counts from now at the earliest",
+    "resume-fires-the-past": "a tick at or before the watermark is not decided again",
+    "dead-node-renews": "a node whose lease was over by its own time ends its incarnation, whatever is answered",
+    "dead-node-records": "the takeover has raised the claims of all its runs",
+    "renews-the-old-incarnation": "an answer that comes after the lease was over is not believed",
+    "abandoned-runs-stay": "a takeover gives all runs back in one transaction, unless a store refuses a row",
+    "own-runs-not-stopped": "what a superseded claim reports is refused",
+    "begins-what-ended": "the worker begins no claim twice",
+    "calls-tasks-while-cut-off": "the worker asks whether its node is cut off before it enters a task",
+    "peer-judged-by-own-time-alone": "the store takes over only where the lease is over by its own clock",
+    "anybody-records": "whoever takes a run away raises its claim number",
+    "judged-early": "only runs that are due are candidates for a start",
+    "deleted-starts": "the deletion has skipped what waited",
+    "deleting-leaves-runs": "the start skips what waits of a deleted schedule",
+    "paused-starts": "the pause has skipped what waited",
+    "pause-leaves-runs": "the start skips what waits of a paused schedule",
+    "resume-wakes-nobody": "the sweep wakes what waits for a resume that has come",
+    "waiting-ticks-start-in-a-freeze": "the start skips ticks inside a freeze",
+}
+"""Of those that a history alone cannot show: the other rule that keeps the promise."""
 SEEN_BY_STORMS: tuple[Sabotage, ...] = tuple(each for each in SABOTAGES if each.name in _PROMISES)
 
 
@@ -100,12 +122,16 @@ def _storms(tree: Path, seeds: int) -> str:
     return done.stdout if done.returncode in (0, 1) else f"{done.stdout}\nseed -1 breaks {done.stderr[-200:]}"
 
 
+def _told(seen: Seen) -> str:
+    twice = HELD_TWICE.get(seen.sabotage.name)
+    return seen.promise or ("**not seen**" if twice is None else f"held twice: {twice}")
+
+
 def page_of(results: Sequence[Seen], seeds: int) -> str:
     """The table, for the documentation."""
     seen = sum(each.promise is not None for each in results)
     rows = "".join(
-        f"| `{each.sabotage.name}` | {each.sabotage.rule} | {each.promise or '**not seen**'}"
-        f" | {each.storms if each.promise else ''} |\n"
+        f"| `{each.sabotage.name}` | {each.sabotage.rule} | {_told(each)} | {each.storms if each.promise else ''} |\n"
         for each in results
     )
     return (

@@ -31,6 +31,8 @@ from onthedot.testing.virtual_worker import Script, VirtualWorker
 
 NEVER = 1 << 62
 _LOOK_MS = 50
+_SLOWER = (1, 3, 0, 1)
+"""Answers are not all alike late: one may come before another that was asked for earlier."""
 LOOPS = ("lease", "outcomes", "logs", "heartbeat", "sweep", "plan")
 """A node that wakes looks at its lease before anything else."""
 When = Literal["before", "after"]
@@ -141,6 +143,7 @@ class StormNode:
         self._next_ms: dict[str, int] = {}
         self._loops: Mapping[str, Loop] = {}
         self._stopping = False
+        self._slowed = 0
 
     # life
 
@@ -341,7 +344,8 @@ class StormNode:
         if now_ms < trouble.cut_until_ms and trouble.cut == "after" and writes:
             raise StoreUnavailable(f"{name}: the answer was lost")
         if now_ms < trouble.slow_until_ms and name != "listen":
-            self._park(trouble.slow_ms)
+            self._slowed += 1
+            self._park(trouble.slow_ms * _SLOWER[self._slowed % len(_SLOWER)])
         return answer
 
     def _may_end(self, when: When) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from random import Random
+from typing import NamedTuple
 
 from tests.chaos.kinds import KINDS
 from tests.chaos.virtual.world import LASTS_MS, NODES, Act, Storm, StormWorld
@@ -30,7 +31,7 @@ DRAWN: dict[str, tuple[float, Callable[[Random], tuple[int, ...]]]] = {
     "kill": (5, lambda dice: (_node(dice), dice.randrange(3), dice.choice(_AWAY_MS))),
     "freeze": (5, lambda dice: (_node(dice), dice.randrange(3), dice.choice(_FROZEN_MS))),
     "cut": (5, lambda dice: (_node(dice), dice.randrange(2), dice.choice(_CUT_MS))),
-    "outage": (2, lambda dice: (dice.choice((6000, 13_000, 30_000)),)),
+    "outage": (2, lambda dice: (dice.choice((6000, 13_000, 30_000, 45_000)),)),
     "slow": (3, lambda dice: (_node(dice), dice.choice(_SLOW_MS), dice.choice(_CUT_MS))),
     "deaf": (1, lambda dice: (_node(dice), dice.randrange(2))),
     "clock": (2, lambda dice: (_node(dice), dice.choice(_SKEW_MS))),
@@ -43,9 +44,10 @@ DRAWN: dict[str, tuple[float, Callable[[Random], tuple[int, ...]]]] = {
     "sync": (1, lambda dice: ()),
     "reschedule": (1, lambda dice: (_which(dice), dice.choice((3000, 11_000, 24_000)))),
     "skip": (0.5, lambda dice: (_which(dice), dice.randrange(4))),
-    "freeze_all": (0.5, lambda dice: (dice.choice((-5000, 0, 4000)), dice.choice((3000, 15_000)))),
+    "freeze_all": (0.5, lambda dice: (dice.choice((-5000, 0, 4000)), dice.choice((3000, 15_000, 25_000)))),
     "trigger": (3, lambda dice: (_which(dice),)),
-    "backfill": (0.5, lambda dice: (_which(dice), dice.choice((20_000, 60_000)))),
+    "enqueue": (1, lambda dice: (dice.choice((0, 3000)), dice.choice((1000, 5000)))),
+    "backfill": (0.5, lambda dice: (_which(dice), dice.choice((10_000, 25_000)))),
     "cancel": (2, lambda dice: (_which(dice),)),
     "retry": (3, lambda dice: (_which(dice),)),
 }
@@ -53,12 +55,42 @@ DRAWN: dict[str, tuple[float, Callable[[Random], tuple[int, ...]]]] = {
 _HABITS = (0.2, 1.0, 1.0, 3.0)
 
 
+class Theme(NamedTuple):
+    """What goes together: kinds of schedules, and what shows most of them."""
+
+    kinds: tuple[str, ...]
+    acts: tuple[str, ...]
+    alone: bool = False
+    """Nothing else happens."""
+
+
+THEMES: tuple[Theme, ...] = (
+    Theme(("no-late", "latest", "all-late", "just-late", "expiring"), ("outage", "freeze", "enqueue")),
+    Theme(("some-4", "some-6", "some-9", "stale-soon", "all-late"), ("outage", "freeze", "enqueue")),
+    Theme(("fragile", "crashing", "at-most-once", "once-serial", "long", "serial"), ("kill", "freeze", "drain", "cut")),
+    Theme(
+        ("hasty", "flaky", "limited-too", "followed", "serial", "timed", "plain"), ("cut", "slow", "freeze", "retry")
+    ),
+    Theme(("two", "long", "serial", "cover", "limited", "plain"), ("overlap", "trigger", "backfill", "kill")),
+    Theme(("all-late", "just-late", "no-late", "plain", "serial", "latest"), ("freeze_all", "outage")),
+    Theme(
+        ("long", "fragile", "at-most-once", "once-serial", "two", "cover"),
+        ("drain", "clock", "pause", "resume", "overlap", "delete", "sync", "trigger"),
+        alone=True,
+    ),
+)
+"""Two of three storms have one."""
+_FAVOURED = 20
+
+
 def draw(seed: int) -> Storm:
     """The storm of a seed: a few kinds of schedules, and habits of its own, so that rare things meet."""
     dice = Random(seed)
-    kinds = tuple(kind.name for kind in dice.sample(KINDS, dice.randint(3, 5)))
-    names = list(DRAWN)
-    weights = [DRAWN[name][0] * dice.choice(_HABITS) for name in names]
+    theme = dice.choice((None, None, None, *THEMES))
+    kinds = tuple(dice.sample(theme.kinds if theme else [kind.name for kind in KINDS], dice.randint(3, 5)))
+    names = list(theme.acts if theme is not None and theme.alone else DRAWN)
+    favoured = theme.acts if theme is not None and not theme.alone else ()
+    weights = [_FAVOURED if name in favoured else DRAWN[name][0] * dice.choice(_HABITS) for name in names]
     moments = sorted(dice.randrange(2000, LASTS_MS) for _ in range(dice.randint(6, 22)))
     acts = []
     for at_ms in moments:

@@ -19,8 +19,10 @@ from onthedot.model.run import Run
 from onthedot.model.states import State
 from onthedot.moments import from_ms
 from onthedot.node.settings import NodeSettings
+from onthedot.rules.backfill import Which
 from onthedot.stores.memory import MemoryStore
 from onthedot.testing.history import Broken, Entry, Verdict, verify
+from onthedot.testing.history.broken import entry_line, run_line
 
 START_MS = 1_800_000_000_000
 NODES = 3
@@ -29,11 +31,18 @@ PACE = 5
 LASTS_MS = 70_000
 CALM_MS = 16_000
 LEASE_MS, BEAT_MS = 12_000, 4000
+DRAIN_MS = (15_000, 3000, 15_000)
+"""One hands back what takes long."""
 _LAST_MS = 120_000
 _MOST_STEPS = 3000
 ALL_ENDS = "everything comes to an end"
 NO_ERROR = "nothing fails but what was broken"
 RESTS = "the world comes to rest"
+GIVEN_UP = "nobody goes on with what was taken away"
+UNHURT = "nobody is lost to whom nothing happened"
+_HURTS = frozenset({"kill", "freeze", "cut", "outage", "slow"})
+_GONE = frozenset({"node_died", "node_stopped"})
+_ENDED = _GONE | {"failed", "succeeded", "lost"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +154,7 @@ class StormWorld:
             heartbeat_ms=BEAT_MS,
             poll_ms=4000,
             sweep_ms=10_000,
-            drain_ms=15_000,
+            drain_ms=DRAIN_MS[number],
             plan_ahead=ahead,
         )
         if not node.is_up:
@@ -238,11 +247,17 @@ class StormWorld:
     def do_trigger(self, which: int) -> None:
         self._ask(lambda name: self.app.schedules.trigger(name, token=f"{self.store.now_ms()}"), which)
 
+    def do_enqueue(self, delay_ms: int, expires_ms: int) -> None:
+        """Work without a schedule, that is worth it only for a while."""
+        self.app.enqueue("work", delay=f"{delay_ms}ms", expires=f"{expires_ms}ms")
+
     def do_backfill(self, which: int, back_ms: int) -> None:
         now_ms = self.store.now_ms()
         start = from_ms(max(now_ms - back_ms, START_MS))
+        whats: tuple[Which, ...] = ("failed", "missing", "all")
+        which_ticks = whats[which % len(whats)]
         self._ask(
-            lambda name: self.app.schedules.backfill(name, start, from_ms(now_ms), which="failed", limit=2), which
+            lambda name: self.app.schedules.backfill(name, start, from_ms(now_ms), which=which_ticks, limit=2), which
         )
 
     def do_cancel(self, which: int) -> None:
@@ -276,7 +291,8 @@ class StormWorld:
         for number in range(NODES):  # one that was draining has gone meanwhile
             self._start(number)
         self.app.sync()
-        for freeze in self.store.freezes():
+        now_ms = self.store.now_ms()
+        for freeze in (each for each in self.store.freezes() if each.end_ms > now_ms):
             with suppress(OnthedotError):
                 self.app.freezes.thaw(freeze.name)
         for name in self.names:
@@ -313,6 +329,12 @@ class StormWorld:
         return verdict
 
     def _more(self) -> Iterator[Broken]:
+        runs = self.store.runs(limit=5000)
+        yield from self._gone_on_with(runs)
+        if not any(act.what in _HURTS for act in self.storm.acts):
+            for run in runs:
+                if any(each.outcome in _GONE for each in run.earlier):
+                    yield Broken(UNHURT, f"run {run.id} lost its node", run.schedule, (run_line(run),))
         for run in self.left[:3]:
             what = f"run {run.id} of {run.title} is {run.state}, waits for {run.waits_for}, and nobody ends it"
             yield Broken(ALL_ENDS, what, run.schedule)
@@ -320,6 +342,23 @@ class StormWorld:
             for failure in node.unexpected[:1]:
                 error = failure.error
                 yield Broken(NO_ERROR, f"{failure.stage} of node {node.number}: {type(error).__name__}: {error}")
+
+    def _gone_on_with(self, runs: list[Run]) -> Iterator[Broken]:
+        """Virtual tasks stop when they are told to, and a process that wakes looks at its lease first."""
+        ended = {(run.id, each.claim_no): each for run in runs for each in run.attempts if each.outcome in _ENDED}
+        open_ = {(entry.run, entry.claim_no) for entry in self.journal}
+        open_ -= {(entry.run, entry.claim_no) for entry in self.journal if entry.what == "end"}
+        for entry in self.journal:
+            attempt = ended.get((entry.run, entry.claim_no))
+            if attempt is not None and (entry.at_ms or 0) > (attempt.ended_ms or 0):
+                what = f"run {entry.run} {entry.what}s on a node after the store had its end: {attempt.outcome}"
+                yield Broken(GIVEN_UP, what, entry.schedule, (entry_line(entry),))
+        for run in runs:
+            for each in run.earlier:
+                by_node = each.outcome == "failed" and "its node died" not in (each.error or "")
+                if by_node and (run.id, each.claim_no) in open_:
+                    what = f"run {run.id} failed under claim {each.claim_no}, and its task did not end"
+                    yield Broken(GIVEN_UP, what, run.schedule, (run_line(run),))
 
 
 class _NeverRests(Exception):

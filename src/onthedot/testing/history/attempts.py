@@ -39,6 +39,7 @@ def no_superseded_outcome(history: History) -> Iterator[Broken]:
                 yield Broken(SUPERSEDED, what, history.name, in_order(lines))
         yield from _later_claims(history, run)
         yield from _of_the_dead(history, run)
+        yield from _begun_by_the_dead(history, run)
 
 
 def _later_claims(history: History, run: Run) -> Iterator[Broken]:
@@ -55,9 +56,18 @@ def _of_the_dead(history: History, run: Run) -> Iterator[Broken]:
     if death is None or not run.is_final or run.finished_ms is None:
         return
     by_takeover = any(each.after.get("died") for each in history.changes_of_runs.get(run.id, ()))
-    if not by_takeover and run.finished_ms > death.at_ms + history.slack_ms:
+    if not by_takeover and run.finished_ms > death.at_ms + history.transaction_ms:
         what = f"run {run.id} was ended by node {run.owner} after that was found dead"
         yield Broken(SUPERSEDED, what, history.name, in_order((run_line(run), change_line(death))))
+
+
+def _begun_by_the_dead(history: History, run: Run) -> Iterator[Broken]:
+    """Nor does it begin anything: it is declared dead before another says so of a run."""
+    for attempt in run.attempts:
+        death = history.deaths.get(attempt.node)
+        if death is not None and attempt.started_ms > death.at_ms + history.transaction_ms:
+            what = f"run {run.id} was begun by node {attempt.node} after that was found dead"
+            yield Broken(SUPERSEDED, what, history.name, in_order((*attempt_lines(run, attempt), change_line(death))))
 
 
 # how many
@@ -69,9 +79,7 @@ def attempts_bounded(history: History) -> Iterator[Broken]:
     for run in history.runs:
         by_hand = _retries_by_hand(history, run)
         yield from _entered_again(history, run, by_hand)
-        if run.crashes > run.policy.crash_retries + 1:
-            what = f"run {run.id} survived {run.crashes} crashes, of {run.policy.crash_retries} that it may"
-            yield _bounded(history, what, run)
+        yield from _crashed_too_often(history, run)
         for one, other in pairwise(
             () if run.is_step else run.attempts
         ):  # a retry of its flow leaves no line of its own
@@ -81,6 +89,20 @@ def attempts_bounded(history: History) -> Iterator[Broken]:
             if run.policy.delivery == "at_most_once" and one.outcome in _DONE_AGAIN and not by_hand:
                 what = f"run {run.id} may be run once at most, and was begun again after {one.outcome}"
                 yield _bounded(history, what, run, *attempt_lines(run, one), *attempt_lines(run, other))
+
+
+def _crashed_too_often(history: History, run: Run) -> Iterator[Broken]:
+    """Each attempt whose node died is a crash, and the one after the last that it survives ends it."""
+    if run.is_step:
+        return
+    died = sum(each.outcome == "node_died" for each in run.earlier)
+    if died > run.crashes and not run.exempt:  # an operator's retry sets the count back
+        lines = [line for each in run.earlier for line in attempt_lines(run, each)]
+        yield _bounded(history, f"run {run.id} lost {died} nodes, and {run.crashes} are counted", run, *lines)
+    may = run.policy.crash_retries
+    survived = run.crashes - (run.state is State.FAILED or run.policy.delivery == "at_most_once")
+    if survived > may:
+        yield _bounded(history, f"run {run.id} survived {survived} crashes, of {may} that it may", run)
 
 
 def _entered_again(history: History, run: Run, by_hand: int) -> Iterator[Broken]:

@@ -80,6 +80,8 @@ class History:
     """The tasks that write the journal: of these, what is not in it was not done."""
     journal_until_ms: int = NEVER
     """When the journal was read: what ended later may not be in it yet."""
+    known_deaths: Mapping[str, Change] = field(default_factory=dict)
+    """By node the first line of any schedule that says that it was found dead."""
     told: Mapping[int, str] = field(default_factory=dict)
     """What `explain` says of some ticks."""
     slack_ms: int = 0
@@ -110,7 +112,7 @@ class History:
     def holds(self) -> list[Hold]:
         """When runs were under way, by when they began; parts are left out, since what they are part of holds the slot.
         One that had not ended counts up to when it was read."""
-        spans = [hold for run in (*self.carried, *self.runs) if not is_part(run) for hold in holds_of(run, self.now_ms)]
+        spans = [hold for run in (*self.carried, *self.runs) if takes_slot(run) for hold in holds_of(run, self.now_ms)]
         return sorted(spans, key=lambda hold: (hold.first_ms, hold.end_ms, hold.run.id))
 
     @cached_property
@@ -159,10 +161,11 @@ class History:
     @cached_property
     def deaths(self) -> dict[str, Change]:
         """By node the first line that says that it was found dead."""
-        found: dict[str, Change] = {}
+        found = dict(self.known_deaths)
         for change in self.changes:
             if change.after.get("died"):
-                found.setdefault(str(change.after.get("node_id")), change)
+                node_id = str(change.after.get("node_id"))
+                found[node_id] = min(found.get(node_id, change), change, key=lambda each: each.at_ms)
         return found
 
     @cached_property
@@ -200,6 +203,12 @@ def longest_transaction_ms(slack_ms: int) -> int:
 def is_part(run: Run) -> bool:
     """Whether it is a step of a flow, or a shard of a broadcast, which holds the slot for it."""
     return run.is_step
+
+
+def takes_slot(run: Run) -> bool:
+    """Whether it counts beside the runs of its schedule: also a tick that was filled in, unless it was meant not to."""
+    beside = run.policy.overlap == "concurrent" and run.policy.max_concurrent_runs is None
+    return not run.is_step or (run.cause == "backfill" and run.schedule_id is not None and not beside)
 
 
 def holds_of(run: Run, now_ms: int) -> Iterator[Hold]:

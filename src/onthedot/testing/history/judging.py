@@ -23,6 +23,7 @@ from onthedot.testing.history.ticks import (
     no_decision_without_cause,
     no_tick_vanishes,
     one_run_per_tick,
+    runs_bounded,
 )
 
 Judge = Callable[[History], Iterator[Broken]]
@@ -30,6 +31,7 @@ Judge = Callable[[History], Iterator[Broken]]
 JUDGES: tuple[Judge, ...] = (
     one_run_per_tick,
     decided_once,
+    runs_bounded,
     no_tick_vanishes,
     no_decision_without_cause,
     late_ticks_as_chosen,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
@@ -36,6 +36,8 @@ class Reading:
     slack_ms: int = 100
     is_over: bool = False
     page: int = PAGE
+    deaths: Mapping[str, Change] = field(default_factory=dict)
+    """By node the first line that is kept of its death."""
 
 
 class ScheduleReader:
@@ -119,6 +121,7 @@ class ScheduleReader:
             changes_since_ms=changes[-1].at_ms if len(changes) == _MOST_CHANGES else 0,
             freezes=tuple(store.freezes()),
             nodes=self._nodes,
+            known_deaths=self._how.deaths,
             journal=self._how.journal.of([run.id for run in runs]),
             journalled=self._how.journalled,
             journal_until_ms=self._how.journal_until_ms,
@@ -225,6 +228,12 @@ def flow_with_steps(store: Store, flow: Run, slack_ms: int, page: int = PAGE) ->
     if graph is None or went_on or any(isinstance(each, UnreadableRun) for each in steps):
         return None
     return History(store.now_ms(), runs=(flow, *steps), graphs={graph.hash: graph}, slack_ms=slack_ms)
+
+
+def deaths_of(store: Store) -> dict[str, Change]:
+    """By node the first line of the latest thousands that says that it was found dead."""
+    lines = store.changes(limit=_MOST_CHANGES)  # newest first: the oldest stays
+    return {str(each.after.get("node_id")): each for each in lines if each.after.get("died")}
 
 
 def changes_of_none(store: Store) -> tuple[Change, ...]:

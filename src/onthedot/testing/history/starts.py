@@ -6,6 +6,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from heapq import heappop, heappush
 
+from onthedot.model.freeze import WALK_AGAIN_MS, Freeze
+from onthedot.model.policy import Policy
 from onthedot.model.run import Run
 from onthedot.model.states import State
 from onthedot.moments import iso
@@ -79,15 +81,20 @@ def no_overlap(history: History) -> Iterator[Broken]:
     By the journal a task is under way while its claim is the latest: a process that was frozen may still be inside user
     code when it wakes, and nobody can keep it from that.
     """
-    if all(each.policy.slots is None for each in history.definitions):
+    if all(most_at_once(each.policy) is None for each in history.definitions):
         return
     for holds in (begun_at_the_latest(history, history.holds), executed(history)):
         for beside in _crowds(holds, history.slack_ms):
             policies = history.policies_at(_dated_ms(beside[-1]))
-            slots = [policy.slots for policy in policies]
+            slots = [most_at_once(policy) for policy in policies]
             if slots and None not in slots and len(beside) > max(each for each in slots if each is not None):
                 yield _crowd(history, beside, max(each for each in slots if each is not None))
                 return  # one is enough to show it: what follows mostly follows from it
+
+
+def most_at_once(policy: Policy) -> int | None:
+    """How many runs of a schedule may be under way; None for any number."""
+    return 1 if policy.overlap in ("serial", "discard", "cover") else policy.max_concurrent_runs
 
 
 def _crowd(history: History, beside: list[Hold], most: int) -> Broken:
@@ -184,18 +191,34 @@ def pause_held(history: History) -> Iterator[Broken]:
 
 
 def freeze_held(history: History) -> Iterator[Broken]:
-    """No tick run begins in a freeze, once that was written into the schedules. One that was changed or ended since is
-    not judged: when it was what is not kept."""
+    """No tick run begins in a freeze, nor is made of a tick in it, once that was written into the schedules. One that
+    was changed or ended since is not judged: when it was what is not kept."""
     for freeze in history.freezes:
         concerned = all(freeze.concerns(each.name, each.tags) for each in history.definitions)
         if freeze.revision > 1 or not freeze.walks or not history.definitions or not concerned:
             continue
-        first_ms = max(freeze.start_ms, freeze.walked_ms) + history.slack_ms
+        known_ms = _known_ms(history, freeze)
+        first_ms = max(freeze.start_ms, known_ms) + history.slack_ms
         for run in history.runs:
             if run.cause != "tick" or run.exempt or is_part(run):
                 continue
+            inside = freeze.window.covers(run.scheduled_ms) or freeze.window.covers(run.created_ms)
+            if inside and run.created_ms > known_ms + history.transaction_ms:
+                what = f"run {run.id} was made in, or of a tick in, freeze {freeze.name}"
+                yield Broken(FREEZE, what, history.name, in_order((_freeze_line(freeze), run_line(run))))
             for hold in holds_of(run, history.now_ms):
                 if first_ms <= hold.first_ms < freeze.end_ms:
-                    line = Line(freeze.start_ms, f"freeze {freeze.name} from here to {iso(freeze.end_ms)}")
                     what = f"run {run.id} began at {iso(hold.first_ms)}, in freeze {freeze.name}"
-                    yield Broken(FREEZE, what, history.name, in_order((line, *_hold_lines(history, hold))))
+                    yield Broken(
+                        FREEZE, what, history.name, in_order((_freeze_line(freeze), *_hold_lines(history, hold)))
+                    )
+
+
+def _known_ms(history: History, freeze: Freeze) -> int:
+    """When the schedule had it for certain: after the first walk, or where it was put meanwhile, after the second."""
+    was_put = any(each.updated_ms > freeze.created_ms - history.transaction_ms for each in history.definitions)
+    return freeze.walked_ms if freeze.walks < 2 or was_put else freeze.walked_ms - WALK_AGAIN_MS
+
+
+def _freeze_line(freeze: Freeze) -> Line:
+    return Line(freeze.start_ms, f"freeze {freeze.name} from here to {iso(freeze.end_ms)}")

@@ -7,6 +7,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from onthedot.model.decision import Decision
+from onthedot.model.policy import Policy
 from onthedot.model.run import Run
 from onthedot.model.schedule import Schedule
 from onthedot.model.states import State
@@ -19,6 +20,7 @@ from onthedot.triggers.replan import goes_on_after_ms
 
 ONE_RUN = "one run per tick"
 NONE_VANISHES = "no tick vanishes"
+MOST_RUNS = "no more runs than max_runs"
 CAUSE = "no decision without its cause"
 
 
@@ -40,6 +42,19 @@ def no_tick_vanishes(history: History) -> Iterator[Broken]:
     for epoch in _epochs(history):
         yield from _vanished(history, epoch, ranges)
     yield from _miscounted(history)
+
+
+def runs_bounded(history: History) -> Iterator[Broken]:
+    """No more ticks became runs than the largest `max_runs` that it ever had."""
+    schedule = history.schedule
+    if schedule is None or history.until_ms < schedule.settled_ms:
+        return
+    whole = len(history.definitions) >= schedule.revision
+    most = [each.max_runs for each in history.definitions if each.max_runs is not None]
+    if whole and len(most) == len(history.definitions) and schedule.planned_runs > max(most):
+        what = f"{schedule.planned_runs} of its ticks became runs, of {max(most)} at most"
+        latest = sorted(history.tick_runs)[-3:]
+        yield _broken(history, MOST_RUNS, what, *(run_line(run) for each in latest for run in history.tick_runs[each]))
 
 
 class _Epoch(NamedTuple):
@@ -191,7 +206,9 @@ def _missing_cause(history: History, each: Decision) -> str | None:
         case "misfire":
             late_ms = each.decided_ms - _first_missed_ms(history, each)
             in_time = revision is not None and late_ms <= revision.policy.grace_ms
-            return f"its first tick was only {late_ms} ms late when it was decided" if in_time else None
+            if in_time:
+                return f"its first tick was only {late_ms} ms late when it was decided"
+            return None if revision is None else _missing_lateness(history, each, revision.policy)
         case "overlap":
             return None if _was_in_the_way(history, each) else "no run of the schedule ran or waited then"
         case "paused":
@@ -214,6 +231,14 @@ def _missing_cause(history: History, each: Decision) -> str | None:
             return None if declared else "no code and no file declares it"
         case _:
             return None
+
+
+def _missing_lateness(history: History, each: Decision, policy: Policy) -> str | None:
+    """What is within grace is kept by `skip`, whatever else was missed."""
+    late_ms = each.decided_ms - each.last_ms
+    if policy.misfire != "skip" or late_ms > policy.grace_ms:
+        return None
+    return f"its last tick was only {late_ms} ms late when it was decided, and its misfire policy is skip"
 
 
 def _was_in_the_way(history: History, each: Decision) -> bool:

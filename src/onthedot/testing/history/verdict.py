@@ -25,6 +25,7 @@ from onthedot.testing.history.reading import (
     ScheduleReader,
     Slice,
     changes_of_none,
+    deaths_of,
     flow_with_steps,
     slices,
 )
@@ -108,6 +109,7 @@ def verify(
             slack_ms=slack_ms,
             is_over=is_over,
             page=page,
+            deaths=deaths_of(store),
         )
         return _Verifying(store, how, without_journal=journal is None).run()
     finally:
@@ -213,6 +215,7 @@ class _Verifying:
             since_ms=self._how.since_ms,
             changes=changes_of_none(self._store),
             nodes=tuple(self._nodes),
+            known_deaths=self._how.deaths,
             journal=self._how.journal.of([run.id for run in runs]),
             journalled=self._how.journalled,
             journal_until_ms=self._how.journal_until_ms,

@@ -40,6 +40,7 @@ from onthedot.testing.history.ticks import (
     no_decision_without_cause,
     no_tick_vanishes,
     one_run_per_tick,
+    runs_bounded,
 )
 from onthedot.triggers.codec import encode
 
@@ -225,6 +226,8 @@ AGAIN = with_fields(
     earlier=(Attempt(1, 1, "n-1", tick(1), tick(1) + 1000, "failed", "boom"),),
 )
 FIRST = with_fields(AGAIN, claim_no=1, attempt=1, started_ms=tick(1), finished_ms=tick(1) + 1000)
+CRASHED = with_fields(AGAIN, earlier=(replace(AGAIN.earlier[0], outcome="node_died"),))
+SHORT = Freeze("short", tick(1) - 1, tick(2) - 1, created_ms=T0, walks=2, walked_ms=tick(1))
 STOPPED = replace(NODE, state=NodeState.STOPPED)
 
 
@@ -576,6 +579,51 @@ WRONG: list[tuple[str, Judge, Callable[[], History], tuple[str, ...]]] = [
         ("began 700 ms after it was due", "worth it for 500 ms"),
     ),
     (
+        "skipped though it was within grace",
+        no_decision_without_cause,
+        lambda: misfired("skip", 5, tick(5) + 9000),
+        ("only 9000 ms late", "its misfire policy is skip"),
+    ),
+    (
+        "more runs than max_runs",
+        runs_bounded,
+        lambda: a_history(schedule=with_fields(SCHEDULE, max_runs=3, planned_runs=4), revisions=()),
+        ("4 of its ticks became runs, of 3", "run-6"),
+    ),
+    (
+        "begun by the dead",
+        no_superseded_outcome,
+        lambda: a_history(known_deaths={"n-1": a_change(tick(2) - 1, died=True, node_id="n-1")}),
+        ("run-2 was begun by node n-1 after that was found dead",),
+    ),
+    (
+        "a crash that was not counted",
+        attempts_bounded,
+        lambda: with_runs(CRASHED),
+        ("run run-1 lost 1 nodes, and 0 are counted",),
+    ),
+    (
+        "begun again after its last crash",
+        attempts_bounded,
+        lambda: with_policy(with_runs(with_fields(CRASHED, crashes=1)), crash_retries=0),
+        ("survived 1 crashes, of 0",),
+    ),
+    (
+        "a tick in a freeze that became a run",
+        freeze_held,
+        lambda: with_runs(a_run(1, created_ms=tick(4), started_ms=tick(4), finished_ms=tick(5)), freezes=(SHORT,)),
+        ("run-1 was made in, or of a tick in, freeze short",),
+    ),
+    (
+        "a late run that was made in a freeze",
+        freeze_held,
+        lambda: with_runs(
+            a_run(1, created_ms=tick(3), started_ms=None, finished_ms=tick(5), state=State.SKIPPED),
+            freezes=(replace(SHORT, start_ms=tick(2) + 1, end_ms=tick(4)),),
+        ),
+        ("run-1 was made in, or of a tick in, freeze short",),
+    ),
+    (
         "an end that was told twice",
         followers_once,
         lambda: a_history(runs=(an_alert("a"), an_alert("b", created_ms=tick(2))), followed={"run-1": a_run(1)}),
@@ -656,6 +704,14 @@ def test_what_was_left_out_for_a_run_that_may_be_forgotten_is_not_judged() -> No
     assert list(no_decision_without_cause(a_history(decisions=(left,), forgotten_ms=tick(4) + 9)))
 
 
+def test_a_tick_that_was_filled_in_takes_the_slot_unless_it_was_meant_to_run_beside() -> None:
+    filled = a_run(1, id="f-1", cause="backfill", step="fill", parent_id="b-1", started_ms=tick(2) + 500)
+    filled = with_fields(filled, finished_ms=tick(2) + 3000)
+    assert list(no_overlap(with_runs(filled)))
+    beside = with_fields(filled, policy=Policy(overlap="concurrent"))
+    assert list(no_overlap(with_runs(beside))) == []
+
+
 def test_what_is_frozen_past_its_takeover_is_no_overlap() -> None:
     taken = with_fields(AGAIN, earlier=(replace(AGAIN.earlier[0], outcome="node_died"),))
     late_end = (an_entry(FIRST, "begin", tick(1)), an_entry(FIRST, "end", tick(1) + 5500), *done(AGAIN))
@@ -669,6 +725,54 @@ def beside_the_first(began_before_ms: int, entered_after_ms: int | None) -> Hist
     second = a_run(2, scheduled_ms=tick(1), started_ms=end_ms - began_before_ms, finished_ms=end_ms + 9000)
     entered = [] if entered_after_ms is None else [an_entry(second, "begin", end_ms + entered_after_ms)]
     return with_runs(first, second, slack_ms=100, journal=(*done(first), *entered))
+
+
+def misfired(misfire: str, last: int, decided_ms: int) -> History:
+    left = left_out("misfire", 3, last, decided_ms)
+    history = with_policy(a_history(decisions=(left,)), misfire=misfire)
+    policy = Policy(misfire=misfire)  # type: ignore[arg-type]
+    return replace(history, schedule=None, revisions=(with_fields(SCHEDULE, policy=policy),))
+
+
+def test_what_is_late_is_left_out_as_chosen() -> None:
+    assert list(no_decision_without_cause(misfired("skip", 5, tick(5) + 10_001))) == []
+    assert list(no_decision_without_cause(misfired("fire_once", 5, tick(5) + 9000))) == []
+
+
+def test_what_a_schedule_ran_before_its_definition_was_known_is_not_held_against_max_runs() -> None:
+    def planned(**fields: Any) -> History:
+        return a_history(schedule=with_fields(SCHEDULE, max_runs=3, **fields), revisions=())
+
+    assert list(runs_bounded(planned(planned_runs=3))) == []
+    assert list(runs_bounded(planned(planned_runs=4, revision=2))) == []
+    raised = with_fields(SCHEDULE, max_runs=5)
+    assert list(runs_bounded(replace(planned(planned_runs=4, revision=2), revisions=(raised,)))) == []
+    assert list(runs_bounded(replace(planned(planned_runs=4), until_ms=tick(5)))) == []
+
+
+def test_the_last_crash_ends_a_run_and_an_operator_may_have_it_done_again() -> None:
+    ended = with_fields(CRASHED, crashes=1, state=State.FAILED)
+    assert list(attempts_bounded(with_policy(with_runs(ended), crash_retries=0))) == []
+    assert list(attempts_bounded(with_runs(with_fields(CRASHED, exempt=True)))) == []
+
+
+def test_a_start_that_is_dated_a_transaction_too_late_is_not_of_the_dead() -> None:
+    death = {"n-1": a_change(tick(6) - 3900, died=True, node_id="n-1")}
+    assert list(no_superseded_outcome(a_history(known_deaths=death, slack_ms=100))) == []
+    assert list(no_superseded_outcome(a_history(known_deaths=death, slack_ms=90)))
+
+
+def test_a_tick_before_a_schedule_had_its_freeze_may_be_a_run() -> None:
+    run = a_run(1, created_ms=tick(4), started_ms=tick(4), finished_ms=tick(5))
+    for freeze in (
+        replace(SHORT, walks=1, walked_ms=tick(4)),
+        replace(SHORT, revision=2),
+        replace(SHORT, end_ms=tick(1)),
+    ):
+        assert list(freeze_held(with_runs(run, freezes=(freeze,)))) == []
+    put = with_fields(SCHEDULE, updated_ms=T0 + 1)
+    late = replace(SHORT, walked_ms=tick(4))
+    assert list(freeze_held(with_runs(run, freezes=(late,), schedule=put, revisions=(put,)))) == []
 
 
 def test_what_was_missed_on_both_sides_of_a_freeze_was_missed_together() -> None:
