@@ -132,17 +132,17 @@ ITEMS = (
         name="outcome-forgotten",
         rule="Nothing is forgotten until the store has taken or refused it.",
         file="node/writers.py",
-        find="        finished = self._finish(node_id, list(batch.values()))\n",
-        replace="        with self._lock:\n            self._pending.clear()\n"
-        "        finished = self._finish(node_id, list(batch.values()))\n",
+        find="            finished = self._finish(node_id, list(batch.values()))\n",
+        replace="            with self._lock:\n                self._pending.clear()\n"
+        "            finished = self._finish(node_id, list(batch.values()))\n",
         tests=unit("node/test_writers.py"),
     ),
     Sabotage(
         name="outcome-of-another-incarnation",
         rule="An outcome is written by the incarnation under which it was made.",
         file="node/writers.py",
-        find="        node_id = oldest[0][1][0]  #",
-        replace="        node_id = self._node_id()  #",
+        find="        node_id, first = oldest[0][1]  #",
+        replace="        node_id, first = self._node_id(), oldest[0][1][1]  #",
         tests=unit("node/test_writers.py"),
     ),
 )

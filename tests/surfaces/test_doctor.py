@@ -316,9 +316,9 @@ def test_an_index_that_was_dropped_in_mongodb_is_a_problem(mongodb_new_url: str)
     with closing(open_store(mongodb_new_url, create=True)) as store:
         assert wrong(store.examine()) == []
         with pymongo.MongoClient[dict[str, Any]](mongodb_new_url) as client:
-            client.get_default_database()["onthedot_runs"].drop_index("tick")
+            client.get_default_database()["onthedot_runs"].drop_index("sole")
         (found,) = wrong(store.examine())
-    assert (found.level, found.what) == (Level.PROBLEM, "tick of the collection onthedot_runs is missing")
-    keys = '{"schedule_id": 1, "scheduled_ms": 1}'
-    options = '{"name": "tick", "unique": true, "partialFilterExpression": {"apart": ""}}'
+    assert (found.level, found.what) == (Level.PROBLEM, "sole of the collection onthedot_runs is missing")
+    keys = '{"sole": 1}'
+    options = '{"name": "sole", "unique": true, "partialFilterExpression": {"sole": {"$gt": ""}}}'
     assert found.remedy == f"db.onthedot_runs.createIndex({keys}, {options})"
