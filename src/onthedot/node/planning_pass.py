@@ -44,9 +44,6 @@ BATCHES = 4
 QUIET_MS = 250
 """What is due after nothing was for so long has outcomes wait for it beforehand: see `waits_for_herd_ms`."""
 PASS_IS_LATE_MS = 20
-TURNED_AWAY_S = 0.02
-"""How long a pass waits for who records outcomes: turned away at once, it would be woken, and in vain, by each of their
-steps. A store that hangs it does not wait for."""
 GIVEN_ON_S = 0.02
 """How long who writes outcomes waits for a pass, to give places of groups on to the next."""
 MOST_LIMITED = 10_000
@@ -151,7 +148,7 @@ class PlanningPass:
         if not steps.any:
             return self._until_next()
         self._turned_away = True  # first, and then the lock: who lets go of it looks afterwards
-        if not self._claim(TURNED_AWAY_S):
+        if not self._claim(0):
             if steps.plan:  # next: who records outcomes would otherwise take its turn again and again
                 parts.around_planning(True)
             self.agenda.go_on()
