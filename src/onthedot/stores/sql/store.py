@@ -64,8 +64,7 @@ T = TypeVar("T")
 
 _WAIT_MS = 15_000
 """How long a writer waits for others before it says so: half a lease, so that a node can still renew after it."""
-_PAUSE_MS = 1
-"""Between two looks whether those before it are done: a step of theirs takes a few."""
+_PAUSE_MS = 10
 _CLASH_MS = 10
 _CREATION_PAUSE_MS = 500
 """After a clash with another who makes the tables, so that one of them gets ahead."""
